@@ -1,0 +1,5 @@
+"""`python -m streamconform` is `conform`."""
+
+from streamconform.cli import main
+
+main()

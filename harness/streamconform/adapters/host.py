@@ -1,0 +1,227 @@
+"""The program that hosts a Python adapter: `python -m streamconform.adapters.host TARGET`.
+
+It speaks protocol v1 like any other program, so that a callable which hangs, exits or crashes takes
+nothing with it. TARGET is `package.module:name`, or a package: the entry point of that name in the group
+`streamconform`, else `package.conform:adapter`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import importlib
+import inspect
+import json
+import os
+import sys
+import traceback
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+GROUP: Final = "streamconform"
+UNUSABLE: Final = 3
+"""Exit code where the target cannot be imported; the reason is the last line on stderr."""
+
+
+class Chunks:
+    """The body, chunk by chunk, as `for` and `async for` take it; counts what was taken."""
+
+    def __init__(self, chunks: list[bytes]) -> None:
+        """Hold `chunks`; none is taken yet."""
+        self.taken = 0
+        self._chunks = chunks
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the chunks that are left."""
+        while self.taken < len(self._chunks):
+            self.taken += 1
+            yield self._chunks[self.taken - 1]
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yield the chunks that are left, letting other tasks run in between."""
+        for chunk in self:
+            await asyncio.sleep(0)
+            yield chunk
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What an adapter is called with."""
+
+    api: str
+    status: int
+    headers: Mapping[str, str]
+    """Lower-case names."""
+    chunks: Chunks
+    request: Mapping[str, Any] | None = None
+    model: str | None = None
+    pricing: Mapping[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class Answered:
+    """What an adapter gave: its outcome, and its events if it yields any."""
+
+    outcome: Any = None
+    events: list[Any] | None = None
+    taken: list[int] = field(default_factory=list)
+    """For each event, how many chunks had been taken when it came out."""
+    given: bool = False
+
+    def take(self, item: Any, run: Run) -> None:
+        """Note one yielded item: an event, or last the outcome."""
+        if self.events is None:
+            self.events = []
+        if isinstance(item, dict) and "outcome" in item and "type" not in item:
+            self.outcome, self.given = item["outcome"], True
+            return
+        self.events.append(item)
+        self.taken.append(run.chunks.taken)
+
+
+class Missing(Exception):
+    """The target is not there; the text says what to do."""
+
+
+def resolve(target: str) -> Callable[[Run], Any]:
+    """Return the adapter that `target` names; raises `Missing`."""
+    if ":" in target:
+        module, _, name = target.partition(":")
+        return _attribute(module, name)
+    for point in entry_points(group=GROUP):
+        if point.name == target:
+            return _attribute(point.module, point.attr)
+    return _attribute(f"{target}.conform", "adapter")
+
+
+def call(adapter: Callable[[Run], Any], run: Run) -> Answered:
+    """Return what `adapter` makes of `run`, whether it is plain, a generator, or either of them async."""
+    answered = Answered()
+    given = adapter(run)
+    if inspect.isasyncgen(given) or hasattr(given, "__aiter__"):
+        asyncio.run(_drain(given, run, answered))
+    elif inspect.isawaitable(given):
+        answered.outcome, answered.given = asyncio.run(_wait(given)), True
+    elif inspect.isgenerator(given) or isinstance(given, Iterator):
+        for item in given:
+            answered.take(item, run)
+    else:
+        answered.outcome, answered.given = given, True
+    if not answered.given:
+        raise TypeError('the adapter yielded no {"outcome": …}; yield it last')
+    return answered
+
+
+def main(target: str) -> None:
+    """Serve the adapter `target` on stdin and stdout until `stop` or the end of input."""
+    sys.path.insert(0, str(Path.cwd()))
+    out = _own_stdout()
+    try:
+        adapter = resolve(target)
+    except Missing as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(UNUSABLE)
+    except BaseException:  # noqa: BLE001 - importing somebody's module can raise anything
+        traceback.print_exc()
+        sys.exit(UNUSABLE)
+    for line in sys.stdin.buffer:
+        message = json.loads(line)
+        match message.get("op"):
+            case "hello":
+                _send(out, _greeting(adapter, target))
+            case "run":
+                _send(out, {"op": "result", "id": message["id"]} | _answer(adapter, message))
+            case "stop":
+                return
+            case _:
+                pass
+
+
+def _attribute(module: str, name: str) -> Callable[[Run], Any]:
+    try:
+        loaded = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise
+        words = f"no module `{error.name}`: install it here, or start in the folder that holds it"
+        raise Missing(words) from error
+    try:
+        found = getattr(loaded, name)
+    except AttributeError as error:
+        raise Missing(
+            f"module `{module}` has no `{name}`; an adapter is a callable that takes one run"
+        ) from error
+    if not callable(found):
+        raise Missing(f"`{module}:{name}` is not callable; an adapter is a callable that takes one run")
+    adapter: Callable[[Run], Any] = found
+    return adapter
+
+
+def _greeting(adapter: Callable[[Run], Any], target: str) -> dict[str, Any]:
+    info = {"name": target.partition(":")[0], "language": "python"} | dict(getattr(adapter, "info", {}))
+    given = {
+        "apis": getattr(adapter, "apis", None),
+        "inputs": getattr(adapter, "inputs", None),
+        "capabilities": getattr(adapter, "capabilities", None),
+    }
+    told = {key: _plain(value) for key, value in given.items() if value is not None}
+    return {"op": "hello", "protocol": 1, "implementation": info} | told
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return sorted(value) if isinstance(value, set | frozenset) else list(value)
+
+
+def _answer(adapter: Callable[[Run], Any], message: Mapping[str, Any]) -> dict[str, Any]:
+    given = message["input"]
+    run = Run(
+        api=message["api"],
+        status=given["status"],
+        headers=given["headers"],
+        chunks=Chunks([base64.b64decode(chunk) for chunk in given["chunks"]]),
+        request=message.get("request"),
+        model=message.get("model"),
+        pricing=message.get("pricing"),
+    )
+    try:
+        answered = call(adapter, run)
+        result = {"outcome": answered.outcome}
+        if answered.events is not None:
+            result |= {"events": answered.events, "taken": answered.taken}
+        json.dumps(result, allow_nan=False)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - anything, sys.exit included; it is told, not hidden
+        words = f"{type(error).__name__}: {error}"
+        return {"errored": {"message": words, "traceback": traceback.format_exc(limit=-12)}}
+    return result
+
+
+async def _wait(given: Awaitable[Any]) -> Any:
+    return await given
+
+
+async def _drain(given: AsyncIterator[Any], run: Run, answered: Answered) -> None:
+    async for item in given:
+        answered.take(item, run)
+
+
+def _own_stdout() -> BinaryIO:
+    """Return the protocol's stream; what anybody prints goes to stderr from now on."""
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return out
+
+
+def _send(out: BinaryIO, message: Mapping[str, Any]) -> None:
+    out.write(json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n")
+    out.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,88 @@
+"""What passes between the harness and an implementation, whatever it is and however it is reached."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from streamconform.model.capability import CAPABILITIES, Claims
+from streamconform.model.trial import Input
+
+FaultKind = Literal[
+    "exited",
+    "not-json",
+    "not-a-message",
+    "line-too-long",
+    "too-many-events",
+    "unknown-id",
+    "answered-twice",
+    "cannot-start",
+    "gave-up",
+]
+"""How an adapter can break the protocol."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Greeting:
+    """What an implementation says of itself; None means that it claims everything."""
+
+    name: str
+    version: str | None = None
+    language: str | None = None
+    issues: str | None = None
+    apis: frozenset[str] | None = None
+    inputs: tuple[Input, ...] = ("bytes",)
+    capabilities: Claims | Mapping[str, Claims] | None = None
+    concurrency: int = 1
+
+    def claims(self, api: str) -> Claims:
+        """Return what it claims for `api`."""
+        if self.capabilities is None:
+            return CAPABILITIES
+        if isinstance(self.capabilities, Mapping):
+            return self.capabilities.get(api, frozenset())
+        return self.capabilities
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """An answer: outcome and events as JSON values, not yet judged or even checked."""
+
+    outcome: Any
+    events: Any = None
+    taken: tuple[int, ...] | None = None
+    """For each event how many chunks had been taken when it came out, where the adapter can say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """The adapter declined."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Errored:
+    """The adapter failed, and said so itself."""
+
+    message: str
+    traceback: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The adapter broke the protocol."""
+
+    kind: FaultKind
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hang:
+    """Nothing came in time."""
+
+    seconds: float
+
+
+Answer = Observation | Skipped | Errored | Fault | Hang

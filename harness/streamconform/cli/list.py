@@ -1,0 +1,56 @@
+"""`conform list`: the cases that a run would judge."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from streamconform.cli import options
+from streamconform.model.case import Case
+from streamconform.model.trial import Trial
+
+
+@click.command("list")
+@options.selection_options
+@options.sources_options
+@click.option("--trials", is_flag=True, help="Every trial, not every case.")
+@click.option("--format", "shape", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def command(shape: str, trials: bool, **given: Any) -> None:  # noqa: FBT001 - click hands flags over so
+    """List the cases that a run would judge, with level and title."""
+    chosen = options.settings(given)
+    selected = options.trials(chosen)
+    if shape == "json":
+        click.echo(json.dumps(_json(selected), indent=1, ensure_ascii=False))
+    elif trials:
+        for trial in selected:
+            click.echo(f"{trial.id}  {trial.level}  {len(trial.chunks)} chunks")
+    else:
+        cases = list({trial.case.id: trial.case for trial in selected}.values())
+        width = max((len(case.id) for case in cases), default=0)
+        for case in cases:
+            click.echo(f"{case.id:<{width}}  {case.level:<6}  {case.title}")
+        click.echo(f"{len(cases)} cases, {len(selected)} trials", err=True)
+
+
+def _json(selected: tuple[Trial, ...]) -> list[dict[str, Any]]:
+    deliveries: dict[str, list[str]] = {}
+    cases: dict[str, Case] = {}
+    for trial in selected:
+        cases[trial.case.id] = trial.case
+        deliveries.setdefault(trial.case.id, []).append(trial.delivery)
+    return [
+        {
+            "id": case.id,
+            "title": case.title,
+            "level": case.level,
+            "tags": sorted(case.tags),
+            "sources": case.sources,
+            "guards": case.guards,
+            "cassette": f"{case.api}/{case.cassette.name}",
+            "provenance": case.cassette.provenance.kind,
+            "deliveries": deliveries[case.id],
+        }
+        for case in cases.values()
+    ]

@@ -1,0 +1,20 @@
+"""`conform schema`: the published formats."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from streamconform.schemas import NAMES, schema
+
+
+@click.command("schema")
+@click.argument("name", required=False, type=click.Choice(NAMES))
+def command(name: str | None) -> None:
+    """Print the JSON Schema NAME, or without it the list of schemas."""
+    if name is not None:
+        click.echo(json.dumps(schema(name), indent=2, ensure_ascii=False))
+        return
+    for each in NAMES:
+        click.echo(f"{each:<18} {schema(each)['title']}")

@@ -1,0 +1,1 @@
+"""The same stream in other bytes and cuts. Pure."""

@@ -1,0 +1,60 @@
+"""Where a body is cut: a delivery by name to the chunks that are handed over. Pure."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable
+from itertools import pairwise
+
+from streamconform.delivery.mangle import MANGLERS
+from streamconform.model.cassette import Cassette
+from streamconform.model.trial import Framing
+from streamconform.wire.apis import split
+
+CHARACTER = re.compile(rb"[\xc2-\xf4][\x80-\xbf]+")
+SIZES = (1, 2, 3, 5, 17, 64, 200, 1000)
+"""Chunk sizes that `random` draws from: inside tokens, inside lines, over several frames."""
+
+
+def deliver(cassette: Cassette, framing: Framing, name: str, seed: str) -> tuple[bytes, ...]:
+    """Return the body of `cassette` in the chunks of the delivery `name`; joined they are the body
+    that is delivered. The same arguments give the same chunks.
+    """
+    mangler = MANGLERS.get(name)
+    body = cassette.body if mangler is None else mangler(cassette.body, cassette.api)
+    match name:
+        case "recorded" if cassette.marks:
+            return cut(body, (mark.offset for mark in cassette.marks))
+        case "whole":
+            return cut(body, ())
+        case "bytewise":
+            return cut(body, range(len(body)))
+        case "utf8-split":
+            return cut(body, _inside_characters(body))
+        case "random":
+            return cut(body, _drawn(len(body), seed))
+        case "crlf":
+            return cut(body, (match.start() + 1 for match in re.finditer(rb"\r\n", body)))
+        case _:
+            return cut(body, (frame.start for frame in split(framing, body)))
+
+
+def cut(body: bytes, offsets: Iterable[int]) -> tuple[bytes, ...]:
+    """Return `body` cut before each of the rising `offsets`; no chunk is empty."""
+    places = sorted({offset for offset in offsets if 0 < offset < len(body)})
+    edges = [0, *places, len(body)]
+    return tuple(body[start:end] for start, end in pairwise(edges) if start < end)
+
+
+def _inside_characters(body: bytes) -> Iterable[int]:
+    for match in CHARACTER.finditer(body):
+        yield from range(match.start() + 1, match.end())
+
+
+def _drawn(size: int, seed: str) -> Iterable[int]:
+    draw = random.Random(seed)  # noqa: S311 - a repeatable choice of cuts, not a secret
+    offset = 0
+    while offset < size:
+        offset += draw.choice(SIZES)
+        yield offset

@@ -1,0 +1,1 @@
+"""Expected and got to checks and verdicts. Pure."""

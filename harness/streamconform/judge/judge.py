@@ -1,0 +1,152 @@
+"""A trial and what came back to checks, verdict and culprit. Pure; the only place that decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from streamconform.adapters.interface import (
+    Answer,
+    Errored,
+    Fault,
+    Hang,
+    Observation,
+    Skipped,
+)
+from streamconform.judge import decode, invariants
+from streamconform.judge.compare import FAILED, client_calls, compare
+from streamconform.model.capability import Claims
+from streamconform.model.case import Case
+from streamconform.model.event import BlockDelta, Event
+from streamconform.model.outcome import Outcome
+from streamconform.model.trial import Trial
+from streamconform.model.verdict import Check, Culprit, Verdict
+from streamconform.schemas import problems
+
+FirstDelta = Callable[[Trial], int | None]
+"""The offset at which the frame ends that holds the first delta of a body; None where nobody knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdict on one trial; `checks` are those that did not pass."""
+
+    verdict: Verdict
+    culprit: Culprit | None
+    checks: tuple[Check, ...] = ()
+    passed: int = 0
+    reason: str | None = None
+
+
+def not_claimed(case: Case, claims: Claims) -> str | None:
+    """Return why the whole case is skipped for an implementation with `claims`, or None."""
+    if "parallel_tool_calls" not in claims and client_calls(case.expect) > 1:
+        return "parallel_tool_calls is not claimed"
+    return None
+
+
+def judge(trial: Trial, answer: Answer, claims: Claims, first_delta: FirstDelta) -> Judgement:
+    """Return the judgement on `answer`, what an implementation with `claims` said to `trial`."""
+    match answer:
+        case Observation():
+            return _observed(trial, answer, claims, first_delta)
+        case Skipped(reason):
+            words = f"skipped what it claims: {reason}"
+            return Judgement("fail", "adapter", reason=words)
+        case Errored(message):
+            return Judgement("faulted", "adapter", reason=message)
+        case Fault(kind, message):
+            return Judgement("faulted", "adapter", reason=f"{kind}: {message}")
+        case Hang(seconds):
+            return Judgement("hang", "implementation", reason=f"no answer in {seconds:g} s")
+
+
+def _observed(trial: Trial, seen: Observation, claims: Claims, first_delta: FirstDelta) -> Judgement:
+    try:
+        outcome = decode.outcome(seen.outcome)
+    except decode.Malformed:
+        return _malformed(trial, "outcome-schema", problems("outcome.v1", seen.outcome))
+    events: Sequence[Event] | None = None
+    if "events" in claims:
+        if seen.events is None:
+            return _malformed(trial, "event-schema", ("events are claimed, but none came",))
+        try:
+            events = decode.events(seen.events)
+        except decode.Malformed:
+            return _malformed(trial, "event-schema", _event_problems(seen.events))
+    checks = [*compare(trial.case.expect, outcome, claims, trial.level)]
+    checks += _invariants(trial, outcome, events, claims)
+    if events is not None and seen.taken is not None and len(seen.taken) == len(events):
+        checks.append(_streaming(trial, events, seen.taken, first_delta))
+    return _judgement(checks)
+
+
+def _invariants(
+    trial: Trial, outcome: Outcome, events: Sequence[Event] | None, claims: Claims
+) -> Iterator[Check]:
+    if "tool_calls" in claims or "provider_tools" in claims:
+        yield _rule(trial, "unique-ids", invariants.unique_ids(outcome))
+    if events is not None:
+        for name, rule in invariants.EVENT_RULES.items():
+            yield _rule(trial, name, rule(outcome, events))
+
+
+def _streaming(trial: Trial, events: Sequence[Event], taken: Sequence[int], first_delta: FirstDelta) -> Check:
+    """Real streaming: the first delta comes out before the last chunk goes in, if its frame ends before that."""
+    deltas = (n for event, n in zip(events, taken, strict=True) if isinstance(event, BlockDelta))
+    late = len(trial.chunks) > 1 and next(deltas, 0) >= len(trial.chunks)
+    ends = first_delta(trial) if late else None
+    last_begins = sum(map(len, trial.chunks[:-1]))
+    message = None
+    if ends is not None and ends <= last_begins:
+        message = (
+            f"the first delta came out after all {len(trial.chunks)} chunks had gone in; "
+            f"its frame ends at byte {ends}, the last chunk begins at {last_begins}"
+        )
+    return _rule(trial, "streaming", message)
+
+
+def _rule(trial: Trial, name: str, message: str | None) -> Check:
+    verdict = "pass" if message is None else FAILED[trial.level]
+    return Check(path=f"invariant.{name}", level=trial.level, verdict=verdict, message=message)
+
+
+def _malformed(trial: Trial, name: str, messages: tuple[str, ...]) -> Judgement:
+    """The answer is not in the normal form: nothing else can be judged, and the adapter is to be mended."""
+    check = _rule(trial, name, "; ".join(messages) or "not in the normal form")
+    verdict = verdict_of([check])
+    return Judgement(verdict, "adapter", (check,))
+
+
+def _judgement(checks: Sequence[Check]) -> Judgement:
+    verdict = verdict_of(checks)
+    failed = tuple(check for check in checks if check.verdict != "pass")
+    culprit: Culprit | None = "implementation" if failed else None
+    return Judgement(verdict, culprit, failed, len(checks) - len(failed))
+
+
+def verdict_of(checks: Sequence[Check]) -> Verdict:
+    """Return the verdict that `checks` amount to: a `may` that differs is recorded and passes."""
+    verdicts = {check.verdict for check in checks}
+    return "fail" if "fail" in verdicts else "warn" if "warn" in verdicts else "pass"
+
+
+def _event_problems(events: Any) -> tuple[str, ...]:
+    if not isinstance(events, list):
+        return ("events are not a list",)
+    found: Iterator[str] = (
+        f"event {i}: {message}" for i, event in enumerate(events) for message in problems("event.v1", event)
+    )
+    return tuple(message for message, _ in zip(found, range(5), strict=False))
+
+
+def observation_json(answer: Answer) -> Mapping[str, Any] | None:
+    """Return what results keep of an answer that did not pass."""
+    match answer:
+        case Observation(outcome, events):
+            return {"outcome": outcome} if events is None else {"outcome": outcome, "events": events}
+        case Errored(_, traceback) if traceback:
+            return {"traceback": traceback}
+        case _:
+            return None

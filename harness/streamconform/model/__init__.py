@@ -1,0 +1,1 @@
+"""Values that pass between the parts: frozen, without behaviour."""

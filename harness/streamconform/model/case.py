@@ -1,0 +1,110 @@
+"""A case: one named expectation about one cassette (`spec.v1.json`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from streamconform.model.cassette import Cassette
+from streamconform.model.outcome import BlockType, Usage
+
+Level = Literal["must", "should", "may"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+"""From the strictest to the loosest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Literally:
+    """This value."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Text in which the expression is found."""
+
+    pattern: re.Pattern[str]
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """Anything but null, or null."""
+
+    present: bool
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """One of these values."""
+
+    values: tuple[Any, ...]
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixOf:
+    """A beginning of this text."""
+
+    text: str
+    why: str | None = None
+
+
+Leaf = Literally | Matches | Present | AnyOf | PrefixOf
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedBlock:
+    """A content block: for each field that is judged, what it must be."""
+
+    type: BlockType
+    fields: Mapping[str, Leaf]
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """An expected outcome.
+
+    `fields` holds the leaves outside the content by path (`stop.reason`, `usage.input`); what is not in
+    it is not judged.
+    """
+
+    content: tuple[ExpectedBlock, ...]
+    fields: Mapping[str, Leaf]
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Deliveries and faults that would change what the case means."""
+
+    why: str
+    deliveries: frozenset[str] = frozenset()
+    faults: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One expectation with the bytes that it is about."""
+
+    id: str
+    """api/topic/id, unique in the suite."""
+    api: str
+    title: str
+    cassette: Cassette
+    expect: Expectation
+    level: Level = "must"
+    why: str | None = None
+    reviewed: bool = True
+    tags: frozenset[str] = frozenset()
+    sources: tuple[str, ...] = ()
+    guards: tuple[str, ...] = ()
+    pricing: Mapping[str, Any] | None = None
+    usage_seen: tuple[Usage, ...] = ()
+    skip: Skip | None = None
+    path: str = ""
+    """The spec file, for messages."""
+    line: int = 0

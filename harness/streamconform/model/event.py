@@ -1,0 +1,83 @@
+"""Events: the steps of the live stream (`event.v1.json`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from streamconform.model.outcome import Block, Cost, Error, Stop, Usage
+
+StreamedType = Literal["text", "thinking", "refusal", "tool_call"]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockStart:
+    """A block begins at `content_index`, its position in the outcome's content."""
+
+    block: StreamedType
+    content_index: int
+    id: str | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BlockDelta:
+    """A piece of a block: text, or a fragment of a call's arguments."""
+
+    block: StreamedType
+    content_index: int
+    delta: str
+
+
+@dataclass(frozen=True, slots=True)
+class BlockEnd:
+    """A block is whole."""
+
+    block: StreamedType
+    content_index: int
+    final: Block
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReport:
+    """Usage and cost so far."""
+
+    usage: Usage
+    cost: Cost | None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The answer is complete; the last event."""
+
+    stop: Stop
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The answer broke off or failed; the last event (`error` on the wire)."""
+
+    status: Literal["incomplete", "error"]
+    error: Error | None
+
+
+Event = BlockStart | BlockDelta | BlockEnd | UsageReport | Done | Failed
+
+BLOCK_EVENTS: Final[Mapping[str, tuple[type[BlockStart | BlockDelta | BlockEnd], StreamedType]]] = {
+    "text_start": (BlockStart, "text"),
+    "text_delta": (BlockDelta, "text"),
+    "text_end": (BlockEnd, "text"),
+    "thinking_start": (BlockStart, "thinking"),
+    "thinking_delta": (BlockDelta, "thinking"),
+    "thinking_end": (BlockEnd, "thinking"),
+    "refusal_start": (BlockStart, "refusal"),
+    "refusal_delta": (BlockDelta, "refusal"),
+    "refusal_end": (BlockEnd, "refusal"),
+    "toolcall_start": (BlockStart, "tool_call"),
+    "toolcall_delta": (BlockDelta, "tool_call"),
+    "toolcall_end": (BlockEnd, "tool_call"),
+}
+"""Names of the events of a block, as they stand on the wire."""
+
+OTHER_EVENTS: Final = ("usage", "done", "error")

@@ -1,0 +1,126 @@
+"""The outcome: what an implementation made of a stream, in the normal form (`outcome.v1.json`).
+
+Token buckets are disjoint; None means not reported, 0 reported as zero. Money is decimal text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+Status = Literal["complete", "incomplete", "error"]
+Reason = Literal["stop", "length", "tool_use", "content_filter", "refusal", "pause", "error", "other"]
+Executor = Literal["client", "provider"]
+BlockType = Literal["text", "thinking", "refusal", "tool_call", "other"]
+
+STATUSES: tuple[Status, ...] = get_args(Status)
+REASONS: tuple[Reason, ...] = get_args(Reason)
+EXECUTORS: tuple[Executor, ...] = get_args(Executor)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Visible text."""
+
+    text: str
+    type: Literal["text"] = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Text by which the model declines."""
+
+    text: str
+    type: Literal["refusal"] = "refusal"
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """Reasoning; `text` is empty where none is shown, `signature` of a redacted block its data."""
+
+    text: str = ""
+    signature: str | None = None
+    redacted: bool = False
+    type: Literal["thinking"] = "thinking"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A call of a tool; `arguments` is None where the text does not parse."""
+
+    id: str | None = None
+    name: str | None = None
+    arguments: Any = None
+    arguments_text: str | None = None
+    complete: bool | None = None
+    executor: Executor = "client"
+    type: Literal["tool_call"] = "tool_call"
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """Anything else: citations, images, results of provider tools."""
+
+    kind: str | None = None
+    data: Any = None
+    type: Literal["other"] = "other"
+
+
+Block = Text | Thinking | Refusal | ToolCall | Other
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why the answer ended, normalised and as the provider wrote it."""
+
+    reason: Reason | None = None
+    raw: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens in disjoint buckets; `cache_write_1h` is a part of `cache_write`, `reasoning` of `output`."""
+
+    input: int | None = None
+    cache_read: int | None = None
+    cache_write: int | None = None
+    cache_write_1h: int | None = None
+    output: int | None = None
+    reasoning: int | None = None
+    web_searches: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """Money in decimal text, USD; `total` is the sum of the others."""
+
+    currency: Literal["USD"] = "USD"
+    input: str | None = None
+    cache_read: str | None = None
+    cache_write: str | None = None
+    output: str | None = None
+    other: str | None = None
+    total: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """What the provider, or the broken stream, says went wrong."""
+
+    type: str | None = None
+    message: str | None = None
+    status: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """All of it. `cost` is None where no prices were given or no usage came."""
+
+    status: Status
+    content: tuple[Block, ...]
+    stop: Stop = Stop()
+    usage: Usage = Usage()
+    cost: Cost | None = None
+    error: Error | None = None
+    model: str | None = None
+    response_id: str | None = None

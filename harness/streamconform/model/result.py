@@ -1,0 +1,67 @@
+"""What a run writes: the lines of `results.jsonl` (`results.v1.json`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from streamconform.model.case import Level
+from streamconform.model.trial import Input
+from streamconform.model.verdict import Check, Culprit, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImplementationInfo:
+    """What is judged, as it names itself, and how it was reached."""
+
+    name: str
+    version: str | None
+    language: str | None
+    issues: str | None
+    impl: str
+    input: Input
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """First line: what is going to be judged."""
+
+    version: str
+    cases: int
+    trials: int
+    implementations: tuple[ImplementationInfo, ...]
+    selection: Mapping[str, Any]
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialResult:
+    """A finished trial; `checks` are those that did not pass."""
+
+    implementation: int
+    id: str
+    case: str
+    delivery: str | None
+    level: Level
+    verdict: Verdict
+    culprit: Culprit | None
+    ms: float
+    checks: tuple[Check, ...] = ()
+    passed: int = 0
+    reason: str | None = None
+    observation: Mapping[str, Any] | None = None
+    known: str | None = None
+    title: str | None = None
+    """The case's title, where not everything passed."""
+    guards: tuple[str, ...] = ()
+    """The real bugs that the case catches, where not everything passed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Footer:
+    """Last line; a file without it was cut."""
+
+    counts: Mapping[str, int]
+    exit: int
+    complete: bool

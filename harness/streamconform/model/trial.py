@@ -1,0 +1,93 @@
+"""A trial: a case under one delivery or fault; and the tables of both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from streamconform.model.case import LEVELS, Case, Level
+
+Framing = Literal["sse", "ndjson", "json_array", "eventstream", "document"]
+"""`document` is a body that is not in the api's framing: an error document, a page."""
+Input = Literal["bytes", "push", "http"]
+DeliverySet = Literal["fast", "standard", "full"]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A way to hand over the same bytes; the outcome must not change."""
+
+    name: str
+    level: Level
+    does: str
+    framings: frozenset[Framing] = frozenset({"sse", "ndjson", "json_array", "eventstream"})
+    inputs: frozenset[Input] = frozenset({"bytes", "push", "http"})
+
+
+SSE: Final = frozenset[Framing]({"sse"})
+TEXT: Final = frozenset[Framing]({"sse", "ndjson", "json_array"})
+ANY: Final = frozenset[Framing]({"sse", "ndjson", "json_array", "eventstream", "document"})
+HTTP: Final = frozenset[Input]({"http"})
+
+DELIVERIES: Final[Mapping[str, Delivery]] = {
+    delivery.name: delivery
+    for delivery in (
+        Delivery("recorded", "must", "as recorded: a chunk a network read, or a frame", ANY),
+        Delivery("whole", "must", "everything in one chunk", ANY),
+        Delivery("bytewise", "must", "one byte a chunk", ANY),
+        Delivery("utf8-split", "must", "a cut inside every character of several bytes", ANY),
+        Delivery("random", "must", "cuts at places drawn from the seed", ANY),
+        Delivery("crlf", "must", "every line end as CR LF", SSE),
+        Delivery("comments", "must", "a comment between any two frames", SSE),
+        Delivery("unknown-event", "must", "events of a type that nobody knows yet", TEXT),
+        Delivery("unknown-field", "must", "a field that nobody knows yet in every payload", TEXT),
+        Delivery("bom", "should", "a byte order mark before the first line", SSE),
+        Delivery("no-space", "should", "no space after the colon of a field", SSE),
+        Delivery("padding", "should", "white space between the tokens of every payload", TEXT),
+        Delivery("key-order", "should", "the keys of every object in reverse", TEXT),
+        Delivery("multiline-data", "should", "payloads over several data lines", SSE),
+        Delivery("gzip", "should", "compressed on the way", ANY, HTTP),
+        Delivery("cr", "may", "every line end as CR", SSE),
+    )
+}
+
+DELIVERY_SETS: Final[Mapping[DeliverySet, tuple[str, ...]]] = {
+    "fast": ("recorded", "bytewise"),
+    "standard": tuple(name for name, each in DELIVERIES.items() if each.level == "must"),
+    "full": tuple(DELIVERIES),
+}
+
+FAULTS: Final[Mapping[str, Level]] = {
+    "cut-after-frame": "must",
+    "cut-inside-json": "must",
+    "cut-inside-utf8": "must",
+    "error-frame": "must",
+    "reset": "must",
+    "stall": "should",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A case and how its bytes are handed over: `chunks` joined are the body that is delivered."""
+
+    case: Case
+    delivery: str
+    level: Level
+    chunks: tuple[bytes, ...] = field(repr=False)
+
+    @property
+    def id(self) -> str:
+        """Return `api/topic/case@delivery`."""
+        return f"{self.case.id}@{self.delivery}"
+
+    @property
+    def body(self) -> bytes:
+        """Return the bytes as delivered."""
+        return b"".join(self.chunks)
+
+
+def lower(one: Level, other: Level) -> Level:
+    """Return the looser of two levels."""
+    return max(one, other, key=LEVELS.index)

@@ -1,0 +1,1 @@
+"""Recording: real exchanges with real servers become cassettes."""

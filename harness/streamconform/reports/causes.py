@@ -1,0 +1,87 @@
+"""Unexpected results grouped by cause: the same check failing in many cases is one thing to mend."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from streamconform.model.result import ImplementationInfo, TrialResult
+from streamconform.model.verdict import Check
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A case that failed in the same way in one or more deliveries."""
+
+    first: TrialResult
+    check: Check | None
+    """The first check that failed; None where there was no answer to check."""
+    deliveries: tuple[str, ...]
+    also: tuple[str, ...]
+    """Paths of further checks that failed with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What failed, and the cases in which it did."""
+
+    implementation: int
+    what: str
+    failures: tuple[Failure, ...]
+
+    @property
+    def trials(self) -> int:
+        """Return how many trials failed by it."""
+        return sum(len(failure.deliveries) for failure in self.failures)
+
+
+def causes(results: Iterable[TrialResult]) -> tuple[Cause, ...]:
+    """Return the causes of `results`, which all failed, the one with the most trials last."""
+    groups: dict[tuple[int, str], dict[tuple[str, str], list[TrialResult]]] = {}
+    for result in results:
+        cases = groups.setdefault((result.implementation, _what(result)), {})
+        cases.setdefault((result.case, _difference(result)), []).append(result)
+    found = [
+        Cause(implementation, what, tuple(_failure(same) for same in cases.values()))
+        for (implementation, what), cases in groups.items()
+    ]
+    return tuple(sorted(found, key=lambda cause: (cause.implementation, cause.trials)))
+
+
+def reproduce(info: ImplementationInfo, result: TrialResult, seed: int) -> str:
+    """Return the command that runs this one trial again."""
+    chosen = f" --seed {seed}" if seed else ""
+    every = "" if result.delivery in ("recorded", "bytewise") else " --deliver full"
+    return f"conform run -i {shlex.quote(info.impl)} -k {shlex.quote(result.id)}{every}{chosen}"
+
+
+def guards(results: Iterable[TrialResult]) -> tuple[str, ...]:
+    """Return the real bugs that the cases of `results` guard, each once, in order."""
+    return tuple(dict.fromkeys(bug for result in results for bug in result.guards))
+
+
+def _first(result: TrialResult) -> Check | None:
+    """Return the check that is shown: the first one of the worst verdict."""
+    worst = min((check.verdict for check in result.checks), key=("fail", "warn", "may").index, default=None)
+    return next((check for check in result.checks if check.verdict == worst), None)
+
+
+def _what(result: TrialResult) -> str:
+    check = _first(result)
+    if check is not None:
+        return re.sub(r"\.\d+\.", ".*.", check.path)
+    return f"{result.verdict}: {result.reason}"
+
+
+def _difference(result: TrialResult) -> str:
+    check = _first(result)
+    return "" if check is None else repr((check.path, check.expected, check.got, check.message))
+
+
+def _failure(same: list[TrialResult]) -> Failure:
+    first = same[0]
+    check = _first(first)
+    also = tuple(dict.fromkeys(each.path for each in first.checks if each is not check))
+    return Failure(first, check, tuple(each.delivery or "" for each in same), also)

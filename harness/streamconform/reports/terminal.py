@@ -1,0 +1,191 @@
+"""What `conform run` prints: who is judged, a progress bar, then what is unexpected, by cause, and a count."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from types import TracebackType
+from typing import Final, Self, TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from streamconform.model.result import Header, ImplementationInfo, TrialResult
+from streamconform.reports.causes import Cause, Failure, causes, guards, reproduce
+from streamconform.reports.words import difference, printable
+from streamconform.run.pool import is_unexpected
+from streamconform.run.results import Results
+
+CASES_SHOWN: Final = 4
+"""Cases listed under one cause; the rest is counted, and `-v` lists all."""
+FRAMES_SHOWN: Final = 8
+STYLES: Final = {
+    "fail": "bold red",
+    "hang": "bold red",
+    "faulted": "bold magenta",
+    "warn": "yellow",
+    "may": "dim",
+}
+
+
+class Terminal:
+    """Prints a run to a stream; the bar only where that is a terminal."""
+
+    def __init__(self, *, quiet: int, verbose: int, strict: bool, stream: TextIO | None = None) -> None:
+        """Print to `stream`, by default stdout; `quiet` and `verbose` count the options given."""
+        out = stream or sys.stdout
+        self.console = Console(file=out, highlight=False, soft_wrap=True, width=None if out.isatty() else 120)
+        self._quiet, self._verbose, self._strict = quiet, verbose, strict
+        self._bar: Progress | None = None
+        self._task = TaskID(0)
+        self._unexpected = 0
+
+    def __enter__(self) -> Self:
+        """Return self."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Take the bar away, whatever happened."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def begun(self, header: Header) -> None:
+        """Say who is judged by what."""
+        if self._quiet:
+            return
+        self._line(
+            f"streamconform {header.version}, {header.cases} cases, {header.trials} trials, seed {header.seed}"
+        )
+        for info in header.implementations:
+            self._line(f"  {described(info)}", "bold")
+        if self.console.is_terminal:
+            self._bar = Progress(
+                TextColumn("  {task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                console=self.console,
+                transient=True,
+            )
+            self._task = self._bar.add_task("judging", total=header.trials)
+            self._bar.start()
+
+    def ended(self, result: TrialResult) -> None:
+        """Move the bar."""
+        if is_unexpected(result, strict=self._strict):
+            self._unexpected += 1
+        if self._bar is not None:
+            said = f"judging, {self._unexpected} unexpected" if self._unexpected else "judging"
+            self._bar.update(self._task, advance=1, description=said)
+
+    def finished(self, results: Results, seconds: float) -> None:
+        """Print warnings, then what is unexpected, then the count."""
+        self.__exit__(None, None, None)
+        unexpected = [each for each in results.trials if is_unexpected(each, strict=self._strict)]
+        warned = [each for each in results.trials if each.verdict == "warn" and each not in unexpected]
+        if not self._quiet:
+            if warned and self._verbose:
+                self._causes("Warnings: these differ, but the provider's words leave room", warned, results)
+            if unexpected:
+                self._causes("Unexpected", unexpected, results)
+        self._line(summary(results, len(unexpected), seconds), "bold red" if unexpected else "bold green")
+
+    def _causes(self, title: str, failed: list[TrialResult], results: Results) -> None:
+        self._line("")
+        self._line(title, "bold underline")
+        for number, cause in enumerate(causes(failed), start=1):
+            self._cause(number, cause, results)
+        bugs = guards(failed)
+        if bugs:
+            self._line("")
+            shown = ", ".join(bugs if self._verbose else bugs[:12])
+            more = f" and {len(bugs) - 12} more" if len(bugs) > 12 and not self._verbose else ""
+            self._line(f"Real bugs that these cases guard against: {shown}{more}", "cyan")
+        self._line("")
+
+    def _cause(self, number: int, cause: Cause, results: Results) -> None:
+        info = results.header.implementations[cause.implementation]
+        of = f"  [{info.impl}]" if len(results.header.implementations) > 1 else ""
+        first = cause.failures[0]
+        style = STYLES.get(first.first.verdict, "bold")
+        cases = len({failure.first.case for failure in cause.failures})
+        self._line("")
+        counted = f"{_count(cases, 'case')}, {_count(cause.trials, 'trial')}{of}"
+        self.console.print(Text.assemble((f"{number}. {printable(cause.what, 300)}", style), f"  {counted}"))
+        shown = cause.failures if self._verbose else cause.failures[:CASES_SHOWN]
+        for failure in shown:
+            self._failure(failure, info, results.header.seed)
+        hidden = len(cause.failures) - len(shown)
+        if hidden:
+            self._line(f"   … and {hidden} more, which `-v` lists", "dim")
+
+    def _failure(self, failure: Failure, info: ImplementationInfo, seed: int) -> None:
+        first = failure.first
+        self.console.print(Text.assemble("   ", (first.case, "bold"), f"  {', '.join(failure.deliveries)}"))
+        if first.title:
+            self._line(f"      {printable(first.title, 160)}", "italic")
+        if failure.check is not None:
+            for words in difference(failure.check):
+                self._line(
+                    f"      {failure.check.path}: {words}"
+                    if words == difference(failure.check)[0]
+                    else f"      {words}"
+                )
+            if failure.check.frames:
+                self._line(
+                    f"      decided by {frames(failure.check.frames)}; `conform explain {first.case}` shows them",
+                    "dim",
+                )
+        if failure.also:
+            more = f" and {len(failure.also) - 6} more" if len(failure.also) > 6 else ""
+            self._line(f"      also {', '.join(failure.also[:6])}{more}", "dim")
+        if first.guards:
+            self._line(f"      guards against {', '.join(first.guards)}", "cyan")
+        self._line(f"      reproduce: {reproduce(info, first, seed)}", "dim")
+
+    def _line(self, text: str, style: str = "") -> None:
+        self.console.print(Text(text, style))
+
+
+def summary(results: Results, unexpected: int, seconds: float) -> str:
+    """Return the last line: `N cases, M trials, K unexpected` and what else is to be known."""
+    counts = Counter(result.verdict for result in results.trials)
+    cases = len({result.case for result in results.trials})
+    words = [_count(cases, "case"), _count(len(results.trials), "trial"), f"{unexpected} unexpected"]
+    kinds = [f"{counts[verdict]} {verdict}" for verdict in ("fail", "faulted", "hang") if counts[verdict]]
+    words[-1] += f" ({', '.join(kinds)})" if kinds else ""
+    words += [f"{counts[verdict]} {verdict}" for verdict in ("warn", "known", "skipped") if counts[verdict]]
+    cut = results.footer is None or not results.footer.complete
+    not_run = results.header.trials - len(results.trials)
+    return f"{', '.join(words)} in {seconds:.1f} s" + (
+        f" (cut short, {not_run} trials not run)" if cut else ""
+    )
+
+
+def described(info: ImplementationInfo) -> str:
+    """Return who is judged and how it is reached."""
+    version = f" {info.version}" if info.version else ""
+    reached = ", ".join(word for word in (info.language, info.input) if word)
+    via = "" if info.impl == info.name else f" via {info.impl}"
+    return printable(f"{info.name}{version} ({reached}){via}", 200)
+
+
+def frames(numbers: tuple[int, ...]) -> str:
+    """Return frame numbers with runs as ranges, cut after some."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    words = [str(a) if a == b else f"{a}-{b}" for a, b in runs[:FRAMES_SHOWN]]
+    more = ", …" if len(runs) > FRAMES_SHOWN else ""
+    return f"frame{'s' if len(numbers) > 1 else ''} {', '.join(words)}{more}"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"

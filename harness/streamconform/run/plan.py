@@ -1,0 +1,62 @@
+"""What a run is going to do: settings, trials and implementations; no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from streamconform.adapters.connect import Connection
+from streamconform.adapters.interface import Greeting
+from streamconform.judge.judge import not_claimed
+from streamconform.model.case import Case
+from streamconform.model.trial import Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a run is carried out."""
+
+    workers: int
+    """Programs per implementation."""
+    timeout: float
+    """Seconds for one trial."""
+    seed: int = 0
+    strict: bool = False
+    maxfail: int = 0
+    """Unexpected verdicts after which the run stops; 0: never."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """An implementation and the trials that it is judged on."""
+
+    index: int
+    connection: Connection
+    greeting: Greeting
+    trials: tuple[Trial, ...]
+    skipped: tuple[tuple[Trial, str], ...]
+    """Trials that are not asked, with the reason."""
+
+
+def divide(index: int, connection: Connection, greeting: Greeting, trials: Sequence[Trial]) -> Judged:
+    """Return what is asked of an implementation and what is skipped, by what it claims."""
+    reasons: dict[str, str | None] = {}
+    asked: list[Trial] = []
+    skipped: list[tuple[Trial, str]] = []
+    for trial in trials:
+        case = trial.case
+        if case.id not in reasons:
+            reasons[case.id] = unclaimed(case, greeting)
+        reason = reasons[case.id]
+        if reason is None:
+            asked.append(trial)
+        else:
+            skipped.append((trial, reason))
+    return Judged(index, connection, greeting, tuple(asked), tuple(skipped))
+
+
+def unclaimed(case: Case, greeting: Greeting) -> str | None:
+    """Return why nothing of `case` is asked of an implementation, or None."""
+    if greeting.apis is not None and case.api not in greeting.apis:
+        return f"the api {case.api} is not claimed"
+    return not_claimed(case, greeting.claims(case.api))

@@ -1,0 +1,184 @@
+"""Trials to results: programs asked in parallel, each answer judged as it comes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from streamconform.adapters.connect import Connection
+from streamconform.adapters.interface import Answer, Fault, Greeting, Hang
+from streamconform.adapters.program import Collateral, Program
+from streamconform.errors import ImplementationError
+from streamconform.judge.judge import Judgement, judge, observation_json
+from streamconform.model.result import TrialResult
+from streamconform.model.trial import Trial
+from streamconform.model.verdict import UNEXPECTED
+from streamconform.run.blame import Blame
+from streamconform.run.plan import Judged, Settings
+
+GIVE_UP_AFTER = 5
+"""Programs of one implementation that may end in a row without an answer between them."""
+
+Emit = Callable[[TrialResult], None]
+
+
+class Stopped(Exception):
+    """As many unexpected verdicts as `--maxfail` allows."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What happened so far, over all implementations."""
+
+    answered: set[int] = field(default_factory=set)
+    """The implementations that answered anything at all."""
+    unexpected: int = 0
+    barren: int = 0
+    """Programs of the implementation at work that ended since the last answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What every worker needs: how to run, where frames come from, where results go."""
+
+    settings: Settings
+    blame: Blame
+    emit: Emit
+    tally: Tally
+
+
+@dataclass(slots=True)
+class Work:
+    """The trials of one implementation that wait, and those to ask again alone."""
+
+    judged: Judged
+    waiting: deque[Trial]
+    again: list[Trial] = field(default_factory=list)
+    last_fault: str = ""
+
+
+async def greet(connection: Connection) -> Greeting:
+    """Return what the implementation behind `connection` says of itself; raises `ImplementationError`."""
+    program = Program(connection)
+    try:
+        return await program.start()
+    finally:
+        await program.stop()
+
+
+async def judge_all(judged: Judged, bench: Bench) -> None:
+    """Ask for every trial of `judged` and emit its result; raises `Stopped`.
+
+    Each worker has a program of its own, asked for as many trials at once as the program allows. Trials
+    that were in flight with others when a program ended are asked again, one at a time.
+    """
+    for trial, reason in judged.skipped:
+        bench.emit(_result(judged, trial, Judgement("skipped", None, reason=reason), 0.0))
+    bench.tally.barren = 0
+    work = Work(judged, deque(judged.trials))
+    await _together(work, judged.greeting.concurrency, bench)
+    if work.again:
+        work.waiting.extend(sorted(work.again, key=judged.trials.index))
+        await _together(work, 1, bench)
+
+
+async def _together(work: Work, lanes: int, bench: Bench) -> None:
+    workers = min(bench.settings.workers, len(work.waiting))
+    tasks = [asyncio.create_task(_worker(work, lanes, bench)) for _ in range(workers)]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _worker(work: Work, lanes: int, bench: Bench) -> None:
+    """Start programs, one after the other as they end, until nothing waits."""
+    while work.waiting:
+        program = Program(work.judged.connection)
+        try:
+            if bench.tally.barren < GIVE_UP_AFTER:
+                await program.start()
+            async with asyncio.TaskGroup() as group:
+                for _ in range(lanes):
+                    group.create_task(_lane(program, work, bench))
+        except* Stopped:
+            raise Stopped from None
+        except* ImplementationError as error:
+            work.last_fault = str(error.exceptions[0])
+            bench.tally.barren += 1
+        finally:
+            await program.stop()
+
+
+async def _lane(program: Program, work: Work, bench: Bench) -> None:
+    """Take trials and ask `program` for them until it is dead or nothing waits."""
+    tally, settings = bench.tally, bench.settings
+    while work.waiting and (not program.dead or tally.barren >= GIVE_UP_AFTER):
+        trial = work.waiting.popleft()
+        claims = work.judged.greeting.claims(trial.case.api)
+        started = time.perf_counter()
+        answer: Answer | Collateral
+        if tally.barren >= GIVE_UP_AFTER:
+            words = (
+                f"not asked: the program ended {GIVE_UP_AFTER} times without an answer ({work.last_fault})"
+            )
+            answer = Fault("gave-up", words)
+        else:
+            answer = await program.ask(trial, settings.timeout, events="events" in claims)
+        ms = (time.perf_counter() - started) * 1000
+        if isinstance(answer, Collateral):
+            work.again.append(trial)
+            return
+        _count(answer, work, tally)
+        judgement = judge(trial, answer, claims, bench.blame.first_delta)
+        if judgement.checks:
+            judgement = replace(judgement, checks=bench.blame.told(trial, judgement.checks, claims))
+        result = _result(work.judged, trial, judgement, ms, answer)
+        bench.emit(result)
+        if is_unexpected(result, strict=settings.strict):
+            tally.unexpected += 1
+            if settings.maxfail and tally.unexpected >= settings.maxfail:
+                raise Stopped
+
+
+def is_unexpected(result: TrialResult, *, strict: bool) -> bool:
+    """Return whether a result makes the run fail; under `strict` a warning does."""
+    return result.verdict in UNEXPECTED or (strict and result.verdict == "warn")
+
+
+def _count(answer: Answer, work: Work, tally: Tally) -> None:
+    if isinstance(answer, Fault | Hang):
+        work.last_fault = (
+            answer.message if isinstance(answer, Fault) else f"no answer in {answer.seconds:g} s"
+        )
+        tally.barren += 1
+    else:
+        tally.answered.add(work.judged.index)
+        tally.barren = 0
+
+
+def _result(
+    judged: Judged, trial: Trial, judgement: Judgement, ms: float, answer: Answer | None = None
+) -> TrialResult:
+    clean = judgement.verdict == "pass" and not judgement.checks
+    return TrialResult(
+        implementation=judged.index,
+        id=trial.id,
+        case=trial.case.id,
+        delivery=trial.delivery,
+        level=trial.level,
+        verdict=judgement.verdict,
+        culprit=judgement.culprit,
+        ms=round(ms, 3),
+        checks=judgement.checks,
+        passed=judgement.passed,
+        reason=judgement.reason,
+        observation=None if clean or answer is None else observation_json(answer),
+        title=None if clean else trial.case.title,
+        guards=() if clean else trial.case.guards,
+    )

@@ -1,0 +1,135 @@
+"""The published JSON Schemas, and documents checked against them with line numbers.
+
+jsonschema is imported on first use: most commands and the hot path never need it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from streamconform.errors import Problem
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import ValidationError
+
+    from streamconform.suite.yaml_text import Document
+
+NAMES = (
+    "spec.v1",
+    "cassette.v1",
+    "outcome.v1",
+    "event.v1",
+    "protocol.v1",
+    "results.v1",
+    "known-failures.v1",
+)
+
+MAX_PROBLEMS = 20
+"""Problems listed for one document."""
+
+
+@cache
+def schema(name: str) -> dict[str, Any]:
+    """Return the schema `name` (one of `NAMES`) as a mapping."""
+    text = files(__name__).joinpath(f"{name}.json").read_text("utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+@cache
+def validator(name: str, definition: str | None = None) -> Draft202012Validator:
+    """Return a validator for the schema `name`, or for one of its `$defs`."""
+    from jsonschema import Draft202012Validator
+    from referencing import Registry, Resource
+
+    every = [Resource.from_contents(schema(each)) for each in NAMES]
+    registry: Registry[Any] = every @ Registry()
+    root: dict[str, Any] = schema(name)
+    if definition is not None:
+        root = {"$ref": f"{root['$id']}#/$defs/{definition}"}
+    return Draft202012Validator(root, registry=registry)
+
+
+def check(name: str, document: Document) -> tuple[Problem, ...]:
+    """Return every problem of a YAML document against the schema `name`, with its line."""
+    found = []
+    for at, message in _told(validator(name).iter_errors(document.value)):
+        where = ".".join(str(step) for step in at)
+        found.append(
+            (document.line(at) or 0, document.problem(at, f"`{where}`: {message}" if where else message))
+        )
+    return tuple(problem for _, problem in sorted(found, key=lambda pair: pair[0]))[:MAX_PROBLEMS]
+
+
+def problems(name: str, value: Any, definition: str | None = None) -> tuple[str, ...]:
+    """Return every problem of a JSON value against the schema `name`, as `path: message`."""
+    told = _told(validator(name, definition).iter_errors(value))
+    return tuple(f"{'.'.join(map(str, at)) or '(whole)'}: {message}" for at, message in told)[:MAX_PROBLEMS]
+
+
+def _told(errors: Iterator[ValidationError]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield (path, words) of each error, going down to the branch that was meant."""
+    for error in sorted(errors, key=lambda each: [str(step) for step in each.absolute_path]):
+        deepest = _meant(error)
+        yield tuple(deepest.absolute_path), _words(deepest)
+
+
+def _meant(error: ValidationError) -> ValidationError:
+    """Return the most telling error inside a failed `oneOf` or `anyOf`."""
+    while error.context:
+        branches: dict[Any, list[ValidationError]] = {}
+        for inner in error.context:
+            branches.setdefault(inner.schema_path[0], []).append(inner)
+        error = min(branches.values(), key=_strangeness)[0]
+    return error
+
+
+def _strangeness(errors: list[ValidationError]) -> tuple[bool, bool, int]:
+    """Rank a failed branch: another kind of value, another discriminator (`kind`, `op`), more errors."""
+    other_kind = any(e.validator == "type" and not e.relative_path for e in errors)
+    return other_kind, any(e.validator == "const" for e in errors), len(errors)
+
+
+def _words(error: ValidationError) -> str:
+    """Return the message for a person: short, with what was expected."""
+    match error.validator:
+        case "additionalProperties" | "unevaluatedProperties":
+            known = sorted(error.schema.get("properties", ())) if isinstance(error.schema, dict) else []
+            unknown = sorted(set(_any(error.instance)) - set(known)) if known else []
+            if unknown:
+                return f"unknown key `{unknown[0]}`; known are {', '.join(f'`{key}`' for key in known)}"
+            return error.message
+        case "enum":
+            choices = ", ".join("null" if c is None else f"`{c}`" for c in _any(error.validator_value))
+            return f"{_shown(error.instance)} is not one of {choices}"
+        case "const":
+            return f"{_shown(error.instance)} instead of {_shown(error.validator_value)}"
+        case "required":
+            return "key `{}` is missing".format(error.message.split("'")[1])
+        case "type":
+            wanted = error.validator_value
+            kinds = " or ".join(wanted) if isinstance(wanted, list) else str(wanted)
+            hint = "; quote it" if "string" in kinds and isinstance(error.instance, int | float) else ""
+            return f"{_shown(error.instance)} is not a {kinds}{hint}"
+        case "pattern":
+            about = error.schema.get("description") if isinstance(error.schema, dict) else None
+            return f"{_shown(error.instance)} does not fit `{error.validator_value}`" + (
+                f" ({about})" if about else ""
+            )
+        case _:
+            return error.message if len(error.message) <= 300 else error.message[:297] + "…"
+
+
+def _any(value: Any) -> Any:
+    """Return `value`; the library types what an error always has as possibly unset."""
+    return value
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return f"`{text if len(text) <= 80 else text[:77] + '…'}`"

@@ -1,0 +1,1 @@
+"""The suite judged by parsers that are broken on purpose."""

@@ -1,0 +1,1 @@
+"""Specs and cassettes on disk to cases and trials."""

@@ -1,0 +1,234 @@
+"""Cassettes on disk: load and verify, save. `cassettes/<api>/<name>.yaml` beside the raw body."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from streamconform.errors import Problem, SourceError
+from streamconform.model.cassette import (
+    Authored,
+    Cassette,
+    ChunkMark,
+    Derived,
+    Provenance,
+    Recorded,
+    Request,
+)
+from streamconform.schemas import check
+from streamconform.suite import yaml_text
+
+MAX_BODY = 16 * 1024 * 1024
+"""The largest body that is read or saved: the largest answer a provider streams is under 4 MB."""
+
+MODELINE = "# yaml-language-server: $schema=../../harness/streamconform/schemas/cassette.v1.json\n"
+
+
+def load(folder: Path, api: str, name: str) -> Cassette:
+    """Return the cassette `name` of `api` under `folder`, its digest verified.
+
+    Raises `SourceError` with every problem: a missing file, a wrong field, a wrong digest, chunk marks
+    that do not fit the body.
+    """
+    path = folder / api / f"{name}.yaml"
+    if not path.is_file():
+        raise SourceError((Problem(str(path), None, "no such cassette"),))
+    document = yaml_text.read(path)
+    problems = check("cassette.v1", document)
+    if problems:
+        raise SourceError(problems)
+    meta = document.value
+    response = meta["response"]
+    found: list[Problem] = []
+    body = _sidecar(path, document, "response", found)
+    twin = _sidecar(path, document, "twin", found) if "twin" in meta else None
+    marks = tuple(ChunkMark(offset, ms) for offset, ms in response.get("chunks", ()))
+    if body is not None:
+        found += _mark_problems(document, marks, len(body))
+    if found or body is None:
+        raise SourceError(tuple(found))
+    return Cassette(
+        api=api,
+        name=name,
+        request=Request(
+            method=meta["request"]["method"],
+            path=meta["request"]["path"],
+            headers=meta["request"].get("headers", {}),
+            body=meta["request"]["body"],
+        ),
+        status=response["status"],
+        headers=response["headers"],
+        body=body,
+        suffix=response["body"].rpartition(".")[2],
+        marks=marks,
+        provenance=_provenance(meta["provenance"]),
+        twin=twin,
+    )
+
+
+def save(folder: Path, cassette: Cassette) -> Path:
+    """Write `cassette` under `folder` and return the path of its YAML file.
+
+    The body is written first and each file is renamed into place, so that a crash never leaves
+    metadata that speaks of bytes which are not there.
+    """
+    if len(cassette.body) > MAX_BODY:
+        raise SourceError((Problem(cassette.name, None, f"body larger than {MAX_BODY} bytes"),))
+    home = folder / cassette.api
+    home.mkdir(parents=True, exist_ok=True)
+    path = home / f"{cassette.name}.yaml"
+    _write(home / f"{cassette.name}.{cassette.suffix}", cassette.body)
+    if cassette.twin is not None:
+        _write(home / f"{cassette.name}.twin.json", cassette.twin)
+    _write(path, (MODELINE + _dump(_meta(cassette))).encode())
+    return path
+
+
+def _sidecar(path: Path, document: yaml_text.Document, key: str, problems: list[Problem]) -> bytes | None:
+    """Return the bytes of the file that `key` names, or None with the problem noted."""
+    entry: dict[str, str] = document.value[key]
+    beside = path.parent / entry["body"]
+    stem = beside.name.partition(".")[0]
+    if stem != path.stem:
+        problems.append(document.problem((key, "body"), f"`{beside.name}` must begin with `{path.stem}.`"))
+        return None
+    try:
+        with beside.open("rb") as file:
+            data = file.read(MAX_BODY + 1)
+    except OSError as error:
+        problems.append(document.problem((key, "body"), f"`{beside.name}`: {error.strerror}"))
+        return None
+    if len(data) > MAX_BODY:
+        problems.append(document.problem((key, "body"), f"`{beside.name}` is larger than {MAX_BODY} bytes"))
+        return None
+    digest = hashlib.sha256(data).hexdigest()
+    if digest != entry["sha256"]:
+        words = f"`{beside.name}` has SHA-256 {digest}, expected {entry['sha256']}: the bytes were changed"
+        problems.append(document.problem((key, "sha256"), words))
+    return data
+
+
+def _mark_problems(document: yaml_text.Document, marks: tuple[ChunkMark, ...], size: int) -> list[Problem]:
+    if not marks:
+        return []
+    problems = []
+    at = ("response", "chunks")
+    if marks[0].offset != 0:
+        problems.append(document.problem((*at, 0), f"the first chunk begins at 0, not {marks[0].offset}"))
+    for i, (before, after) in enumerate(pairwise(marks), start=1):
+        if after.offset <= before.offset or after.ms < before.ms:
+            problems.append(
+                document.problem((*at, i), "chunk marks must rise in offset and not fall in time")
+            )
+    if marks[-1].offset >= max(size, 1):
+        problems.append(document.problem((*at, len(marks) - 1), f"beyond the body's {size} bytes"))
+    return problems
+
+
+def _provenance(entry: Mapping[str, Any]) -> Provenance:
+    fields = {key: value for key, value in entry.items() if key != "kind"}
+    match entry["kind"]:
+        case "recorded":
+            return Recorded(**fields)
+        case "derived":
+            return Derived(fields.pop("from"), **fields)
+        case _:
+            return Authored(**fields)
+
+
+def _meta(cassette: Cassette) -> dict[str, Any]:
+    """Return the mapping that `cassette.v1.json` describes, keys in the order of reading."""
+    given = cassette.provenance
+    provenance: dict[str, Any] = {"kind": given.kind}
+    match given:
+        case Recorded():
+            provenance |= {
+                "server": given.server,
+                "model": given.model,
+                "date": given.date,
+                "tool": given.tool,
+            }
+        case Derived():
+            provenance |= {"from": given.source, "recipe": given.recipe}
+        case Authored():
+            provenance |= {"source": given.source}
+    if given.note is not None:
+        provenance["note"] = given.note
+    request: dict[str, Any] = {"method": cassette.request.method, "path": cassette.request.path}
+    if cassette.request.headers:
+        request["headers"] = dict(cassette.request.headers)
+    response: dict[str, Any] = {
+        "status": cassette.status,
+        "headers": dict(cassette.headers),
+        "body": f"{cassette.name}.{cassette.suffix}",
+        "sha256": cassette.sha256,
+    }
+    if cassette.marks:
+        response["chunks"] = _Flow(_Flow((mark.offset, mark.ms)) for mark in cassette.marks)
+    meta: dict[str, Any] = {
+        "cassette": 1,
+        "provenance": provenance,
+        "request": request | {"body": cassette.request.body},
+        "response": response,
+    }
+    if cassette.twin is not None:
+        digest = hashlib.sha256(cassette.twin).hexdigest()
+        meta["twin"] = {"body": f"{cassette.name}.twin.json", "sha256": digest}
+    return meta
+
+
+class _Flow(list[Any]):
+    """A list that is written in one line."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes what `yaml_text` reads: no anchors, and non-ASCII text escaped in double quotes."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Return True: equal objects are written out each time."""
+        del data
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
+    """Quote what our reader, which reads YAML 1.2, would not read as text; PyYAML writes for 1.1."""
+    style = '"' if yaml_text.ambiguous(text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
+_Dumper.add_representer(
+    _Flow,
+    lambda dumper, data: dumper.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=True),
+)
+
+
+def _dump(meta: Mapping[str, Any]) -> str:
+    """Return YAML that loads back equal; readable Unicode where YAML's readers keep it."""
+    for unicode in (True, False):
+        text = yaml.dump(dict(meta), Dumper=_Dumper, sort_keys=False, allow_unicode=unicode, width=110)
+        try:
+            if yaml_text.parse(text.encode(), "").value == meta:
+                return text
+        except SourceError:
+            continue
+    raise SourceError((Problem("request", None, "holds text that YAML cannot carry"),))
+
+
+def _write(path: Path, data: bytes) -> None:
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,43 @@
+"""Cases to trials: every delivery that applies, at the lower of its level and the case's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from streamconform.delivery.deliver import deliver
+from streamconform.model.case import Case, Level
+from streamconform.model.trial import DELIVERIES, Input, Trial, lower
+from streamconform.wire.apis import APIS, framing
+
+
+def expand(cases: Iterable[Case], deliveries: Iterable[str], input_mode: Input, seed: int) -> Iterator[Trial]:
+    """Yield the trials of `cases`, in their order and the order of the table of deliveries.
+
+    A delivery whose chunks equal those of an earlier one of the case is left out: the same trial twice
+    tells nothing.
+    """
+    wanted = [name for name in DELIVERIES if name in set(deliveries)]
+    for case in cases:
+        framed = framing(case.api, case.cassette.status, case.cassette.body)
+        skipped = case.skip.deliveries if case.skip else frozenset[str]()
+        seen: set[tuple[bytes, ...]] = set()
+        for name in wanted:
+            delivery = DELIVERIES[name]
+            if name in skipped or framed not in delivery.framings or input_mode not in delivery.inputs:
+                continue
+            chunks = deliver(case.cassette, framed, name, f"{seed}:{case.id}")
+            if chunks not in seen:
+                seen.add(chunks)
+                yield Trial(case, name, lower(case.level, delivery_level(case.api, name)), chunks)
+
+
+def delivery_level(api: str, name: str) -> Level:
+    """Return the level of a delivery: the table's, or the api's where the provider's words decide."""
+    known = APIS[api]
+    match name:
+        case "unknown-event":
+            return known.unknown_event_level
+        case "unknown-field":
+            return known.unknown_field_level
+        case _:
+            return DELIVERIES[name].level

@@ -1,0 +1,92 @@
+"""What a spec or a cassette can have wrong beyond what loading finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from streamconform.errors import Problem, SelectionError, SourceError
+from streamconform.suite import cassettes
+from streamconform.suite.load import Loaded, Sources, collect, spec_files
+
+METADATA = ".yaml"
+
+
+def lint_all(sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
+    """Return how many cases there are, and every problem of specs and cassettes, unused ones too."""
+    loaded = collect(sources, spec_files(sources.specs))
+    problems = list(loaded.problems)
+    problems += _unused(sources, loaded)
+    if strict:
+        problems += _unfinished(loaded)
+    return len(loaded.cases), problems
+
+
+def lint_paths(paths: Iterable[Path], sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
+    """Return the same for single files: specs (their cassettes too), or metadata of cassettes."""
+    cases = 0
+    problems: list[Problem] = []
+    for path in paths:
+        if path.is_dir():
+            found, wrong = _folder(path, sources, strict=strict)
+        elif _is_cassette(path):
+            found, wrong = 0, _cassette(path)
+        else:
+            loaded = collect(_sources_of(path, sources), [path])
+            found = len(loaded.cases)
+            wrong = loaded.problems + (list(_unfinished(loaded)) if strict else [])
+        cases += found
+        problems += wrong
+    return cases, problems
+
+
+def _folder(path: Path, sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
+    beside = path.resolve().parent / "cassettes"
+    own = Sources(path, beside if beside.is_dir() else sources.cassettes)
+    if not spec_files(path):
+        raise SelectionError(f"`{path}` holds no specs; expected <api>/<topic>.yaml in it")
+    return lint_all(own, strict=strict)
+
+
+def _sources_of(path: Path, sources: Sources) -> Sources:
+    """Return the sources of a spec file: cassettes beside its `specs` folder, else those given."""
+    root = path.resolve().parent.parent
+    beside = root.parent / "cassettes"
+    return Sources(root, beside if beside.is_dir() else sources.cassettes)
+
+
+def _is_cassette(path: Path) -> bool:
+    return path.resolve().parent.parent.name == "cassettes"
+
+
+def _cassette(path: Path) -> list[Problem]:
+    home = path.resolve().parent
+    try:
+        cassettes.load(home.parent, home.name, path.stem)
+    except SourceError as error:
+        return list(error.problems)
+    return []
+
+
+def _unused(sources: Sources, loaded: Loaded) -> Iterator[Problem]:
+    """Yield cassettes that no case names, and files that belong to no cassette."""
+    for home in sorted(path for path in sources.cassettes.glob("*") if path.is_dir()):
+        names = {path.stem for path in home.glob(f"*{METADATA}")}
+        for path in sorted(home.iterdir()):
+            stem = path.name.partition(".")[0]
+            if path.suffix == METADATA and (home.name, path.stem) not in loaded.used:
+                yield Problem(str(path), None, "no case uses this cassette; write one, or delete it")
+            elif stem not in names:
+                yield Problem(str(path), None, f"belongs to no cassette; `{stem}{METADATA}` is missing")
+
+
+def _unfinished(loaded: Loaded) -> Iterator[Problem]:
+    """Yield what a draft may leave out and the bundled suite may not."""
+    for case in loaded.cases:
+        if not case.reviewed:
+            words = f"case `{case.id}` is a draft (`reviewed: false`): check it against the provider's documentation"
+            yield Problem(case.path, case.line, words)
+        if not case.sources:
+            yield Problem(case.path, case.line, f"case `{case.id}` names no `sources` for its expectation")
+        if not case.tags:
+            yield Problem(case.path, case.line, f"case `{case.id}` has no `tags`")

@@ -1,0 +1,84 @@
+"""Which trials: patterns over ids.
+
+An id is made of components, divided by `/`, `@`, `:` and `.`. In a pattern `*` stands for one component
+or a part of one, `**` for any number of them. A pattern without `*` or `/` is a word to be found in the id.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+
+from streamconform.errors import SelectionError
+from streamconform.model.case import Case
+from streamconform.model.trial import Trial
+
+
+def glob(pattern: str) -> re.Pattern[str]:
+    """Return the expression that matches the whole ids that `pattern` means."""
+    parts = re.split(r"(\*\*|\*)", pattern)
+    words = {"**": ".*", "*": r"[^/@:.]*"}
+    return re.compile("".join(words.get(part, re.escape(part)) for part in parts) + r"\Z", re.DOTALL)
+
+
+def matches(pattern: str, trial_id: str) -> bool:
+    """Return whether `pattern` means the trial; without `@` it is about the case in it."""
+    if "*" not in pattern and "/" not in pattern:
+        return pattern in trial_id
+    subject = trial_id if "@" in pattern else trial_id.partition("@")[0]
+    return glob(pattern).match(subject) is not None
+
+
+def select_cases(cases: Sequence[Case], apis: Iterable[str]) -> tuple[Case, ...]:
+    """Return the cases of `apis` (all where none is named); raises `SelectionError` for an api without any."""
+    wanted = tuple(apis)
+    present = {case.api for case in cases}
+    for api in wanted:
+        if api not in present:
+            raise SelectionError(
+                f"no case for the api `{api}`; there are cases for {_listed(sorted(present))}"
+            )
+    return tuple(case for case in cases if not wanted or case.api in wanted)
+
+
+def select_trials(trials: Sequence[Trial], patterns: Iterable[str]) -> tuple[Trial, ...]:
+    """Return the trials that any of `patterns` means (all where there is none).
+
+    Raises `SelectionError` for a pattern that means nothing, with the closest case ids.
+    """
+    wanted = tuple(patterns)
+    if not wanted:
+        return tuple(trials)
+    chosen: set[int] = set()
+    for pattern in wanted:
+        hits = {i for i, trial in enumerate(trials) if matches(pattern, trial.id)}
+        if not hits:
+            raise SelectionError(f"`-k {pattern}` matches no trial{closest(pattern, trials)}")
+        chosen |= hits
+    return tuple(trials[i] for i in sorted(chosen))
+
+
+def find_case(name: str, cases: Sequence[Case]) -> Case:
+    """Return the case `name`: its id, or the end of it where that is unique. A delivery behind is ignored."""
+    wanted = name.partition("@")[0]
+    hits = [case for case in cases if case.id == wanted or case.id.endswith(f"/{wanted}")]
+    if len(hits) == 1:
+        return hits[0]
+    if hits:
+        raise SelectionError(f"`{name}` is ambiguous: {_listed([case.id for case in hits])}")
+    near = difflib.get_close_matches(wanted, [case.id for case in cases], n=3, cutoff=0.4)
+    raise SelectionError(
+        f"no case `{name}`" + (f"; did you mean {_listed(near)}?" if near else "; see `conform list`")
+    )
+
+
+def closest(pattern: str, trials: Sequence[Trial]) -> str:
+    """Return a hint with the case ids that are most like `pattern`, or with the way to list them."""
+    ids = sorted({trial.case.id for trial in trials})
+    near = difflib.get_close_matches(pattern.replace("*", ""), ids, n=3, cutoff=0.5)
+    return f"; the closest cases are {_listed(near)}" if near else "; `conform list` shows the ids"
+
+
+def _listed(words: Sequence[str]) -> str:
+    return ", ".join(f"`{word}`" for word in words) or "none"

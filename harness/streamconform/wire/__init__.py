@@ -1,0 +1,1 @@
+"""How bodies are framed; whole bodies, nothing of what is in the payloads."""

@@ -1,0 +1,139 @@
+"""JSON as text: where its tokens stand, so that it can be rearranged without being written anew.
+
+Writing a value anew would change numbers, escapes and duplicate keys; moving spans of text does not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+TOKEN = re.compile(rb'[ \t\r\n]*("(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+)', re.DOTALL)
+MAX_DEPTH = 200
+"""Deeper payloads are left as they are."""
+
+
+@dataclass(slots=True)
+class Node:
+    """A value and its span; an object has `keys` (spans) beside the `items`, an array only `items`."""
+
+    start: int
+    end: int
+    kind: str
+    keys: list[tuple[int, int]] = field(default_factory=list)
+    items: list[Node] = field(default_factory=list)
+
+
+def tokens(text: bytes) -> list[tuple[int, int]] | None:
+    """Return the spans of the tokens of `text`, or None where it is not made of JSON tokens."""
+    spans = []
+    position = 0
+    stop = len(text.rstrip())
+    while position < stop:
+        match = TOKEN.match(text, position)
+        if match is None:
+            return None
+        spans.append(match.span(1))
+        position = match.end()
+    return spans
+
+
+def parse(text: bytes) -> Node | None:
+    """Return the value of `text` as spans, or None where the text is not one object or array."""
+    spans = tokens(text)
+    if not spans:
+        return None
+    open_nodes: list[Node] = []
+    key: tuple[int, int] | None = None
+    root: Node | None = None
+    for i, (start, end) in enumerate(spans):
+        token = text[start:end]
+        if token in (b"}", b"]"):
+            if not open_nodes or len(open_nodes) > MAX_DEPTH:
+                return None
+            root = open_nodes.pop()
+            root.end = end
+            continue
+        if token in (b",", b":"):
+            continue
+        parent = open_nodes[-1] if open_nodes else None
+        if parent is None and i:
+            return None
+        if parent is not None and parent.kind == "object" and key is None:
+            key = (start, end)
+            continue
+        node = Node(start, end, {b"{": "object", b"[": "array"}.get(token, "scalar"))
+        if parent is not None:
+            parent.items.append(node)
+            if key is not None:
+                parent.keys.append(key)
+                key = None
+        if node.kind != "scalar":
+            open_nodes.append(node)
+    return root if root is not None and not open_nodes and root.start == spans[0][0] else None
+
+
+def reverse_keys(text: bytes) -> bytes:
+    """Return `text` with the members of every object in reverse order.
+
+    Objects with duplicate keys keep their order, because the last of them wins.
+    """
+    root = parse(text)
+    return text if root is None else _rewritten(text, root, _reversed)
+
+
+def add_member(text: bytes, member: bytes, paths: Sequence[tuple[str, ...]]) -> bytes:
+    """Return `text` with `member` put last into each object that `paths` name from the root."""
+    root = parse(text)
+    if root is None or root.kind != "object":
+        return text
+    ends = sorted({node.end - 1 for path in paths for node in [_at(text, root, path)] if node})
+    out = bytearray(text)
+    for end in reversed(ends):
+        separator = b"" if text[:end].rstrip().endswith(b"{") else b","
+        out[end:end] = separator + member
+    return bytes(out)
+
+
+def pad(text: bytes, space: bytes) -> bytes:
+    """Return `text` with `space` between any two tokens."""
+    spans = tokens(text)
+    return text if not spans else space.join(text[start:end] for start, end in spans)
+
+
+def break_after(text: bytes, every: int) -> list[bytes]:
+    """Return `text` in pieces that end behind every `every`-th token."""
+    spans = tokens(text)
+    if not spans:
+        return [text]
+    cuts = [0, *(end for _, end in spans[every - 1 : -1 : every]), len(text)]
+    return [text[start:end] for start, end in pairwise(cuts)]
+
+
+def _at(text: bytes, root: Node, path: tuple[str, ...]) -> Node | None:
+    node: Node | None = root
+    for name in path:
+        if node is None or node.kind != "object":
+            return None
+        quoted = b'"' + name.encode() + b'"'
+        found = [item for key, item in zip(node.keys, node.items, strict=True) if text[slice(*key)] == quoted]
+        node = found[-1] if found else None
+    return node if node is not None and node.kind == "object" else None
+
+
+def _rewritten(text: bytes, node: Node, arrange: Callable[[bytes, Node], list[int]]) -> bytes:
+    if node.kind == "scalar":
+        return text[node.start : node.end]
+    values = [_rewritten(text, item, arrange) for item in node.items]
+    if node.kind == "array":
+        return b"[" + b",".join(values) + b"]"
+    order = arrange(text, node)
+    return b"{" + b",".join(text[slice(*node.keys[i])] + b":" + values[i] for i in order) + b"}"
+
+
+def _reversed(text: bytes, node: Node) -> list[int]:
+    order = list(range(len(node.items)))
+    names = {text[slice(*key)] for key in node.keys}
+    return order[::-1] if len(names) == len(order) else order

@@ -1,0 +1,92 @@
+"""SSE bodies as frames: `split` a whole body, and the lines in it.
+
+This is the harness's own reading of https://html.spec.whatwg.org/multipage/server-sent-events.html,
+whole body at once. Parsers that are judged read the same format incrementally.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from streamconform.wire.frames import Frame
+
+LINE = re.compile(rb"([^\r\n]*)(\r\n|\r|\n|\Z)")
+BOM = b"\xef\xbb\xbf"
+
+
+class Line(NamedTuple):
+    """`body[start:stop]` is the line, `body[stop:end]` its end (empty at the end of the body)."""
+
+    start: int
+    stop: int
+    end: int
+
+
+def lines(body: bytes) -> Iterator[Line]:
+    """Yield the lines of `body`; ends are LF, CR LF and CR, nothing else."""
+    position = len(BOM) if body.startswith(BOM) else 0
+    while position < len(body):
+        match = LINE.match(body, position)
+        assert match is not None, "the expression matches the empty line"
+        yield Line(position, match.end(1), match.end())
+        position = match.end()
+
+
+def split(body: bytes) -> tuple[Frame, ...]:
+    """Return the events of `body` that carry data.
+
+    An event without its blank line at the end of the body counts if its data is JSON or `[DONE]`;
+    else the body was cut inside it, and it is left out.
+    """
+    frames = []
+    block: list[Line] = []
+    for line in lines(body):
+        if line.start != line.stop:
+            block.append(line)
+            continue
+        frame = _event(body, block, line.end)
+        if frame is not None:
+            frames.append(frame)
+        block = []
+    last = _event(body, block, len(body))
+    if last is not None and _whole(last.payload):
+        frames.append(last)
+    return tuple(frames)
+
+
+def event(payload: bytes, name: str | None) -> bytes:
+    """Return the bytes of one event with LF line ends."""
+    head = b"" if name is None else b"event: " + name.encode() + b"\n"
+    return head + b"data: " + payload + b"\n\n"
+
+
+def _event(body: bytes, block: list[Line], end: int) -> Frame | None:
+    name = None
+    values: list[tuple[int, int]] = []
+    for line in block:
+        field, colon, _ = body[line.start : line.stop].partition(b":")
+        start = min(line.start + len(field) + len(colon), line.stop)
+        if body[start : start + 1] == b" " and start < line.stop:
+            start += 1
+        if field == b"data":
+            values.append((start, line.stop))
+        elif field == b"event":
+            name = body[start : line.stop].decode("utf-8", "replace")
+    payload = b"\n".join(body[start:stop] for start, stop in values)
+    if not payload:
+        return None
+    value = values[0] if len(values) == 1 else None
+    return Frame(block[0].start, end, payload, value, name)
+
+
+def _whole(payload: bytes) -> bool:
+    if payload.strip() == b"[DONE]":
+        return True
+    try:
+        json.loads(payload)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,38 @@
+"""The reference implementation of streamconform: streamed LLM answers in, events and outcomes out.
+
+    decoder = DECODERS["anthropic-messages"](status=200)
+    for chunk in chunks:
+        for event in decoder.receive_data(chunk):
+            ...
+    decoder.receive_eof()
+    decoder.outcome
+
+It knows nothing of the harness, which reaches it like any other implementation: by `adapter` in the
+same process, or by `python -m streamconform_reference` over JSON lines.
+"""
+
+from . import events, outcome
+from .adapter import VERSION, Adapter, Run, adapter, adapter_for, snapshots
+from .apis import DECODERS
+from .decoder import Decoder
+from .events import Event
+from .outcome import Outcome
+from .pricing import Pricing
+
+__version__ = VERSION
+
+__all__ = [
+    "DECODERS",
+    "Adapter",
+    "Decoder",
+    "Event",
+    "Outcome",
+    "Pricing",
+    "Run",
+    "__version__",
+    "adapter",
+    "adapter_for",
+    "events",
+    "outcome",
+    "snapshots",
+]

@@ -1,0 +1,13 @@
+"""The apis that can be decoded: a new one is its folder and one line here."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from ..decoder import Decoder
+from .anthropic_messages import AnthropicMessagesDecoder
+
+__all__ = ["DECODERS"]
+
+DECODERS: Final[Mapping[str, type[Decoder]]] = {
+    "anthropic-messages": AnthropicMessagesDecoder,
+}

@@ -1,0 +1,123 @@
+"""What all decoders share: bytes to frames to payloads, and every way in which a response can fail.
+
+A decoder is sans-IO: `receive_data` for each chunk, `receive_eof` once at the end, events out of
+both. It raises on no bytes whatever.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final
+
+from . import json_codec
+from .assemble import Assembler
+from .events import Event
+from .framing import Frame, Framing
+from .outcome import Outcome
+from .pricing import Pricing
+from .provider_errors import protocol_error, read_error_body
+
+Payload = dict[str, Any]
+
+_HTTP_ERROR: Final = 400
+# Bytes kept of a body that may be an error document; none is as long.
+_BODY_HEAD: Final = 256 * 1024
+
+
+class BrokenPayloadError(Exception):
+    """A known frame has not the shape that its api documents. Never leaves a decoder."""
+
+
+class Decoder(ABC):
+    """Decodes one response; subclasses name their framing and read payloads."""
+
+    framing_factory: ClassVar[Callable[[], Framing]]
+
+    def __init__(
+        self,
+        *,
+        status: int = 200,
+        headers: Mapping[str, str] | None = None,
+        pricing: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Begin before the first byte of the body; header names are in lower case."""
+        self.status = status
+        self.headers = headers or {}
+        self.framing = type(self).framing_factory()
+        self.message = Assembler(Pricing(pricing) if pricing is not None else None)
+        self._head = bytearray()  # of a body in which no frame was seen
+        self._framed = False
+
+    @property
+    def failed(self) -> bool:
+        """Whether the HTTP status says that the body is no stream but an error document."""
+        return self.status >= _HTTP_ERROR
+
+    def receive_data(self, data: bytes) -> list[Event]:
+        """Take the next bytes of the body, cut anywhere; return the events that they bring."""
+        if self.message.ended:
+            return []
+        if not self._framed and len(self._head) < _BODY_HEAD:
+            self._head += data[: _BODY_HEAD - len(self._head)]
+        if not self.failed:
+            for frame in self.framing.receive(data):
+                self.receive_frame(frame)
+            if self.framing.fault:
+                self.message.fail(protocol_error(self.framing.fault))
+        return self.message.take_events()
+
+    def receive_eof(self) -> list[Event]:
+        """Take the end of the body; return the last events. The terminal one is out by then."""
+        if not self.message.ended:
+            self._end()
+        return self.message.take_events()
+
+    def receive_frame(self, frame: Frame) -> None:
+        """Take one frame of the body, in its order."""
+        if not self._framed:
+            self._framed = True
+            self._head.clear()
+        if self.message.ended:
+            return
+        try:
+            payload = json_codec.loads(frame.data)
+        except json_codec.NotJsonError as error:
+            if frame.data.strip() not in (b"", b"[DONE]"):
+                self.message.fail(protocol_error(f"a payload is not JSON: {error}"))
+            return
+        if isinstance(payload, dict):  # a payload without fields has no type, so it is unknown
+            try:
+                self.read(payload)
+            except BrokenPayloadError as error:
+                self.message.fail(protocol_error(str(error)))
+
+    def _end(self) -> None:
+        if self.failed:
+            # Some servers send even this document in the framing of the stream.
+            frames = self.framing.receive(bytes(self._head)) + self.framing.end()
+            document = frames[0].data if frames else bytes(self._head)
+            self.message.fail(read_error_body(document, self.status))
+            return
+        for frame in self.framing.end():
+            self.receive_frame(frame)
+        if not (self._framed or self.framing.recognised):
+            self.message.fail(read_error_body(bytes(self._head), self.status))
+        self.message.end_of_file()
+
+    @abstractmethod
+    def read(self, payload: Payload) -> None:
+        """Read one payload into `message`.
+
+        Raises:
+            BrokenPayloadError: it is of a known type, but not of its shape.
+        """
+
+    def snapshot(self) -> Outcome:
+        """Return the outcome so far."""
+        return self.message.snapshot()
+
+    @property
+    def outcome(self) -> Outcome:
+        """The outcome; final after `receive_eof` or a terminal event."""
+        return self.message.snapshot()

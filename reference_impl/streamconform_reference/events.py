@@ -1,0 +1,185 @@
+"""The steps of a live answer, one value each. `to_json` gives the event in the normal form.
+
+`content_index` is the position of the block in the outcome's content. The last event of an answer
+is `Done` or `Failed`, and nothing comes after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .outcome import Cost, Error, Json, ProseKind, Stop, ToolCall, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class ProseStart:
+    """A block of text, thinking or refusal begins."""
+
+    content_index: int
+    kind: ProseKind
+
+    def to_json(self) -> Json:
+        """Return the event in the normal form."""
+        return {"type": f"{self.kind}_start", "content_index": self.content_index}
+
+
+@dataclass(frozen=True, slots=True)
+class ProseDelta:
+    """The next piece of a block of text, thinking or refusal; never empty."""
+
+    content_index: int
+    kind: ProseKind
+    delta: str
+
+    def to_json(self) -> Json:
+        """Return the event in the normal form."""
+        return {
+            "type": f"{self.kind}_delta",
+            "content_index": self.content_index,
+            "delta": self.delta,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class TextEnd:
+    """A block of text or refusal has ended with this text."""
+
+    content_index: int
+    kind: Literal["text", "refusal"]
+    text: str
+
+    def to_json(self) -> Json:
+        """Return the event in the normal form."""
+        return {
+            "type": f"{self.kind}_end",
+            "content_index": self.content_index,
+            "text": self.text,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingEnd:
+    """A block of thinking has ended."""
+
+    content_index: int
+    text: str
+    signature: str | None
+    redacted: bool
+
+    def to_json(self) -> Json:
+        """Return the event in the normal form."""
+        return {
+            "type": "thinking_end",
+            "content_index": self.content_index,
+            "text": self.text,
+            "signature": self.signature,
+            "redacted": self.redacted,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallStart:
+    """A tool call begins; id and name are final."""
+
+    content_index: int
+    id: str
+    name: str
+
+    def to_json(self) -> Json:
+        """Return the event in the normal form."""
+        return {
+            "type": "toolcall_start",
+            "content_index": self.content_index,
+            "id": self.id,
+            "name": self.name,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallDelta:
+    """The next fragment of the arguments' text; never empty, and not JSON by itself."""
+
+    content_index: int
+    delta: str
+
+    def to_json(self) -> Json:
+        """Return the event in the normal form."""
+        return {
+            "type": "toolcall_delta",
+            "content_index": self.content_index,
+            "delta": self.delta,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallEnd:
+    """A tool call has ended; the value equals the block of the outcome."""
+
+    content_index: int
+    tool_call: ToolCall
+
+    def to_json(self) -> Json:
+        """Return the event in the normal form."""
+        return {
+            "type": "toolcall_end",
+            "content_index": self.content_index,
+            "tool_call": self.tool_call.to_json(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class UsageUpdate:
+    """The usage so far, after a report of it."""
+
+    usage: Usage
+    cost: Cost | None
+
+    def to_json(self) -> Json:
+        """Return the event in the normal form."""
+        return {
+            "type": "usage",
+            "usage": self.usage.to_json(),
+            "cost": self.cost and self.cost.to_json(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The answer is complete."""
+
+    stop: Stop
+
+    def to_json(self) -> Json:
+        """Return the event in the normal form."""
+        return {"type": "done", "stop": self.stop.to_json()}
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The answer will not become complete; `error` is None where the stream merely broke off."""
+
+    status: Literal["incomplete", "error"]
+    error: Error | None
+
+    def to_json(self) -> Json:
+        """Return the event in the normal form."""
+        return {
+            "type": "error",
+            "status": self.status,
+            "error": self.error and self.error.to_json(),
+        }
+
+
+Event = (
+    ProseStart
+    | ProseDelta
+    | TextEnd
+    | ThinkingEnd
+    | ToolCallStart
+    | ToolCallDelta
+    | ToolCallEnd
+    | UsageUpdate
+    | Done
+    | Failed
+)

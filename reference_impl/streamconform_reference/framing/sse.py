@@ -1,0 +1,137 @@
+"""Server-sent events: bytes in, one frame for each event with data.
+
+Source: https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
+
+- Line ends are LF, CRLF and CR. U+2028, U+2029 and U+0085 are text, so lines are cut as bytes,
+  before any decoding; bytes.splitlines, unlike str.splitlines, cuts at these three only.
+- A CR at the end of one chunk and an LF at the start of the next are one line end. The line is
+  complete at the CR: waiting for the next chunk would hold back the last event of a CR-only stream.
+- An event whose data is empty is no frame. The standard would dispatch it for `data:`, but gateways
+  send that as a heartbeat.
+- Departure: the standard discards an event without its blank line at the end of the body. Gateways
+  send the terminal event like that, so it is delivered if its data is whole: JSON or `[DONE]`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..json_codec import is_json
+from . import MAX_FRAME_BYTES, Frame
+
+_BOM: Final = b"\xef\xbb\xbf"
+_LF: Final = 0x0A
+_CR: Final = 0x0D
+_FIELDS: Final = (b"data", b"event", b"id", b"retry")
+_DONE: Final = b"[DONE]"
+
+
+class SseFraming:
+    """Framing of `text/event-stream`; see `streamconform_reference.framing.Framing`."""
+
+    def __init__(self, *, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
+        """Begin at the first byte of a body."""
+        self.fault: str | None = None
+        self.recognised = False
+        self._max = max_frame_bytes
+        self._line = bytearray()  # a line whose end has not come
+        self._after_cr = False
+        self._seen_line = False
+        self._offset = 0  # of the line that comes next
+        self._start: int | None = None  # of the event that is being read
+        self._data: list[bytes] = []
+        self._size = 0
+        self._event: bytes | None = None
+
+    def receive(self, data: bytes) -> list[Frame]:
+        """Take the next bytes; return the frames whose blank line they hold."""
+        if self._after_cr and data:
+            self._after_cr = False
+            if data[0] == _LF:
+                data = data[1:]
+                self._offset += 1
+        if self.fault or not data:
+            return []
+        lines = data.splitlines(keepends=True)
+        unended = b"" if data[-1] in (_LF, _CR) else lines.pop()
+        if lines and self._line:
+            lines[0] = bytes(self._line) + lines[0]
+            self._line.clear()
+        self._line += unended
+        self._after_cr = data[-1] == _CR
+        frames = self._read(lines)
+        if len(self._line) > self._max:
+            self._overflow()
+        return frames
+
+    def end(self) -> list[Frame]:
+        """Take the end of the body; return the last event, if only its blank line is missing."""
+        if self.fault:
+            return []
+        if not self._seen_line:
+            self.recognised = _may_begin_a_field(bytes(self._line))
+        frames = self._read([bytes(self._line)] if self._line else [])
+        self._line.clear()
+        data = b"\n".join(self._data)
+        if data and (data.strip() == _DONE or is_json(data)):
+            frames.append(Frame(data, self._event, self._start or 0, self._offset))
+        self._data = []
+        return frames
+
+    def _read(self, lines: list[bytes]) -> list[Frame]:
+        frames: list[Frame] = []
+        if lines and not self._offset and lines[0].startswith(_BOM):
+            lines[0] = lines[0][len(_BOM) :]
+            self._offset = len(_BOM)
+        for line in lines:
+            content = line.rstrip(b"\r\n")  # a line has one line end, and no other CR or LF in it
+            if not content:
+                if self._size > 1:
+                    frames.append(self._close())
+                self._data, self._size, self._event, self._start = [], 0, None, None
+            else:
+                if self._start is None:
+                    self._start = self._offset
+                if content.startswith(b"data:"):
+                    self._add(content[6:] if content[5:6] == b" " else content[5:])
+                else:
+                    self._field(content)
+                if len(content) > self._max or self._size > self._max:
+                    self._overflow()
+                    break
+                self._seen_line = True
+            self._offset += len(line)
+        return frames
+
+    def _close(self) -> Frame:
+        data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
+        return Frame(data, self._event, self._start or 0, self._offset)
+
+    def _add(self, value: bytes) -> None:
+        self._data.append(value)
+        self._size += len(value) + 1
+        self.recognised = True
+
+    def _field(self, content: bytes) -> None:
+        name, _, value = content.partition(b":")
+        if name == b"data":
+            self._add(value)
+        elif name == b"event":
+            self._event = value.removeprefix(b" ")
+        if not self._seen_line and (not name or name in _FIELDS):
+            self.recognised = True
+
+    def _overflow(self) -> None:
+        self.fault = f"a frame is longer than {self._max} bytes"
+        self._line.clear()
+        self._data = []
+
+
+def _may_begin_a_field(line: bytes) -> bool:
+    """Whether the only line of a body, without a line end, is a field or the start of one."""
+    if not line:
+        return False
+    name, colon, _ = line.removeprefix(_BOM).partition(b":")
+    if colon:
+        return not name or name in _FIELDS
+    return any(known.startswith(name) for known in (*_FIELDS, _BOM))

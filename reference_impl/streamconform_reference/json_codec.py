@@ -1,0 +1,116 @@
+"""JSON text in and out, by orjson wherever it agrees with RFC 8259, else by the standard library.
+
+orjson rounds integers beyond 64 bits to floats, refuses lone surrogates in both directions and
+cannot write integers beyond 64 bits. Providers send all three. Of duplicate keys the last one wins.
+
+Source: https://www.rfc-editor.org/rfc/rfc8259 sections 4, 6, 8.2 and 9.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any, Final, NoReturn
+
+import orjson
+
+MAX_DEPTH: Final = 128
+"""Nesting beyond this is refused, as RFC 8259 section 9 allows. No recorded answer nests beyond 20,
+and the writers stop at 254 (orjson) or at the interpreter's recursion limit (json)."""
+
+# A digit, then 18 more: without a repeat at its head the expression engine can skip quickly.
+_LONG_NUMBER_BYTES: Final = re.compile(rb"[0-9][0-9]{18}")
+_LONG_NUMBER_TEXT: Final = re.compile(r"[0-9][0-9]{18}")
+
+
+class NotJsonError(ValueError):
+    """The text is not JSON, or nests too deep, or holds a number that no double can hold."""
+
+
+def loads(data: bytes) -> Any:
+    """Return the value of UTF-8 JSON text; bytes that are not UTF-8 count as U+FFFD.
+
+    Raises:
+        NotJsonError: there is no such value.
+    """
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        value = _loads_exactly(data.decode("utf-8", "replace"))
+    else:
+        if _LONG_NUMBER_BYTES.search(data):
+            value = _loads_exactly(data.decode("utf-8", "replace"))
+    if data.count(b"[") + data.count(b"{") > MAX_DEPTH:
+        _refuse_deep(value)
+    return value
+
+
+def loads_text(text: str) -> Any:
+    """Return the value of JSON text, in which lone surrogates may stand.
+
+    Raises:
+        NotJsonError: there is no such value.
+    """
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        value = _loads_exactly(text)
+    else:
+        if _LONG_NUMBER_TEXT.search(text):
+            value = _loads_exactly(text)
+    if text.count("[") + text.count("{") > MAX_DEPTH:
+        _refuse_deep(value)
+    return value
+
+
+def is_json(data: bytes) -> bool:
+    """Whether the bytes are one JSON value."""
+    try:
+        loads(data)
+    except NotJsonError:
+        return False
+    return True
+
+
+def dumps(value: Any) -> bytes:
+    r"""Return compact JSON text as UTF-8; a lone surrogate is written as its `\udXXX` escape."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+def _loads_exactly(text: str) -> Any:
+    try:
+        return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite_float)
+    except (ValueError, RecursionError) as error:
+        raise NotJsonError(str(error)) from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    message = f"`{name}` is not JSON"
+    raise NotJsonError(message)
+
+
+def _finite_float(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        message = f"`{text[:40]}` does not fit a double"
+        raise NotJsonError(message)
+    return number
+
+
+def _refuse_deep(value: Any) -> None:
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        level = [
+            child
+            for node in level
+            if isinstance(node, (dict, list))
+            for child in (node.values() if isinstance(node, dict) else node)
+        ]
+        if not level:
+            return
+    message = f"nested deeper than {MAX_DEPTH}"
+    raise NotJsonError(message)

@@ -1,0 +1,102 @@
+"""A real HTTP server on loopback that sends exactly the bytes a test tells it to, when it tells it to."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n"
+END = b"0\r\n\r\n"
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Silence for some seconds, or until the client goes away."""
+
+    seconds: float
+
+
+class Reset:
+    """Break the connection with a TCP reset."""
+
+
+Step = bytes | Wait | Reset
+
+
+@dataclass
+class Server:
+    """Where it listens, and what it was sent."""
+
+    base_url: str
+    requests: list[bytes] = field(default_factory=list)
+
+
+def chunk(data: bytes) -> bytes:
+    """Return `data` as one chunk of HTTP's chunked coding."""
+    return f"{len(data):x}\r\n".encode() + data + b"\r\n"
+
+
+@contextmanager
+def serving(*steps: Step) -> Iterator[Server]:
+    """Answer one request with `steps`, one socket write each, then close."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(10)
+        server = Server(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        thread = threading.Thread(target=_answer, args=(listener, server, steps))
+        thread.start()
+        try:
+            yield server
+        finally:
+            thread.join(10)
+
+
+def _answer(listener: socket.socket, server: Server, steps: tuple[Step, ...]) -> None:
+    try:
+        connection, _ = listener.accept()
+    except TimeoutError:
+        return
+    with connection:
+        connection.settimeout(10)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        server.requests.append(_request(connection))
+        try:
+            for step in steps:
+                if isinstance(step, bytes):
+                    connection.sendall(step)
+                elif isinstance(step, Wait):
+                    _wait(connection, step.seconds)
+                else:
+                    linger = struct.pack("ii", 1, 0)
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        except OSError:
+            return  # the client went away, as the tests of its bounds expect
+
+
+def _request(connection: socket.socket) -> bytes:
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += connection.recv(65536)
+    head, _, body = data.partition(b"\r\n\r\n")
+    length = next(
+        int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")
+    )
+    while len(body) < length:
+        body += connection.recv(65536)
+    return head + b"\r\n\r\n" + body
+
+
+def _wait(connection: socket.socket, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        connection.settimeout(left)
+        try:
+            if not connection.recv(1):
+                raise ConnectionAbortedError
+        except TimeoutError:
+            break
+    connection.settimeout(10)

@@ -1,0 +1,34 @@
+"""Ways to cut a body into network reads."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+
+def whole(body: bytes) -> list[bytes]:
+    return [body]
+
+
+def bytewise(body: bytes) -> list[bytes]:
+    return [body[i : i + 1] for i in range(len(body))]
+
+
+def two_way_cuts(body: bytes) -> Iterator[list[bytes]]:
+    return ([body[:i], body[i:]] for i in range(1, len(body)))
+
+
+def at_random(body: bytes, seed: int) -> list[bytes]:
+    rng = random.Random(seed)
+    chunks = []
+    while body:
+        size = rng.choice((1, 2, 3, 5, 17, 64, 200, 1000))
+        chunks.append(body[:size])
+        body = body[size:]
+    return chunks
+
+
+def at(body: bytes, cuts: list[int]) -> list[bytes]:
+    """Cut at these offsets; one beyond the end cuts nothing."""
+    bounds = [0, *sorted({min(cut, len(body)) for cut in cuts}), len(body)]
+    return [body[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]

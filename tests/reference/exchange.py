@@ -1,0 +1,100 @@
+"""A run as a harness hands it over, and what the reference makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from streamconform_reference import adapter as reference
+
+PRICES = {
+    "input": "3.00",
+    "output": "15.00",
+    "cache_read": "0.30",
+    "cache_write_5m": "3.75",
+    "cache_write_1h": "6.00",
+    "web_search_per_1000": "10",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    chunks: Iterable[bytes]
+    api: str = "anthropic-messages"
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    request: Any = None
+    model: str | None = None
+    pricing: Mapping[str, Any] | None = field(default_factory=lambda: PRICES)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    events: list[dict[str, Any]]
+    outcome: dict[str, Any]
+
+    @property
+    def content(self) -> list[dict[str, Any]]:
+        content: list[dict[str, Any]] = self.outcome["content"]
+        return content
+
+    def types(self) -> list[str]:
+        return [event["type"] for event in self.events]
+
+
+def decode(
+    body: bytes | Iterable[bytes],
+    *,
+    adapter: Callable[[Exchange], Iterator[dict[str, Any]]] = reference,
+    **fields: Any,
+) -> Answer:
+    chunks = [body] if isinstance(body, bytes) else body
+    *events, last = adapter(Exchange(chunks, **fields))
+    return Answer(events, last["outcome"])
+
+
+def joined_deltas(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The events with neighbouring deltas of one block made one, as chunks may not change more."""
+    joined: list[dict[str, Any]] = []
+    for event in events:
+        before = joined[-1] if joined else {}
+        same = (event["type"], event.get("content_index"))
+        if "delta" in event and same == (before.get("type"), before.get("content_index")):
+            joined[-1] = {**before, "delta": before["delta"] + event["delta"]}
+        else:
+            joined.append(event)
+    return joined
+
+
+def assert_event_rules(answer: Answer) -> None:
+    """Each delta lies in its block and sums to it; exactly one terminal event, and it is last."""
+    terminal = [kind for kind in answer.types() if kind in ("done", "error")]
+    assert terminal == answer.types()[-1:], answer.types()
+    begun: set[int] = set()
+    ended: set[int] = set()
+    deltas: dict[int, str] = {}
+    for event in answer.events:
+        if "content_index" not in event:
+            continue
+        index = event["content_index"]
+        assert 0 <= index < len(answer.content)
+        if event["type"].endswith("_start"):
+            assert index not in begun
+            begun.add(index)
+            continue
+        assert index in begun
+        assert index not in ended
+        if "delta" in event:
+            deltas[index] = deltas.get(index, "") + event["delta"]
+        else:
+            ended.add(index)
+        if event["type"] == "toolcall_end":
+            assert event["tool_call"] == answer.content[index]
+    for index, block in enumerate(answer.content):
+        if block["type"] != "other":
+            text = block["arguments_text"] if block["type"] == "tool_call" else block["text"]
+            assert deltas.get(index, "") == (text or "")
+    ids = [block["id"] for block in answer.content if block["type"] == "tool_call"]
+    assert len(ids) == len(set(ids))
+    assert all(ids)
