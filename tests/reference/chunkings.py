@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from itertools import pairwise
 
 
 def whole(body: bytes) -> list[bytes]:
@@ -31,4 +32,4 @@ def at_random(body: bytes, seed: int) -> list[bytes]:
 def at(body: bytes, cuts: list[int]) -> list[bytes]:
     """Cut at these offsets; one beyond the end cuts nothing."""
     bounds = [0, *sorted({min(cut, len(body)) for cut in cuts}), len(body)]
-    return [body[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [body[a:b] for a, b in pairwise(bounds)]

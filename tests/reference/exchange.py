@@ -55,7 +55,7 @@ def decode(
 
 
 def joined_deltas(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The events with neighbouring deltas of one block made one, as chunks may not change more."""
+    """Join neighbouring deltas of one block; how the bytes are cut may not change more."""
     joined: list[dict[str, Any]] = []
     for event in events:
         before = joined[-1] if joined else {}
@@ -68,7 +68,7 @@ def joined_deltas(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def assert_event_rules(answer: Answer) -> None:
-    """Each delta lies in its block and sums to it; exactly one terminal event, and it is last."""
+    """Hold deltas to lie in their block and sum to it, and one terminal event to be last."""
     terminal = [kind for kind in answer.types() if kind in ("done", "error")]
     assert terminal == answer.types()[-1:], answer.types()
     begun: set[int] = set()

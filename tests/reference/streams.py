@@ -9,7 +9,7 @@ Payload = dict[str, Any]
 
 
 def sse(*payloads: Payload, names: bool = True, end: str = "\n") -> bytes:
-    """The payloads as server-sent events."""
+    """Return the payloads as server-sent events."""
     frames = []
     for payload in payloads:
         name = f"event: {payload['type']}{end}" if names else ""
@@ -64,7 +64,7 @@ ERROR: Payload = {"type": "error", "error": {"type": "overloaded_error", "messag
 
 
 def message(*blocks: Payload, reason: str = "end_turn") -> bytes:
-    """A whole answer with these blocks."""
+    """Return a whole answer with these blocks."""
     return sse(start(), *blocks, ends(reason), STOP)
 
 
@@ -138,10 +138,9 @@ STREAMS: dict[str, bytes] = {
         STOP,
     ),
     "pause": message(*whole_text("wait"), reason="pause_turn"),
-    "unknown-event": sse(
-        start(), {"type": "vertex_event"}, *whole_text("on"), ends(), STOP
-    ),
+    "unknown-event": sse(start(), {"type": "vertex_event"}, *whole_text("on"), ends(), STOP),
     "error-in-mid-stream": sse(start(), text(), says("par"), ERROR),
+    "error-after-a-malformed-call": sse(start(), tool(0), args(0, "{"), stop(0), ERROR),
     "last-frame-without-blank-line": message(*whole_text("end")).rstrip(b"\n"),
     "crlf": sse(start(), *whole_text("crlf"), ends(), STOP, end="\r\n"),
     "cr": sse(start(), *whole_text("cr"), ends(), STOP, end="\r"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import Any
 
 import pytest
@@ -76,9 +76,7 @@ CASES = [
     ),
     Case(
         id="no-split-is-five-minutes",
-        usage=Usage(
-            input=1200, cache_read=40000, cache_write=9000, output=2500, web_searches=2
-        ),
+        usage=Usage(input=1200, cache_read=40000, cache_write=9000, output=2500, web_searches=2),
         table=OPUS,
         total="0.1278",
     ),
@@ -199,10 +197,15 @@ def test_a_table_without_plain_prices_has_no_cost(table: dict[str, Any]) -> None
     assert Pricing(table).cost(Usage(input=1, output=1)) is None
 
 
-ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5) | st.just("2.5"),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
-    max_leaves=5,
+ANYTHING = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.floats(),
+    st.integers(),
+    st.text("0123456789.-Ee", max_size=12),
+    st.just(["1"]),
+    st.just({"flex": "0.5"}),
+    st.just({"flex": []}),
 )
 KEYS = st.sampled_from([*OPUS, "tiers", "service_tier"])
 
@@ -220,5 +223,6 @@ def test_no_table_raises_and_the_total_is_the_sum(
         cost = Pricing(given_table).cost(usage, service_tier="flex")
         if cost is not None:
             parts = (cost.input, cost.cache_read, cost.cache_write, cost.output, cost.other)
-            assert sum(Decimal(part) for part in parts) == Decimal(cost.total)
+            with localcontext(prec=100):
+                assert sum(Decimal(part) for part in parts) == Decimal(cost.total)
             assert "E" not in cost.total

@@ -42,7 +42,7 @@ def selection_options(command: F) -> F:
             "--select",
             multiple=True,
             metavar="PATTERN",
-            help="Only trials that match: a glob on ids (* one component, ** any number), or a word. Repeatable.",
+            help="Only trials that match: a glob on ids (* one component, ** any number), or a word.",
         ),
         click.option(
             "--api", multiple=True, type=click.Choice(list(APIS)), help="Only this api. Repeatable."

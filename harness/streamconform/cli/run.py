@@ -26,7 +26,7 @@ RESULTS = Path(".conform") / "results.jsonl"
     "--impl",
     multiple=True,
     metavar="IMPL",
-    help='What to judge: `reference`, a package, python:MODULE:NAME, "cmd:PROGRAM ARGS", mutant:NAME. Repeatable.',
+    help='What to judge: reference, a package, python:MODULE:NAME, "cmd:PROGRAM ARGS", mutant:NAME.',
 )
 @options.selection_options
 @options.sources_options

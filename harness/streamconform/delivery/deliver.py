@@ -18,8 +18,9 @@ SIZES = (1, 2, 3, 5, 17, 64, 200, 1000)
 
 
 def deliver(cassette: Cassette, framing: Framing, name: str, seed: str) -> tuple[bytes, ...]:
-    """Return the body of `cassette` in the chunks of the delivery `name`; joined they are the body
-    that is delivered. The same arguments give the same chunks.
+    """Return the chunks of the delivery `name`; joined they are the body that is delivered.
+
+    The same arguments give the same chunks.
     """
     mangler = MANGLERS.get(name)
     body = cassette.body if mangler is None else mangler(cassette.body, cassette.api)

@@ -62,24 +62,37 @@ def judge(trial: Trial, answer: Answer, claims: Claims, first_delta: FirstDelta)
             return Judgement("hang", "implementation", reason=f"no answer in {seconds:g} s")
 
 
-def _observed(trial: Trial, seen: Observation, claims: Claims, first_delta: FirstDelta) -> Judgement:
+def checks_of(
+    trial: Trial, seen: Observation, claims: Claims, first_delta: FirstDelta
+) -> tuple[list[Check], Culprit]:
+    """Return every check of an observation, those that passed too, and whose fault the others are.
+
+    An answer that is not in the normal form gets one check only: nothing else can be judged then, and
+    the adapter is to be mended.
+    """
     try:
         outcome = decode.outcome(seen.outcome)
     except decode.Malformed:
-        return _malformed(trial, "outcome-schema", problems("outcome.v1", seen.outcome))
+        return [_malformed(trial, "outcome-schema", problems("outcome.v1", seen.outcome))], "adapter"
     events: Sequence[Event] | None = None
     if "events" in claims:
         if seen.events is None:
-            return _malformed(trial, "event-schema", ("events are claimed, but none came",))
+            return [_malformed(trial, "event-schema", ("events are claimed, but none came",))], "adapter"
         try:
             events = decode.events(seen.events)
         except decode.Malformed:
-            return _malformed(trial, "event-schema", _event_problems(seen.events))
+            return [_malformed(trial, "event-schema", _event_problems(seen.events))], "adapter"
     checks = [*compare(trial.case.expect, outcome, claims, trial.level)]
     checks += _invariants(trial, outcome, events, claims)
     if events is not None and seen.taken is not None and len(seen.taken) == len(events):
         checks.append(_streaming(trial, events, seen.taken, first_delta))
-    return _judgement(checks)
+    return checks, "implementation"
+
+
+def _observed(trial: Trial, seen: Observation, claims: Claims, first_delta: FirstDelta) -> Judgement:
+    checks, culprit = checks_of(trial, seen, claims, first_delta)
+    failed = tuple(check for check in checks if check.verdict != "pass")
+    return Judgement(verdict_of(checks), culprit if failed else None, failed, len(checks) - len(failed))
 
 
 def _invariants(
@@ -112,18 +125,8 @@ def _rule(trial: Trial, name: str, message: str | None) -> Check:
     return Check(path=f"invariant.{name}", level=trial.level, verdict=verdict, message=message)
 
 
-def _malformed(trial: Trial, name: str, messages: tuple[str, ...]) -> Judgement:
-    """The answer is not in the normal form: nothing else can be judged, and the adapter is to be mended."""
-    check = _rule(trial, name, "; ".join(messages) or "not in the normal form")
-    verdict = verdict_of([check])
-    return Judgement(verdict, "adapter", (check,))
-
-
-def _judgement(checks: Sequence[Check]) -> Judgement:
-    verdict = verdict_of(checks)
-    failed = tuple(check for check in checks if check.verdict != "pass")
-    culprit: Culprit | None = "implementation" if failed else None
-    return Judgement(verdict, culprit, failed, len(checks) - len(failed))
+def _malformed(trial: Trial, name: str, messages: tuple[str, ...]) -> Check:
+    return _rule(trial, name, "; ".join(messages) or "not in the normal form")
 
 
 def verdict_of(checks: Sequence[Check]) -> Verdict:

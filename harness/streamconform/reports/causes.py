@@ -8,7 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from streamconform.model.result import ImplementationInfo, TrialResult
+from streamconform.model.trial import DELIVERY_SETS
 from streamconform.model.verdict import Check
+
+
+NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
+"""What differs between two accounts of the same mishap: offsets, lines, byte values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,7 @@ def causes(results: Iterable[TrialResult]) -> tuple[Cause, ...]:
 def reproduce(info: ImplementationInfo, result: TrialResult, seed: int) -> str:
     """Return the command that runs this one trial again."""
     chosen = f" --seed {seed}" if seed else ""
-    every = "" if result.delivery in ("recorded", "bytewise") else " --deliver full"
+    every = "" if result.delivery in DELIVERY_SETS["standard"] else " --deliver full"
     return f"conform run -i {shlex.quote(info.impl)} -k {shlex.quote(result.id)}{every}{chosen}"
 
 
@@ -72,7 +77,7 @@ def _what(result: TrialResult) -> str:
     check = _first(result)
     if check is not None:
         return re.sub(r"\.\d+\.", ".*.", check.path)
-    return f"{result.verdict}: {result.reason}"
+    return f"{result.verdict}: {NUMBER.sub('#', result.reason or '')}"
 
 
 def _difference(result: TrialResult) -> str:

@@ -1,4 +1,4 @@
-"""What `conform run` prints: who is judged, a progress bar, then what is unexpected, by cause, and a count."""
+"""What `conform run` prints: who is judged, a progress bar, what is unexpected by cause, a count."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from streamconform.reports.words import difference, printable
 from streamconform.run.pool import is_unexpected
 from streamconform.run.results import Results
 
-CASES_SHOWN: Final = 4
+CAUSES_SHOWN: Final = 12
+CASES_SHOWN: Final = 3
 """Cases listed under one cause; the rest is counted, and `-v` lists all."""
 FRAMES_SHOWN: Final = 8
+TRACEBACK_LINES: Final = 5
 STYLES: Final = {
     "fail": "bold red",
     "hang": "bold red",
@@ -58,7 +60,8 @@ class Terminal:
         if self._quiet:
             return
         self._line(
-            f"streamconform {header.version}, {header.cases} cases, {header.trials} trials, seed {header.seed}"
+            f"streamconform {header.version}, {_count(header.cases, 'case')},"
+            f" {_count(header.trials, 'trial')}, seed {header.seed}"
         )
         for info in header.implementations:
             self._line(f"  {described(info)}", "bold")
@@ -97,14 +100,18 @@ class Terminal:
     def _causes(self, title: str, failed: list[TrialResult], results: Results) -> None:
         self._line("")
         self._line(title, "bold underline")
-        for number, cause in enumerate(causes(failed), start=1):
+        found = causes(failed)
+        shown = found if self._verbose else found[-CAUSES_SHOWN:]
+        if len(shown) < len(found):
+            self._line(f"{len(found) - len(shown)} rarer causes are not shown; `-v` lists them", "dim")
+        for number, cause in enumerate(shown, start=1):
             self._cause(number, cause, results)
         bugs = guards(failed)
         if bugs:
             self._line("")
-            shown = ", ".join(bugs if self._verbose else bugs[:12])
+            named = ", ".join(bugs if self._verbose else bugs[:12])
             more = f" and {len(bugs) - 12} more" if len(bugs) > 12 and not self._verbose else ""
-            self._line(f"Real bugs that these cases guard against: {shown}{more}", "cyan")
+            self._line(f"Real bugs that these cases guard against: {named}{more}", "cyan")
         self._line("")
 
     def _cause(self, number: int, cause: Cause, results: Results) -> None:
@@ -114,7 +121,8 @@ class Terminal:
         style = STYLES.get(first.first.verdict, "bold")
         cases = len({failure.first.case for failure in cause.failures})
         self._line("")
-        counted = f"{_count(cases, 'case')}, {_count(cause.trials, 'trial')}{of}"
+        fault = ", the adapter's fault" if first.first.culprit == "adapter" else ""
+        counted = f"{_count(cases, 'case')}, {_count(cause.trials, 'trial')}{fault}{of}"
         self.console.print(Text.assemble((f"{number}. {printable(cause.what, 300)}", style), f"  {counted}"))
         shown = cause.failures if self._verbose else cause.failures[:CASES_SHOWN]
         for failure in shown:
@@ -124,22 +132,22 @@ class Terminal:
             self._line(f"   … and {hidden} more, which `-v` lists", "dim")
 
     def _failure(self, failure: Failure, info: ImplementationInfo, seed: int) -> None:
-        first = failure.first
+        first, check = failure.first, failure.check
         self.console.print(Text.assemble("   ", (first.case, "bold"), f"  {', '.join(failure.deliveries)}"))
         if first.title:
             self._line(f"      {printable(first.title, 160)}", "italic")
-        if failure.check is not None:
-            for words in difference(failure.check):
-                self._line(
-                    f"      {failure.check.path}: {words}"
-                    if words == difference(failure.check)[0]
-                    else f"      {words}"
-                )
-            if failure.check.frames:
-                self._line(
-                    f"      decided by {frames(failure.check.frames)}; `conform explain {first.case}` shows them",
-                    "dim",
-                )
+        if check is not None:
+            words = difference(check)
+            self._line(
+                "\n".join((f"      {check.path}: {words[0]}", *(f"        {each}" for each in words[1:])))
+            )
+            if check.frames:
+                shown = f"`conform explain {first.case}` shows them"
+                self._line(f"      decided by {frames(check.frames)}; {shown}", "dim")
+        if check is None and first.reason:
+            self._line(f"      {printable(first.reason, 300)}")
+        for line in _traceback(first):
+            self._line(f"      | {printable(line, 160)}", "dim")
         if failure.also:
             more = f" and {len(failure.also) - 6} more" if len(failure.also) > 6 else ""
             self._line(f"      also {', '.join(failure.also[:6])}{more}", "dim")
@@ -185,6 +193,12 @@ def frames(numbers: tuple[int, ...]) -> str:
     words = [str(a) if a == b else f"{a}-{b}" for a, b in runs[:FRAMES_SHOWN]]
     more = ", …" if len(runs) > FRAMES_SHOWN else ""
     return f"frame{'s' if len(numbers) > 1 else ''} {', '.join(words)}{more}"
+
+
+def _traceback(result: TrialResult) -> list[str]:
+    """Return the end of the adapter's own traceback, where it gave one."""
+    text = (result.observation or {}).get("traceback")
+    return text.strip().splitlines()[-TRACEBACK_LINES:] if isinstance(text, str) else []
 
 
 def _count(number: int, word: str) -> str:

@@ -95,7 +95,7 @@ _ALL: Final = (
         "last-frame-lost",
         "Drops a last event that has no blank line behind it.",
         ("openai/openai-node#2725", "earendil-works/pi#9047", "google-gemini/gemini-cli#29059"),
-        (*_ERROR, _COMPLETE),
+        (*_ERROR, *_MONEY, "**:content.**", "**:model", "**:response_id"),
     ),
     Mutant(
         "omitted-thinking-as-redacted",

@@ -1,0 +1,45 @@
+# `make run` and `make test` need Python 3.11 or newer and nothing else; they make .venv themselves.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint types format selftest clean
+
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+run: $(VENV)/.base ## Judge the bundled reference parser against every bundled case
+	@$(BIN)/conform run
+
+test: $(VENV)/.dev ## Run all tests
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+lint: $(VENV)/.dev ## Check style, specs and cassettes
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/conform lint --strict
+
+types: $(VENV)/.dev ## Check types
+	$(BIN)/mypy
+
+format: $(VENV)/.dev ## Format the code
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+selftest: $(VENV)/.base ## Judge the suite itself with broken parsers
+	$(BIN)/conform selftest
+
+clean: ## Remove what the other targets made
+	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .conform
+
+# pip before 25.1 does not read dependency groups
+$(VENV)/.base: pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.base
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group dev
+	@touch $@

@@ -1,0 +1,79 @@
+"""`conform selftest`: parsers that are broken on purpose must be caught, each where it is broken."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from streamconform.adapters.connect import connect
+from streamconform.cli import options
+from streamconform.run.exits import Exit
+from streamconform.run.plan import Settings
+from streamconform.run.results import Results
+from streamconform.run.session import Order, Progress, conduct
+from streamconform.selftest.kill import Killed, idle, matrix
+
+
+@click.command("selftest")
+@click.option("--list", "listed", is_flag=True, help="Only list the mutants: name, bug, issues.")
+@click.option("--mutant", multiple=True, metavar="NAME", help="Only this mutant. Repeatable.")
+@click.option("-n", "--workers", type=click.IntRange(min=1), help="Programs at once.")
+@click.option("-v", "--verbose", count=True, help="List the cases that catch each mutant, and idle cases.")
+@options.selection_options
+@options.sources_options
+@click.pass_context
+def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], verbose: int, **given: Any) -> None:  # noqa: FBT001
+    """Judge the suite itself: each mutant has to be caught, and only where it is broken.
+
+    Exit code 1: a mutant survives, or fails where it is not broken.
+    """
+    from streamconform_reference.mutants import MUTANTS
+
+    if listed:
+        for each in MUTANTS.values():
+            click.echo(f"{each.name}: {each.bug} ({', '.join(each.issues)})")
+        return
+    unknown = [name for name in mutant if name not in MUTANTS]
+    if unknown:
+        raise click.UsageError(f"no mutant `{unknown[0]}`; `conform selftest --list` names them")
+    chosen = options.settings(given)
+    fails = {name: each.fails for name, each in MUTANTS.items() if not mutant or name in mutant}
+    results = _run(tuple(fails), chosen)
+    rows = matrix(results, fails)
+    for row in rows:
+        _show(row, verbose=bool(verbose))
+    resting = idle(results, rows)
+    if verbose:
+        for case in resting:
+            click.echo(f"catches no mutant: {case}")
+    dead = sum(row.dead for row in rows)
+    cases = len({each.case for each in results.trials})
+    click.echo(f"{dead} of {len(rows)} mutants caught by {cases - len(resting)} of {cases} cases")
+    ctx.exit(Exit.EXPECTED if dead == len(rows) else Exit.UNEXPECTED)
+
+
+def _run(names: tuple[str, ...], chosen: dict[str, Any]) -> Results:
+    order = Order(
+        connections=tuple(connect(f"mutant:{name}") for name in names),
+        trials=options.trials(chosen),
+        settings=Settings(workers=chosen.get("workers") or options.default_workers(), timeout=10.0),
+        selection={},
+    )
+    quiet = Progress(lambda _: None, lambda _: None)
+    with tempfile.TemporaryDirectory() as folder:
+        return conduct(order, Path(folder) / "results.jsonl", quiet).results
+
+
+def _show(row: Killed, *, verbose: bool) -> None:
+    said = "caught" if row.dead else "SURVIVES" if not row.cases else "ASTRAY"
+    click.echo(f"{said:<9} {row.name:<36} by {len(row.cases)} cases")
+    for id_ in row.astray[:5]:
+        click.echo(f"          fails where it is not broken: {id_}")
+    if row.faulted:
+        click.echo(f"          {row.faulted} trials without an answer")
+    if verbose:
+        for case in row.cases:
+            click.echo(f"          {case}")

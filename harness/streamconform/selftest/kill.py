@@ -1,0 +1,55 @@
+"""The kill matrix: which case catches which broken parser. Pure, over the results of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from streamconform.model.result import TrialResult
+from streamconform.run.results import Results
+from streamconform.suite.select import glob
+
+
+@dataclass(frozen=True, slots=True)
+class Killed:
+    """What became of one mutant: the cases that caught it, and failures where it should not have any."""
+
+    name: str
+    cases: tuple[str, ...]
+    astray: tuple[str, ...]
+    """Ids of failed checks that none of the mutant's patterns means."""
+    faulted: int
+    """Trials without an answer: a mutant is wrong, it does not crash."""
+
+    @property
+    def dead(self) -> bool:
+        """Return whether the suite caught it, and only where it is broken."""
+        return bool(self.cases) and not self.astray and not self.faulted
+
+
+def matrix(results: Results, fails: Mapping[str, Sequence[str]]) -> tuple[Killed, ...]:
+    """Return a row for each mutant of `fails` (name to patterns); the run judged them in this order."""
+    rows = []
+    for index, (name, patterns) in enumerate(fails.items()):
+        own = [each for each in results.trials if each.implementation == index]
+        meant = [glob(pattern) for pattern in patterns]
+        failed = [f"{each.id}:{check.path}" for each in own for check in each.checks]
+        rows.append(
+            Killed(
+                name,
+                tuple(dict.fromkeys(each.case for each in own if _caught(each))),
+                tuple(id_ for id_ in failed if not any(pattern.match(id_) for pattern in meant)),
+                sum(each.verdict in ("faulted", "hang") for each in own),
+            )
+        )
+    return tuple(rows)
+
+
+def idle(results: Results, rows: Sequence[Killed]) -> tuple[str, ...]:
+    """Return the cases that catch no mutant."""
+    busy = {case for row in rows for case in row.cases}
+    return tuple(dict.fromkeys(each.case for each in results.trials if each.case not in busy))
+
+
+def _caught(result: TrialResult) -> bool:
+    return result.verdict in ("fail", "warn")

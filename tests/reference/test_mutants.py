@@ -1,0 +1,110 @@
+"""Each mutant has its bug, shows it, and fails nothing else than it says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import streamconform_reference.mutants as package
+from streamconform_reference.mutants import MUTANTS, load
+
+from . import chunkings
+from .exchange import assert_event_rules, decode
+from .streams import STREAMS
+
+
+def leaves(value: Any, path: str = "") -> dict[str, Any]:
+    """Return the leaves by their path as a spec writes it; arguments and raw data are leaves."""
+    if isinstance(value, dict):
+        inner = "" if "type" not in value or not path.startswith("content") else value["type"] + "."
+        found: dict[str, Any] = {}
+        for key, child in value.items():
+            name = f"{path}.{inner}{key}".lstrip(".")
+            found |= {name: child} if key in ("arguments", "data") else leaves(child, name)
+        return found
+    if isinstance(value, list):
+        found = {f"{path}.length": len(value)}
+        for index, child in enumerate(value):
+            found |= leaves(child, f"{path}.{index}")
+        return found
+    return {path: value}
+
+
+def trials() -> Iterator[tuple[str, list[bytes]]]:
+    for name, body in STREAMS.items():
+        case = f"anthropic-messages/sample/{name}"
+        yield f"{case}@whole", [body]
+        yield f"{case}@bytewise", chunkings.bytewise(body)
+        for cut in range(40, len(body), 90):
+            yield f"{case}@cut-inside-json.{cut}", [body[:cut]]
+        for number, end in enumerate(re.finditer(rb"\n\n", body)):
+            yield f"{case}@cut-after-frame.{number}", [body[: end.start()]]
+
+
+TRIALS = list(trials())
+
+
+def failing_checks(name: str) -> set[str]:
+    adapter = load(name)
+    failing = set()
+    for trial, chunks in TRIALS:
+        right = leaves(decode(chunks).outcome)
+        wrong = leaves(decode(chunks, adapter=adapter).outcome)
+        paths = (path for path in right | wrong if right.get(path) != wrong.get(path))
+        failing |= {f"{trial}:{path}" for path in paths}
+    return failing
+
+
+def matches(glob: str, check: str) -> bool:
+    """Whether the glob matches by components: `*` is one of them, `**` any number."""
+    parts = re.split(r"[/@:.]", check)
+
+    def match(globs: list[str], rest: list[str]) -> bool:
+        if not globs:
+            return not rest
+        if globs[0] == "**":
+            return any(match(globs[1:], rest[skip:]) for skip in range(len(rest) + 1))
+        return bool(rest) and globs[0] in ("*", rest[0]) and match(globs[1:], rest[1:])
+
+    return match(re.split(r"[/@:.]", glob), parts)
+
+
+@pytest.mark.parametrize("name", sorted(MUTANTS))
+def test_a_mutant_fails_some_checks_and_only_those_it_names(name: str) -> None:
+    failing = failing_checks(name)
+    assert failing
+    globs = MUTANTS[name].fails
+    assert {check for check in failing if not any(matches(glob, check) for glob in globs)} == set()
+    for glob in globs:
+        if "invariant" not in glob and "error" not in glob:
+            assert any(matches(glob, check) for check in failing), f"{glob} matches nothing"
+
+
+@pytest.mark.parametrize("name", sorted(MUTANTS))
+def test_a_mutant_is_named_like_its_module_and_describes_itself(name: str) -> None:
+    mutant = MUTANTS[name]
+    adapter = load(name)
+    assert adapter.info["name"] == f"mutant:{name}"
+    assert adapter.apis == ["anthropic-messages"]
+    assert import_module(f"{package.__name__}.{name.replace('-', '_')}").adapter is adapter
+    assert mutant.bug.endswith(".")
+    assert all(re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", issue) for issue in mutant.issues)
+
+
+def test_every_module_is_in_the_table() -> None:
+    modules = {path.stem for path in Path(*package.__path__).glob("[a-z]*.py")}
+    assert modules == {name.replace("-", "_") for name in MUTANTS}
+
+
+@pytest.mark.parametrize("name", sorted(MUTANTS))
+def test_a_mutant_still_keeps_the_event_rules(name: str) -> None:
+    adapter = load(name)
+    if name in ("truncated-call-executed", "empty-arguments-dropped"):
+        return  # they change what is told of a call, not when
+    for _, chunks in TRIALS:
+        assert_event_rules(decode(chunks, adapter=adapter))
