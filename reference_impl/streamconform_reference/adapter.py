@@ -62,9 +62,7 @@ class Adapter(Protocol):
         """Yield the events of the run as they happen, and last `{"outcome": ...}`."""
 
 
-def adapter_for(
-    decoders: Mapping[str, type[Decoder]], *, name: str = "streamconform-reference"
-) -> Adapter:
+def adapter_for(decoders: Mapping[str, type[Decoder]], *, name: str = "streamconform-reference") -> Adapter:
     """Return an adapter that decodes with these classes; it raises KeyError for any other api."""
 
     def adapter(run: Run) -> Iterator[Json]:
@@ -79,17 +77,10 @@ def adapter_for(
     return describe(adapter, name=name, apis=decoders)
 
 
-def describe(
-    function: Callable[[Run], Iterator[Json]], *, name: str, apis: Iterable[str]
-) -> Adapter:
+def describe(function: Callable[[Run], Iterator[Json]], *, name: str, apis: Iterable[str]) -> Adapter:
     """Return the function with the attributes that make it an adapter."""
     vars(function).update(
-        info={
-            "name": name,
-            "version": VERSION,
-            "language": "python",
-            "issues": "https://streamconform.dev/issues",
-        },
+        info={"name": name, "version": VERSION, "language": "python"},
         apis=list(apis),
         inputs=["bytes"],
         capabilities=list(CAPABILITIES),

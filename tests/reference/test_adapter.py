@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-
 from streamconform_reference import DECODERS, __version__, adapter, snapshots
 
 from .exchange import PRICES, Exchange, decode

@@ -131,9 +131,7 @@ CASES = [
     ),
     Case(
         id="empty-signature-is-none",
-        body=message(
-            block(0, "thinking", thinking="x"), delta(0, "signature_delta", signature=""), stop()
-        ),
+        body=message(block(0, "thinking", thinking="x"), delta(0, "signature_delta", signature=""), stop()),
         expect={"content.0.signature": None, "content.0.text": "x"},
     ),
     Case(
@@ -236,9 +234,7 @@ CASES = [
     ),
     Case(
         id="ids-are-made-unique",
-        body=message(
-            tool(0, id="a"), tool(1, id="a"), tool(2, id="a_2"), tool(3, id="a"), reason="tool_use"
-        ),
+        body=message(tool(0, id="a"), tool(1, id="a"), tool(2, id="a_2"), tool(3, id="a"), reason="tool_use"),
         expect={
             "content.0.id": "a",
             "content.1.id": "a_2",
@@ -464,9 +460,7 @@ CASES = [
     ),
     Case(
         id="usage-beside-the-message",
-        body=sse(
-            {"type": "message_start", "message": {"id": "m"}, "usage": {"input_tokens": 4}}, STOP
-        ),
+        body=sse({"type": "message_start", "message": {"id": "m"}, "usage": {"input_tokens": 4}}, STOP),
         expect={"usage.input": 4},
     ),
     Case(
@@ -591,8 +585,7 @@ CASES = [
     ),
     Case(
         id="error-in-the-other-vendors-envelope",
-        body=sse(start())
-        + b'data: {"error":{"code":503,"message":"busy","type":"unavailable_error"}}\n\n',
+        body=sse(start()) + b'data: {"error":{"code":503,"message":"busy","type":"unavailable_error"}}\n\n',
         expect={"error": {"type": "unavailable_error", "message": "busy", "status": 503}},
     ),
     Case(
@@ -771,8 +764,7 @@ def test_a_pair_of_surrogates_cut_between_two_deltas_is_one_character() -> None:
 @pytest.mark.parametrize("rest", [(stop(), STOP), (STOP,), ()], ids=["ended", "open", "cut"])
 def test_half_a_pair_that_stays_alone_is_kept(rest: tuple[dict[str, Any], ...]) -> None:
     half = (
-        b'data: {"type":"content_block_delta","index":0,"delta":'
-        b'{"type":"text_delta","text":"a\\ud83c"}}\n\n'
+        b'data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a\\ud83c"}}\n\n'
     )
     answer = decode(sse(start(), text()) + half + sse(*rest))
     assert answer.content[0]["text"] == "a\ud83c"

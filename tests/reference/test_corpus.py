@@ -27,9 +27,7 @@ def body_of(path: Path) -> bytes:
     if path.suffix == ".sse":
         return raw
     lines = [line for line in raw.split(b"\n") if line.strip()]
-    return b"".join(
-        b"event: %s\ndata: %s\n\n" % (json.loads(line)["type"].encode(), line) for line in lines
-    )
+    return b"".join(b"event: %s\ndata: %s\n\n" % (json.loads(line)["type"].encode(), line) for line in lines)
 
 
 def test_the_corpus_is_there() -> None:

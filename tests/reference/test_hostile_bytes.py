@@ -7,7 +7,6 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from streamconform_reference import DECODERS
 from streamconform_reference.apis.anthropic_messages.decode import (
     BLOCK_STARTS,
@@ -20,9 +19,7 @@ from . import chunkings
 from .exchange import assert_event_rules, decode
 from .streams import STREAMS, sse
 
-SCALARS = st.one_of(
-    st.none(), st.booleans(), st.integers(-2, 3), st.just(2**70), st.floats(), st.just("x")
-)
+SCALARS = st.one_of(st.none(), st.booleans(), st.integers(-2, 3), st.just(2**70), st.floats(), st.just("x"))
 KEYS = st.sampled_from(
     [
         "type",

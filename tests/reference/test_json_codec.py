@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from streamconform_reference import json_codec
 from streamconform_reference.json_codec import NotJsonError
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from streamconform_reference.framing import Frame
 from streamconform_reference.framing.sse import SseFraming
 
@@ -93,9 +92,7 @@ BODIES = st.one_of(
 
 
 @given(body=BODIES, cuts=st.lists(st.integers(0, 120), max_size=6))
-def test_frames_of_any_bytes_are_the_same_however_they_are_cut(
-    body: bytes, cuts: list[int]
-) -> None:
+def test_frames_of_any_bytes_are_the_same_however_they_are_cut(body: bytes, cuts: list[int]) -> None:
     expected = frames([body])
     assert frames(chunkings.at(body, cuts)) == expected
     assert frames(chunkings.bytewise(body)) == expected

@@ -55,6 +55,7 @@ class Program:
         self._answered: set[str] = set()
         self._stderr: deque[str] = deque(maxlen=200)
         self._count = 0
+        self._left: Fault | None = None  # a fault that came while nothing was asked
 
     async def start(self) -> Greeting:
         """Start the process and return its greeting; raises `ImplementationError`."""
@@ -97,6 +98,9 @@ class Program:
 
     async def ask(self, trial: Trial, seconds: float, *, events: bool) -> Answer | Collateral:
         """Return the answer to `trial`; after a `Hang`, a `Fault` or `Collateral` the process is gone."""
+        if self.dead or self._left is not None:
+            await self.kill()
+            return self._left or Fault("exited", self._ending())
         self._count += 1
         id_ = str(self._count)
         pending = Pending(asyncio.get_running_loop().create_future())
@@ -104,12 +108,13 @@ class Program:
         answer: Answer | Collateral
         try:
             async with asyncio.timeout(seconds):
-                await self._send(protocol.run(id_, trial, events=events))
+                with contextlib.suppress(OSError):  # the reader tells how it ended
+                    await self._send(protocol.run(id_, trial, events=events))
                 answer = await pending.future
         except TimeoutError:
-            answer = Hang(seconds)
-        except OSError:
-            answer = await pending.future  # the reader tells how it ended
+            # a child of the program can hold its stdout open when it has ended
+            ended = self._process is not None and self._process.returncode is not None
+            answer = Fault("exited", self._ending()) if ended else Hang(seconds)
         finally:
             self._pending.pop(id_, None)
             self._answered.add(id_)
@@ -139,11 +144,19 @@ class Program:
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+        transport = getattr(process, "_transport")  # noqa: B009 - asyncio shows it by no other name
+        stdout = transport.get_pipe_transport(1)
+        if stdout is not None:
+            stdout.close()  # asyncio waits for its end, which does not come where nobody reads on
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(STOP_SECONDS):
+                await process.wait()
         for task in self._tasks:
             if task is not asyncio.current_task():
                 task.cancel()
         self._fail_all(Fault("exited", "the program was ended"), collateral=True)
+        transport.close()  # a child in a session of its own can hold the other pipes
+        await asyncio.sleep(0)
 
     async def _send(self, line: bytes) -> None:
         stdin = self._process.stdin if self._process else None
@@ -174,7 +187,7 @@ class Program:
             self._fail_all(Fault(fault.kind, fault.message))
             return
         pending = self._pending.get(said.id)
-        if pending is None:
+        if pending is None or pending.future.done():
             twice = said.id in self._answered
             words = (
                 f"id `{said.id}` was {'answered before' if twice else 'never asked'}: {protocol.shown(line)}"
@@ -184,16 +197,20 @@ class Program:
             pending.events.append(said.event)
             if len(pending.events) > MAX_EVENTS:
                 self._fail_all(Fault("too-many-events", f"more than {MAX_EVENTS} events for one run"))
-        elif not pending.future.done():
+        else:
             self._answered.add(said.id)
             pending.future.set_result(said.answer)
 
     def _fail_all(self, fault: Fault, *, collateral: bool = False) -> None:
-        """Answer what is pending; with several in flight nobody knows whose fault it was."""
-        crowded = collateral or len(self._pending) > 1
-        for pending in self._pending.values():
-            if not pending.future.done():
-                pending.future.set_result(Collateral() if crowded else fault)
+        """Answer what is pending; with several in flight nobody knows whose fault it was.
+
+        With none in flight the fault waits for the next run: it must not go unseen.
+        """
+        waiting = [each.future for each in self._pending.values() if not each.future.done()]
+        for future in waiting:
+            future.set_result(Collateral() if collateral or len(waiting) > 1 else fault)
+        if not waiting and not collateral:
+            self._left = self._left or fault
 
     async def _read_stderr(self) -> None:
         stream = self._process.stderr if self._process else None
@@ -217,7 +234,9 @@ class Program:
 
     def _ending(self) -> str:
         code = self._process.returncode if self._process else None
-        how = f"exit code {code}" if code is None or code >= 0 else f"signal {signal.Signals(-code).name}"
+        how = "its stdout was closed" if code is None else f"exit code {code}"
+        if code is not None and code < 0:
+            how = f"signal {signal.Signals(-code).name}"
         tail = "".join(self._stderr).strip().splitlines()
         return f"the program ended ({how})" + (f": {_printable(tail[-1])}" if tail else "")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -25,6 +26,9 @@ from streamconform.schemas import problems
 VERSION: Final = 1
 MAX_LINE: Final = 64 * 1024 * 1024
 """Bytes in one line from a program: four times the largest body, as events repeat what they carry."""
+
+MAX_DEPTH: Final = 200
+"""Levels of nesting in one line: what is judged and reported is walked recursively."""
 
 STOP: Final = b'{"op":"stop"}\n'
 BYTE: Final = tuple(base64.b64encode(bytes((i,))).decode() for i in range(256))
@@ -105,7 +109,7 @@ def greeting(line: bytes, fallback: str) -> Greeting:
         apis=None if apis is None else frozenset(apis),
         inputs=tuple(message.get("inputs") or ("bytes",)),
         capabilities=_claims(message.get("capabilities")),
-        concurrency=message.get("concurrency") or 1,
+        concurrency=int(message.get("concurrency") or 1),
     )
 
 
@@ -138,10 +142,13 @@ def _line(message: Mapping[str, Any]) -> bytes:
 
 def _parsed(line: bytes) -> Mapping[str, Any]:
     try:
-        message = json.loads(line, parse_constant=_refuse)
+        message = json.loads(line, parse_constant=_refuse, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         words = f"expected a JSON object, got {shown(line)}; print nothing else to stdout"
         raise ProtocolFault("not-json", words) from error
+    if line.count(b"[") + line.count(b"{") > MAX_DEPTH and _deep(message):
+        words = f"a message nested deeper than {MAX_DEPTH} levels: {shown(line)}"
+        raise ProtocolFault("not-a-message", words)
     if not isinstance(message, dict):
         raise ProtocolFault("not-json", f"expected a JSON object, got {shown(line)}")
     return message
@@ -149,6 +156,27 @@ def _parsed(line: bytes) -> Mapping[str, Any]:
 
 def _refuse(constant: str) -> Any:
     raise ValueError(constant)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(text)  # nothing could be written about it in JSON
+    return number
+
+
+def _deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            child
+            for node in level
+            if isinstance(node, dict | list)
+            for child in (node.values() if isinstance(node, dict) else node)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _answer(message: Mapping[str, Any], line: bytes) -> Answer:

@@ -16,7 +16,7 @@ from streamconform.model.trial import DELIVERY_SETS, Trial
 from streamconform.resources import bundled
 from streamconform.suite.expand import expand
 from streamconform.suite.load import Sources, load
-from streamconform.suite.select import select_cases, select_trials
+from streamconform.suite.select import cases_meant, select_cases, select_trials
 from streamconform.wire.apis import APIS
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -88,10 +88,9 @@ def of_cases(cases: Sequence[Case], chosen: dict[str, Any]) -> tuple[Trial, ...]
     name = chosen.get("deliver", "standard")
     if name not in DELIVERY_SETS:
         raise UsageError(f"`deliver` is `{name}`; known are {', '.join(DELIVERY_SETS)}")
-    wanted = DELIVERY_SETS[name]
-    return select_trials(
-        tuple(expand(cases, wanted, "bytes", chosen.get("seed", 0))), chosen.get("select", ())
-    )
+    wanted, patterns = DELIVERY_SETS[name], tuple(chosen.get("select", ()))
+    meant = cases_meant(cases, patterns, wanted)
+    return select_trials(expand(meant, wanted, "bytes", chosen.get("seed", 0)), patterns)
 
 
 def default_workers() -> int:

@@ -61,6 +61,7 @@ def _run(names: tuple[str, ...], chosen: dict[str, Any]) -> Results:
         trials=options.trials(chosen),
         settings=Settings(workers=chosen.get("workers") or options.default_workers(), timeout=10.0),
         selection={},
+        blame=False,
     )
     quiet = Progress(lambda _: None, lambda _: None)
     with tempfile.TemporaryDirectory() as folder:

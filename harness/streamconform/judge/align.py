@@ -15,6 +15,7 @@ from streamconform.model.case import ExpectedBlock, Leaf, Literally
 from streamconform.model.outcome import Block, Other, Refusal, Text, Thinking, ToolCall
 
 JOINED = ("text", "refusal")
+NOTHING = Literally(None)
 MAX_PAIRS = 250_000
 """Blocks expected times blocks got up to which the best alignment is sought; beyond, by position."""
 
@@ -92,8 +93,10 @@ def _wanted(block: ExpectedBlock, claims: Claims) -> bool:
         case "refusal":
             return "refusals" in claims and text != Literally("")
         case "thinking":
-            signed = "signatures" in claims and "signature" in block.fields
-            return "thinking" in claims and (signed or text != Literally(""))
+            signature = block.fields.get("signature", NOTHING)
+            signed = "signatures" in claims and signature not in (NOTHING, Literally(""))
+            redacted = block.fields.get("redacted") == Literally(value=True)
+            return "thinking" in claims and (signed or redacted or text not in (NOTHING, Literally("")))
         case "tool_call":
             provider = block.fields.get("executor") == Literally("provider")
             return ("provider_tools" if provider else "tool_calls") in claims

@@ -66,8 +66,8 @@ def event(value: Any) -> ev.Event:
     if known is None:
         return _other_event(kind, given)
     shape, of = known
-    index = given.get("content_index")
-    if type(index) is not int or index < 0:
+    index = _count(given.get("content_index"))
+    if index is None:
         raise Malformed
     if shape is ev.BlockDelta:
         delta = given.get("delta")
@@ -109,7 +109,7 @@ def usage(given: Mapping[str, Any]) -> oc.Usage:
 
 def cost(given: Mapping[str, Any]) -> oc.Cost:
     """Return the cost in `given`."""
-    if given.get("currency", "USD") != "USD":
+    if given.get("currency") not in (None, "USD"):
         raise Malformed
     return oc.Cost(
         input=_money(given.get("input")),

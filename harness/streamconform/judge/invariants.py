@@ -42,7 +42,8 @@ def index_in_range(outcome: Outcome, events: Sequence[Event]) -> str | None:
     for i, event in enumerate(events):
         if isinstance(event, BlockStart | BlockDelta | BlockEnd):
             if event.content_index >= len(outcome.content):
-                return f"event {i} has content_index {event.content_index}; the outcome has {len(outcome.content)} blocks"
+                count = len(outcome.content)
+                return f"event {i} has content_index {event.content_index}; the outcome has {count} blocks"
             type_ = outcome.content[event.content_index].type
             if type_ != event.block:
                 return f"event {i} is of a {event.block} block; block {event.content_index} is {type_}"

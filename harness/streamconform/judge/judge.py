@@ -106,7 +106,10 @@ def _invariants(
 
 
 def _streaming(trial: Trial, events: Sequence[Event], taken: Sequence[int], first_delta: FirstDelta) -> Check:
-    """Real streaming: the first delta comes out before the last chunk goes in, if its frame ends before that."""
+    """Return the check that the first delta comes out before the last chunk goes in.
+
+    It holds too where the frame of that delta ends in the last chunk.
+    """
     deltas = (n for event, n in zip(events, taken, strict=True) if isinstance(event, BlockDelta))
     late = len(trial.chunks) > 1 and next(deltas, 0) >= len(trial.chunks)
     ends = first_delta(trial) if late else None

@@ -11,7 +11,6 @@ from streamconform.model.result import ImplementationInfo, TrialResult
 from streamconform.model.trial import DELIVERY_SETS
 from streamconform.model.verdict import Check
 
-
 NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
 """What differs between two accounts of the same mishap: offsets, lines, byte values."""
 

@@ -40,7 +40,7 @@ def explain(given: Explained, *, verbose: bool) -> str:
 
 
 def _head(trial: Trial, *, verbose: bool) -> Iterator[str]:
-    case, cassette = trial.case, trial.case.cassette
+    case, cassette, size = trial.case, trial.case.cassette, len(trial.body)
     yield f"{case.id}@{trial.delivery}  ({case.level})"
     yield f"  {printable(case.title, 200)}"
     if case.why:
@@ -52,7 +52,7 @@ def _head(trial: Trial, *, verbose: bool) -> Iterator[str]:
         "spec": f"{case.path}:{case.line}",
         "cassette": f"{cassette.api}/{cassette.name}, {_provenance(cassette)}",
         "request": f"{cassette.request.method} {cassette.request.path}, model {cassette.model}",
-        "response": f"status {cassette.status}, {cassette.content_type or 'no type'}, {len(trial.body)} bytes",
+        "response": f"status {cassette.status}, {cassette.content_type or 'no type'}, {size} bytes",
     }
     for name, text in rows.items():
         if text:
@@ -140,8 +140,13 @@ def _events(given: Explained, count: int) -> tuple[dict[int, list[Any]], list[An
 def _event(event: Any) -> str:
     if not isinstance(event, dict):
         return value(event, WIDTH)
-    fields = " ".join(f"{k}={value(v, 70)}" for k, v in event.items() if k != "type")
+    fields = " ".join(f"{k}={value(_told(v), 80)}" for k, v in event.items() if k != "type")
     return f"{event.get('type')} {fields}"
+
+
+def _told(given: Any) -> Any:
+    """Return `given` without what it leaves open, for a line that has little room."""
+    return {k: v for k, v in given.items() if v is not None} if isinstance(given, dict) else given
 
 
 def _time(trial: Trial, frame: Frame) -> str:

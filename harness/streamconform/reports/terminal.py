@@ -126,14 +126,14 @@ class Terminal:
         self.console.print(Text.assemble((f"{number}. {printable(cause.what, 300)}", style), f"  {counted}"))
         shown = cause.failures if self._verbose else cause.failures[:CASES_SHOWN]
         for failure in shown:
-            self._failure(failure, info, results.header.seed)
+            self._failure(failure, info, results)
         hidden = len(cause.failures) - len(shown)
         if hidden:
             self._line(f"   … and {hidden} more, which `-v` lists", "dim")
 
-    def _failure(self, failure: Failure, info: ImplementationInfo, seed: int) -> None:
+    def _failure(self, failure: Failure, info: ImplementationInfo, results: Results) -> None:
         first, check = failure.first, failure.check
-        self.console.print(Text.assemble("   ", (first.case, "bold"), f"  {', '.join(failure.deliveries)}"))
+        self.console.print(Text.assemble("   ", (first.case, "bold"), f"  {_deliveries(failure, results)}"))
         if first.title:
             self._line(f"      {printable(first.title, 160)}", "italic")
         if check is not None:
@@ -153,7 +153,7 @@ class Terminal:
             self._line(f"      also {', '.join(failure.also[:6])}{more}", "dim")
         if first.guards:
             self._line(f"      guards against {', '.join(first.guards)}", "cyan")
-        self._line(f"      reproduce: {reproduce(info, first, seed)}", "dim")
+        self._line(f"      reproduce: {reproduce(info, first, results.header.seed)}", "dim")
 
     def _line(self, text: str, style: str = "") -> None:
         self.console.print(Text(text, style))
@@ -193,6 +193,14 @@ def frames(numbers: tuple[int, ...]) -> str:
     words = [str(a) if a == b else f"{a}-{b}" for a, b in runs[:FRAMES_SHOWN]]
     more = ", …" if len(runs) > FRAMES_SHOWN else ""
     return f"frame{'s' if len(numbers) > 1 else ''} {', '.join(words)}{more}"
+
+
+def _deliveries(failure: Failure, results: Results) -> str:
+    """Return the deliveries that failed, or that all of them did."""
+    first = failure.first
+    every = sum(t.case == first.case and t.implementation == first.implementation for t in results.trials)
+    names = failure.deliveries
+    return f"all {every} deliveries" if len(names) == every > 2 else ", ".join(names)
 
 
 def _traceback(result: TrialResult) -> list[str]:

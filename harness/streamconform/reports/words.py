@@ -76,10 +76,10 @@ def _parts(expected: Any, got: Any) -> Iterator[str]:
     found = DeepDiff(expected, got, verbose_level=2, view="tree", ignore_order=False)
     parts = sorted((item for items in found.values() for item in items), key=lambda item: item.path())
     for item in parts[:MAX_PARTS]:
-        where = printable(item.path().removeprefix("root"), 80) or "whole"
+        where = printable(item.path().removeprefix("root"), 80)
         wanted = value(item.t1) if _there(item.t1) else "nothing"
         came = value(item.t2) if _there(item.t2) else "nothing"
-        yield f"{where}: expected {wanted}, got {came}"
+        yield f"{where}: expected {wanted}, got {came}".removeprefix(": ")
     if len(parts) > MAX_PARTS:
         yield f"… and {len(parts) - MAX_PARTS} more"
 

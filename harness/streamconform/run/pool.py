@@ -19,8 +19,10 @@ from streamconform.model.verdict import UNEXPECTED
 from streamconform.run.blame import Blame
 from streamconform.run.plan import Judged, Settings
 
-GIVE_UP_AFTER = 5
+GIVE_UP_AFTER = 50
 """Programs of one implementation that may end in a row without an answer between them."""
+GIVE_UP_AT_ONCE = 10
+"""The same, where none of its programs ever answered."""
 
 Emit = Callable[[TrialResult], None]
 
@@ -38,6 +40,11 @@ class Tally:
     unexpected: int = 0
     barren: int = 0
     """Programs of the implementation at work that ended since the last answer."""
+
+    def gave_up(self, implementation: int) -> bool:
+        """Return whether there is no point in asking on."""
+        limit = GIVE_UP_AFTER if implementation in self.answered else GIVE_UP_AT_ONCE
+        return self.barren >= limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +108,7 @@ async def _worker(work: Work, lanes: int, bench: Bench) -> None:
     while work.waiting:
         program = Program(work.judged.connection)
         try:
-            if bench.tally.barren < GIVE_UP_AFTER:
+            if not bench.tally.gave_up(work.judged.index):
                 await program.start()
             async with asyncio.TaskGroup() as group:
                 for _ in range(lanes):
@@ -117,16 +124,14 @@ async def _worker(work: Work, lanes: int, bench: Bench) -> None:
 
 async def _lane(program: Program, work: Work, bench: Bench) -> None:
     """Take trials and ask `program` for them until it is dead or nothing waits."""
-    tally, settings = bench.tally, bench.settings
-    while work.waiting and (not program.dead or tally.barren >= GIVE_UP_AFTER):
+    tally, settings, index = bench.tally, bench.settings, work.judged.index
+    while work.waiting and (not program.dead or tally.gave_up(index)):
         trial = work.waiting.popleft()
         claims = work.judged.greeting.claims(trial.case.api)
         started = time.perf_counter()
         answer: Answer | Collateral
-        if tally.barren >= GIVE_UP_AFTER:
-            words = (
-                f"not asked: the program ended {GIVE_UP_AFTER} times without an answer ({work.last_fault})"
-            )
+        if tally.gave_up(index):
+            words = f"not asked: the program ended {tally.barren} times in a row ({work.last_fault})"
             answer = Fault("gave-up", words)
         else:
             answer = await program.ask(trial, settings.timeout, events="events" in claims)

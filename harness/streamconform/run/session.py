@@ -29,6 +29,8 @@ class Order:
     trials: tuple[Trial, ...]
     settings: Settings
     selection: Mapping[str, Any]
+    blame: bool = True
+    """Whether failing checks get their frames; working them out costs time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ class _Runner:
         self._writer = ResultsWriter(self.path)
         self._writer.write(self.header)
         self.progress.begun(self.header)
-        bench = Bench(order.settings, Blame(installed()), self._emit, self._tally)
+        bench = Bench(order.settings, Blame(installed() if order.blame else None), self._emit, self._tally)
         try:
             for judged in self._judged:
                 await judge_all(judged, bench)

@@ -6,6 +6,7 @@ jsonschema is imported on first use: most commands and the hot path never need i
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
@@ -42,9 +43,13 @@ def schema(name: str) -> dict[str, Any]:
 
 
 @cache
-def validator(name: str, definition: str | None = None) -> Draft202012Validator:
-    """Return a validator for the schema `name`, or for one of its `$defs`."""
-    from jsonschema import Draft202012Validator
+def validator(name: str, definition: str | None = None, *, authored: bool = False) -> Draft202012Validator:
+    """Return a validator for the schema `name`, or for one of its `$defs`.
+
+    `authored` is for files that people write: there 5.0 is no integer, and a regular expression has to
+    be one.
+    """
+    from jsonschema import Draft202012Validator, FormatChecker, validators
     from referencing import Registry, Resource
 
     every = [Resource.from_contents(schema(each)) for each in NAMES]
@@ -52,13 +57,22 @@ def validator(name: str, definition: str | None = None) -> Draft202012Validator:
     root: dict[str, Any] = schema(name)
     if definition is not None:
         root = {"$ref": f"{root['$id']}#/$defs/{definition}"}
-    return Draft202012Validator(root, registry=registry)
+    types = Draft202012Validator.TYPE_CHECKER
+    formats = FormatChecker(())
+    if authored:
+        types = types.redefine("integer", lambda _, value: type(value) is int)
+        formats.checks("regex", raises=(re.error, OverflowError, RecursionError))(_compiles)
+    extend: Any = validators.extend
+    made: Draft202012Validator = extend(Draft202012Validator, {"pattern": _pattern}, type_checker=types)(
+        root, registry=registry, format_checker=formats
+    )
+    return made
 
 
 def check(name: str, document: Document) -> tuple[Problem, ...]:
     """Return every problem of a YAML document against the schema `name`, with its line."""
     found = []
-    for at, message in _told(validator(name).iter_errors(document.value)):
+    for at, message in _told(validator(name, authored=True).iter_errors(document.value)):
         where = ".".join(str(step) for step in at)
         found.append(
             (document.line(at) or 0, document.problem(at, f"`{where}`: {message}" if where else message))
@@ -72,11 +86,30 @@ def problems(name: str, value: Any, definition: str | None = None) -> tuple[str,
     return tuple(f"{'.'.join(map(str, at)) or '(whole)'}: {message}" for at, message in told)[:MAX_PROBLEMS]
 
 
+def _pattern(_: Any, wanted: str, value: Any, __: Any) -> Iterator[ValidationError]:
+    """Yield an error where `value` does not fit; `$` is the end, as in ECMA 262, not before a last LF."""
+    from jsonschema.exceptions import ValidationError
+
+    if isinstance(value, str) and not re.search(re.sub(r"\$$", r"\\Z", wanted), value):
+        yield ValidationError(f"{value!r} does not match {wanted!r}")
+
+
+def _compiles(value: Any) -> bool:
+    """Return True; raises what `re` raises where `value` is text but no regular expression."""
+    return not isinstance(value, str) or re.compile(value) is not None
+
+
 def _told(errors: Iterator[ValidationError]) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Yield (path, words) of each error, going down to the branch that was meant."""
     for error in sorted(errors, key=lambda each: [str(step) for step in each.absolute_path]):
         deepest = _meant(error)
-        yield tuple(deepest.absolute_path), _words(deepest)
+        at = tuple(deepest.absolute_path)
+        unknown = _unknown(deepest) if deepest.validator == "additionalProperties" else []
+        for key in unknown:
+            known = ", ".join(f"`{each}`" for each in sorted(_any(deepest.schema)["properties"]))
+            yield (*at, key), f"unknown key `{key}`; known are {known}"
+        if not unknown:
+            yield at, _words(deepest)
 
 
 def _meant(error: ValidationError) -> ValidationError:
@@ -95,15 +128,15 @@ def _strangeness(errors: list[ValidationError]) -> tuple[bool, bool, int]:
     return other_kind, any(e.validator == "const" for e in errors), len(errors)
 
 
+def _unknown(error: ValidationError) -> list[str]:
+    """Return the keys that may not be there, in the order of the file."""
+    known = _any(error.schema).get("properties", {})
+    return [key for key in _any(error.instance) if known and key not in known]
+
+
 def _words(error: ValidationError) -> str:
     """Return the message for a person: short, with what was expected."""
     match error.validator:
-        case "additionalProperties" | "unevaluatedProperties":
-            known = sorted(error.schema.get("properties", ())) if isinstance(error.schema, dict) else []
-            unknown = sorted(set(_any(error.instance)) - set(known)) if known else []
-            if unknown:
-                return f"unknown key `{unknown[0]}`; known are {', '.join(f'`{key}`' for key in known)}"
-            return error.message
         case "enum":
             choices = ", ".join("null" if c is None else f"`{c}`" for c in _any(error.validator_value))
             return f"{_shown(error.instance)} is not one of {choices}"
@@ -111,6 +144,8 @@ def _words(error: ValidationError) -> str:
             return f"{_shown(error.instance)} instead of {_shown(error.validator_value)}"
         case "required":
             return "key `{}` is missing".format(error.message.split("'")[1])
+        case "format":
+            return f"{_shown(error.instance)} is not a regular expression: {error.cause}"
         case "type":
             wanted = error.validator_value
             kinds = " or ".join(wanted) if isinstance(wanted, list) else str(wanted)

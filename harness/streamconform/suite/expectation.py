@@ -25,10 +25,7 @@ LITERAL_JSON: Final = ("arguments", "data")
 
 
 def parse(expect: Mapping[str, Any]) -> Expectation:
-    """Return the expectation in `expect`, which fits the schema.
-
-    Raises `re.error` with the pattern where a `matches` is not a regular expression.
-    """
+    """Return the expectation in `expect`, which fits the schema."""
     fields: dict[str, Leaf] = {"status": leaf(expect["status"])}
     stop = expect["stop"]
     if isinstance(stop, Mapping) and ("reason" in stop or "raw" in stop):

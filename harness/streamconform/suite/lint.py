@@ -84,7 +84,7 @@ def _unfinished(loaded: Loaded) -> Iterator[Problem]:
     """Yield what a draft may leave out and the bundled suite may not."""
     for case in loaded.cases:
         if not case.reviewed:
-            words = f"case `{case.id}` is a draft (`reviewed: false`): check it against the provider's documentation"
+            words = f"case `{case.id}` is a draft (`reviewed: false`): check it against the documentation"
             yield Problem(case.path, case.line, words)
         if not case.sources:
             yield Problem(case.path, case.line, f"case `{case.id}` names no `sources` for its expectation")

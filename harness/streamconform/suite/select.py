@@ -31,7 +31,7 @@ def matches(pattern: str, trial_id: str) -> bool:
 
 
 def select_cases(cases: Sequence[Case], apis: Iterable[str]) -> tuple[Case, ...]:
-    """Return the cases of `apis` (all where none is named); raises `SelectionError` for an api without any."""
+    """Return the cases of `apis`, all where none is named; raises `SelectionError` for one without any."""
     wanted = tuple(apis)
     present = {case.api for case in cases}
     for api in wanted:
@@ -42,21 +42,37 @@ def select_cases(cases: Sequence[Case], apis: Iterable[str]) -> tuple[Case, ...]
     return tuple(case for case in cases if not wanted or case.api in wanted)
 
 
-def select_trials(trials: Sequence[Trial], patterns: Iterable[str]) -> tuple[Trial, ...]:
+def cases_meant(
+    cases: Sequence[Case], patterns: Sequence[str], deliveries: Sequence[str]
+) -> tuple[Case, ...]:
+    """Return the cases that have a trial which `patterns` mean, without making the trials.
+
+    Raises `SelectionError` for a pattern that means none, with the closest case ids.
+    """
+    chosen: set[str] = set()
+    for pattern in patterns:
+        hits = {
+            case.id for case in cases if any(matches(pattern, f"{case.id}@{name}") for name in deliveries)
+        }
+        if not hits:
+            raise SelectionError(f"`-k {pattern}` matches no trial{closest(pattern, cases)}")
+        chosen |= hits
+    return tuple(case for case in cases if not patterns or case.id in chosen)
+
+
+def select_trials(trials: Iterable[Trial], patterns: Sequence[str]) -> tuple[Trial, ...]:
     """Return the trials that any of `patterns` means (all where there is none).
 
-    Raises `SelectionError` for a pattern that means nothing, with the closest case ids.
+    Raises `SelectionError` where none is left.
     """
-    wanted = tuple(patterns)
-    if not wanted:
-        return tuple(trials)
-    chosen: set[int] = set()
-    for pattern in wanted:
-        hits = {i for i, trial in enumerate(trials) if matches(pattern, trial.id)}
-        if not hits:
-            raise SelectionError(f"`-k {pattern}` matches no trial{closest(pattern, trials)}")
-        chosen |= hits
-    return tuple(trials[i] for i in sorted(chosen))
+    chosen = tuple(
+        trial for trial in trials if not patterns or any(matches(each, trial.id) for each in patterns)
+    )
+    if not chosen:
+        raise SelectionError(
+            "the deliveries that were asked for do not apply to the cases that were selected"
+        )
+    return chosen
 
 
 def find_case(name: str, cases: Sequence[Case]) -> Case:
@@ -67,15 +83,16 @@ def find_case(name: str, cases: Sequence[Case]) -> Case:
         return hits[0]
     if hits:
         raise SelectionError(f"`{name}` is ambiguous: {_listed([case.id for case in hits])}")
-    near = difflib.get_close_matches(wanted, [case.id for case in cases], n=3, cutoff=0.4)
+    ids = {name: case.id for case in cases for name in (case.id, case.id.rpartition("/")[2])}
+    near = [ids[name] for name in difflib.get_close_matches(wanted, ids, n=3, cutoff=0.5)]
     raise SelectionError(
         f"no case `{name}`" + (f"; did you mean {_listed(near)}?" if near else "; see `conform list`")
     )
 
 
-def closest(pattern: str, trials: Sequence[Trial]) -> str:
+def closest(pattern: str, cases: Sequence[Case]) -> str:
     """Return a hint with the case ids that are most like `pattern`, or with the way to list them."""
-    ids = sorted({trial.case.id for trial in trials})
+    ids = [case.id for case in cases]
     near = difflib.get_close_matches(pattern.replace("*", ""), ids, n=3, cutoff=0.5)
     return f"; the closest cases are {_listed(near)}" if near else "; `conform list` shows the ids"
 

@@ -8,6 +8,7 @@ nesting crashes libyaml's binding.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,7 +79,7 @@ def parse(data: bytes, name: str) -> Document:
             raise SourceError(problems)
         node = yaml.compose(text, Loader=Loader)
     except yaml.YAMLError as error:
-        raise SourceError((_syntax(error, name),)) from error
+        raise SourceError((_syntax(error, name, data),)) from error
     if node is None:
         raise SourceError((Problem(name, 1, "the file is empty"),))
     lines: dict[Path_, int] = {}
@@ -111,11 +112,7 @@ def _refused(text: str, name: str) -> Iterator[Problem]:
                 message = f"anchor `&{event.anchor}`: anchors are not allowed"
             else:
                 tag = getattr(event, "tag", None)
-                message = (
-                    f"tag `{tag}`: tags are not allowed, only plain values"
-                    if tag not in (None, "!")
-                    else None
-                )
+                message = None if tag is None else f"tag `{tag}`: tags are not allowed, only plain values"
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:
@@ -135,11 +132,13 @@ def _line(mark: Any) -> int:
     return int(mark.line) + 1
 
 
-def _syntax(error: yaml.YAMLError, name: str) -> Problem:
+def _syntax(error: yaml.YAMLError, name: str, data: bytes) -> Problem:
     mark = getattr(error, "problem_mark", None)
     words = getattr(error, "problem", None) or str(error).splitlines()[0]
     context = getattr(error, "context", None)
     line = None if mark is None else mark.line + 1
+    if isinstance(error, yaml.reader.ReaderError):  # a character that may not stand in YAML
+        line = data.count(b"\n", 0, error.position) + 1
     return Problem(name, line, f"not YAML: {words}" + (f" ({context})" if context else ""))
 
 
@@ -182,5 +181,11 @@ def _scalar(node: yaml.ScalarNode, found: list[Problem], name: str) -> Any:
         found.append(Problem(name, _line(node.start_mark), words))
         return None
     if FLOAT.fullmatch(text):
-        return float(text)
+        number = float(text)
+        if math.isfinite(number):
+            return number
+        found.append(
+            Problem(name, _line(node.start_mark), f"`{text}`: a number beyond the range of a double")
+        )
+        return None
     return text

@@ -5,6 +5,7 @@ Writing a value anew would change numbers, escapes and duplicate keys; moving sp
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +28,14 @@ class Node:
 
 
 def tokens(text: bytes) -> list[tuple[int, int]] | None:
-    """Return the spans of the tokens of `text`, or None where it is not made of JSON tokens."""
+    """Return the spans of the tokens of `text`, or None where it is not JSON.
+
+    What is broken has to stay broken in the same way, and `[DONE]` as it is.
+    """
+    try:
+        json.loads(text.decode(), parse_int=str)
+    except (ValueError, RecursionError):
+        return None
     spans = []
     position = 0
     stop = len(text.rstrip())
@@ -135,5 +143,5 @@ def _rewritten(text: bytes, node: Node, arrange: Callable[[bytes, Node], list[in
 
 def _reversed(text: bytes, node: Node) -> list[int]:
     order = list(range(len(node.items)))
-    names = {text[slice(*key)] for key in node.keys}
+    names = {json.loads(text[slice(*key)]) for key in node.keys}
     return order[::-1] if len(names) == len(order) else order

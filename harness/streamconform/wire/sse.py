@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from streamconform.wire.frames import Frame
 
@@ -86,7 +86,12 @@ def _whole(payload: bytes) -> bool:
     if payload.strip() == b"[DONE]":
         return True
     try:
-        json.loads(payload)
+        json.loads(payload.decode("utf-8", "replace"), parse_constant=_refuse)
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def _refuse(constant: str) -> NoReturn:
+    """Refuse NaN and Infinity, which only Python takes for JSON."""
+    raise ValueError(constant)

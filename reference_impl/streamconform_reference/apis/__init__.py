@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from ..decoder import Decoder
+from streamconform_reference.decoder import Decoder
+
 from .anthropic_messages import AnthropicMessagesDecoder
 
 __all__ = ["DECODERS"]

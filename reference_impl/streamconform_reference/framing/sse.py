@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..json_codec import is_json
+from streamconform_reference.json_codec import is_json
+
 from . import MAX_FRAME_BYTES, Frame
 
 _BOM: Final = b"\xef\xbb\xbf"

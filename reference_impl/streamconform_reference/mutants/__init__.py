@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Final
 
-from ..adapter import Adapter
+from streamconform_reference.adapter import Adapter
 
 __all__ = ["MUTANTS", "Mutant", "load"]
 
@@ -42,11 +42,18 @@ def load(name: str) -> Adapter:
     return adapter
 
 
-_STATUS: Final = ("**:status", "**:stop.**")
-_ERROR: Final = (*_STATUS, "**:error.**")
+_STATUS: Final = ("**:status", "**:stop", "**:stop.**")
+_ERROR: Final = (*_STATUS, "**:error", "**:error.**")
 _MONEY: Final = ("**:usage.**", "**:cost.**")
 # A parser that gives up in mid-stream: what came until then depends on where.
-_GIVES_UP: Final = (*_ERROR, *_MONEY, "**:content.**", "**:invariant.**")
+_GIVES_UP: Final = (
+    *_ERROR,
+    *_MONEY,
+    "**:content.**",
+    "**:model",
+    "**:response_id",
+    "**:invariant.**",
+)
 _COMPLETE: Final = "**:content.*.tool_call.complete"
 _ARGUMENTS: Final = "**:content.*.tool_call.arguments"
 
@@ -54,7 +61,7 @@ _ALL: Final = (
     Mutant(
         "cache-split-ignored",
         "Prices cache writes for an hour like those for five minutes.",
-        (),
+        ("earendil-works/pi#5737", "earendil-works/pi#5603", "can1357/oh-my-pi#6876"),
         ("**:usage.cache_write_1h", "**:cost.cache_write", "**:cost.total"),
     ),
     Mutant(
@@ -88,7 +95,7 @@ _ALL: Final = (
     Mutant(
         "interleaved-arguments-joined",
         "Appends every fragment of arguments to the call that began last.",
-        ("maximhq/bifrost#1829", "QwenLM/Qwen-Agent#943", "mozilla-ai/any-llm#1305"),
+        ("Oaklight/llm-rosetta#627", "maximhq/bifrost#1829", "QwenLM/Qwen-Agent#943"),
         (_ARGUMENTS, "**:content.*.tool_call.arguments_text", _COMPLETE),
     ),
     Mutant(
@@ -112,7 +119,7 @@ _ALL: Final = (
     Mutant(
         "prefilled-input-lost",
         "Forgets the arguments that came with the start of a call, since no fragment follows.",
-        (),
+        ("openclaw/openclaw#117661", "Yeachan-Heo/gajae-code#1895"),
         (_ARGUMENTS,),
     ),
     Mutant(

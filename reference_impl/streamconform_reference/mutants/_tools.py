@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..adapter import Adapter, Run, adapter, describe
-from ..outcome import Json
+from streamconform_reference.adapter import Adapter, Run, adapter, describe
+from streamconform_reference.outcome import Json
 
 
 def part(payload: Json, key: str) -> Json:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..adapter import adapter_for
-from ..apis.anthropic_messages.decode import AnthropicMessagesDecoder
-from ..events import Event
+from streamconform_reference.adapter import adapter_for
+from streamconform_reference.apis.anthropic_messages.decode import AnthropicMessagesDecoder
+from streamconform_reference.events import Event
 
 
 class Broken(AnthropicMessagesDecoder):

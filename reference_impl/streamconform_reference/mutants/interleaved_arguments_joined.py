@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..adapter import adapter_for
-from ..apis.anthropic_messages.decode import AnthropicMessagesDecoder
-from ..decoder import Payload
+from streamconform_reference.adapter import adapter_for
+from streamconform_reference.apis.anthropic_messages.decode import AnthropicMessagesDecoder
+from streamconform_reference.decoder import Payload
+
 from ._tools import part
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..outcome import Json
+from streamconform_reference.outcome import Json
+
 from ._tools import rewriting
 
 

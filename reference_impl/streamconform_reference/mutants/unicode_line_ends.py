@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from codecs import getincrementaldecoder
 
-from ..adapter import adapter_for
-from ..apis.anthropic_messages.decode import AnthropicMessagesDecoder
-from ..framing import Frame
-from ..framing.sse import SseFraming
+from streamconform_reference.adapter import adapter_for
+from streamconform_reference.apis.anthropic_messages.decode import AnthropicMessagesDecoder
+from streamconform_reference.framing import Frame
+from streamconform_reference.framing.sse import SseFraming
 
 LINE_ENDS = str.maketrans("\u2028\u2029\x85", "\n\n\n")
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ..adapter import adapter_for
-from ..apis.anthropic_messages import decode
-from ..assemble import Assembler
-from ..decoder import Payload
+from streamconform_reference.adapter import adapter_for
+from streamconform_reference.apis.anthropic_messages import decode
+from streamconform_reference.assemble import Assembler
+from streamconform_reference.decoder import Payload
+
 from ._tools import part
 
 
@@ -18,11 +19,7 @@ def on_message_delta(message: Assembler, payload: Payload) -> None:
     decode.on_message_delta(message, payload)
     now = decode.read_counts(part(payload, "usage"))
     message.report_usage(
-        {
-            name: count + (getattr(before, name, None) or 0)
-            for name, count in now.items()
-            if count is not None
-        }
+        {name: count + (getattr(before, name, None) or 0) for name, count in now.items() if count is not None}
     )
 
 

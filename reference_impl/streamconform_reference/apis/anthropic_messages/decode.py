@@ -30,12 +30,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, ClassVar, Final
 
-from ...assemble import Assembler
-from ...decoder import BrokenPayloadError, Decoder, Payload
-from ...framing import Framing
-from ...framing.sse import SseFraming
-from ...outcome import Executor, StopReason, Usage
-from ...provider_errors import read_error
+from streamconform_reference.assemble import Assembler
+from streamconform_reference.decoder import BrokenPayloadError, Decoder, Payload
+from streamconform_reference.framing import Framing
+from streamconform_reference.framing.sse import SseFraming
+from streamconform_reference.outcome import Executor, StopReason, Usage
+from streamconform_reference.provider_errors import read_error
 
 Handler = Callable[[Assembler, Payload], None]
 PartHandler = Callable[[Assembler, Hashable, Payload], None]

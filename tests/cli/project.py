@@ -1,0 +1,61 @@
+"""A user's project in a folder of its own, and `conform` run in it as a user runs it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFORM = (sys.executable, "-m", "streamconform")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command printed and ended with."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def last(self) -> str:
+        """The last line on stdout."""
+        return self.out.rstrip().rpartition("\n")[2]
+
+
+@dataclass(frozen=True)
+class Project:
+    """Files by their path in the project; `run` writes them and runs `conform` there."""
+
+    folder: Path
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    def with_file(self, name: str, text: str) -> Project:
+        """Return the project with one more file."""
+        return replace(self, files={**self.files, name: text})
+
+    def write(self) -> None:
+        """Write the files."""
+        for name, text in self.files.items():
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, "utf-8")
+
+    def run(self, *words: str, environment: Mapping[str, str] | None = None) -> Ran:
+        """Return what `conform WORDS` does in the project."""
+        self.write()
+        done = subprocess.run(
+            (*CONFORM, *words),
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "NO_COLOR": "1", **(environment or {})},
+        )
+        return Ran(done.returncode, done.stdout, done.stderr)

@@ -1,0 +1,237 @@
+"""`conform run` as a user sees it: real processes in a folder of their own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from streamconform.schemas import problems
+
+from .project import CONFORM
+
+ONE = "anthropic-messages/tool-use/call-split-mid-token-and-escape"
+TEXT_ONLY = """
+import json
+
+
+def adapter(run):
+    body = b"".join(run.chunks).decode()
+    text = ""
+    for line in body.splitlines():
+        if line.startswith("data:"):
+            payload = json.loads(line[5:])
+            if payload["type"] == "content_block_delta":
+                text += payload["delta"].get("text", "")
+    return {"status": "complete", "stop": {"reason": "stop"}, "content": [{"type": "text", "text": text}]}
+
+
+adapter.capabilities = []
+"""
+
+
+def test_the_bundled_reference_passes_every_bundled_case(project):
+    ran = project.run("run", "--deliver", "fast")
+    assert ran.code == 0, ran.out
+    assert re.fullmatch(r"\d+ cases, \d+ trials, 0 unexpected in \d+\.\d s", ran.last)
+
+
+def test_a_program_over_the_protocol_agrees_with_the_in_process_run(project):
+    here = project.run("run", "-k", "anthropic-messages/thinking/**", "--report", "json=a.json")
+    there = project.run(
+        "run",
+        "-k",
+        "anthropic-messages/thinking/**",
+        "--report",
+        "json=b.json",
+        "--",
+        *CONFORM[:1],
+        "-m",
+        "streamconform_reference",
+    )
+    assert (here.code, there.code) == (0, 0), there.out + there.err
+    one, other = (json.loads((project.folder / name).read_text()) for name in ("a.json", "b.json"))
+    verdicts = [[(trial["id"], trial["verdict"]) for trial in each["trials"]] for each in (one, other)]
+    assert verdicts[0] == verdicts[1]
+    assert len(verdicts[0]) > 50
+
+
+def test_a_users_package_with_a_short_adapter_is_judged_by_its_name_alone(project):
+    ran = (
+        project.with_file("mypkg/__init__.py", "")
+        .with_file("mypkg/conform.py", TEXT_ONLY)
+        .run("run", "--impl", "mypkg", "-k", "anthropic-messages/text/several-text-blocks")
+    )
+    assert ran.code == 0, ran.out + ran.err
+    assert "mypkg (python, bytes)" in ran.out
+
+
+def test_a_wrong_answer_exits_with_1_and_says_what_where_and_how_to_see_it_again(project):
+    ran = (
+        project.with_file("mypkg/__init__.py", "")
+        .with_file("mypkg/conform.py", TEXT_ONLY)
+        .run("run", "--impl", "mypkg", "-k", ONE)
+    )
+    assert ran.code == 1
+    assert 'stop.reason: expected "tool_use", got "stop"' in ran.out
+    assert f"conform run -i mypkg -k {ONE}@recorded" in ran.out
+    assert re.search(r"decided by frames? \d+", ran.out)
+    assert "guards against bojieli/ai-agent-book#194" in ran.out
+
+
+def test_the_line_that_reproduces_a_failure_does(project):
+    made = project.with_file("mypkg/__init__.py", "").with_file("mypkg/conform.py", TEXT_ONLY)
+    first = made.run("run", "--impl", "mypkg", "-k", ONE)
+    words = re.search(r"reproduce: conform (run .*)", first.out)[1].split()
+    again = made.run(*words)
+    assert again.code == 1
+    assert "1 case, 1 trial, 1 unexpected" in again.last
+
+
+def test_results_are_written_line_by_line_in_the_published_form(project):
+    project.run("run", "-k", ONE, "-i", "mutant:eof-as-success", "-i", "reference")
+    lines = [
+        json.loads(line) for line in (project.folder / ".conform/results.jsonl").read_text().splitlines()
+    ]
+    assert [line["kind"] for line in lines] == ["header", *["trial"] * (len(lines) - 2), "footer"]
+    assert [problems("results.v1", line) for line in lines] == [()] * len(lines)
+    assert (project.folder / ".conform/.gitignore").read_text() == "*\n"
+
+
+def test_a_json_report_on_stdout_is_not_mixed_with_prose(project):
+    ran = project.run("run", "-k", ONE, "--report", "json=-")
+    document = json.loads(ran.out)
+    assert document["footer"]["counts"]["pass"] == len(document["trials"])
+
+
+def test_the_json_report_is_the_same_for_the_same_run(project):
+    once = project.run("run", "-k", ONE, "--report", "json=-", "-i", "mutant:usage-summed").out
+    assert once == project.run("run", "-k", ONE, "--report", "json=-", "-i", "mutant:usage-summed").out
+
+
+def test_several_implementations_are_told_apart(project):
+    ran = project.run("run", "-k", ONE, "-i", "reference", "-i", "mutant:usage-summed")
+    assert ran.code == 1
+    assert "[mutant:usage-summed]" in ran.out
+    assert "[reference]" not in ran.out
+
+
+def test_a_warning_fails_the_run_only_under_strict(project):
+    late = "anthropic-messages/stop-reasons/later-null-keeps-stop-reason"
+    adapter = TEXT_ONLY.replace('"reason": "stop"', '"reason": "other"')
+    made = project.with_file("mypkg/__init__.py", "").with_file("mypkg/conform.py", adapter)
+    assert made.run("run", "-i", "mypkg", "-k", late).code == 0
+    assert made.run("run", "-i", "mypkg", "-k", late, "--strict").code == 1
+
+
+def test_the_run_stops_at_the_first_failure_when_asked(project):
+    ran = project.run("run", "-i", "mutant:usage-summed", "-x", "-n", "1", "--api", "anthropic-messages")
+    assert ran.code == 1
+    assert "1 unexpected" in ran.last
+    assert "cut short" in ran.last
+
+
+def test_a_hanging_adapter_costs_its_trials_and_the_run_goes_on(project):
+    adapter = TEXT_ONLY.replace("def adapter(run):", "def adapter(run):\n    while run.status >= 400: pass")
+    ran = (
+        project.with_file("mypkg/__init__.py", "")
+        .with_file("mypkg/conform.py", adapter)
+        .run(
+            "run",
+            "-i",
+            "mypkg",
+            "--timeout",
+            "1",
+            "-n",
+            "2",
+            "--deliver",
+            "fast",
+            "-k",
+            "http-401",
+            "-k",
+            "text-then",
+        )
+    )
+    assert ran.code == 1
+    assert " hang" in ran.last
+    assert "hang: no answer in # s" in ran.out
+    assert "text-then-call" in ran.out, "the others were judged"
+
+
+def test_nothing_is_left_running_and_results_are_whole_after_ctrl_c(project):
+    sleeper = """
+import subprocess, sys, time
+
+
+def adapter(run):
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", "conform-test-child"])
+    time.sleep(600)
+"""
+    project.with_file("mypkg/__init__.py", "").with_file("mypkg/conform.py", sleeper).write()
+    running = subprocess.Popen(
+        (*CONFORM, "run", "-i", "mypkg", "-k", ONE, "-n", "1"),
+        cwd=project.folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    results = project.folder / ".conform/results.jsonl"
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and not _children(project.folder):
+        time.sleep(0.05)
+    assert _children(project.folder), "the adapter has started its child"
+    os.killpg(running.pid, signal.SIGINT)
+    out, err = running.communicate(timeout=30)
+    assert running.returncode == 130, out + err
+    assert "Traceback" not in err
+    assert _children(project.folder) == []
+    last = json.loads(results.read_text().splitlines()[-1])
+    assert (last["kind"], last["complete"], last["exit"]) == ("footer", False, 130)
+
+
+def _children(folder):
+    """Return the processes that still run in `folder` with our mark on their command line."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                marked = b"conform-test-child" in (entry / "cmdline").read_bytes()
+                if marked and (entry / "cwd").readlink() == folder:
+                    found.append(int(entry.name))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("run", "-i", "nosuchpackage"), 3, "no module `nosuchpackage`"),
+        (("run", "-i", "cmd:nosuchprogram"), 3, "`nosuchprogram`: No such file"),
+        (("run", "-i", "json"), 3, "no module `json.conform`"),
+        (("run", "-i", "python:json:nosuch"), 3, "module `json` has no `nosuch`"),
+        (("run", "-i", "magic:x"), 2, "`magic:` is not a form"),
+        (("run", "-i", "mutant:nosuch"), 3, "no module"),
+        (("run", "-k", "nosuch"), 2, "`-k nosuch` matches no trial"),
+        (("run", "-k", "anthropic-messages/text/**", "-k", "a/b"), 2, "`-k a/b` matches no trial"),
+        (("run", "--api", "telegraph"), 2, "'telegraph' is not 'anthropic-messages'"),
+        (("run", "--deliver", "pigeon"), 2, "'pigeon'"),
+        (("run", "--report", "pdf=x"), 2, "expected KIND=PATH"),
+        (("run", "--specs", "nowhere"), 2, "`nowhere` is not a folder"),
+        (("run", "--timeout", "0"), 2, "--timeout"),
+        (("explain", "call-split"), 2, "no case `call-split`; did you mean"),
+        (("explain", "text-then-call@pigeon"), 2, "no delivery `pigeon`"),
+        (("fly",), 2, "No such command 'fly'"),
+    ],
+)
+def test_a_users_mistake_is_one_clear_message(project, words, code, said):
+    ran = project.run(*words)
+    assert ran.code == code, ran.out + ran.err
+    assert said in ran.err
+    assert "Traceback" not in ran.err
+    assert ran.out == ""

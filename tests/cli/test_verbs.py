@@ -1,0 +1,232 @@
+"""`list`, `explain`, `lint`, `schema`, `selftest`, and files that somebody got wrong."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+import yaml
+from streamconform.cli import VERBS
+
+from .project import ROOT
+
+THREE_MISTAKES = """\
+spec: 1
+api: anthropic-messages
+topic: mine
+cases:
+  - id: One
+    title: An id that is no slug
+    cassette: single-text-block
+    expect: {status: complete, stop: stop, content: []}
+  - id: two
+    title: A status that does not exist
+    cassette: single-text-block
+    expect: {status: done, stop: stop, content: []}
+  - id: three
+    title: A key that nobody knows
+    cassette: single-text-block
+    expect: {status: complete, stop: stop, content: [], usages: {input: 1}}
+"""
+ONE_CASE = """\
+spec: 1
+api: anthropic-messages
+topic: mine
+cases:
+  - id: one
+    title: A case of a user's own
+    cassette: one
+    expect: {status: complete, stop: stop, content: [{text: "Hello"}]}
+"""
+BOMB = "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"
+NESTED = "a: " + "[" * 30_000 + "]" * 30_000 + "\n"
+TAGGED = "spec: !!python/object/apply:os.system ['true']\n"
+
+
+def own_suite(project, spec=ONE_CASE):
+    """Return the project with specs and a cassette of its own."""
+    home = project.folder / "cassettes/anthropic-messages"
+    home.mkdir(parents=True)
+    source = ROOT / "cassettes/anthropic-messages/single-text-block"
+    shutil.copy(source.with_suffix(".sse"), home / "one.sse")
+    meta = source.with_suffix(".yaml").read_text().replace("single-text-block.sse", "one.sse")
+    (home / "one.yaml").write_text(meta)
+    return project.with_file("specs/anthropic-messages/mine.yaml", spec)
+
+
+def test_every_verb_has_help_and_says_it_in_one_line(project):
+    for verb, line in VERBS.items():
+        ran = project.run(verb, "--help")
+        assert ran.code == 0
+        assert ran.out.startswith("Usage: "), verb
+        assert line.endswith(".")
+
+
+def test_list_shows_id_level_and_title_of_every_case(project):
+    ran = project.run("list")
+    assert ran.code == 0
+    assert "anthropic-messages/tool-use/text-then-call " in ran.out
+    cases = json.loads(project.run("list", "--format", "json").out)
+    assert len(cases) == len(ran.out.splitlines())
+    assert all(case["sources"] for case in cases)
+
+
+def test_list_of_trials_names_each_delivery(project):
+    ran = project.run("list", "--trials", "-k", "text-then-call", "--deliver", "fast")
+    assert [line.split()[0] for line in ran.out.splitlines()] == [
+        "anthropic-messages/tool-use/text-then-call@recorded",
+        "anthropic-messages/tool-use/text-then-call@bytewise",
+    ]
+
+
+def test_explain_shows_frames_events_and_expected_beside_actual(project):
+    ran = project.run("explain", "text-then-call", "-i", "mutant:start-usage-kept")
+    assert ran.code == 0
+    for part in ("message_start", "→ toolcall_start", "ok stop.reason", "verdict: pass", "sources"):
+        assert part in ran.out
+
+
+def test_explain_shows_where_a_wrong_answer_parts(project):
+    ran = project.run("explain", "interleaved-fragments@crlf", "-i", "mutant:interleaved-arguments-joined")
+    assert "fail content.0.tool_call.arguments" in ran.out
+    assert "decided by frames" in ran.out
+    assert "verdict: fail" in ran.out
+
+
+def test_explain_shows_a_body_without_frames_as_text(project):
+    ran = project.run("explain", "http-200-html-page")
+    assert "<html" in ran.out
+
+
+def test_schema_lists_and_prints_the_published_formats(project):
+    names = [line.split()[0] for line in project.run("schema").out.splitlines()]
+    assert "spec.v1" in names
+    for name in names:
+        assert json.loads(project.run("schema", name).out)["title"]
+
+
+def test_selftest_lists_a_mutant_a_line_with_bug_and_issues(project):
+    lines = project.run("selftest", "--list").out.splitlines()
+    assert len(lines) >= 6
+    assert all(line.count("#") >= 1 and ": " in line for line in lines)
+
+
+def test_selftest_catches_a_mutant_and_says_by_how_many_cases(project):
+    ran = project.run("selftest", "--mutant", "eof-as-success", "-k", "anthropic-messages/truncation/**")
+    assert ran.code == 0
+    assert ran.out.startswith("caught    eof-as-success")
+
+
+def test_selftest_fails_when_a_mutant_survives(project):
+    ran = project.run("selftest", "--mutant", "eof-as-success", "-k", "anthropic-messages/text/**")
+    assert ran.code == 1
+    assert ran.out.startswith("SURVIVES  eof-as-success")
+
+
+def test_the_bundled_suite_has_no_problems(project):
+    ran = project.run("lint", "--strict")
+    assert (ran.code, ran.out) == (0, "")
+
+
+def test_a_users_own_specs_and_cassettes_are_judged_like_the_bundled_ones(project):
+    made = own_suite(project).with_file("conform.toml", 'specs = "specs"\ncassettes = "cassettes"\n')
+    ran = made.run("run", "--deliver", "fast")
+    assert ran.code == 1
+    assert "1 case, 2 trials, 2 unexpected" in ran.last
+    assert made.run("lint").code == 0
+
+
+def test_a_spec_with_three_mistakes_shows_all_three_with_their_lines(project):
+    ran = own_suite(project, THREE_MISTAKES).run("lint", "specs/anthropic-messages/mine.yaml")
+    assert ran.code == 2
+    found = [line.partition(": ")[0] for line in ran.out.splitlines()]
+    assert found == [f"specs/anthropic-messages/mine.yaml:{line}" for line in (5, 12, 16)]
+
+
+def test_a_run_over_broken_specs_shows_the_same_and_judges_nothing(project):
+    ran = own_suite(project, THREE_MISTAKES).run("run", "--specs", "specs")
+    assert ran.code == 2
+    assert ran.err.count("mine.yaml:") == 3
+    assert ran.out == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (BOMB, "aliases are not allowed"),
+        (NESTED, "nested deeper than 64 levels"),
+        (TAGGED, "tags are not allowed"),
+        ("spec: [1\n", "not YAML"),
+        ("", "the file is empty"),
+        ("spec: 1\nspec: 1\n", "`spec` stands twice"),
+    ],
+)
+def test_a_hostile_or_broken_file_is_one_clear_message(project, text, said):
+    ran = own_suite(project, text).run("run", "--specs", "specs")
+    assert ran.code == 2
+    assert said in ran.err
+    assert "mine.yaml" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_a_body_that_was_changed_is_refused_with_both_digests(project):
+    made = own_suite(project)
+    body = project.folder / "cassettes/anthropic-messages/one.sse"
+    body.write_bytes(body.read_bytes().replace(b"\n\n", b"\r\n\r\n"))
+    ran = made.run("run", "--specs", "specs")
+    assert ran.code == 2
+    assert "`one.sse` has SHA-256" in ran.err
+    assert "the bytes were changed" in ran.err
+
+
+def test_a_body_that_is_missing_is_named(project):
+    made = own_suite(project)
+    (project.folder / "cassettes/anthropic-messages/one.sse").unlink()
+    ran = made.run("run", "--specs", "specs")
+    assert ran.code == 2
+    assert "`one.sse`: No such file" in ran.err
+
+
+def test_a_cassette_that_no_case_uses_is_reported_by_lint(project):
+    made = own_suite(project)
+    (project.folder / "cassettes/anthropic-messages/stray.sse").write_bytes(b"")
+    ran = made.run("lint", "--specs", "specs")
+    assert ran.code == 2
+    assert "stray.sse: belongs to no cassette" in ran.out
+
+
+def test_a_draft_is_refused_under_strict_only(project):
+    draft = ONE_CASE.replace("    cassette: one\n", "    cassette: one\n    reviewed: false\n")
+    made = own_suite(project, draft)
+    assert made.run("lint", "--specs", "specs").code == 0
+    ran = made.run("lint", "--specs", "specs", "--strict")
+    assert ran.code == 2
+    assert "is a draft" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("colour = 1\n", "conform.toml:1: unknown key `colour`"),
+        ('timeout = "long"\n', "conform.toml:1: `timeout` holds 'long'; expected seconds"),
+        ("impl = [\n", "not TOML"),
+    ],
+)
+def test_a_wrong_config_file_is_refused_by_line(project, text, said):
+    ran = project.with_file("conform.toml", text).run("list")
+    assert ran.code == 2
+    assert said in ran.err
+
+
+def test_the_command_line_wins_over_the_config_file(project):
+    made = project.with_file("pyproject.toml", '[tool.conform]\nimpl = "nosuch"\ndeliver = "fast"\n')
+    assert made.run("run", "-k", "text-then-call").code == 3
+    ran = made.run("run", "-i", "reference", "-k", "text-then-call")
+    assert ran.code == 0
+    assert "1 case, 2 trials" in ran.last
+
+
+def test_every_bundled_spec_is_plain_yaml_for_other_readers_too():
+    for path in sorted((ROOT / "specs").glob("*/*.yaml")):
+        assert yaml.safe_load(path.read_text("utf-8"))["topic"] == path.stem

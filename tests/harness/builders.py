@@ -1,0 +1,169 @@
+"""Small cases, cassettes and programs, and the bundled ones; every builder returns real parts."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from streamconform.adapters.connect import Connection
+from streamconform.model.case import Case, Level, Skip
+from streamconform.model.cassette import Authored, Cassette, ChunkMark, Provenance, Request
+from streamconform.model.trial import Trial
+from streamconform.resources import bundled
+from streamconform.suite import expectation
+from streamconform.suite.load import Sources, collect, spec_files
+
+ANTHROPIC = "anthropic-messages"
+SOURCE = "https://docs.example.org/stream"
+
+TEXT_FRAMES: tuple[Mapping[str, Any], ...] = (
+    {
+        "type": "message_start",
+        "message": {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": "claude-haiku-4-5",
+            "content": [],
+            "stop_reason": None,
+            "usage": {"input_tokens": 12, "output_tokens": 1},
+        },
+    },
+    {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Grüß "}},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "dich 🌍"}},
+    {"type": "content_block_stop", "index": 0},
+    {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 9}},
+    {"type": "message_stop"},
+)
+"""A whole answer of the text `Grüß dich 🌍`."""
+
+TEXT_EXPECT: Mapping[str, Any] = {
+    "status": "complete",
+    "stop": "stop",
+    "content": [{"text": "Grüß dich 🌍"}],
+    "usage": {"input": 12, "output": 9},
+}
+
+TEXT_OUTCOME: Mapping[str, Any] = {
+    "status": "complete",
+    "content": [{"type": "text", "text": "Grüß dich 🌍"}],
+    "stop": {"reason": "stop", "raw": "end_turn"},
+    "usage": {"input": 12, "output": 9},
+}
+
+TEXT_EVENTS: Sequence[Mapping[str, Any]] = (
+    {"type": "text_start", "content_index": 0},
+    {"type": "text_delta", "content_index": 0, "delta": "Grüß "},
+    {"type": "text_delta", "content_index": 0, "delta": "dich 🌍"},
+    {"type": "text_end", "content_index": 0, "text": "Grüß dich 🌍"},
+    {"type": "done", "stop": {"reason": "stop", "raw": "end_turn"}},
+)
+
+
+def sse_body(frames: Sequence[Mapping[str, Any]], *, end: str = "\n") -> bytes:
+    events = (
+        f"event: {each['type']}{end}data: {json.dumps(each, ensure_ascii=False)}{end}{end}" for each in frames
+    )
+    return "".join(events).encode()
+
+
+def cassette(
+    body: bytes | None = None,
+    *,
+    name: str = "small",
+    status: int = 200,
+    marks: Sequence[tuple[int, int]] = (),
+    request: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
+    twin: bytes | None = None,
+) -> Cassette:
+    return Cassette(
+        api=ANTHROPIC,
+        name=name,
+        request=Request(
+            method="POST",
+            path="/v1/messages",
+            headers={"content-type": "application/json"},
+            body=request or {"model": "claude-haiku-4-5", "stream": True},
+        ),
+        status=status,
+        headers={"content-type": "text/event-stream"},
+        body=sse_body(TEXT_FRAMES) if body is None else body,
+        suffix="sse",
+        marks=tuple(ChunkMark(*mark) for mark in marks),
+        provenance=provenance or Authored(SOURCE),
+        twin=twin,
+    )
+
+
+def case(
+    expect: Mapping[str, Any] | None = None,
+    body: bytes | None = None,
+    *,
+    id: str = f"{ANTHROPIC}/text/small",  # noqa: A002 - the field's name
+    level: Level = "must",
+    status: int = 200,
+    marks: Sequence[tuple[int, int]] = (),
+    skip: Skip | None = None,
+    pricing: Mapping[str, Any] | None = None,
+) -> Case:
+    return Case(
+        id=id,
+        api=ANTHROPIC,
+        title="A small case",
+        cassette=cassette(body, status=status, marks=marks),
+        expect=expectation.parse(expect or TEXT_EXPECT),
+        level=level,
+        skip=skip,
+        pricing=pricing,
+    )
+
+
+def trial(of: Case | None = None, chunks: Sequence[bytes] | None = None, *, delivery: str = "whole") -> Trial:
+    of = of or case()
+    return Trial(of, delivery, of.level, tuple(chunks) if chunks else (of.cassette.body,))
+
+
+@cache
+def bundled_cases() -> tuple[Case, ...]:
+    """Whatever of the bundled suite loads; that all of it does is a test of the suite, not of the harness."""
+    sources = Sources(bundled("specs"), bundled("cassettes"))
+    return tuple(collect(sources, spec_files(sources.specs)).cases)
+
+
+@cache
+def bundled_cassettes() -> tuple[Cassette, ...]:
+    return tuple({each.cassette.name: each.cassette for each in bundled_cases()}.values())
+
+
+def program(folder: Path, code: str, *, name: str = "program.py") -> Connection:
+    """Return the connection to a program of its own that runs `code` in `folder`."""
+    path = folder / name
+    path.write_text(PRELUDE + code, "utf-8")
+    return Connection(f"cmd:{name}", (sys.executable, "-S", str(path)))
+
+
+PRELUDE = """\
+import json, os, sys, time
+
+def read():
+    line = sys.stdin.readline()
+    return json.loads(line) if line else {"op": "stop"}
+
+def write(**message):
+    sys.stdout.write(json.dumps(message) + "\\n")
+    sys.stdout.flush()
+
+def greet(**more):
+    read()
+    write(op="hello", protocol=1, implementation={"name": "broken"}, **more)
+
+GOOD = {"status": "complete", "content": []}
+
+"""
+"""What every program under test begins with; `-S` because starting without site is faster."""

@@ -1,0 +1,141 @@
+"""The arrows between the parts, read from the source: who may import whom."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+import streamconform
+import streamconform_reference
+
+HARNESS = Path(streamconform.__file__).parent
+REFERENCE = Path(streamconform_reference.__file__).parent
+
+NEVER_THE_REFERENCE = (
+    "model",
+    "wire",
+    "suite",
+    "delivery",
+    "adapters",
+    "judge",
+    "run",
+    "reports",
+    "replay",
+    "schemas",
+)
+"""These reach the reference like anybody's parser."""
+
+MAY_NAME_IT = ("adapters/connect.py",)
+"""Writes `streamconform_reference.mutants…` into the argv of a program; imports nothing of it."""
+
+PURE = ("model", "wire", "delivery", "judge")
+NO_IO = frozenset(
+    ["aiohttp", "asyncio", "click", "concurrent", "ctypes", "glob", "http", "httpx", "io", "jinja2", "logging", "multiprocessing", "os", "pathlib", "requests", "rich", "select", "selectors", "shutil", "signal", "socket", "sqlite3", "ssl", "subprocess", "sys", "tempfile", "threading", "time", "urllib", "vcr", "yaml"]
+)
+NO_FACE = frozenset({"click", "yaml", "rich", "jinja2"})
+SAYS_NOTHING = frozenset({"utils", "util", "helpers", "helper", "manager", "managers", "common", "misc"})
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    path: Path
+    name: str
+    """Relative to its package, with slashes."""
+    tree: ast.Module
+    lines: int
+
+    @property
+    def part(self) -> str:
+        return self.name.partition("/")[0].removesuffix(".py")
+
+    def imports(self) -> set[str]:
+        """Return every absolute module that is imported, inside functions too."""
+        found: set[str] = set()
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+                found |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+        return found
+
+    def roots(self) -> set[str]:
+        return {name.partition(".")[0] for name in self.imports()}
+
+
+@cache
+def modules(package: Path) -> tuple[Module, ...]:
+    read = []
+    for path in sorted(package.rglob("*.py")):
+        name = path.relative_to(package).as_posix()
+        if not name.startswith("_bundled/"):
+            text = path.read_text("utf-8")
+            read.append(Module(path, name, ast.parse(text), text.count("\n")))
+    return tuple(read)
+
+
+def harness(*parts: str) -> list[object]:
+    found = [each for each in modules(HARNESS) if not parts or each.part in parts]
+    return [pytest.param(each, id=each.name) for each in found]
+
+
+def reference() -> list[object]:
+    return [pytest.param(each, id=each.name) for each in modules(REFERENCE)]
+
+
+@pytest.mark.parametrize("module", reference())
+def test_the_reference_never_imports_the_harness(module):
+    assert "streamconform" not in module.roots()
+
+
+@pytest.mark.parametrize("module", harness(*NEVER_THE_REFERENCE))
+def test_the_harness_reaches_the_reference_like_anyones_parser(module):
+    assert "streamconform_reference" not in module.roots()
+    if module.name not in MAY_NAME_IT:
+        texts = [node.value for node in ast.walk(module.tree) if isinstance(node, ast.Constant)]
+        assert not [text for text in texts if isinstance(text, str) and "streamconform_reference" in text]
+
+
+@pytest.mark.parametrize("module", harness(*PURE))
+def test_what_is_pure_imports_nothing_that_does_io(module):
+    assert not module.roots() & NO_IO
+
+
+@pytest.mark.parametrize("module", harness("judge"))
+def test_the_judge_knows_of_adapters_only_the_values_that_pass(module):
+    adapters = {name for name in module.imports() if name.startswith("streamconform.adapters")}
+    assert all(name.startswith("streamconform.adapters.interface") for name in adapters), adapters
+
+
+@pytest.mark.parametrize("module", harness("run"))
+def test_a_run_has_no_face(module):
+    """Orchestration is used by the command line, by pytest and by tests: no options, no YAML, no colours."""
+    assert not module.roots() & NO_FACE
+
+
+@pytest.mark.parametrize("module", harness("model", "wire", "suite", "delivery", "judge", "adapters", "run"))
+def test_nothing_below_the_command_line_imports_it_or_the_reports(module):
+    above = ("streamconform.cli", "streamconform.reports", "streamconform.config")
+    assert not [name for name in module.imports() if name.startswith(above)]
+
+
+def test_only_one_module_reads_yaml():
+    readers = {each.name for each in modules(HARNESS) if "yaml" in each.roots()}
+    assert readers <= {"suite/yaml_text.py", "suite/cassettes.py"}, "cassettes.py writes it"
+
+
+@pytest.mark.parametrize("module", harness())
+def test_a_module_is_at_most_300_lines_long(module):
+    assert module.lines <= 300
+
+
+@pytest.mark.parametrize("module", [*harness(), *reference()])
+def test_a_module_says_what_it_is_for(module):
+    assert (ast.get_docstring(module.tree) or "").strip()
+
+
+@pytest.mark.parametrize("module", [*harness(), *reference()])
+def test_a_module_is_named_after_something(module):
+    assert not SAYS_NOTHING & {module.path.stem, module.path.parent.name}

@@ -1,0 +1,105 @@
+"""What the documents say is what is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from streamconform import config
+from streamconform.cli import VERBS
+from streamconform.model.capability import CAPABILITIES
+from streamconform.model.trial import DELIVERIES
+from streamconform.run.exits import Exit
+
+from .cli.project import Project
+from .docs_outputs import BLOCK, ROOT, printed, without_times
+
+README = (ROOT / "README.md").read_text("utf-8")
+BLOCKS = [pytest.param(m["command"], m["text"], id=m["command"]) for m in BLOCK.finditer(README)]
+FILE = re.compile(r"<!-- file: (?P<name>.+?) -->\n```python\n(?P<text>.*?)```", re.DOTALL)
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
+
+def documented(name):
+    return (ROOT / "docs" / name).read_text("utf-8")
+
+
+@pytest.mark.parametrize(("command", "text"), BLOCKS)
+def test_an_output_in_the_readme_is_what_the_command_prints(command, text):
+    """`python -m tests.docs_outputs` writes them anew."""
+    assert without_times(printed(command)) == without_times(text)
+
+
+def test_the_readme_shows_a_good_run_a_failing_run_and_an_explanation():
+    assert len(BLOCKS) == 3
+
+
+def test_every_verb_and_exit_code_is_in_the_readme():
+    for verb in VERBS:
+        assert f"`conform {verb}" in README
+    for code in Exit:
+        assert f"| {code.value} |" in README
+
+
+def test_every_config_key_delivery_and_capability_is_documented():
+    assert [key for key in config.KEYS if f"`{key}`" not in documented("configuration.md")] == []
+    in_use = [name for name in DELIVERIES if name != "gzip"]
+    assert [name for name in in_use if f"| `{name}` |" not in documented("specs.md")] == []
+    later = {"requests", "heal", "partial_json", "count_tokens"}
+    assert [name for name in CAPABILITIES - later if f"`{name}`" not in documented("adapters.md")] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_link_into_the_repository_leads_somewhere(document):
+    targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", document.read_text("utf-8"))
+    assert [target for target in targets if not (document.parent / target).exists()] == []
+
+
+def test_the_adapter_in_the_readme_is_judged_by_its_name(tmp_path):
+    name, text = FILE.search(README).groups()
+    package = Project(tmp_path).with_file(name, text).with_file(f"{Path(name).parent}/__init__.py", PARSER)
+    ran = package.run("run", "--impl", "mypkg", "-k", "anthropic-messages/tool-use/parallel-calls", "-v")
+    assert ran.code == 0, ran.out + ran.err
+
+
+def test_the_generator_in_the_adapter_guide_keeps_every_rule_about_events(tmp_path):
+    name, text = FILE.search(documented("adapters.md")).groups()
+    package = Project(tmp_path).with_file(name, text)
+    ran = package.run("run", "--impl", "streaming", "-k", "anthropic-messages/text/single-text-block")
+    assert ran.code == 1
+    assert "content.0.text" in ran.out
+    assert "invariant" not in ran.out
+
+
+# the user's parser that the README's adapter wraps: as small as it can be
+PARSER = """
+import json
+from types import SimpleNamespace
+
+
+def parse_stream(chunks):
+    message = SimpleNamespace(text="", tool_calls=[], finished=False, stop_reason=None)
+    calls = {}
+    for line in b"".join(chunks).replace(b"\\r", b"\\n").decode().split("\\n"):
+        if not line.startswith("data:"):
+            continue
+        payload = json.loads(line[5:])
+        match payload["type"]:
+            case "content_block_start" if payload["content_block"]["type"] == "tool_use":
+                block = payload["content_block"]
+                calls[payload["index"]] = SimpleNamespace(id=block["id"], name=block["name"], text="")
+            case "content_block_delta":
+                delta = payload["delta"]
+                message.text += delta.get("text", "")
+                if "partial_json" in delta:
+                    calls[payload["index"]].text += delta["partial_json"]
+            case "message_delta":
+                message.stop_reason = payload["delta"]["stop_reason"]
+            case "message_stop":
+                message.finished = True
+    for call in calls.values():
+        call.arguments = json.loads(call.text or "{}")
+    message.tool_calls = list(calls.values())
+    return message
+"""

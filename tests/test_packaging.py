@@ -1,0 +1,68 @@
+"""The wheel alone, in an environment of its own, judges the reference with all cases."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PREFIX = "streamconform/_bundled/"
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dist")
+    argv = (sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps")
+    subprocess.run((*argv, "--wheel-dir", str(folder), str(ROOT)), check=True, cwd=folder)
+    (made,) = folder.glob("*.whl")
+    return made
+
+
+def test_the_wheel_holds_exactly_the_specs_and_cassettes_of_the_checkout(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        packed = {
+            name.removeprefix(PREFIX): hashlib.sha256(archive.read(name)).hexdigest()
+            for name in archive.namelist()
+            if name.startswith(PREFIX)
+        }
+    here = {
+        path.relative_to(ROOT).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for kind in ("specs", "cassettes")
+        for path in (ROOT / kind).rglob("*")
+        if path.is_file()
+    }
+    assert packed == here
+
+
+def test_the_wheel_carries_types_and_schemas(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    assert {"streamconform/py.typed", "streamconform_reference/py.typed"} <= names
+    assert "streamconform/schemas/spec.v1.json" in names
+
+
+def test_the_wheel_alone_runs_the_reference_on_every_case(wheel, tmp_path):
+    home = tmp_path / "env"
+    venv.create(home, with_pip=True)
+    argv = (home / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel))
+    subprocess.run(argv, check=True, cwd=tmp_path)
+    ran = subprocess.run(
+        (home / "bin/conform", "run", "--impl", "reference", "--deliver", "fast"),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+    )
+    cases = sum(path.read_text("utf-8").count("\n  - id: ") for path in (ROOT / "specs").glob("*/*.yaml"))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert f"\n{cases} cases, " in ran.stdout

@@ -1,0 +1,87 @@
+"""What holds for every file of the repository."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+from streamconform.model.cassette import Recorded
+from streamconform.resources import bundled
+from streamconform.suite.load import Sources, load
+
+ROOT = Path(__file__).resolve().parents[1]
+CASES = load(Sources(bundled("specs"), bundled("cassettes")))
+TRACKED = [
+    ROOT / name
+    for name in subprocess.run(
+        ("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split("\0")
+    if name
+]
+TEXTS = [path for path in TRACKED if path.is_file() and path.parts[-3:-2] != ("cassettes",)]
+SECRET = re.compile(
+    rb"sk-[A-Za-z0-9_-]{20,}|AKIA[0-9A-Z]{16}|ghp_[A-Za-z0-9]{30,}|Bearer [A-Za-z0-9._-]{20,}"
+)
+OUTSIDE = re.compile(r"/(?:home|root|work|Users)/|(?:pypi|npmjs|pythonhosted)\.org")
+
+
+def test_there_are_at_least_forty_authored_cases_and_twelve_recordings_of_anthropic_messages():
+    kinds = Counter(case.cassette.provenance.kind for case in CASES if case.api == "anthropic-messages")
+    assert kinds["authored"] >= 40
+    assert kinds["recorded"] >= 12
+
+
+def test_every_bundled_case_is_reviewed_and_names_its_sources():
+    assert [case.id for case in CASES if not (case.reviewed and case.sources and case.tags)] == []
+
+
+def test_every_case_without_a_guarded_bug_or_a_mutant_says_what_it_is_for_or_is_plain():
+    """Guards are real threads; a title of its own tells the rest."""
+    titles = Counter((case.api, case.title) for case in CASES)
+    assert [title for title, count in titles.items() if count > 1] == []
+
+
+def test_recordings_keep_the_cuts_of_the_network():
+    recorded = [case.cassette for case in CASES if isinstance(case.cassette.provenance, Recorded)]
+    streams = [cassette for cassette in recorded if cassette.status == 200]
+    assert all(len(cassette.marks) > 1 for cassette in streams)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "cassettes").glob("*/*.yaml")), ids=lambda path: path.stem)
+def test_the_bytes_of_a_cassette_are_those_it_was_made_with(path):
+    response = yaml.safe_load(path.read_text("utf-8"))["response"]
+    body = (path.parent / response["body"]).read_bytes()
+    assert hashlib.sha256(body).hexdigest() == response["sha256"]
+    assert not SECRET.search(body)
+
+
+def test_git_and_editors_leave_cassettes_alone():
+    assert "cassettes/** -text" in (ROOT / ".gitattributes").read_text()
+    assert "exclude: ^cassettes/" in (ROOT / ".pre-commit-config.yaml").read_text()
+    assert "[cassettes/**]" in (ROOT / ".editorconfig").read_text()
+
+
+def test_no_file_names_a_path_of_some_machine_or_the_address_of_a_registry():
+    found = []
+    for path in TEXTS:
+        if path == Path(__file__):
+            continue
+        for number, line in enumerate(path.read_text("utf-8", "replace").split("\n"), start=1):
+            if OUTSIDE.search(line):
+                found.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()[:80]}")
+    assert found == []
+
+
+def test_no_test_is_switched_off():
+    words = ("pytest.mark." + "skip", "pytest." + "skip", "x" + "fail")
+    tests = [path for path in TEXTS if path.suffix == ".py" and "tests" in path.parts]
+    assert [path.name for path in tests if any(word in path.read_text("utf-8") for word in words)] == []
