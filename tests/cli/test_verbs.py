@@ -230,3 +230,16 @@ def test_the_command_line_wins_over_the_config_file(project):
 def test_every_bundled_spec_is_plain_yaml_for_other_readers_too():
     for path in sorted((ROOT / "specs").glob("*/*.yaml")):
         assert yaml.safe_load(path.read_text("utf-8"))["topic"] == path.stem
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('[{text: "a"}, {text: {matches: b}}]', "neighbouring text blocks are one"),
+        ('[{thinking: {signature: "x"}}]', "names its `text` too"),
+    ],
+)
+def test_an_expectation_that_could_not_be_compared_is_refused_by_lint(project, content, said):
+    ran = own_suite(project, ONE_CASE.replace('[{text: "Hello"}]', content)).run("lint", "--specs", "specs")
+    assert ran.code == 2
+    assert said in ran.out

@@ -33,7 +33,39 @@ MAY_NAME_IT = ("adapters/connect.py",)
 
 PURE = ("model", "wire", "delivery", "judge")
 NO_IO = frozenset(
-    ["aiohttp", "asyncio", "click", "concurrent", "ctypes", "glob", "http", "httpx", "io", "jinja2", "logging", "multiprocessing", "os", "pathlib", "requests", "rich", "select", "selectors", "shutil", "signal", "socket", "sqlite3", "ssl", "subprocess", "sys", "tempfile", "threading", "time", "urllib", "vcr", "yaml"]
+    [
+        "aiohttp",
+        "asyncio",
+        "click",
+        "concurrent",
+        "ctypes",
+        "glob",
+        "http",
+        "httpx",
+        "io",
+        "jinja2",
+        "logging",
+        "multiprocessing",
+        "os",
+        "pathlib",
+        "requests",
+        "rich",
+        "select",
+        "selectors",
+        "shutil",
+        "signal",
+        "socket",
+        "sqlite3",
+        "ssl",
+        "subprocess",
+        "sys",
+        "tempfile",
+        "threading",
+        "time",
+        "urllib",
+        "vcr",
+        "yaml",
+    ]
 )
 NO_FACE = frozenset({"click", "yaml", "rich", "jinja2"})
 SAYS_NOTHING = frozenset({"utils", "util", "helpers", "helper", "manager", "managers", "common", "misc"})

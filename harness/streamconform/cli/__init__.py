@@ -6,6 +6,7 @@ import importlib
 import sys
 import traceback
 from collections.abc import Mapping
+from io import TextIOWrapper
 from typing import Final
 
 import click
@@ -67,6 +68,9 @@ def conform() -> None:
 
 def main() -> None:
     """Run the command line and exit; a user's mistake is one message, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # what is judged may answer with anything
     try:
         code = conform.main(standalone_mode=False)
     except click.exceptions.Abort:

@@ -36,7 +36,9 @@ RESULTS = Path(".conform") / "results.jsonl"
 @click.option(
     "--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds for one trial. [default: 10]"
 )
-@click.option("--strict/--no-strict", default=None, help="Let warnings (level should) fail the run.")
+@click.option(
+    "--strict/--no-strict", default=None, help="Let warnings (level should) fail the run; mutants always do."
+)
 @click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first unexpected verdict.")
 @click.option("--maxfail", type=click.IntRange(min=1), help="Stop after this many unexpected verdicts.")
 @click.option(
@@ -70,7 +72,7 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     order = Order(
         connections=connections,
         trials=options.trials(chosen),
-        settings=_settings(chosen),
+        settings=_settings(chosen, connections),
         selection={key: chosen.get(key) or None for key in ("select", "api", "deliver")},
     )
     jsonl = next((Path(path) for kind, path in wanted if kind == reports.STREAMED), None)
@@ -102,12 +104,14 @@ def _given(chosen: dict[str, Any]) -> tuple[str, ...]:
     return tuple(chosen["impl"]) if isinstance(chosen.get("impl"), tuple) else ()
 
 
-def _settings(chosen: dict[str, Any]) -> Settings:
+def _settings(chosen: dict[str, Any], connections: tuple[Connection, ...]) -> Settings:
+    """Return how to run; a mutant is judged strictly, because the suite has to see what it only warns of."""
+    mutants = any(connection.impl.startswith("mutant:") for connection in connections)
     return Settings(
         workers=chosen.get("workers") or options.default_workers(),
         timeout=float(chosen.get("timeout", 10)),
         seed=chosen.get("seed", 0),
-        strict=bool(chosen.get("strict", False)),
+        strict=mutants or bool(chosen.get("strict", False)),
         maxfail=1 if chosen.get("exitfirst") else chosen.get("maxfail", 0),
     )
 

@@ -46,7 +46,7 @@ def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], verbos
     for row in rows:
         _show(row, verbose=bool(verbose))
     resting = idle(results, rows)
-    if verbose:
+    if verbose and len(rows) == len(MUTANTS):
         for case in resting:
             click.echo(f"catches no mutant: {case}")
     dead = sum(row.dead for row in rows)

@@ -55,7 +55,8 @@ def _inside_characters(body: bytes) -> Iterable[int]:
 
 def _drawn(size: int, seed: str) -> Iterable[int]:
     draw = random.Random(seed)  # noqa: S311 - a repeatable choice of cuts, not a secret
+    sizes = [each for each in SIZES if each < size] or [1]  # so that a short body is cut too
     offset = 0
     while offset < size:
-        offset += draw.choice(SIZES)
+        offset += draw.choice(sizes)
         yield offset

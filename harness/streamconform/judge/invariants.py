@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from streamconform.model.event import BlockDelta, BlockEnd, BlockStart, Done, Event, Failed
+from streamconform.model.event import BlockDelta, BlockEnd, BlockStart, Done, Event, Failed, UsageReport
 from streamconform.model.outcome import Block, Other, Outcome, Refusal, Text, Thinking, ToolCall
 
 Rule = Callable[[Outcome, Sequence[Event]], str | None]
@@ -34,7 +34,11 @@ def one_terminal(outcome: Outcome, events: Sequence[Event]) -> str | None:
         return f"event {terminal[0]} is terminal, but {len(events) - 1 - terminal[0]} more follow"
     last = events[-1]
     said = "complete" if isinstance(last, Done) else last.status if isinstance(last, Failed) else None
-    return None if said == outcome.status else f"the last event says `{said}`, the outcome `{outcome.status}`"
+    if said != outcome.status:
+        return f"the last event says `{said}`, the outcome `{outcome.status}`"
+    if isinstance(last, Done) and last.stop != outcome.stop:
+        return f"`done` says {last.stop}, the outcome {outcome.stop}"
+    return None
 
 
 def index_in_range(outcome: Outcome, events: Sequence[Event]) -> str | None:
@@ -75,13 +79,15 @@ def delta_inside_block(outcome: Outcome, events: Sequence[Event]) -> str | None:
 
 
 def deltas_sum(outcome: Outcome, events: Sequence[Event]) -> str | None:
-    """The deltas of a block make up the final block."""
+    """The deltas of a block that was started make up the final block."""
     parts: dict[int, list[str]] = {}
     for event in events:
-        if isinstance(event, BlockDelta):
+        if isinstance(event, BlockStart):
+            parts.setdefault(event.content_index, [])
+        elif isinstance(event, BlockDelta):
             parts.setdefault(event.content_index, []).append(event.delta)
     for index, block in enumerate(outcome.content):
-        final = _streamed(block)
+        final = _streamed(block) if index in parts else None
         joined = "".join(parts.get(index, ()))
         if final is not None and joined != final and (joined or not _whole_at_once(block, final)):
             return f"the deltas of block {index} make {_cut(joined)}, the block is {_cut(final)}"
@@ -98,12 +104,49 @@ def end_equals_block(outcome: Outcome, events: Sequence[Event]) -> str | None:
     return None
 
 
+def start_equals_block(outcome: Outcome, events: Sequence[Event]) -> str | None:
+    """A call is named at its start as it is named in the end: who shows it live shows no other call."""
+    for i, event in enumerate(events):
+        if isinstance(event, BlockStart) and event.content_index < len(outcome.content):
+            final = outcome.content[event.content_index]
+            if isinstance(final, ToolCall) and (event.id, event.name) != (final.id, final.name):
+                return (
+                    f"event {i} starts the call `{event.name}` with id `{event.id}`; "
+                    f"block {event.content_index} is `{final.name}` with id `{final.id}`"
+                )
+    return None
+
+
+def every_block_told(outcome: Outcome, events: Sequence[Event]) -> str | None:
+    """Every block that shows something was started, and every call that had ended was ended."""
+    started = {event.content_index for event in events if isinstance(event, BlockStart)}
+    ended = {event.content_index for event in events if isinstance(event, BlockEnd)}
+    for index, block in enumerate(outcome.content):
+        shows = isinstance(block, ToolCall) or bool(_streamed(block))
+        if shows and index not in started:
+            return f"no event starts block {index} ({block.type})"
+        if isinstance(block, ToolCall) and block.complete and index not in ended:
+            return f"no event ends the call in block {index}, which is complete"
+    return None
+
+
+def last_usage_counts(outcome: Outcome, events: Sequence[Event]) -> str | None:
+    """The last usage event says what the outcome says."""
+    reports = [event.usage for event in events if isinstance(event, UsageReport)]
+    if reports and reports[-1] != outcome.usage:
+        return f"the last usage event says {reports[-1]}, the outcome {outcome.usage}"
+    return None
+
+
 EVENT_RULES: Final[Mapping[str, Rule]] = {
     "one-terminal": one_terminal,
     "content-index": index_in_range,
     "delta-inside-block": delta_inside_block,
     "deltas-sum": deltas_sum,
     "end-equals-block": end_equals_block,
+    "start-equals-block": start_equals_block,
+    "every-block-told": every_block_told,
+    "last-usage": last_usage_counts,
 }
 """Rules over events, by the name that their checks have (`invariant.<name>`)."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Final, Self, TextIO
 
@@ -95,7 +96,7 @@ class Terminal:
                 self._causes("Warnings: these differ, but the provider's words leave room", warned, results)
             if unexpected:
                 self._causes("Unexpected", unexpected, results)
-        self._line(summary(results, len(unexpected), seconds), "bold red" if unexpected else "bold green")
+        self._line(summary(results, unexpected, seconds), "bold red" if unexpected else "bold green")
 
     def _causes(self, title: str, failed: list[TrialResult], results: Results) -> None:
         self._line("")
@@ -159,13 +160,14 @@ class Terminal:
         self.console.print(Text(text, style))
 
 
-def summary(results: Results, unexpected: int, seconds: float) -> str:
+def summary(results: Results, unexpected: Sequence[TrialResult], seconds: float) -> str:
     """Return the last line: `N cases, M trials, K unexpected` and what else is to be known."""
-    counts = Counter(result.verdict for result in results.trials)
     cases = len({result.case for result in results.trials})
-    words = [_count(cases, "case"), _count(len(results.trials), "trial"), f"{unexpected} unexpected"]
-    kinds = [f"{counts[verdict]} {verdict}" for verdict in ("fail", "faulted", "hang") if counts[verdict]]
+    words = [_count(cases, "case"), _count(len(results.trials), "trial"), f"{len(unexpected)} unexpected"]
+    worst = Counter(result.verdict for result in unexpected)
+    kinds = [f"{count} {verdict}" for verdict, count in sorted(worst.items())]
     words[-1] += f" ({', '.join(kinds)})" if kinds else ""
+    counts = Counter(result.verdict for result in results.trials) - worst
     words += [f"{counts[verdict]} {verdict}" for verdict in ("warn", "known", "skipped") if counts[verdict]]
     cut = results.footer is None or not results.footer.complete
     not_run = results.header.trials - len(results.trials)

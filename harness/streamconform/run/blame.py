@@ -28,6 +28,9 @@ MAX_POSITIONS: Final = 500
 REMEMBERED: Final = 16
 """Bodies whose snapshots are kept; the deliveries of one case share few bodies."""
 
+NOTHING_YET: Final = Outcome(status="incomplete", content=())
+"""The outcome before the first frame."""
+
 Snapshots = Callable[[Any, list[int]], Iterator[dict[str, Any]]]
 
 
@@ -82,7 +85,7 @@ class Blame:
     def _outcomes(self, trial: Trial, at: list[int]) -> list[tuple[int, Outcome]]:
         """Return (frame, outcome after it) for each frame number in `at`."""
         key = (f"{trial.case.api} {trial.case.cassette.status}", trial.body)
-        known = self._memory.setdefault(key, {})
+        known = self._memory[key] = self._memory.pop(key, {})  # the one used last stands last
         missing = [number for number in at if number not in known]
         if missing and self._snapshots is not None:
             given = self._snapshots(_fed(trial), missing)
@@ -136,7 +139,7 @@ class _Reader:
 def _changes(outcomes: list[tuple[int, Outcome]], reader: _Reader) -> list[tuple[int, int]]:
     """Return (position before, position) of each position after which the value is another."""
     found = []
-    value, before = None, -1
+    value, before = reader(NOTHING_YET), -1
     for number, outcome in outcomes:
         now = reader(outcome)
         if not same(value, now):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Mapping
 from itertools import pairwise
@@ -27,6 +28,8 @@ from streamconform.suite import yaml_text
 
 MAX_BODY = 16 * 1024 * 1024
 """The largest body that is read or saved: the largest answer a provider streams is under 4 MB."""
+
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 MODELINE = "# yaml-language-server: $schema=../../harness/streamconform/schemas/cassette.v1.json\n"
 
@@ -81,12 +84,18 @@ def save(folder: Path, cassette: Cassette) -> Path:
     """
     if len(cassette.body) > MAX_BODY:
         raise SourceError((Problem(cassette.name, None, f"body larger than {MAX_BODY} bytes"),))
+    if not NAME.fullmatch(cassette.name):
+        words = "a cassette's name is lower-case words and digits joined by hyphens"
+        raise SourceError((Problem(cassette.name, None, words),))
     home = folder / cassette.api
     home.mkdir(parents=True, exist_ok=True)
     path = home / f"{cassette.name}.yaml"
     _write(home / f"{cassette.name}.{cassette.suffix}", cassette.body)
+    twin = home / f"{cassette.name}.twin.json"
     if cassette.twin is not None:
-        _write(home / f"{cassette.name}.twin.json", cassette.twin)
+        _write(twin, cassette.twin)
+    else:
+        twin.unlink(missing_ok=True)
     _write(path, (MODELINE + _dump(_meta(cassette))).encode())
     return path
 

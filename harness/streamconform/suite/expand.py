@@ -16,7 +16,8 @@ def expand(cases: Iterable[Case], deliveries: Iterable[str], input_mode: Input, 
     A delivery whose chunks equal those of an earlier one of the case is left out: the same trial twice
     tells nothing.
     """
-    wanted = [name for name in DELIVERIES if name in set(deliveries)]
+    asked = set(deliveries)
+    wanted = [name for name in DELIVERIES if name in asked]
     for case in cases:
         framed = framing(case.api, case.cassette.status, case.cassette.body)
         skipped = case.skip.deliveries if case.skip else frozenset[str]()

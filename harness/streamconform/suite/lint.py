@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from streamconform.errors import Problem, SelectionError, SourceError
+from streamconform.model.case import Literally
 from streamconform.suite import cassettes
 from streamconform.suite.load import Loaded, Sources, collect, spec_files
 
@@ -17,6 +19,7 @@ def lint_all(sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
     loaded = collect(sources, spec_files(sources.specs))
     problems = list(loaded.problems)
     problems += _unused(sources, loaded)
+    problems += _unjudgeable(loaded)
     if strict:
         problems += _unfinished(loaded)
     return len(loaded.cases), problems
@@ -34,7 +37,7 @@ def lint_paths(paths: Iterable[Path], sources: Sources, *, strict: bool) -> tupl
         else:
             loaded = collect(_sources_of(path, sources), [path])
             found = len(loaded.cases)
-            wrong = loaded.problems + (list(_unfinished(loaded)) if strict else [])
+            wrong = [*loaded.problems, *_unjudgeable(loaded), *(_unfinished(loaded) if strict else ())]
         cases += found
         problems += wrong
     return cases, problems
@@ -78,6 +81,23 @@ def _unused(sources: Sources, loaded: Loaded) -> Iterator[Problem]:
                 yield Problem(str(path), None, "no case uses this cassette; write one, or delete it")
             elif stem not in names:
                 yield Problem(str(path), None, f"belongs to no cassette; `{stem}{METADATA}` is missing")
+
+
+def _unjudgeable(loaded: Loaded) -> Iterator[Problem]:
+    """Yield expectations that, for what an implementation does not claim, could not be compared."""
+    for case in loaded.cases:
+        content = case.expect.content
+        for block, after in pairwise(content):
+            pair = (block.fields.get("text"), after.fields.get("text"))
+            joined = block.type == after.type and block.type in ("text", "refusal")
+            if joined and not all(isinstance(text, Literally) for text in pair):
+                words = f"case `{case.id}`: neighbouring {block.type} blocks are one: no matcher there"
+                yield Problem(case.path, case.line, words)
+        for block in content:
+            if block.type == "thinking" and "signature" in block.fields and "text" not in block.fields:
+                words = f"case `{case.id}`: thinking with a `signature` names its `text` too, if empty"
+                if block.fields.get("redacted") is None:
+                    yield Problem(case.path, case.line, words)
 
 
 def _unfinished(loaded: Loaded) -> Iterator[Problem]:

@@ -83,8 +83,7 @@ def find_case(name: str, cases: Sequence[Case]) -> Case:
         return hits[0]
     if hits:
         raise SelectionError(f"`{name}` is ambiguous: {_listed([case.id for case in hits])}")
-    ids = {name: case.id for case in cases for name in (case.id, case.id.rpartition("/")[2])}
-    near = [ids[name] for name in difflib.get_close_matches(wanted, ids, n=3, cutoff=0.5)]
+    near = _near(wanted, cases)
     raise SelectionError(
         f"no case `{name}`" + (f"; did you mean {_listed(near)}?" if near else "; see `conform list`")
     )
@@ -92,9 +91,18 @@ def find_case(name: str, cases: Sequence[Case]) -> Case:
 
 def closest(pattern: str, cases: Sequence[Case]) -> str:
     """Return a hint with the case ids that are most like `pattern`, or with the way to list them."""
-    ids = [case.id for case in cases]
-    near = difflib.get_close_matches(pattern.replace("*", ""), ids, n=3, cutoff=0.5)
+    near = _near(pattern.partition("@")[0].replace("*", "").strip("/"), cases)
     return f"; the closest cases are {_listed(near)}" if near else "; `conform list` shows the ids"
+
+
+def _near(wanted: str, cases: Sequence[Case]) -> list[str]:
+    """Return up to three case ids whose end, of as many components as `wanted` has, is most like it."""
+    count = wanted.count("/") + 1
+    ends: dict[str, list[str]] = {}
+    for case in cases:
+        ends.setdefault("/".join(case.id.split("/")[-count:]), []).append(case.id)
+    close = difflib.get_close_matches(wanted, ends, n=3, cutoff=0.5)
+    return [id_ for end in close for id_ in ends[end]][:3]
 
 
 def _listed(words: Sequence[str]) -> str:

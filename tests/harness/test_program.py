@@ -4,30 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import time
 from dataclasses import dataclass
 
 import pytest
-
 from streamconform.adapters import program as program_module
 from streamconform.adapters import protocol
 from streamconform.adapters.connect import Connection
-from streamconform.adapters.interface import Errored, Fault, Greeting, Hang, Observation, Skipped
+from streamconform.adapters.interface import Errored, Fault, Hang, Observation, Skipped
 from streamconform.adapters.program import Collateral, Program
-from streamconform.errors import ImplementationError
 
-from .. import builders
+from . import builders
 
 SECONDS = 1.0
 TRIAL = builders.trial()
-
-
-async def greeted(connection: Connection) -> Greeting:
-    program = Program(connection)
-    try:
-        return await program.start()
-    finally:
-        await program.stop()
 
 
 def ask(connection: Connection, times: int = 1, *, seconds: float = SECONDS, at_once: bool = False):
@@ -59,16 +50,18 @@ BROKEN = [
     Broken("is-killed", "greet(); read(); os.kill(os.getpid(), 9)", "exited", "signal SIGKILL"),
     Broken("prints", "greet(); read(); print('hello', flush=True); time.sleep(9)", "not-json", "'hello\\n'"),
     Broken("prints-a-list", "greet(); read(); print('[]', flush=True); time.sleep(9)", "not-json", "[]"),
-    Broken("prints-nan", "greet(); write(id=read()['id'], op='result', outcome=float('nan'))", "not-json", "NaN"),
+    Broken(
+        "prints-nan", "greet(); write(id=read()['id'], op='result', outcome=float('nan'))", "not-json", "NaN"
+    ),
     Broken(
         "prints-more-than-a-double",
-        "greet(); i = read()['id']; print('{\"op\":\"result\",\"id\":\"%s\",\"outcome\":1e999}' % i, flush=True)",
+        'greet(); i = read()[\'id\']; print(\'{"op":"result","id":"%s","outcome":1e999}\' % i, flush=True)',
         "not-json",
         "1e999",
     ),
     Broken(
         "nests-deep",
-        "greet(); i = read()['id']; print('{\"op\":\"result\",\"id\":\"%s\",\"outcome\":%s}'"
+        'greet(); i = read()[\'id\']; print(\'{"op":"result","id":"%s","outcome":%s}\''
         " % (i, '['*300 + ']'*300), flush=True)",
         "not-a-message",
         "nested deeper than 200",
@@ -80,18 +73,30 @@ BROKEN = [
         "(100001 bytes)",
     ),
     Broken(
-        "not-utf-8", "greet(); read(); os.write(1, b'{\"op\": \"\\xff\"}\\n'); time.sleep(9)", "not-json", "ufffd"
+        "not-utf-8",
+        'greet(); read(); os.write(1, b\'{"op": "\\xff"}\\n\'); time.sleep(9)',
+        "not-json",
+        "ufffd",
     ),
     Broken("no-id", "greet(); read(); write(op='result'); time.sleep(9)", "not-a-message", "without `id`"),
-    Broken("number-as-id", "greet(); read(); write(op='result', id=1); time.sleep(9)", "not-a-message", "`id`"),
-    Broken("wrong-id", "greet(); read(); write(op='result', id='99'); time.sleep(9)", "unknown-id", "`99`"),
-    Broken("wrong-op", "greet(); write(op='answer', id=read()['id']); time.sleep(9)", "not-a-message", "'answer'"),
     Broken(
-        "empty-result", "greet(); write(op='result', id=read()['id']); time.sleep(9)", "not-a-message", "`outcome`"
+        "number-as-id", "greet(); read(); write(op='result', id=1); time.sleep(9)", "not-a-message", "`id`"
+    ),
+    Broken("wrong-id", "greet(); read(); write(op='result', id='99'); time.sleep(9)", "unknown-id", "`99`"),
+    Broken(
+        "wrong-op", "greet(); write(op='answer', id=read()['id']); time.sleep(9)", "not-a-message", "'answer'"
+    ),
+    Broken(
+        "empty-result",
+        "greet(); write(op='result', id=read()['id']); time.sleep(9)",
+        "not-a-message",
+        "`outcome`",
     ),
     Broken("closes-stdout", "greet(); read(); os.close(1); time.sleep(9)", "exited", "its stdout was closed"),
     Broken("half-a-line", "greet(); read(); os.write(1, b'{\"op\":')", "not-json", '{"op":'),
-    Broken("talks-before-it-is-asked", "greet(); print('ready', flush=True); time.sleep(9)", "not-json", "ready"),
+    Broken(
+        "talks-before-it-is-asked", "greet(); print('ready', flush=True); time.sleep(9)", "not-json", "ready"
+    ),
 ]
 
 
@@ -107,9 +112,7 @@ def test_a_broken_protocol_is_a_typed_fault(tmp_path, monkeypatch, case):
 def test_a_line_beyond_the_bound_is_a_fault(tmp_path, monkeypatch):
     monkeypatch.setattr(protocol, "MAX_LINE", 1000)
     code = "greet(); read(); print('x' * 5000, flush=True); time.sleep(9)"
-    assert ask(builders.program(tmp_path, code)) == [
-        Fault("line-too-long", "a line of more than 1000 bytes")
-    ]
+    assert ask(builders.program(tmp_path, code)) == [Fault("line-too-long", "a line of more than 1000 bytes")]
 
 
 def test_a_line_without_end_is_a_fault(tmp_path, monkeypatch):
@@ -173,60 +176,6 @@ def test_a_program_that_reads_nothing_hangs_even_where_the_pipe_is_full(tmp_path
     assert asyncio.run(asked()) == Hang(0.2)
 
 
-CANNOT_START = [
-    ("exits-at-once", "sys.exit('no module named x')", "no module named x"),
-    ("exits-silently", "", "ended before it answered the greeting"),
-    ("another-version", "read(); write(op='hello', protocol=2, implementation={'name': 'x'})", "protocol 1"),
-    ("no-implementation", "read(); write(op='hello', protocol=1)", "`implementation` is missing"),
-    ("prints-first", "print('Welcome!', flush=True); greet()", "Welcome!"),
-    ("unknown-capability", "greet(capabilities=['flying'])", "flying"),
-    ("a-hundred-at-once", "greet(concurrency=100)", "concurrency"),
-    ("trace", "raise RuntimeError('boom')", "RuntimeError: boom"),
-]
-
-
-@pytest.mark.parametrize(
-    ("code", "says"), [each[1:] for each in CANNOT_START], ids=[each[0] for each in CANNOT_START]
-)
-def test_a_program_that_cannot_be_used_says_why(tmp_path, code, says):
-    with pytest.raises(ImplementationError, match="`cmd:program.py` cannot be used") as caught:
-        asyncio.run(greeted(builders.program(tmp_path, code)))
-    assert says in str(caught.value)
-
-
-def test_no_greeting_in_time_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(program_module, "HELLO_SECONDS", 0.2)
-    with pytest.raises(ImplementationError, match=r"no greeting in 0\.2 s"):
-        asyncio.run(greeted(builders.program(tmp_path, "time.sleep(9)")))
-
-
-@pytest.mark.parametrize("argv", [("./no-such-program",), ("/",), ("a\0b",)])
-def test_a_program_that_is_not_there_is_told(argv):
-    with pytest.raises(ImplementationError, match="cannot be started"):
-        asyncio.run(greeted(Connection("cmd:x", argv)))
-
-
-def test_an_escape_sequence_on_stderr_does_not_reach_the_terminal(tmp_path):
-    with pytest.raises(ImplementationError) as caught:
-        asyncio.run(greeted(builders.program(tmp_path, r"sys.exit('\x1b[2Jbad')")))
-    assert "\x1b" not in str(caught.value)
-
-
-def test_a_greeting_says_what_is_claimed(tmp_path):
-    code = "greet(apis=['x'], inputs=['push', 'bytes'], capabilities={'x': ['usage']}, concurrency=4.0, new=1)"
-    greeting = asyncio.run(greeted(builders.program(tmp_path, code)))
-    assert greeting == Greeting(
-        name="broken",
-        apis=frozenset({"x"}),
-        inputs=("push", "bytes"),
-        capabilities={"x": frozenset({"usage"})},
-        concurrency=4,
-    )
-    assert type(greeting.concurrency) is int
-    assert greeting.claims("x") == {"usage"}
-    assert greeting.claims("y") == frozenset()
-
-
 ANSWERS = [
     ("skipped", {"skipped": {"reason": "no"}}, Skipped("no")),
     ("errored", {"errored": {"message": "oh", "traceback": "at"}}, Errored("oh", "at")),
@@ -235,7 +184,9 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize(("said", "answer"), [each[1:] for each in ANSWERS], ids=[each[0] for each in ANSWERS])
+@pytest.mark.parametrize(
+    ("said", "answer"), [each[1:] for each in ANSWERS], ids=[each[0] for each in ANSWERS]
+)
 def test_answers_arrive_as_they_were_given(tmp_path, said, answer):
     code = f"greet(); write(op='result', id=read()['id'], **{said!r}); read()"
     assert ask(builders.program(tmp_path, code)) == [answer]
@@ -278,13 +229,21 @@ def test_the_one_that_still_waits_is_blamed(tmp_path):
     assert isinstance(second, Fault)
 
 
+def gone(pid: int) -> bool:
+    """Return whether the process ends within a second: a signal takes its time to kill."""
+    until = time.monotonic() + 1
+    while alive(pid) and time.monotonic() < until:
+        time.sleep(0.005)
+    return not alive(pid)
+
+
 def alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:  # noqa: PTH123 - a file of the kernel
-        return file.read().rpartition(")")[2].split()[0] != "Z"
+    state = subprocess.run(("ps", "-o", "stat=", "-p", str(pid)), capture_output=True, text=True, check=False)
+    return state.stdout.strip()[:1] not in ("", "Z")
 
 
 CHILD = """\
@@ -298,15 +257,16 @@ ENDS = [
 ]
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="reads /proc")  # noqa: PTH112
 @pytest.mark.parametrize("end", [end for _, end in ENDS], ids=[id_ for id_, _ in ENDS])
 def test_the_children_of_a_program_go_with_it(tmp_path, monkeypatch, end):
     monkeypatch.setattr(program_module, "STOP_SECONDS", 0.2)
     (answer,) = ask(builders.program(tmp_path, CHILD + end))
-    assert not alive(answer.outcome)
+    assert gone(answer.outcome)
 
 
-def test_a_program_that_dies_is_told_from_one_that_hangs_though_its_child_holds_the_pipe(tmp_path, monkeypatch):
+def test_a_program_that_dies_is_told_from_one_that_hangs_though_its_child_holds_the_pipe(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(program_module, "STOP_SECONDS", 0.2)
     (answer,) = ask(builders.program(tmp_path, CHILD + "os._exit(3)"), seconds=0.5)
     assert answer == Fault("exited", "the program ended (exit code 3)")
@@ -314,7 +274,7 @@ def test_a_program_that_dies_is_told_from_one_that_hangs_though_its_child_holds_
 
 def test_a_child_that_left_the_group_does_not_keep_us_waiting(tmp_path, monkeypatch):
     monkeypatch.setattr(program_module, "STOP_SECONDS", 0.2)
-    code = CHILD.replace("sleep(60)\"]", 'sleep(3)"], start_new_session=True') + "os._exit(3)"
+    code = CHILD.replace('sleep(60)"]', 'sleep(3)"], start_new_session=True') + "os._exit(3)"
     started = time.monotonic()
     assert isinstance(ask(builders.program(tmp_path, code), seconds=0.3)[0], Fault)
     assert time.monotonic() - started < 2

@@ -13,7 +13,7 @@ from streamconform.errors import SourceError
 from streamconform.model.cassette import Authored, Derived, Recorded
 from streamconform.suite import cassettes
 
-from .. import builders
+from . import builders
 
 API = builders.ANTHROPIC
 
@@ -78,12 +78,17 @@ def test_any_text_in_a_request_comes_back(tmp_path, text):
 
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(10**30), 10**30) | st.floats(allow_nan=False, allow_infinity=False)
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**30), 10**30)
+    | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(st.characters(exclude_categories=("Cs",)), max_size=12),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.text(st.characters(exclude_categories=("Cs",)), max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(st.characters(exclude_categories=("Cs",)), max_size=5), inner, max_size=3)
+    ),
     max_leaves=8,
-)  # fmt: skip
+)
 
 
 @settings(
@@ -137,7 +142,7 @@ def test_saving_leaves_nothing_but_the_files(tmp_path):
 def test_a_save_that_fails_leaves_the_old_files_and_no_others(tmp_path, monkeypatch):
     cassettes.save(tmp_path, builders.cassette(b"old"))
 
-    def broken(self, target):
+    def broken(*_):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
@@ -164,7 +169,11 @@ def replaced(old: str, new: str):
 SPOILED = [
     ("changed-bytes", lambda path: path.with_suffix(".sse").write_bytes(b"x"), "the bytes were changed"),
     ("missing-body", lambda path: path.with_suffix(".sse").unlink(), "`small.sse`: No such file"),
-    ("changed-twin", lambda path: path.with_name("small.twin.json").write_bytes(b"x"), "`small.twin.json` has"),
+    (
+        "changed-twin",
+        lambda path: path.with_name("small.twin.json").write_bytes(b"x"),
+        "`small.twin.json` has",
+    ),
     ("missing-twin", lambda path: path.with_name("small.twin.json").unlink(), "`small.twin.json`: No such"),
     ("other-name", replaced("body: small.sse", "body: large.sse"), "`large.sse` must begin with `small.`"),
     ("path-outside", replaced("body: small.sse", "body: ../small.sse"), "does not fit"),
@@ -179,7 +188,7 @@ SPOILED = [
     ("mark-is-a-float", replaced("[4, 9]", "[4.0, 9]"), "is not a integer"),
     ("mark-of-one-number", replaced("[4, 9]", "[4]"), "too short"),
     ("not-yaml", lambda path: path.write_text("{"), "not YAML"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("spoil", "says"), [each[1:] for each in SPOILED], ids=[each[0] for each in SPOILED])

@@ -6,19 +6,18 @@ import asyncio
 import sys
 
 import pytest
-
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.host import Chunks, Run, call
 from streamconform.adapters.interface import Errored, Fault, Hang, Observation
 from streamconform.adapters.program import Program
 from streamconform.errors import ImplementationError
 
-from .. import builders
+from . import builders
 
 TRIAL = builders.trial(chunks=[b"a", b"b", b"c"])
 GOOD = {"status": "complete", "content": []}
 
-ADAPTERS = '''\
+ADAPTERS = """\
 import os, sys, time
 
 GOOD = {"status": "complete", "content": []}
@@ -95,7 +94,7 @@ def recursion(run):
     return recursion(run)
 
 number = 5
-'''
+"""
 
 
 @pytest.fixture(scope="module")
@@ -240,7 +239,7 @@ def test_chunks_taken_by_async_code_let_other_tasks_run():
 
     async def reader(run):
         async for _ in run.chunks:
-            turns.append("read")
+            turns.append("read")  # noqa: PERF401 - the other task is to be seen in between
         await other
         return {}
 
@@ -259,7 +258,7 @@ def test_chunks_taken_by_async_code_let_other_tasks_run():
 def test_an_event_named_outcome_is_no_outcome():
     """Only an object without `type` is the last word of a generator."""
 
-    def adapter(run):
+    def adapter(_):
         yield {"type": "x", "outcome": 1}
         yield {"outcome": 2}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 import pytest
-
 from streamconform.adapters.connect import command, connect
 from streamconform.adapters.environment import stripped
 from streamconform.errors import UsageError
@@ -13,20 +12,20 @@ from streamconform.errors import UsageError
 SECRETS = """
 ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN ANTHROPIC_BASE_URL OPENAI_API_KEY OPENAI_BASE_URL OPENAI_ORG_ID
 AZURE_OPENAI_ENDPOINT GEMINI_API_KEY GOOGLE_API_KEY GOOGLE_APPLICATION_CREDENTIALS COHERE_URL CO_API_KEY
-AWS_PROFILE AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN MISTRAL_API_KEY GROQ_API_KEY GITHUB_TOKEN
-HF_TOKEN DB_PASSWORD MY_SECRET http_proxy HTTPS_PROXY all_proxy NO_PROXY npm_config_https_proxy
-""".split()
-HARMLESS = (
-    "PATH HOME LANG TOKENIZERS_PARALLELISM PYTHONPATH VIRTUAL_ENV TERM XDG_RUNTIME_DIR KEYBOARD SECRETARY".split()
-)
+AWS_PROFILE AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN MISTRAL_API_KEY GROQ_API_KEY
+GITHUB_TOKEN HF_TOKEN DB_PASSWORD MY_SECRET http_proxy HTTPS_PROXY all_proxy NO_PROXY npm_config_https_proxy
+"""
+HARMLESS = """
+PATH HOME LANG TOKENIZERS_PARALLELISM PYTHONPATH VIRTUAL_ENV TERM XDG_RUNTIME_DIR KEYBOARD SECRETARY
+"""
 
 
-@pytest.mark.parametrize("name", SECRETS)
+@pytest.mark.parametrize("name", SECRETS.split())
 def test_keys_provider_settings_and_proxies_are_not_handed_on(name):
     assert stripped({name: "x"}) == {}
 
 
-@pytest.mark.parametrize("name", HARMLESS)
+@pytest.mark.parametrize("name", HARMLESS.split())
 def test_the_rest_is_handed_on(name):
     assert stripped({name: "x"}) == {name: "x"}
 

@@ -12,7 +12,7 @@ from streamconform.suite import cassettes
 from streamconform.suite.lint import lint_all, lint_paths
 from streamconform.suite.load import Sources, collect, load, spec_files
 
-from .. import builders
+from . import builders
 
 API = builders.ANTHROPIC
 

@@ -169,32 +169,26 @@ def test_an_event_is_read_just_when_it_fits_the_schema(value):
     assert accepted(decode.event, value) == EVENTS.is_valid(value)
 
 
-@pytest.mark.parametrize("value", WRONG, ids=repr)
 @pytest.mark.parametrize("field", ["status", "content", "stop", "usage", "cost", "error", "model"])
-def test_anything_in_a_field_is_read_just_when_it_fits_the_schema(field, value):
-    whole = {"status": "complete", "content": []} | {field: value}
-    assert accepted(decode.outcome, whole) == OUTCOMES.is_valid(whole)
+def test_anything_in_a_field_is_read_just_when_it_fits_the_schema(field):
+    for value in WRONG:
+        whole = {"status": "complete", "content": []} | {field: value}
+        assert accepted(decode.outcome, whole) == OUTCOMES.is_valid(whole), value
 
 
-@pytest.mark.parametrize("value", WRONG, ids=repr)
 @pytest.mark.parametrize("name", [*BLOCK_EVENTS, "usage", "done", "error", "", None, 1])
-def test_anything_as_an_index_is_read_just_when_it_fits_the_schema(name, value):
-    whole = {
-        "type": name,
-        "content_index": value,
-        "delta": "x",
-        "text": "x",
-        "tool_call": {},
-        "status": "error",
-    }
-    assert accepted(decode.event, whole) == EVENTS.is_valid(whole)
+def test_anything_as_an_index_is_read_just_when_it_fits_the_schema(name):
+    for value in WRONG:
+        rest = {"delta": "x", "text": "x", "tool_call": {}, "status": "error"}
+        whole = {"type": name, "content_index": value} | rest
+        assert accepted(decode.event, whole) == EVENTS.is_valid(whole), value
 
 
-@pytest.mark.parametrize("value", WRONG, ids=repr)
-def test_anything_at_the_top_is_read_just_when_it_fits_the_schema(value):
-    assert accepted(decode.outcome, value) == OUTCOMES.is_valid(value)
-    assert accepted(decode.event, value) == EVENTS.is_valid(value)
-    assert accepted(decode.block, value) == validator("outcome.v1", "block").is_valid(value)
+def test_anything_at_the_top_is_read_just_when_it_fits_the_schema():
+    for value in WRONG:
+        assert accepted(decode.outcome, value) == OUTCOMES.is_valid(value), value
+        assert accepted(decode.event, value) == EVENTS.is_valid(value), value
+        assert accepted(decode.block, value) == validator("outcome.v1", "block").is_valid(value), value
 
 
 def test_deep_arguments_are_not_walked():

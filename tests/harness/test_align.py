@@ -1,0 +1,128 @@
+"""Content in the form in which it is compared, and which block stands for which."""
+
+from __future__ import annotations
+
+import pytest
+from streamconform.judge import align
+from streamconform.model.capability import CAPABILITIES
+from streamconform.model.outcome import Other, Refusal, Text, Thinking, ToolCall
+from streamconform.suite.expectation import block
+
+ALL = CAPABILITIES
+NONE = frozenset()
+CALL = ToolCall(name="f")
+PROVIDED = ToolCall(name="g", executor="provider")
+
+
+GOT = [
+    ("neighbours-join", [Text("a"), Text("b")], ALL, [Text("ab")]),
+    ("refusals-join", [Refusal("a"), Refusal("b")], ALL, [Refusal("ab")]),
+    ("refusal-and-text-do-not", [Text("a"), Refusal("b")], ALL, [Text("a"), Refusal("b")]),
+    ("a-call-keeps-texts-apart", [Text("a"), CALL, Text("b")], ALL, [Text("a"), CALL, Text("b")]),
+    ("empty-text-is-dropped", [Text(""), CALL, Refusal("")], ALL, [CALL]),
+    ("join-after-drop", [Text("a"), Other("image"), Text(""), Text("b")], ALL, [Text("ab")]),
+    ("join-over-unclaimed", [Text("a"), CALL, Text("b")], NONE, [Text("ab")]),
+    ("thinking-never-joins", [Thinking("a"), Thinking("b")], ALL, [Thinking("a"), Thinking("b")]),
+    ("signed-stays", [Thinking("", "sig")], ALL, [Thinking("", "sig")]),
+    ("unsigned-empty-goes", [Thinking("", None), Thinking("", "")], ALL, []),
+    ("signature-unclaimed", [Thinking("", "sig")], ALL - {"signatures"}, []),
+    ("redacted-stays", [Thinking("", None, redacted=True)], ALL - {"signatures"}, [Thinking("", None, True)]),
+    ("thinking-unclaimed", [Thinking("a", "sig")], ALL - {"thinking"}, []),
+    ("provider-unclaimed", [PROVIDED, CALL], ALL - {"provider_tools"}, [CALL]),
+    ("client-unclaimed", [PROVIDED, CALL], ALL - {"tool_calls"}, [PROVIDED]),
+    ("refusal-unclaimed", [Refusal("a"), Text("b")], NONE, [Text("b")]),
+    ("other-is-dropped", [Other("image"), Other(None)], ALL, []),
+]
+
+
+@pytest.mark.parametrize(
+    ("blocks", "claims", "kept"), [each[1:] for each in GOT], ids=[each[0] for each in GOT]
+)
+def test_blocks_got_are_dropped_and_joined(blocks, claims, kept):
+    assert align.got_blocks(blocks, claims, frozenset()) == kept
+
+
+def test_others_are_kept_where_the_case_names_their_kind():
+    expected = [block({"other": {"kind": "image"}})]
+    named = align.named_kinds(expected)
+    assert align.got_blocks([Other("image"), Other("audio")], ALL, named) == [Other("image")]
+
+
+EXPECTED = [
+    ("neighbours-join", [{"text": "a"}, {"text": "b"}], ALL, [{"text": "ab"}]),
+    ("empty-is-dropped", [{"text": ""}, {"refusal": ""}], ALL, []),
+    ("join-over-unclaimed", [{"text": "a"}, {"thinking": "t"}, {"text": "b"}], NONE, [{"text": "ab"}]),
+    (
+        "thinking-never-joins",
+        [{"thinking": "a"}, {"thinking": "b"}],
+        ALL,
+        [{"thinking": "a"}, {"thinking": "b"}],
+    ),
+    ("empty-thinking", [{"thinking": ""}], ALL, []),
+    (
+        "signed",
+        [{"thinking": {"text": "", "signature": "s"}}],
+        ALL,
+        [{"thinking": {"text": "", "signature": "s"}}],
+    ),
+    ("signed-unclaimed", [{"thinking": {"text": "", "signature": "s"}}], ALL - {"signatures"}, []),
+    ("signature-null", [{"thinking": {"text": "", "signature": None}}], ALL, []),
+    (
+        "redacted",
+        [{"thinking": {"text": "", "redacted": True}}],
+        ALL,
+        [{"thinking": {"text": "", "redacted": True}}],
+    ),
+    ("provider", [{"tool_call": {"name": "g", "executor": "provider"}}], ALL - {"provider_tools"}, []),
+    ("client", [{"tool_call": {"name": "g"}}], ALL - {"tool_calls"}, []),
+]
+
+
+@pytest.mark.parametrize(
+    ("entries", "claims", "kept"), [each[1:] for each in EXPECTED], ids=[each[0] for each in EXPECTED]
+)
+def test_the_expected_side_is_treated_alike(entries, claims, kept):
+    assert align.expected_blocks(map(block, entries), claims) == [block(each) for each in kept]
+
+
+def test_texts_with_a_matcher_are_joined_to_a_text_that_is_not_judged():
+    (joined,) = align.expected_blocks(map(block, [{"text": "a"}, {"text": {"present": True}}]), ALL)
+    assert joined.fields == {}
+
+
+def call(name):
+    return block({"tool_call": {"name": name}}), ToolCall(name=name)
+
+
+F, G, H = call("f"), call("g"), call("h")
+X, Y = (block({"text": "x"}), Text("x")), (block({"text": "y"}), Text("y"))
+T = (block({"thinking": "t"}), Thinking("t"))
+
+PAIRS = [
+    ("the-same", [X, F], [X, F], [0, 1]),
+    ("types-agree", [F, G], [G, F], [0, 1]),
+    ("one-missing", [X, F, G], [X, G], [0, None, 1]),
+    ("first-missing", [T, X, F], [X, F], [None, 0, 1]),
+    ("one-extra", [X, G], [X, F, G], [0, 2]),
+    ("swapped-types", [X, F], [F, X], [1, None]),
+    ("all-missing", [F, G], [], [None, None]),
+    ("nothing-expected", [], [X], []),
+    ("names-decide", [G, X], [F, G, X], [1, 2]),
+    ("other-type", [F], [X], [None]),
+]
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "pairs"), [each[1:] for each in PAIRS], ids=[each[0] for each in PAIRS]
+)
+def test_a_block_that_is_missing_or_extra_does_not_shift_the_others(expected, got, pairs):
+    found = align.pair([each[0] for each in expected], [each[1] for each in got])
+    assert found == pairs
+
+
+def test_thousands_of_blocks_are_paired_by_position():
+    expected = [F[0]] * 600
+    got = [X[1], *[F[1]] * 599]
+    found = align.pair(expected, got)
+    assert found[0] is None
+    assert found[1:] == list(range(1, 600))

@@ -1,0 +1,129 @@
+"""Frames of failing checks, told by the real reference over real bodies."""
+
+from __future__ import annotations
+
+import pytest
+from streamconform.model.capability import CAPABILITIES
+from streamconform.model.verdict import Check
+from streamconform.run import blame as blame_module
+from streamconform.run.blame import Blame, installed
+from streamconform.wire import sse
+
+from . import builders
+
+FRAMES = list(builders.TEXT_FRAMES)
+
+
+def frames_of(path, got, *, case=None, told_by=None):
+    trial = builders.trial(case)
+    check = Check(path=path, level="must", verdict="fail", got=got)
+    (told,) = Blame(told_by or installed()).told(trial, [check], CAPABILITIES)
+    return told.frames
+
+
+LEAVES = [
+    ("usage.input", None, (0,)),
+    ("usage.output", 1, (0, 5)),
+    ("stop.reason", None, (5,)),
+    ("model", None, (0,)),
+    ("content.0.text", "", (2, 3)),
+    ("content.0.text", "Grüß dich ?", (3,)),
+    ("content.0.text", "x", (2, 3)),
+    ("content.7.text", None, ()),
+    ("invariant.one-terminal", None, ()),
+]
+
+
+@pytest.mark.parametrize(("path", "got", "frames"), LEAVES, ids=[f"{path}-{got}" for path, got, _ in LEAVES])
+def test_a_leaf_belongs_to_the_frames_after_which_it_changed(path, got, frames):
+    """For text only from the frame on where it says something else than what was got."""
+    assert frames_of(path, got) == frames
+
+
+def tool_frames(count):
+    start = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
+    fragments = ['{"a":', *['"' if i == 0 else "x" for i in range(count)], '"}']
+    return [
+        FRAMES[0],
+        {"type": "content_block_start", "index": 0, "content_block": start},
+        *(
+            {
+                "type": "content_block_delta",
+                "index": 0,
+                "delta": {"type": "input_json_delta", "partial_json": each},
+            }
+            for each in fragments
+        ),
+        {"type": "content_block_stop", "index": 0},
+        FRAMES[5] | {"delta": {"stop_reason": "tool_use"}},
+        FRAMES[6],
+    ]
+
+
+def tool_case(count):
+    expect = {"status": "complete", "stop": "tool_use", "content": [{"tool_call": {"name": "f"}}]}
+    return builders.case(expect, builders.sse_body(tool_frames(count)))
+
+
+def test_arguments_belong_to_all_their_fragments():
+    frames = frames_of("content.0.tool_call.arguments", None, case=tool_case(2))
+    assert set(range(2, 6)) <= set(frames)
+    assert max(frames) <= 6
+
+
+@pytest.mark.slow
+def test_beyond_500_frames_the_last_change_is_still_exact():
+    count = len(tool_frames(1200))
+    case = tool_case(1200)
+    assert frames_of("stop.reason", None, case=case) == (count - 2,)
+    fragments = frames_of("content.0.tool_call.arguments", None, case=case)
+    assert len(fragments) > 400
+    assert set(fragments) <= set(range(1, count))
+
+
+def test_snapshots_are_taken_once_a_body():
+    asked = []
+
+    def counted(run, at):
+        asked.extend(at)
+        return installed()(run, at)
+
+    trial = builders.trial()
+    blame = Blame(counted)
+    checks = [Check(path=path, level="must", verdict="fail") for path in ("usage.input", "model", "status")]
+    blame.told(trial, checks, CAPABILITIES)
+    assert len(asked) == len(set(asked)) == len(FRAMES)
+
+
+def test_only_some_bodies_are_remembered():
+    blame = Blame(installed())
+    for i in range(blame_module.REMEMBERED + 5):
+        body = builders.sse_body([*FRAMES[:5], FRAMES[5] | {"usage": {"output_tokens": i}}, FRAMES[6]])
+        blame.first_delta(builders.trial(builders.case(body=body)))
+    assert len(blame._memory) == blame_module.REMEMBERED
+
+
+def test_the_first_delta_ends_where_its_frame_does():
+    trial = builders.trial()
+    assert Blame(installed()).first_delta(trial) == sse.split(trial.body)[2].end
+
+
+def test_without_a_teller_checks_have_no_frames():
+    check = Check(path="usage.input", level="must", verdict="fail")
+    assert Blame(None).told(builders.trial(), [check], CAPABILITIES) == (check,)
+    assert Blame(None).first_delta(builders.trial()) is None
+
+
+def test_a_document_has_no_frames():
+    assert frames_of("status", None, case=builders.case(body=b"<html>")) == ()
+
+
+def test_frames_of_bundled_cassettes_lie_in_the_body_and_name_the_usage():
+    blame = Blame(installed())
+    check = Check(path="usage.output", level="must", verdict="fail")
+    for case in builders.bundled_cases()[::10]:
+        trial = builders.trial(case)
+        (told,) = blame.told(trial, [check], CAPABILITIES)
+        split = sse.split(trial.body)
+        assert all(number < len(split) for number in told.frames)
+        assert all(b"usage" in split[number].payload for number in told.frames), case.id

@@ -1,0 +1,165 @@
+"""An expectation against an outcome: which checks there are, and what they say."""
+
+from __future__ import annotations
+
+import pytest
+from streamconform.judge import decode
+from streamconform.judge.compare import compare
+from streamconform.model.capability import CAPABILITIES
+from streamconform.suite.expectation import parse
+
+from . import builders
+
+ALL = CAPABILITIES
+EXPECT = {
+    "status": "complete",
+    "stop": {"reason": "tool_use", "raw": "tool_use"},
+    "content": [
+        {"thinking": {"text": "hm", "signature": "sig"}},
+        {"text": "Let me"},
+        {"text": " look."},
+        {"tool_call": {"name": "f", "arguments": {"n": 1}}},
+    ],
+    "usage": {"input": 3, "cache_read": 0},
+    "cost": {"currency": "USD", "total": "0.10"},
+    "model": "m",
+}
+GOT = {
+    "status": "complete",
+    "stop": {"reason": "tool_use", "raw": "tool_use"},
+    "content": [
+        {"type": "thinking", "text": "hm", "signature": "sig"},
+        {"type": "other", "kind": "x"},
+        {"type": "text", "text": "Let me look."},
+        {"type": "tool_call", "id": "1", "name": "f", "arguments": {"n": 1.0}, "complete": True},
+    ],
+    "usage": {"input": 3, "cache_read": 0},
+    "cost": {"total": "0.1000"},
+    "model": "m",
+}
+PATHS = [
+    "status",
+    "stop.reason",
+    "stop.raw",
+    "usage.input",
+    "usage.cache_read",
+    "cost.currency",
+    "cost.total",
+    "model",
+    "error",
+    "content.length",
+    "content.0.thinking.text",
+    "content.0.thinking.signature",
+    "content.1.text",
+    "content.2.tool_call.complete",
+    "content.2.tool_call.executor",
+    "content.2.tool_call.name",
+    "content.2.tool_call.arguments",
+]
+
+
+def checks(expect=EXPECT, got=GOT, claims=ALL, level="must"):
+    return {each.path: each for each in compare(parse(expect), decode.outcome(got), claims, level)}
+
+
+def failed(expect=EXPECT, got=GOT, claims=ALL, level="must"):
+    return {path for path, each in checks(expect, got, claims, level).items() if each.verdict != "pass"}
+
+
+def test_every_leaf_is_a_check_with_a_path_in_the_shape_of_the_spec():
+    assert list(checks()) == PATHS
+    assert failed() == set()
+
+
+def got_with(**changes):
+    return GOT | changes
+
+
+def block_with(at, **changes):
+    return got_with(content=[each | changes if i == at else each for i, each in enumerate(GOT["content"])])
+
+
+DIFFER = [
+    (got_with(status="incomplete"), {"status"}),
+    (got_with(stop=None), {"stop.reason", "stop.raw"}),
+    (got_with(usage={"input": 3}), {"usage.cache_read"}),
+    (got_with(usage=None), {"usage.input", "usage.cache_read"}),
+    (got_with(cost={"total": "0.2"}), {"cost.total"}),
+    (got_with(cost=None), {"cost.total", "cost.currency"}),
+    (got_with(error={"type": "x"}), {"error"}),
+    (got_with(model=None), {"model"}),
+    (block_with(0, signature="gis"), {"content.0.thinking.signature"}),
+    (block_with(2, text="Let me look"), {"content.1.text"}),
+    (block_with(3, arguments={"n": True}), {"content.2.tool_call.arguments"}),
+    (block_with(3, complete=None), {"content.2.tool_call.complete"}),
+    (block_with(3, executor="provider"), {"content.2.tool_call.executor"}),
+    (got_with(content=GOT["content"][:3]), {"content.length", *PATHS[-4:]}),
+    (got_with(content=GOT["content"][1:]), {"content.length", *PATHS[10:12]}),
+    (got_with(content=[*GOT["content"], GOT["content"][0]]), {"content.length"}),
+]
+
+
+@pytest.mark.parametrize(("got", "paths"), DIFFER, ids=[min(paths) for _, paths in DIFFER])
+def test_a_difference_fails_its_own_checks_and_no_others(got, paths):
+    assert failed(got=got) == paths
+
+
+NEEDS = [
+    ("thinking", {"content.0.thinking.text"}),
+    ("signatures", {"content.0.thinking.signature"}),
+    ("usage", {"usage.input"}),
+    ("cache_usage", {"usage.cache_read"}),
+    ("cost", {"cost.total", "cost.currency"}),
+    ("errors", {"error"}),
+    ("tool_calls", {"content.2.tool_call.name"}),
+]
+
+
+@pytest.mark.parametrize(("capability", "paths"), NEEDS, ids=[capability for capability, _ in NEEDS])
+def test_what_is_not_claimed_is_not_judged(capability, paths):
+    left = checks(claims=ALL - {capability})
+    assert not paths & set(left)
+    assert all(each.verdict == "pass" for each in left.values())
+
+
+def test_status_stop_and_text_are_always_judged():
+    assert {"status", "stop.reason", "content.length", "content.0.text"} <= set(checks(claims=frozenset()))
+
+
+@pytest.mark.parametrize(("level", "verdict"), [("must", "fail"), ("should", "warn"), ("may", "may")])
+def test_a_difference_is_called_by_the_level(level, verdict):
+    assert checks(got=got_with(status="error"), level=level)["status"].verdict == verdict
+
+
+def test_integers_that_javascript_cannot_keep_are_should():
+    call = {"tool_call": {"name": "f", "arguments": {"n": 2**53 + 1}}}
+    found = checks(EXPECT | {"content": [*EXPECT["content"][:3], call]})["content.2.tool_call.arguments"]
+    assert (found.level, found.verdict) == ("should", "warn")
+
+
+def test_arguments_of_a_call_that_had_not_ended_are_not_compared():
+    call = {"tool_call": {"name": "f", "arguments": {"n": 9}, "complete": False}}
+    found = checks(EXPECT | {"content": [*EXPECT["content"][:3], call]}, block_with(3, complete=False))
+    assert "content.2.tool_call.arguments" not in found
+
+
+def test_a_block_that_did_not_come_fails_even_where_null_would_do():
+    content = [{"tool_call": {"name": "f", "id": {"present": False}}}]
+    found = checks(EXPECT | {"content": content}, got_with(content=[]))["content.0.tool_call.id"]
+    assert (found.verdict, found.message) == ("fail", "the block did not come")
+
+
+def test_null_usage_is_expected_where_nothing_was_reported():
+    assert failed(builders.TEXT_EXPECT | {"usage": None}, builders.TEXT_OUTCOME | {"usage": {}}) == set()
+    assert failed(builders.TEXT_EXPECT | {"usage": None}, builders.TEXT_OUTCOME) == {"usage"}
+
+
+def test_of_an_incomplete_answer_the_error_is_not_judged():
+    expect = builders.TEXT_EXPECT | {"status": "incomplete"}
+    assert failed(expect, builders.TEXT_OUTCOME | {"status": "incomplete", "error": {"type": "x"}}) == set()
+
+
+def test_the_length_says_which_types_came():
+    found = checks(got=got_with(content=[]))["content.length"]
+    assert (found.expected, found.got) == (3, 0)
+    assert found.message == "expected thinking text tool_call, got no block"

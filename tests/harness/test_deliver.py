@@ -1,0 +1,170 @@
+"""Every delivery of every bundled cassette says the same thing in other bytes or cuts."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from functools import cache
+
+import pytest
+from streamconform.delivery.deliver import cut, deliver
+from streamconform.delivery.mangle import MANGLERS, UNKNOWN_MEMBER
+from streamconform.model.cassette import Cassette
+from streamconform.model.trial import DELIVERIES
+from streamconform.wire import sse
+from streamconform.wire.apis import framing
+
+from . import builders
+
+SENT = tuple(name for name, each in DELIVERIES.items() if "bytes" in each.inputs)
+CUTTING = tuple(name for name in SENT if name not in MANGLERS)
+UNKNOWN = json.loads(b"{" + UNKNOWN_MEMBER + b"}")
+
+
+def delivered(cassette: Cassette, name: str, seed: str = "0") -> tuple[bytes, ...]:
+    return deliver(cassette, framing(cassette.api, cassette.status, cassette.body), name, seed)
+
+
+@cache
+def applicable(name: str) -> tuple[Cassette, ...]:
+    return tuple(
+        each
+        for each in builders.bundled_cassettes()
+        if framing(each.api, each.status, each.body) in DELIVERIES[name].framings
+    )
+
+
+def without_unknown(value):
+    if isinstance(value, dict):
+        return {k: without_unknown(v) for k, v in value.items() if (k, v) not in UNKNOWN.items()}
+    return [without_unknown(each) for each in value] if isinstance(value, list) else value
+
+
+@cache
+def payloads(body: bytes) -> list[object]:
+    found = []
+    for frame in sse.split(body):
+        try:
+            value = without_unknown(json.loads(frame.payload))
+        except (ValueError, RecursionError):
+            value = frame.payload
+        if not (isinstance(value, dict) and value.get("type") == "future_event"):
+            found.append((frame.event, value))
+    return found
+
+
+@pytest.mark.parametrize("name", SENT)
+def test_payloads_are_the_same_and_no_chunk_is_empty(name):
+    for cassette in applicable(name):
+        chunks = delivered(cassette, name)
+        assert all(chunks), cassette.name
+        assert payloads(b"".join(chunks)) == payloads(cassette.body), cassette.name
+
+
+@pytest.mark.parametrize("name", CUTTING)
+def test_a_delivery_that_cuts_changes_no_byte(name):
+    for cassette in applicable(name):
+        assert b"".join(delivered(cassette, name)) == cassette.body
+
+
+@pytest.mark.parametrize("name", sorted(MANGLERS))
+def test_a_delivery_that_mangles_is_the_mangler_cut_somewhere(name):
+    for cassette in applicable(name):
+        assert b"".join(delivered(cassette, name)) == MANGLERS[name](cassette.body, cassette.api)
+
+
+@pytest.mark.parametrize("name", sorted(MANGLERS))
+def test_a_delivery_that_mangles_changes_some_body(name):
+    bodies = [(each.body, MANGLERS[name](each.body, each.api)) for each in applicable(name)]
+    assert any(before != after for before, after in bodies)
+
+
+def test_mangling_takes_nothing_away():
+    """Line ends and optional spaces apart, every byte of the body is still there."""
+    for name in ("comments", "unknown-event", "unknown-field", "padding", "bom", "multiline-data"):
+        for cassette in applicable(name):
+            before, after = Counter(cassette.body), Counter(MANGLERS[name](cassette.body, cassette.api))
+            spaces = {ord(" "), ord("\t")} if name == "padding" else set()
+            assert {b for b in before - after if b not in spaces} == set(), (name, cassette.name)
+
+
+def test_utf8_split_cuts_inside_every_character_of_several_bytes():
+    text = "aé€😀z".encode()
+    made = builders.cassette(b"data: " + text + b"\n\n")
+    chunks = delivered(made, "utf8-split")
+    assert chunks == (b"data: a\xc3", b"\xa9\xe2", b"\x82", b"\xac\xf0", b"\x9f", b"\x98", b"\x80z\n\n")
+    for cassette in applicable("utf8-split"):
+        starts = {0}
+        for chunk in delivered(cassette, "utf8-split"):
+            starts.add(max(starts) + len(chunk))
+        continued = {i for i, byte in enumerate(cassette.body) if 0x80 <= byte < 0xC0}
+        assert continued <= starts, cassette.name
+
+
+def test_crlf_is_cut_between_its_two_bytes():
+    for cassette in applicable("crlf"):
+        chunks = delivered(cassette, "crlf")
+        assert all(b"\r\n" not in chunk for chunk in chunks)
+        assert sum(chunk.endswith(b"\r") for chunk in chunks) >= b"".join(chunks).count(b"\r\n")
+
+
+def test_bytewise_is_one_byte_a_chunk_and_whole_is_one_chunk():
+    made = builders.cassette()
+    assert {len(chunk) for chunk in delivered(made, "bytewise")} == {1}
+    assert delivered(made, "whole") == (made.body,)
+
+
+def test_recorded_is_cut_at_the_marks_or_else_at_the_frames():
+    marked = builders.cassette(marks=[(0, 1), (10, 2), (11, 3)])
+    assert [len(chunk) for chunk in delivered(marked, "recorded")] == [10, 1, len(marked.body) - 11]
+    frames = delivered(builders.cassette(), "recorded")
+    assert [chunk.partition(b"\n")[0] for chunk in frames] == [
+        b"event: " + each["type"].encode() for each in builders.TEXT_FRAMES
+    ]
+
+
+def test_random_follows_the_seed():
+    made = builders.cassette()
+    assert delivered(made, "random", "a") == delivered(made, "random", "a")
+    assert delivered(made, "random", "a") != delivered(made, "random", "b")
+
+
+MANGLED = [
+    ("cr", b"data: 1\r\n\r\ndata: 2\n\n", b"data: 1\r\rdata: 2\r\r"),
+    ("crlf", b"\xef\xbb\xbfdata: 1\r\rdata: 2", b"\xef\xbb\xbfdata: 1\r\n\r\ndata: 2"),
+    ("bom", b"\xef\xbb\xbfdata: 1\n\n", b"\xef\xbb\xbfdata: 1\n\n"),
+    ("no-space", b"event: x\ndata:  1\nid: 3\n\n", b"event:x\ndata:  1\nid: 3\n\n"),
+    ("no-space", b"data: \n\n", b"data:\n\n"),
+    ("comments", b"data: 1\n\ndata: 2\n\n", b": keep-alive\n\ndata: 1\n\n: keep-alive\n\ndata: 2\n\n"),
+    ("padding", b"data: [1,2]\n\n", b"data: [ \t1 \t, \t2 \t]\n\n"),
+    ("padding", b"data: [DONE]\n\n", b"data: [DONE]\n\n"),
+    ("padding", b"data: [1,\ndata: 2]\n\n", b"data: [1,\ndata: 2]\n\n"),
+    ("key-order", b'data: {"a":1,"b":2}\n\n', b'data: {"b":2,"a":1}\n\n'),
+    ("multiline-data", b"data: [1,2,3,4]\n\n", b"data: [1,2,\ndata: 3,4]\n\n"),
+    (
+        "unknown-field",
+        b'data: {"delta":{}}\n\n',
+        b'data: {"delta":{' + UNKNOWN_MEMBER + b"}," + UNKNOWN_MEMBER + b"}\n\n",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "body", "expected"), MANGLED)
+def test_a_mangler_writes_what_its_name_says(name, body, expected):
+    assert MANGLERS[name](body, builders.ANTHROPIC) == expected
+
+
+def test_unknown_events_come_between_frames_and_never_after_the_last():
+    body = MANGLERS["unknown-event"](b"data: 1\n\ndata: 2\n\ndata: 3\n\n", builders.ANTHROPIC)
+    assert [frame.event for frame in sse.split(body)] == [None, "future_event"] * 2 + [None]
+
+
+@pytest.mark.parametrize("name", sorted(MANGLERS))
+def test_a_cut_last_frame_stays_cut(name):
+    body = b'data: {"a":1}\n\ndata: {"b":'
+    assert payloads(MANGLERS[name](body, builders.ANTHROPIC)) == [(None, {"a": 1})]
+
+
+def test_cutting_ignores_places_outside_the_body_and_twice_the_same():
+    assert cut(b"abc", [0, 1, 1, 3, 9, -1]) == (b"a", b"bc")
+    assert cut(b"", [0]) == ()

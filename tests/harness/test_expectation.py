@@ -1,0 +1,90 @@
+"""Shorthands and their long forms, defaults, matchers."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from streamconform.model.case import AnyOf, ExpectedBlock, Literally, Matches, PrefixOf, Present
+from streamconform.suite.expectation import block, leaf, parse, shown
+
+BASE = {"status": "complete", "stop": "stop", "content": []}
+TRUE = Literally(value=True)
+DEFAULTS = {"complete": TRUE, "executor": Literally("client")}
+
+
+def test_a_stop_in_short_is_its_reason():
+    assert parse(BASE) == parse(BASE | {"stop": {"reason": "stop"}})
+    assert parse(BASE | {"stop": {"any_of": ["stop", "other"]}}).fields["stop.reason"] == AnyOf(
+        ("stop", "other")
+    )
+    assert parse(BASE | {"stop": {"raw": "end"}}).fields["stop.raw"] == Literally("end")
+
+
+BLOCKS = [
+    ({"text": "x"}, ExpectedBlock("text", {"text": Literally("x")})),
+    ({"text": {"prefix_of": "x"}}, ExpectedBlock("text", {"text": PrefixOf("x")})),
+    ({"refusal": "x"}, ExpectedBlock("refusal", {"text": Literally("x")})),
+    ({"thinking": "x"}, ExpectedBlock("thinking", {"text": Literally("x")})),
+    ({"thinking": {"text": "x"}}, ExpectedBlock("thinking", {"text": Literally("x")})),
+    ({"thinking": {"present": True}}, ExpectedBlock("thinking", {"text": Present(present=True)})),
+    ({"thinking": {"redacted": True}}, ExpectedBlock("thinking", {"redacted": TRUE})),
+    ({"tool_call": {"name": "f"}}, ExpectedBlock("tool_call", DEFAULTS | {"name": Literally("f")})),
+    (
+        {"tool_call": {"name": "f", "complete": False, "executor": "provider"}},
+        ExpectedBlock(
+            "tool_call",
+            {"name": Literally("f"), "complete": Literally(value=False), "executor": Literally("provider")},
+        ),
+    ),
+    (
+        {"tool_call": {"name": "f", "arguments": {"matches": "x", "any_of": [1]}}},
+        ExpectedBlock(
+            "tool_call",
+            DEFAULTS | {"name": Literally("f"), "arguments": Literally({"matches": "x", "any_of": [1]})},
+        ),
+    ),
+    (
+        {"other": {"kind": "image", "data": {"present": True}}},
+        ExpectedBlock("other", {"kind": Literally("image"), "data": Literally({"present": True})}),
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "expected"), BLOCKS, ids=[str(given)[:40] for given, _ in BLOCKS])
+def test_a_block_is_what_its_long_form_says(given, expected):
+    """Arguments and data are literal JSON: a tool may well have an argument called `matches`."""
+    assert block(given) == expected
+
+
+@pytest.mark.parametrize(("status", "judged"), [("complete", True), ("incomplete", False), ("error", False)])
+def test_no_error_is_expected_of_a_complete_answer_only(status, judged):
+    assert ("error" in parse(BASE | {"status": status}).fields) is judged
+
+
+def test_fields_are_named_by_their_path_and_null_groups_are_one_leaf():
+    fields = parse(BASE | {"usage": {"input": 1}, "cost": None, "error": {"type": "x"}, "model": "m"}).fields
+    assert fields == {
+        "status": Literally("complete"),
+        "stop.reason": Literally("stop"),
+        "usage.input": Literally(1),
+        "cost": Literally(None),
+        "error.type": Literally("x"),
+        "model": Literally("m"),
+    }
+
+
+LEAVES = [
+    (None, Literally(None)),
+    ({"matches": "^a$", "why": "w"}, Matches(re.compile("^a$"), "w")),
+    ({"present": False}, Present(present=False)),
+    ({"any_of": [0, None]}, AnyOf((0, None))),
+    ({"prefix_of": "abc"}, PrefixOf("abc")),
+]
+
+
+@pytest.mark.parametrize(("given", "expected"), LEAVES, ids=str)
+def test_a_matcher_is_read_and_shown_as_it_was_written(given, expected):
+    assert leaf(given) == expected
+    told = {key: value for key, value in given.items() if key != "why"} if isinstance(given, dict) else given
+    assert shown(expected) == told

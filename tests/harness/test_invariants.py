@@ -1,0 +1,170 @@
+"""Each rule: a stream that keeps it, and streams that break just this one."""
+
+from __future__ import annotations
+
+import pytest
+from streamconform.judge import decode, invariants
+
+from . import builders
+
+OUTCOME, EVENTS = builders.TEXT_OUTCOME, list(builders.TEXT_EVENTS)
+START, DELTA, DELTA2, END, DONE = EVENTS
+
+CALL = {
+    "type": "tool_call",
+    "id": "a",
+    "name": "f",
+    "arguments": {},
+    "arguments_text": "{}",
+    "complete": True,
+}
+CALLS = OUTCOME | {"content": [CALL, CALL | {"id": "b"}]}
+
+
+def called(index, **changes):
+    final = CALL | {"id": "ab"[index]} | changes
+    return {"type": "toolcall_end", "content_index": index, "tool_call": final}
+
+
+def fragment(index, delta):
+    return {"type": "toolcall_delta", "content_index": index, "delta": delta}
+
+
+def begun(index):
+    return {"type": "toolcall_start", "content_index": index, "id": "ab"[index], "name": "f"}
+
+
+INTERLEAVED = [
+    *(begun(0), begun(1), fragment(0, "{"), fragment(1, "{"), fragment(1, "}"), fragment(0, "}")),
+    *(called(1), called(0), DONE),
+]
+THOUGHT = OUTCOME | {"content": [{"type": "thinking", "text": "", "signature": "x", "redacted": True}]}
+USAGE = {"type": "usage", "usage": OUTCOME.get("usage")}
+CUT = OUTCOME | {"status": "incomplete", "stop": None}
+
+KEPT = [
+    ("text", OUTCOME, EVENTS),
+    ("usage-between", OUTCOME, [START, USAGE, DELTA, DELTA2, END, USAGE, DONE]),
+    ("interleaved", CALLS, INTERLEAVED),
+    ("whole-calls", CALLS, [begun(0), called(0), begun(1), called(1), DONE]),
+    ("cut", CUT, [START, DELTA, DELTA2, {"type": "error", "status": "incomplete"}]),
+    ("redacted", THOUGHT, [{"type": "thinking_start", "content_index": 0}, DONE]),
+    ("nothing", OUTCOME | {"content": []}, [DONE]),
+]
+BROKEN = [
+    ("one-terminal", "none", OUTCOME, EVENTS[:-1], "0 terminal"),
+    ("one-terminal", "two", OUTCOME, [*EVENTS, DONE], "2 terminal"),
+    (
+        "one-terminal",
+        "not-last",
+        OUTCOME,
+        [START, DELTA, DELTA2, END, DONE, USAGE],
+        "1 more follow",
+    ),
+    ("one-terminal", "done-though-cut", CUT, EVENTS, "says `complete`"),
+    ("one-terminal", "no-events", OUTCOME | {"content": []}, [], "0 terminal"),
+    (
+        "content-index",
+        "beyond",
+        OUTCOME,
+        [*EVENTS[:-1], START | {"content_index": 1}, DONE],
+        "content_index 1",
+    ),
+    ("delta-inside-block", "before-start", OUTCOME, [DELTA, START, DELTA2, END, DONE], "not open"),
+    ("delta-inside-block", "after-end", OUTCOME, [START, DELTA, END, DELTA2, DONE], "not open"),
+    ("delta-inside-block", "two-ends", OUTCOME, [START, DELTA, DELTA2, END, END, DONE], "ends block 0"),
+    ("delta-inside-block", "two-starts", OUTCOME, [START, START, DELTA, DELTA2, END, DONE], "second time"),
+    ("deltas-sum", "one-lost", OUTCOME, [START, DELTA, END, DONE], "the deltas of block 0"),
+    ("deltas-sum", "one-twice", OUTCOME, [START, DELTA, DELTA, DELTA2, END, DONE], "the deltas of block 0"),
+    ("deltas-sum", "order", OUTCOME, [START, DELTA2, DELTA, END, DONE], "the deltas of block 0"),
+    ("deltas-sum", "no-deltas", OUTCOME, [START, END, DONE], "the deltas of block 0"),
+    ("every-block-told", "no-text-events", OUTCOME, [DONE], "no event starts block 0 (text)"),
+    ("every-block-told", "no-end-of-call", CALLS, [*INTERLEAVED[:-2], DONE], "no event ends the call"),
+    (
+        "start-equals-block",
+        "late-id",
+        CALLS,
+        [begun(0) | {"id": "later"}, called(0), begun(1), called(1), DONE],
+        "with id `later`",
+    ),
+    (
+        "start-equals-block",
+        "half-a-name",
+        CALLS,
+        [begun(0), called(0), begun(1) | {"name": None}, called(1), DONE],
+        "the call `None`",
+    ),
+    (
+        "last-usage",
+        "counted-twice",
+        OUTCOME,
+        [START, DELTA, DELTA2, END, {"type": "usage", "usage": {"output": 9}}, DONE],
+        "the last usage event",
+    ),
+    ("one-terminal", "other-stop", OUTCOME, [*EVENTS[:-1], {"type": "done", "stop": None}], "`done` says"),
+    (
+        "deltas-sum",
+        "swapped-fragments",
+        CALLS,
+        [*INTERLEAVED[:2], fragment(0, "{{"), fragment(1, "}}"), called(0), called(1), DONE],
+        "0",
+    ),
+    (
+        "end-equals-block",
+        "other-text",
+        OUTCOME,
+        [START, DELTA, DELTA2, END | {"text": "x"}, DONE],
+        "another value",
+    ),
+    (
+        "end-equals-block",
+        "other-call",
+        CALLS,
+        [*INTERLEAVED[:-2], called(0, name="g"), DONE],
+        "another value",
+    ),
+]
+
+
+def broken(outcome, events):
+    read = decode.outcome(outcome), decode.events(events)
+    return {name: said for name, rule in invariants.EVENT_RULES.items() if (said := rule(*read))}
+
+
+@pytest.mark.parametrize(("outcome", "events"), [each[1:] for each in KEPT], ids=[each[0] for each in KEPT])
+def test_a_good_stream_breaks_no_rule(outcome, events):
+    assert broken(outcome, events) == {}
+
+
+@pytest.mark.parametrize(
+    ("rule", "outcome", "events", "says"),
+    [(each[0], *each[2:]) for each in BROKEN],
+    ids=[f"{each[0]}-{each[1]}" for each in BROKEN],
+)
+def test_a_broken_stream_breaks_the_rule_that_is_meant(rule, outcome, events, says):
+    found = broken(outcome, events)
+    assert set(found) == {rule}
+    assert says in found[rule]
+
+
+def test_every_rule_has_a_stream_that_breaks_it():
+    assert {each[0] for each in BROKEN} == set(invariants.EVENT_RULES)
+
+
+def test_an_event_of_another_type_than_its_block_breaks_the_index():
+    assert "content-index" in broken(CALLS, EVENTS)
+
+
+IDS = [
+    ([CALL, CALL | {"id": "b"}], None),
+    ([CALL, CALL], "belongs to two"),
+    ([CALL | {"id": None}], "tool call 0 has no id"),
+    ([CALL, CALL | {"id": ""}], "tool call 1 has no id"),
+    ([], None),
+]
+
+
+@pytest.mark.parametrize(("content", "says"), IDS)
+def test_every_call_has_an_id_of_its_own(content, says):
+    said = invariants.unique_ids(decode.outcome(OUTCOME | {"content": content}))
+    assert said is says or says in said

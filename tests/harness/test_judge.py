@@ -1,0 +1,136 @@
+"""Whatever comes back: verdict, culprit, checks."""
+
+from __future__ import annotations
+
+import pytest
+from streamconform.adapters.interface import Errored, Fault, Hang, Observation, Skipped
+from streamconform.judge.judge import judge, not_claimed, observation_json
+from streamconform.model.capability import CAPABILITIES
+
+from . import builders
+
+ALL = CAPABILITIES
+OUTCOME, EVENTS = builders.TEXT_OUTCOME, list(builders.TEXT_EVENTS)
+GOOD = Observation(OUTCOME, EVENTS)
+TRIAL = builders.trial()
+
+
+def judged(answer, *, trial=TRIAL, claims=ALL, first_delta=None):
+    return judge(trial, answer, claims, lambda _: first_delta)
+
+
+ANSWERS = [
+    ("good", GOOD, "pass", None),
+    ("wrong", Observation(OUTCOME | {"status": "error"}, EVENTS), "fail", "implementation"),
+    ("malformed-outcome", Observation({"status": "done"}, EVENTS), "fail", "adapter"),
+    ("no-outcome", Observation(None, EVENTS), "fail", "adapter"),
+    ("events-do-not-come", Observation(OUTCOME), "fail", "adapter"),
+    ("events-are-no-list", Observation(OUTCOME, {}), "fail", "adapter"),
+    ("malformed-event", Observation(OUTCOME, [*EVENTS, {"type": "end"}]), "fail", "adapter"),
+    ("skipped", Skipped("cannot"), "fail", "adapter"),
+    ("errored", Errored("KeyError: 'delta'"), "faulted", "adapter"),
+    ("fault", Fault("exited", "exit code 1"), "faulted", "adapter"),
+    ("hang", Hang(2.5), "hang", "implementation"),
+]
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict", "culprit"), [each[1:] for each in ANSWERS], ids=[each[0] for each in ANSWERS]
+)
+def test_an_answer_has_a_verdict_and_a_culprit(answer, verdict, culprit):
+    found = judged(answer)
+    assert (found.verdict, found.culprit) == (verdict, culprit)
+    assert bool(found.checks) == (isinstance(answer, Observation) and verdict != "pass")
+
+
+REASONS = [
+    (Skipped("cannot"), "skipped what it claims: cannot"),
+    (Errored("oh"), "oh"),
+    (Fault("exited", "exit code 1"), "exited: exit code 1"),
+    (Hang(2.5), "no answer in 2.5 s"),
+]
+
+
+@pytest.mark.parametrize(("answer", "reason"), REASONS, ids=str)
+def test_what_is_no_answer_says_why(answer, reason):
+    assert judged(answer).reason == reason
+
+
+@pytest.mark.parametrize(
+    ("answer", "path", "says"),
+    [
+        (
+            Observation({"status": "done", "content": []}, []),
+            "outcome-schema",
+            'status: `"done"` is not one of',
+        ),
+        (Observation(OUTCOME), "event-schema", "events are claimed, but none came"),
+        (Observation(OUTCOME, [{"type": "end"}]), "event-schema", 'event 0: type: `"end"`'),
+    ],
+    ids=["outcome", "no-events", "event"],
+)
+def test_an_answer_in_another_form_gets_one_check_with_the_words_of_the_schema(answer, path, says):
+    (check,) = judged(answer).checks
+    assert check.path == f"invariant.{path}"
+    assert says in check.message
+
+
+def test_events_that_are_not_claimed_are_not_even_read():
+    assert judged(Observation(OUTCOME, "nonsense"), claims=ALL - {"events"}).verdict == "pass"
+
+
+@pytest.mark.parametrize(("level", "verdict"), [("must", "fail"), ("should", "warn"), ("may", "pass")])
+def test_the_level_of_the_trial_decides_what_a_difference_is(level, verdict):
+    trial = builders.trial(builders.case(level=level))
+    found = judged(Observation(OUTCOME | {"status": "error"}, EVENTS), trial=trial)
+    assert found.verdict == verdict
+    assert {check.path for check in found.checks} == {"status", "invariant.one-terminal"}
+
+
+def test_checks_that_pass_are_a_count():
+    """Status, stop, text, length, two buckets and error; ids and eight rules about events."""
+    found = judged(GOOD)
+    assert found.checks == ()
+    assert found.passed == 7 + 1 + 8
+
+
+CHUNKS = (b"a" * 10, b"b" * 10, b"c" * 10)
+STREAMING = [
+    ("in-time", CHUNKS, (1, 1, 2, 3, 3), 5, "pass"),
+    ("at-the-last-moment", CHUNKS, (1, 2, 3, 3, 3), 5, "pass"),
+    ("late", CHUNKS, (3, 3, 3, 3, 3), 5, "fail"),
+    ("frame-ends-before-the-last-chunk", CHUNKS, (3, 3, 3, 3, 3), 20, "fail"),
+    ("frame-ends-in-the-last-chunk", CHUNKS, (3, 3, 3, 3, 3), 21, "pass"),
+    ("nobody-knows-the-frame", CHUNKS, (3, 3, 3, 3, 3), None, "pass"),
+    ("one-chunk", CHUNKS[:1], (1, 1, 1, 1, 1), 5, "pass"),
+    ("nobody-counts", CHUNKS, None, 5, "pass"),
+    ("too-few-counts", CHUNKS, (3,), 5, "pass"),
+]
+
+
+@pytest.mark.parametrize(
+    ("chunks", "taken", "ends", "verdict"),
+    [each[1:] for each in STREAMING],
+    ids=[each[0] for each in STREAMING],
+)
+def test_the_first_delta_comes_before_the_last_chunk_is_taken(chunks, taken, ends, verdict):
+    found = judged(Observation(OUTCOME, EVENTS, taken), trial=builders.trial(chunks=chunks), first_delta=ends)
+    assert found.verdict == verdict
+    assert [check.path for check in found.checks] == ["invariant.streaming"] * (verdict == "fail")
+
+
+def test_parallel_calls_that_are_not_claimed_skip_the_case():
+    call = {"tool_call": {"name": "f"}}
+    provided = {"tool_call": {"name": "f", "executor": "provider"}}
+    two = builders.case(builders.TEXT_EXPECT | {"content": [call, call]})
+    one = builders.case(builders.TEXT_EXPECT | {"content": [call, provided]})
+    assert not_claimed(two, ALL) is None
+    assert not_claimed(two, ALL - {"parallel_tool_calls"}) == "parallel_tool_calls is not claimed"
+    assert not_claimed(one, ALL - {"parallel_tool_calls"}) is None
+
+
+def test_results_keep_what_came_back():
+    assert observation_json(GOOD) == {"outcome": OUTCOME, "events": EVENTS}
+    assert observation_json(Observation(1)) == {"outcome": 1}
+    assert observation_json(Errored("m", "t")) == {"traceback": "t"}
+    assert observation_json(Hang(1)) is None

@@ -1,0 +1,164 @@
+"""Which trials a run has: patterns over ids, deliveries, levels."""
+
+from __future__ import annotations
+
+import pytest
+from streamconform.errors import SelectionError
+from streamconform.model.case import Skip
+from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
+from streamconform.suite.expand import expand
+from streamconform.suite.select import cases_meant, find_case, matches, select_cases, select_trials
+
+from . import builders
+
+ID = "anthropic-messages/tool-use/parallel-calls@utf8-split"
+
+PATTERNS = [
+    ("anthropic-messages/tool-use/parallel-calls", True),
+    ("anthropic-messages/tool-use/*", True),
+    ("anthropic-messages/*/*", True),
+    ("anthropic-messages/*", False),
+    ("anthropic-messages/**", True),
+    ("*/tool-use/*", True),
+    ("*/*-use/par*calls", True),
+    ("**/parallel-calls", True),
+    ("**", True),
+    ("*", False),
+    ("anthropic-messages/tool-use/parallel", False),
+    ("**@utf8-*", True),
+    ("*/*/*@utf8-split", True),
+    ("*/*/*@whole", False),
+    ("*@utf8-split", False),
+    ("**utf8-split", False),
+    ("parallel", True),
+    ("utf8", True),
+    ("@utf8-split", True),
+    ("Parallel", False),
+    ("anthropic.messages/**", False),
+]
+
+
+@pytest.mark.parametrize(("pattern", "hit"), PATTERNS)
+def test_a_pattern_is_about_components_a_word_about_any_part(pattern, hit):
+    """Without `@` a glob is about the case: `**/parallel-calls` means all its deliveries."""
+    assert matches(pattern, ID) is hit
+
+
+CASES = tuple(
+    builders.case(id=f"anthropic-messages/{name}") for name in ("text/one", "text/two", "usage/one")
+)
+DELIVERED = ("whole", "bytewise")
+
+
+def trials(cases=CASES, deliveries=DELIVERED, seed=0):
+    return tuple(expand(cases, deliveries, "bytes", seed))
+
+
+def test_trials_are_chosen_by_any_of_the_patterns_and_keep_their_order():
+    chosen = [each.id for each in select_trials(trials(), ["**/usage/one", "**/two@whole"])]
+    assert chosen == [
+        "anthropic-messages/text/two@whole",
+        "anthropic-messages/usage/one@whole",
+        "anthropic-messages/usage/one@bytewise",
+    ]
+    assert select_trials(trials(), []) == trials()
+
+
+def test_cases_are_chosen_without_making_their_trials():
+    assert [case.id for case in cases_meant(CASES, ["**/one@whole"], DELIVERED)] == [CASES[0].id, CASES[2].id]
+    assert cases_meant(CASES, [], DELIVERED) == CASES
+
+
+@pytest.mark.parametrize("pattern", ["text/oen", "**/oen@*", "anthropic-messages/text/ones"])
+def test_a_pattern_that_means_nothing_is_an_error_with_what_is_close(pattern):
+    with pytest.raises(SelectionError) as caught:
+        cases_meant(CASES, ["**", pattern], DELIVERED)
+    assert f"`-k {pattern}` matches no trial" in str(caught.value)
+    assert "`anthropic-messages/text/one`" in str(caught.value)
+
+
+def test_where_nothing_is_close_the_list_is_named():
+    with pytest.raises(SelectionError, match="`conform list` shows the ids"):
+        cases_meant(CASES, ["zzzzzz"], DELIVERED)
+
+
+def test_a_selection_that_leaves_no_trial_is_an_error():
+    with pytest.raises(SelectionError):
+        select_trials(trials(), ["@crlf"])
+
+
+def test_an_api_without_cases_is_an_error_that_names_the_others():
+    assert select_cases(CASES, ["anthropic-messages"]) == CASES == select_cases(CASES, [])
+    with pytest.raises(SelectionError, match=r"`openai-chat`; there are cases for `anthropic-messages`"):
+        select_cases(CASES, ["openai-chat"])
+
+
+FOUND = [("anthropic-messages/text/two", 1), ("text/one@whole", 0), ("two", 1), ("usage/one", 2)]
+
+
+@pytest.mark.parametrize(("name", "at"), FOUND)
+def test_a_case_is_found_by_the_end_of_its_id(name, at):
+    assert find_case(name, CASES) is CASES[at]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"), [("one", "is ambiguous"), ("text/too", "did you mean"), ("zzz", "see")]
+)
+def test_a_name_that_means_no_single_case_is_an_error(name, says):
+    with pytest.raises(SelectionError, match=says):
+        find_case(name, CASES)
+
+
+def test_trials_come_in_the_order_of_cases_and_of_the_table():
+    names = [each.delivery for each in trials(CASES[:1], iter(reversed(DELIVERY_SETS["standard"])))]
+    assert names == [name for name in DELIVERIES if name in names]
+    assert names == list(DELIVERY_SETS["standard"])
+
+
+def test_the_level_is_the_looser_of_case_and_delivery():
+    levels = {}
+    for level in ("must", "should", "may"):
+        made = trials([builders.case(level=level)], ["whole", "padding", "cr"])
+        levels[level] = [each.level for each in made]
+    assert levels == {
+        "must": ["must", "should", "may"],
+        "should": ["should", "should", "may"],
+        "may": ["may", "may", "may"],
+    }
+
+
+def test_skipped_deliveries_are_left_out():
+    case = builders.case(skip=Skip("they differ", frozenset({"bytewise"})))
+    assert [each.delivery for each in trials([case])] == ["whole"]
+
+
+def test_a_delivery_that_gives_the_same_chunks_is_left_out():
+    """Nothing to split in ASCII; a body of one frame is whole already."""
+    case = builders.case(body=b'data: {"type":"ping"}\n\n')
+    names = [each.delivery for each in trials([case], DELIVERIES)]
+    assert "whole" not in names
+    assert "utf8-split" not in names
+    assert len(names) == len({each.chunks for each in trials([case], DELIVERIES)})
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [(b"<html>" + "é".encode() * 99, 200), (b'{"type":"error"}' * 9, 200), (b"data: 1\n\n" * 9, 500)],
+    ids=["page", "json", "status-500"],
+)
+def test_a_document_gets_only_the_deliveries_that_cut(body, status):
+    names = {each.delivery for each in trials([builders.case(body=body, status=status)], DELIVERIES)}
+    assert names <= {"recorded", "whole", "bytewise", "utf8-split", "random"}
+    assert {"bytewise", "random"} <= names
+
+
+def test_what_needs_http_is_not_sent_as_bytes():
+    assert "gzip" not in {each.delivery for each in trials(CASES, DELIVERIES)}
+
+
+def test_trials_depend_on_the_seed_and_on_nothing_else():
+    assert trials(deliveries=["random"], seed=1) == trials(deliveries=["random"], seed=1)
+    assert trials(deliveries=["random"], seed=1) != trials(deliveries=["random"], seed=2)
+    one, two, _ = trials(deliveries=["random"])
+    assert one.body == two.body
+    assert one.chunks != two.chunks, "each case has cuts of its own"
