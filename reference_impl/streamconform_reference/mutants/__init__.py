@@ -150,7 +150,7 @@ _ALL: Final = (
         "truncated-call-executed",
         "Marks a call as complete that was cut off.",
         ("earendil-works/pi#6284", "ahwurm/localharness#77", "jaseci-labs/jac#6766"),
-        (_COMPLETE,),
+        (_COMPLETE, "**:invariant.every-block-told"),
     ),
     Mutant(
         "unicode-line-ends",
