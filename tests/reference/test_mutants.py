@@ -17,7 +17,16 @@ from .exchange import assert_event_rules, decode
 from .streams import STREAMS
 
 # What only some delivery or case of the suite brings about, and no stream here.
-OFTEN_IDLE = ("invariant.**", "error", "error.**", "error.message", "model", "response_id", ":stop")
+OFTEN_IDLE = (
+    "invariant.**",
+    "invariant.every-block-told",
+    "error",
+    "error.**",
+    "error.message",
+    "model",
+    "response_id",
+    ":stop",
+)
 
 
 def leaves(value: Any, path: str = "") -> dict[str, Any]:
