@@ -44,8 +44,7 @@ def test_every_bundled_case_is_reviewed_and_names_its_sources():
     assert [case.id for case in CASES if not (case.reviewed and case.sources and case.tags)] == []
 
 
-def test_every_case_without_a_guarded_bug_or_a_mutant_says_what_it_is_for_or_is_plain():
-    """Guards are real threads; a title of its own tells the rest."""
+def test_no_two_cases_of_an_api_have_the_same_title():
     titles = Counter((case.api, case.title) for case in CASES)
     assert [title for title, count in titles.items() if count > 1] == []
 

@@ -115,6 +115,14 @@ def test_the_json_report_is_the_same_for_the_same_run(project):
     assert once == project.run("run", "-k", ONE, "--report", "json=-", "-i", "mutant:usage-summed").out
 
 
+def test_a_folder_that_cannot_be_written_is_one_clear_message(project):
+    ran = project.with_file(".conform", "in the way").run("run", "-k", ONE)
+    assert ran.code == 2
+    assert "say where results go with `--report jsonl=PATH`" in ran.err
+    assert project.run("run", "-k", ONE, "--report", "jsonl=here.jsonl").code == 0
+    assert (project.folder / "here.jsonl").read_text().count('"kind":"trial"') == 8
+
+
 def test_several_implementations_are_told_apart(project):
     ran = project.run("run", "-k", ONE, "-i", "reference", "-i", "mutant:usage-summed")
     assert ran.code == 1

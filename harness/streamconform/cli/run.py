@@ -12,6 +12,7 @@ from streamconform import reports
 from streamconform.adapters.connect import Connection, connect
 from streamconform.adapters.connect import command as program_command
 from streamconform.cli import options
+from streamconform.errors import ReportError
 from streamconform.reports.terminal import Terminal
 from streamconform.run.plan import Settings
 from streamconform.run.session import Order, Progress, conduct
@@ -118,8 +119,12 @@ def _settings(chosen: dict[str, Any], connections: tuple[Connection, ...]) -> Se
 
 def _default_results() -> Path:
     """Return the default path, its folder made and kept out of version control."""
-    RESULTS.parent.mkdir(exist_ok=True)
     ignore = RESULTS.parent / ".gitignore"
-    if not ignore.exists():
-        ignore.write_text("*\n", "utf-8")
+    try:
+        RESULTS.parent.mkdir(exist_ok=True)
+        if not ignore.exists():
+            ignore.write_text("*\n", "utf-8")
+    except OSError as error:
+        where = "say where results go with `--report jsonl=PATH`"
+        raise ReportError(f"`{RESULTS.parent}` cannot be written here: {error.strerror}; {where}") from error
     return RESULTS

@@ -23,6 +23,8 @@ CASES_SHOWN: Final = 3
 """Cases listed under one cause; the rest is counted, and `-v` lists all."""
 FRAMES_SHOWN: Final = 8
 TRACEBACK_LINES: Final = 5
+AT_THE_END: Final = ("status", "stop.reason", "stop.raw")
+"""What no frame but the end of the stream decides, where no frame changed it."""
 STYLES: Final = {
     "fail": "bold red",
     "hang": "bold red",
@@ -145,6 +147,8 @@ class Terminal:
             if check.frames:
                 shown = f"`conform explain {first.case}` shows them"
                 self._line(f"      decided by {frames(check.frames)}; {shown}", "dim")
+            elif check.path in AT_THE_END:
+                self._line("      decided by the end of the stream", "dim")
         if check is None and first.reason:
             self._line(f"      {printable(first.reason, 300)}")
         for line in _traceback(first):
