@@ -1,16 +1,16 @@
 """YAML text to plain values with line numbers; the only place that reads YAML.
 
 What is accepted is smaller than YAML: one document, the core types of YAML 1.2 (no dates, no octal,
-`NO` is a string), no anchors, aliases or tags, no duplicate keys, at most 64 levels. A first, iterative
-pass over the parser's events refuses what would be unsafe to compose: aliases can blow up, and deep
-nesting crashes libyaml's binding.
+`NO` is a string), no anchors, aliases or tags, no duplicate keys, at most 64 levels. Values are built from
+the parser's events, and nothing is composed: aliases could blow up, and deep nesting crashes libyaml's
+binding.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +21,8 @@ from streamconform.errors import Problem, SourceError
 MAX_BYTES = 4 * 1024 * 1024
 """The largest YAML file that is read; the largest bundled one has under 200 kB."""
 MAX_DEPTH = 64
+MAX_DIGITS = 400
+"""Of a whole number: far beyond any count, and Python refuses to read some thousands."""
 MAX_PROBLEMS = 50
 """Syntax problems reported for one file: after that many the rest is noise."""
 
@@ -73,21 +75,18 @@ def parse(data: bytes, name: str) -> Document:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise SourceError((Problem(name, line, f"not UTF-8 at byte {error.start}"),)) from error
+    builder = _Builder(name)
     try:
-        problems = tuple(_refused(text, name))
-        if problems:
-            raise SourceError(problems)
-        node = yaml.compose(text, Loader=Loader)
+        for event in yaml.parse(text, Loader=Loader):
+            if not builder.take(event):
+                break
     except yaml.YAMLError as error:
-        raise SourceError((_syntax(error, name, data),)) from error
-    if node is None:
-        raise SourceError((Problem(name, 1, "the file is empty"),))
-    lines: dict[Path_, int] = {}
-    found: list[Problem] = []
-    value = _construct(node, (), lines, found, name)
-    if found:
-        raise SourceError(tuple(found))
-    return Document(name, value, lines)
+        builder.found.append(_syntax(error, name, data))
+    if not (builder.documents or builder.found):
+        builder.found.append(Problem(name, 1, "the file is empty"))
+    if builder.found:
+        raise SourceError(tuple(builder.found))
+    return Document(name, builder.root, builder.lines)
 
 
 def ambiguous(text: str) -> bool:
@@ -96,35 +95,101 @@ def ambiguous(text: str) -> bool:
     return text in plain or any(each.match(text) for each in (INTEGER, FLOAT, LEADING_ZERO))
 
 
-def _refused(text: str, name: str) -> Iterator[Problem]:
-    """Yield what may not stand in any of our files, without building anything."""
-    depth = count = documents = 0
-    for event in yaml.parse(text, Loader=Loader):
+@dataclass(slots=True)
+class _Open:
+    """A mapping or sequence whose end has not come; `key` is that of the value that comes next."""
+
+    value: dict[str, Any] | list[Any]
+    at: Path_
+    key: str | None = None
+
+
+class _Builder:
+    """Builds values from the parser's events, one after the other: no recursion, whatever the depth."""
+
+    def __init__(self, name: str) -> None:
+        self.root: Any = None
+        self.lines: dict[Path_, int] = {}
+        self.found: list[Problem] = []
+        self.documents = 0
+        self._name = name
+        self._open: list[_Open] = []
+
+    def take(self, event: yaml.Event) -> bool:
+        """Take one event; return whether to go on."""
         line = _line(event.start_mark)
-        message = None
-        if isinstance(event, yaml.AliasEvent):
-            message = f"alias `*{event.anchor}`: write the value out, aliases are not allowed"
+        if isinstance(event, yaml.CollectionEndEvent):
+            self._open.pop()
         elif isinstance(event, yaml.DocumentStartEvent):
-            documents += 1
-            message = "a second document: one per file" if documents == 2 else None
+            self.documents += 1
+            if self.documents == 2:
+                return self._stop(line, "a second document: one per file")
+        elif isinstance(event, yaml.AliasEvent):
+            self._problem(line, f"alias `*{event.anchor}`: write the value out, aliases are not allowed")
+            self._put(None, line)
         elif isinstance(event, yaml.NodeEvent):
-            if event.anchor is not None:
-                message = f"anchor `&{event.anchor}`: anchors are not allowed"
+            self._check(event, line)
+            if isinstance(event, yaml.ScalarEvent):
+                self._scalar(event, line)
             else:
-                tag = getattr(event, "tag", None)
-                message = None if tag is None else f"tag `{tag}`: tags are not allowed, only plain values"
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth > MAX_DEPTH:
-                yield Problem(name, line, f"nested deeper than {MAX_DEPTH} levels")
-                return
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if message is not None:
-            yield Problem(name, line, message)
-            count += 1
-            if count == MAX_PROBLEMS:
-                return
+                return self._begin(event, line)
+        return len(self.found) < MAX_PROBLEMS
+
+    def _check(self, event: yaml.NodeEvent, line: int) -> None:
+        tag = getattr(event, "tag", None)
+        if event.anchor is not None:
+            self._problem(line, f"anchor `&{event.anchor}`: anchors are not allowed")
+        elif tag is not None:
+            self._problem(line, f"tag `{tag}`: tags are not allowed, only plain values")
+
+    def _scalar(self, event: yaml.ScalarEvent, line: int) -> None:
+        inside = self._open[-1] if self._open else None
+        if inside is not None and isinstance(inside.value, dict) and inside.key is None:
+            inside.key = event.value
+            if event.value in inside.value:
+                self._problem(line, f"key `{event.value}` stands twice in one mapping")
+            self.lines[(*inside.at, event.value)] = line
+            return
+        try:
+            value = scalar(event.value, plain=not event.style)  # libyaml calls plain style "", PyYAML None
+        except ValueError as error:
+            self._problem(line, str(error))
+            value = None
+        self._put(value, line)
+
+    def _begin(self, event: yaml.NodeEvent, line: int) -> bool:
+        inside = self._open[-1] if self._open else None
+        if inside is not None and isinstance(inside.value, dict) and inside.key is None:
+            return self._stop(line, "a mapping's key must be a word")
+        if len(self._open) == MAX_DEPTH:
+            return self._stop(line, f"nested deeper than {MAX_DEPTH} levels")
+        value: dict[str, Any] | list[Any] = {} if isinstance(event, yaml.MappingStartEvent) else []
+        self._open.append(_Open(value, self._put(value, line)))
+        return True
+
+    def _put(self, value: Any, line: int) -> Path_:
+        """Put a value where it belongs and return its path."""
+        inside = self._open[-1] if self._open else None
+        if inside is None:
+            self.root = value
+            self.lines[()] = line
+            return ()
+        if isinstance(inside.value, list):
+            at = (*inside.at, len(inside.value))
+            inside.value.append(value)
+            self.lines[at] = line
+            return at
+        at = (*inside.at, inside.key or "")
+        inside.value[inside.key or ""] = value
+        inside.key = None
+        return at
+
+    def _problem(self, line: int, message: str) -> None:
+        self.found.append(Problem(self._name, line, message))
+
+    def _stop(self, line: int, message: str) -> bool:
+        self._problem(line, message)
+        return False
 
 
 def _line(mark: Any) -> int:
@@ -142,50 +207,27 @@ def _syntax(error: yaml.YAMLError, name: str, data: bytes) -> Problem:
     return Problem(name, line, f"not YAML: {words}" + (f" ({context})" if context else ""))
 
 
-def _construct(node: yaml.Node, at: Path_, lines: dict[Path_, int], found: list[Problem], name: str) -> Any:
-    lines[at] = _line(node.start_mark)
-    if isinstance(node, yaml.ScalarNode):
-        return _scalar(node, found, name)
-    if isinstance(node, yaml.SequenceNode):
-        return [_construct(child, (*at, i), lines, found, name) for i, child in enumerate(node.value)]
-    value: dict[str, Any] = {}
-    for key_node, child in node.value:
-        line = _line(key_node.start_mark)
-        if not isinstance(key_node, yaml.ScalarNode):
-            found.append(Problem(name, line, "a mapping's key must be a word"))
-            continue
-        key = key_node.value
-        if key in value:
-            found.append(Problem(name, line, f"key `{key}` stands twice in one mapping"))
-        value[key] = _construct(child, (*at, key), lines, found, name)
-        lines[(*at, key)] = line
-    return value
+def scalar(text: str, *, plain: bool) -> Any:
+    """Return the YAML 1.2 core value of `text`; what is not `plain` (quoted, a block) is always text.
 
-
-def _scalar(node: yaml.ScalarNode, found: list[Problem], name: str) -> Any:
-    """Return the YAML 1.2 core value; quoted scalars are always text."""
-    text = node.value
-    if node.style:  # libyaml calls plain style "", PyYAML None
+    Raises `ValueError`, with words for the author, where readers of YAML do not agree.
+    """
+    if not plain:
         return text
     if text in NULLS:
         return None
     if text in BOOLEANS:
         return BOOLEANS[text]
     if INTEGER.fullmatch(text):
-        if len(text) <= 400:  # far beyond any count; int() on more is slow and refused by Python
-            return int(text)
-        found.append(Problem(name, _line(node.start_mark), "a number of more than 400 digits"))
-        return None
+        if len(text) > MAX_DIGITS:
+            raise ValueError(f"a number of more than {MAX_DIGITS} digits")
+        return int(text)
     if LEADING_ZERO.match(text) and not text.strip("-+").startswith("0."):
-        words = f"`{text}`: a number with a leading zero means different things to YAML readers; quote it"
-        found.append(Problem(name, _line(node.start_mark), words))
-        return None
+        words = "a number with a leading zero means different things to YAML readers; quote it"
+        raise ValueError(f"`{text}`: {words}")
     if FLOAT.fullmatch(text):
         number = float(text)
-        if math.isfinite(number):
-            return number
-        found.append(
-            Problem(name, _line(node.start_mark), f"`{text}`: a number beyond the range of a double")
-        )
-        return None
+        if not math.isfinite(number):
+            raise ValueError(f"`{text}`: a number beyond the range of a double")
+        return number
     return text
