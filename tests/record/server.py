@@ -6,8 +6,8 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n"
@@ -44,28 +44,59 @@ def chunk(data: bytes) -> bytes:
 @contextmanager
 def serving(*steps: Step) -> Iterator[Server]:
     """Answer one request with `steps`, one socket write each, then close."""
+    with replying(lambda _: steps) as server:
+        yield server
+
+
+@contextmanager
+def replying(*replies: Callable[[bytes], Iterable[Step]]) -> Iterator[Server]:
+    """Answer as many requests as there are replies, each with the steps that it makes of the request."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(10)
         server = Server(f"http://127.0.0.1:{listener.getsockname()[1]}")
-        thread = threading.Thread(target=_answer, args=(listener, server, steps))
+        thread = threading.Thread(target=_answer, args=(listener, server, replies))
         thread.start()
         try:
             yield server
         finally:
+            with suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)  # wakes a server that nobody asked
             thread.join(10)
 
 
-def _answer(listener: socket.socket, server: Server, steps: tuple[Step, ...]) -> None:
-    try:
-        connection, _ = listener.accept()
-    except TimeoutError:
-        return
+def stream(body: bytes, *, size: int = 100, headers: bytes = b"") -> tuple[Step, ...]:
+    """Return the steps that send `body` as an event stream in chunks of `size`."""
+    cuts = range(0, len(body), size)
+    return (HEAD + headers + b"\r\n", *(chunk(body[at : at + size]) for at in cuts), END)
+
+
+def document(status: bytes, body: bytes) -> tuple[Step, ...]:
+    """Return the step that sends `body` as JSON."""
+    head = b"HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % (
+        status,
+        len(body),
+    )
+    return (head + body,)
+
+
+def _answer(
+    listener: socket.socket, server: Server, replies: tuple[Callable[[bytes], Iterable[Step]], ...]
+) -> None:
+    for reply in replies:
+        try:
+            connection, _ = listener.accept()
+        except (TimeoutError, OSError):
+            return
+        _answer_one(connection, server, reply)
+
+
+def _answer_one(connection: socket.socket, server: Server, reply: Callable[[bytes], Iterable[Step]]) -> None:
     with connection:
         connection.settimeout(10)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         server.requests.append(_request(connection))
         try:
-            for step in steps:
+            for step in reply(server.requests[-1]):
                 if isinstance(step, bytes):
                     connection.sendall(step)
                 elif isinstance(step, Wait):

@@ -63,3 +63,15 @@ class Unsuitable(RecordError):
     """The exchange was recorded, and a cassette cannot hold it."""
 
     opening = "no cassette can be made of the exchange with"
+
+
+class NotAnAnswer(RecordError):
+    """The server answered, but not with what a regression test would be about."""
+
+    opening = "nothing is kept of the answer from"
+
+
+class SecretsLeft(RecordError):
+    """The last look found what may be secret; nothing was written."""
+
+    opening = "nothing is written of the exchange with"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+
+from streamconform.record import key_forms
 
 KEPT_OF_REQUEST = frozenset({"accept", "anthropic-beta", "anthropic-version", "content-type", "openai-beta"})
 """Request headers that are kept: those by which the answer may differ."""
@@ -32,13 +35,14 @@ def kept(headers: Mapping[str, str], names: frozenset[str]) -> dict[str, str]:
 
 
 def secrets_of(headers: Mapping[str, str]) -> tuple[bytes, ...]:
-    """Return what is secret in header values: the last word, so that `Bearer` is not."""
-    words = (value.split()[-1].encode() for value in headers.values() if value.strip())
-    return tuple(word for word in words if len(word) >= SHORTEST_SECRET)
+    """Return what is secret in header values: every word that is long enough, so that `Bearer` is not."""
+    words = [word for value in headers.values() for word in re.split(r"[\s;,]+", value)]
+    words += [word.partition("=")[2] for word in words]  # `token=…`
+    return tuple({word.encode(): None for word in words if len(word) >= SHORTEST_SECRET})
 
 
 def blank(data: bytes, secrets: Iterable[bytes]) -> bytes:
-    """Return `data` with each secret replaced by as many `x`: chunk marks stay true."""
+    """Return `data` with each secret, in whatever form, replaced by as many `x`: chunk marks stay true."""
     for secret in secrets:
-        data = data.replace(secret, b"x" * len(secret))
+        data = key_forms.pattern(secret).sub(lambda found: b"x" * len(found[0]), data)
     return data

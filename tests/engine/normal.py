@@ -1,0 +1,21 @@
+"""A recording without what differs from run to run: ids, times, and how many keep-alives a pause had."""
+
+from __future__ import annotations
+
+import re
+
+CHANGING = (
+    (re.compile(rb"chatcmpl-[A-Za-z0-9]{32}"), b"chatcmpl-ID"),
+    (re.compile(rb"\b(resp|msg|rs|fc|call)_[A-Za-z0-9]{32}"), rb"\1_ID"),
+    (re.compile(rb'("(?:id|call_id|item_id|tool_use_id)": ?)"[A-Za-z0-9]{32}"'), rb'\1"ID"'),
+    (re.compile(rb'("(?:created|created_at|completed_at)": ?)[0-9]+'), rb"\1 0"),
+    (re.compile(rb',?"timings": ?\{[^}]*\}'), b""),
+    (re.compile(rb"(?::\n\n)+"), b":\n\n"),
+)
+
+
+def normal(body: bytes) -> bytes:
+    """Return what is the same each time the same engine is asked the same."""
+    for pattern, instead in CHANGING:
+        body = pattern.sub(instead, body)
+    return body

@@ -1,0 +1,71 @@
+"""`conform record` run as a user runs it, in a folder of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+REQUEST = {"max_tokens": 16, "messages": [{"role": "user", "content": "Hi."}]}
+
+
+@dataclass(frozen=True)
+class Ran:
+    code: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True)
+class Recorder:
+    folder: Path
+
+    def run(
+        self,
+        base_url: str,
+        *words: str,
+        request: Any = REQUEST,
+        environment: dict[str, str] | None = None,
+        api: str = "anthropic-messages",
+        name: str = "first",
+    ) -> Ran:
+        """Return what the command does; the environment holds no keys but those given."""
+        text = request if isinstance(request, str) else json.dumps(request)
+        (self.folder / "request.json").write_text(text, "utf-8")
+        temporary = self.folder / "tmp"
+        temporary.mkdir(exist_ok=True)
+        kept = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY")}
+        asked = ("--api", api, "--base-url", base_url, "--request", "request.json", "--name", name)
+        done = subprocess.run(
+            (sys.executable, "-m", "streamconform", "record", *asked, "--model", "m", *words),
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+            stdin=subprocess.DEVNULL,
+            env={**kept, "NO_COLOR": "1", "TMPDIR": str(temporary), **(environment or {})},
+        )
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    def written(self) -> dict[str, bytes]:
+        """Return every file that is there now, but the request."""
+        files = (path for path in sorted(self.folder.rglob("*")) if path.is_file())
+        return {
+            str(path.relative_to(self.folder)): path.read_bytes()
+            for path in files
+            if path.name != "request.json"
+        }
+
+    def cassette(self, name: str = "first.sse") -> bytes:
+        return (self.folder / "cassettes" / "anthropic-messages" / name).read_bytes()
+
+    def text(self, name: str = "first.yaml") -> str:
+        return self.cassette(name).decode()
+
+    def spec(self, topic: str = "recorded") -> str:
+        return (self.folder / "specs" / "anthropic-messages" / f"{topic}.yaml").read_text("utf-8")

@@ -1,0 +1,104 @@
+"""What the last look before writing takes for a secret, and what it lets pass."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+
+import pytest
+from streamconform.record.key_forms import pattern
+from streamconform.record.placeholders import Placeholders
+from streamconform.record.scan import scan
+
+RANDOM = "Qz8Kw2Lm5Xv9Rt3Yp7Nc4Hb6Jd1Fg0"
+
+
+def looks_like(text):
+    return [finding.looks_like for finding in scan({"body": text.encode()})]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sk-" + "ant-api03-" + RANDOM,
+        "sk-proj-" + RANDOM,
+        "AKIA" + "ABCDEFGHIJKLMNOP",
+        "AIza" + "0123456789abcdefghijABCDEFGHIJ01234",
+        "ghp_" + "0123456789abcdefghijABCDEFGHIJ",
+        "Authorization: Bearer " + "abcdefghijklmnop0123",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.x",
+        "-----BEGIN " + "RSA PRIVATE KEY-----",
+        "write to jane.doe@corp.io",
+        f"it is {RANDOM} here",
+        "0123456789abcdef" * 2 + "f7",
+    ],
+)
+def test_a_secret_is_found_once(text):
+    assert len(looks_like(text)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A long sentence without anything, and supercalifragilisticexpialidocious-words.",
+        f'{{"id": "chatcmpl-{RANDOM}", "call_id": "call_{RANDOM}"}}',
+        f'{{"signature": "{base64.b64encode(bytes(range(200))).decode()}"}}',
+        f'{{"url": "data:image/png;base64,{base64.b64encode(bytes(range(200))).decode()}"}}',
+        "jane@example.com",
+        "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx1",
+        "sk-xxxxxxxxxxxxxxxxxxxxxxxx",
+        "claude-opus-5-5-20261101 and gpt-5.6-luna-2026-07-30-preview",
+        "https://docs.claude.com/en/docs/build-with-claude/streaming",
+        "a" * 4000,
+    ],
+)
+def test_what_is_no_secret_passes(text):
+    assert looks_like(text) == []
+
+
+def test_a_finding_says_where_and_never_what():
+    (finding,) = scan({"response body": b'{"x": 1, "token": "' + RANDOM.encode() + b'"}'})
+    assert (finding.part, finding.offset, finding.field, finding.size) == ("response body", 19, "token", 30)
+    assert RANDOM not in str(finding)
+    assert finding.fingerprint in str(finding)
+
+
+def test_a_scan_of_many_megabytes_ends():
+    noise = base64.b64encode(os.urandom(3_000_000)) + b'"' * 1_000_000 + b"a@" * 500_000
+    assert scan({"body": noise}) is not None
+
+
+@pytest.mark.parametrize("before", [b"", b"x", b"xx", b"user:"])
+def test_a_key_is_found_in_base64_wherever_it_begins(before):
+    key = b"A-Key/0123+456789"
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        assert pattern(key).search(encode(before + key + b" and more"))
+    assert not pattern(key).search(base64.b64encode(b"something else altogether"))
+
+
+@pytest.mark.parametrize("key", [b"Key.With*Meta(chars)[a]", b'quote"and\\slash', b"%2F%5c-percent"])
+def test_a_key_of_any_characters_is_found_as_it_is_and_in_json(key):
+    assert pattern(key).fullmatch(key)
+    assert pattern(key).search(json.dumps(key.decode()).encode())
+    assert not pattern(key).search(b"Key")
+
+
+def test_a_placeholder_has_as_many_bytes_and_is_the_same_everywhere():
+    placeholders = Placeholders(("Zoë Müller",))
+    data = "Zoë Müller, zoe@corp.io, req_0123456789ab; zoe@corp.io, max@corp.io".encode()
+    placeholders.learn(data)
+    replaced = placeholders.apply(data)
+    assert len(replaced) == len(data)
+    assert placeholders.apply(data[4:]) != data[4:]
+    words = replaced.split()
+    assert words[-2].strip(b",") == words[-4].strip(b",")
+    assert words[-1] != words[-2].strip(b",")
+    assert placeholders.counts == {"name given": 1, "e-mail address": 2, "request id": 1}
+    assert scan({"replaced": replaced}) == ()
+
+
+def test_short_values_are_left():
+    placeholders = Placeholders(("me",))
+    placeholders.learn_request({"user": "me", "messages": "me"})
+    assert placeholders.apply(b"some names for me") == b"some names for me"
