@@ -19,10 +19,16 @@ VERBS: Final[Mapping[str, str]] = {
     "list": "List the cases that a run would judge.",
     "explain": "Show a case: its frames, events, and expected beside actual.",
     "lint": "Check specs and cassettes.",
+    "record": "Record an exchange with a live server as a cassette and a draft spec.",
+    "import": "Turn captured streams into cassettes and draft specs.",
+    "compare": "Run implementations over recordings and show where they differ.",
     "schema": "Print a published JSON Schema.",
     "selftest": "Judge the suite itself with broken parsers.",
 }
 """Every verb, with its line in `--help`; each is a module of its own with a `command`."""
+
+MODULES: Final[Mapping[str, str]] = {"import": "import_"}
+"""The modules of verbs that Python keeps for itself."""
 
 
 class Verbs(click.Group):
@@ -38,7 +44,7 @@ class Verbs(click.Group):
         del ctx
         if cmd_name not in VERBS:
             return None
-        module = importlib.import_module(f"streamconform.cli.{cmd_name}")
+        module = importlib.import_module(f"streamconform.cli.{MODULES.get(cmd_name, cmd_name)}")
         command: click.Command = module.command
         return command
 

@@ -13,6 +13,7 @@ from streamconform.model.trial import Framing
 from streamconform.wire.apis import split
 
 CHARACTER = re.compile(rb"[\xc2-\xf4][\x80-\xbf]+")
+BYTES = tuple(bytes((i,)) for i in range(256))
 SIZES = (1, 2, 3, 5, 17, 64, 200, 1000)
 """Chunk sizes that `random` draws from: inside tokens, inside lines, over several frames."""
 
@@ -30,7 +31,7 @@ def deliver(cassette: Cassette, framing: Framing, name: str, seed: str) -> tuple
         case "whole":
             return cut(body, ())
         case "bytewise":
-            return cut(body, range(len(body)))
+            return tuple(map(BYTES.__getitem__, body))
         case "utf8-split":
             return cut(body, _inside_characters(body))
         case "random":

@@ -40,6 +40,8 @@ def compare(expect: Expectation, outcome: Outcome, claims: Claims, level: Level)
         need = NEEDS.get(path) or NEEDS.get(path.partition(".")[0])
         if need is None or need in claims:
             yield check(path, leaf, field(outcome, path), level)
+    if expect.content is None:
+        return
     named = align.named_kinds(expect.content)
     wanted = align.expected_blocks(expect.content, claims)
     got = align.got_blocks(outcome.content, claims, named)
@@ -101,7 +103,9 @@ def block_path(type_: str, name: str) -> str:
 def client_calls(expect: Expectation) -> int:
     """Return how many calls the client is expected to run."""
     client = Literally("client")
-    return sum(each.type == "tool_call" and each.fields["executor"] == client for each in expect.content)
+    return sum(
+        each.type == "tool_call" and each.fields["executor"] == client for each in expect.content or ()
+    )
 
 
 def _judged(block: ExpectedBlock, name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import BlockType, Usage
@@ -70,11 +70,15 @@ class Expectation:
     """An expected outcome.
 
     `fields` holds the leaves outside the content by path (`stop.reason`, `usage.input`); what is not in
-    it is not judged.
+    it is not judged. Where `content` is None the content is not judged either.
     """
 
-    content: tuple[ExpectedBlock, ...]
+    content: tuple[ExpectedBlock, ...] | None
     fields: Mapping[str, Leaf]
+
+
+NOTHING_EXPECTED: Final = Expectation(None, {})
+"""Of a recording about which nobody said anything: only the invariants judge it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,11 @@ def parse(option: str) -> tuple[str, str]:
 
 def write(kind: str, path: str, results: Results) -> None:
     """Write the report `kind` of `results` to `path`; `-` is stdout. Raises `ReportError`."""
-    text = REPORTS[kind](results)
+    write_text(path, REPORTS[kind](results))
+
+
+def write_text(path: str, text: str) -> None:
+    """Write `text` and a line end to `path`; `-` is stdout. Raises `ReportError`."""
     if path == "-":
         sys.stdout.write(text + "\n")
         return

@@ -16,17 +16,17 @@ MAX_PARTS = 4
 """Differences inside one JSON value that are listed."""
 
 
-def difference(check: Check) -> list[str]:
-    """Return what was expected and what was got, narrowed to where they part."""
+def difference(check: Check, sides: tuple[str, str] = ("expected", "got")) -> list[str]:
+    """Return what was expected and what was got, narrowed to where they part; `sides` names the two."""
     if check.message is not None:
         return [printable(check.message, 400)]
     if isinstance(check.expected, str) and isinstance(check.got, str):
-        return list(_texts(check.expected, check.got))
+        return list(_texts(check.expected, check.got, sides))
     if _nested(check.expected) and _nested(check.got) and not check.path.startswith(("cost", "error")):
-        parts = list(_parts(check.expected, check.got))
+        parts = list(_parts(check.expected, check.got, sides))
         if parts:
             return parts
-    return [f"expected {value(check.expected)}, got {value(check.got)}"]
+    return [f"{sides[0]} {value(check.expected)}, {sides[1]} {value(check.got)}"]
 
 
 def value(given: Any, width: int = SHOWN) -> str:
@@ -56,21 +56,22 @@ def _nested(given: Any) -> bool:
     return isinstance(given, dict | list)
 
 
-def _texts(expected: str, got: str) -> Iterator[str]:
+def _texts(expected: str, got: str, sides: tuple[str, str]) -> Iterator[str]:
     at = next((i for i, (a, b) in enumerate(zip(expected, got, strict=False)) if a != b), None)
     if at is None:
         at = min(len(expected), len(got))
     if max(len(expected), len(got)) <= SHOWN:
-        yield f"expected {value(expected)}, got {value(got)}"
+        yield f"{sides[0]} {value(expected)}, {sides[1]} {value(got)}"
         return
-    yield f"they part at character {at} of {len(expected)} (got {len(got)})"
+    yield f"they part at character {at} of {len(expected)} ({sides[1]} {len(got)})"
     start = max(0, at - AROUND)
     lead = "…" if start else ""
-    yield f"expected {lead}{value(expected[start : at + AROUND])}"
-    yield f"     got {lead}{value(got[start : at + AROUND])}"
+    width = max(map(len, sides))
+    yield f"{sides[0]:>{width}} {lead}{value(expected[start : at + AROUND])}"
+    yield f"{sides[1]:>{width}} {lead}{value(got[start : at + AROUND])}"
 
 
-def _parts(expected: Any, got: Any) -> Iterator[str]:
+def _parts(expected: Any, got: Any, sides: tuple[str, str]) -> Iterator[str]:
     from deepdiff import DeepDiff  # on first use: it takes longer to import than a run of many cases
 
     found = DeepDiff(expected, got, verbose_level=2, view="tree", ignore_order=False)
@@ -79,7 +80,7 @@ def _parts(expected: Any, got: Any) -> Iterator[str]:
         where = printable(item.path().removeprefix("root"), 80)
         wanted = value(item.t1) if _there(item.t1) else "nothing"
         came = value(item.t2) if _there(item.t2) else "nothing"
-        yield f"{where}: expected {wanted}, got {came}".removeprefix(": ")
+        yield f"{where}: {sides[0]} {wanted}, {sides[1]} {came}".removeprefix(": ")
     if len(parts) > MAX_PARTS:
         yield f"… and {len(parts) - MAX_PARTS} more"
 

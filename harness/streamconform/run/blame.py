@@ -122,7 +122,7 @@ class _Reader:
             return field(outcome, self.path)
         expect = self.trial.case.expect
         blocks = align.got_blocks(
-            outcome.content, self.claims or CAPABILITIES, align.named_kinds(expect.content)
+            outcome.content, self.claims or CAPABILITIES, align.named_kinds(expect.content or ())
         )
         _, where, *rest = self.path.split(".")
         if where == "length":

@@ -25,6 +25,8 @@ GIVE_UP_AT_ONCE = 10
 """The same, where none of its programs ever answered."""
 
 Emit = Callable[[TrialResult], None]
+Watch = Callable[[Judged, Trial, Answer], None]
+"""Sees every answer as it comes, those that passed too, which results do not keep."""
 
 
 class Stopped(Exception):
@@ -55,6 +57,7 @@ class Bench:
     blame: Blame
     emit: Emit
     tally: Tally
+    watch: Watch | None = None
 
 
 @dataclass(slots=True)
@@ -140,6 +143,8 @@ async def _lane(program: Program, work: Work, bench: Bench) -> None:
             work.again.append(trial)
             return
         _count(answer, work, tally)
+        if bench.watch is not None:
+            bench.watch(work.judged, trial, answer)
         judgement = judge(trial, answer, claims, bench.blame.first_delta)
         if judgement.checks:
             judgement = replace(judgement, checks=bench.blame.told(trial, judgement.checks, claims))

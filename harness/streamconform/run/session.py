@@ -17,7 +17,7 @@ from streamconform.model.verdict import VERDICTS
 from streamconform.run.blame import Blame, installed
 from streamconform.run.exits import Exit, worst
 from streamconform.run.plan import Judged, Settings, divide
-from streamconform.run.pool import Bench, Stopped, Tally, greet, is_unexpected, judge_all
+from streamconform.run.pool import Bench, Stopped, Tally, Watch, greet, is_unexpected, judge_all
 from streamconform.run.results import Results, ResultsWriter
 
 
@@ -39,6 +39,7 @@ class Progress:
 
     begun: Callable[[Header], None]
     ended: Callable[[TrialResult], None]
+    answered: Watch | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,8 @@ class _Runner:
         self._writer = ResultsWriter(self.path)
         self._writer.write(self.header)
         self.progress.begun(self.header)
-        bench = Bench(order.settings, Blame(installed() if order.blame else None), self._emit, self._tally)
+        blame = Blame(installed() if order.blame else None)
+        bench = Bench(order.settings, blame, self._emit, self._tally, self.progress.answered)
         try:
             for judged in self._judged:
                 await judge_all(judged, bench)

@@ -26,7 +26,7 @@ class Api:
     """A frame of a type that does not exist."""
     unknown_event_level: Level
     unknown_field_objects: tuple[Path, ...]
-    """The objects of a payload, by path, that may get new fields."""
+    """The objects of a payload, by path, that may get new fields; `*` is every item of an array."""
     unknown_field_level: Level
     source: str
     """Where the provider says that new events and fields may come; the level follows from it."""
@@ -53,6 +53,34 @@ APIS: Final[Mapping[str, Api]] = {
         ),
         unknown_field_level="must",
         source="https://docs.claude.com/en/api/versioning",
+    ),
+    "openai-chat": Api(
+        framing="sse",
+        unknown_event=sse.event(b'{"object":"chat.completion.future","detail":{"n":1}}', None),
+        unknown_event_level="should",
+        unknown_field_objects=(
+            (),
+            ("choices", "*"),
+            ("choices", "*", "delta"),
+            ("choices", "*", "delta", "tool_calls", "*"),
+            ("choices", "*", "delta", "tool_calls", "*", "function"),
+            ("usage",),
+            ("usage", "prompt_tokens_details"),
+            ("usage", "completion_tokens_details"),
+            ("error",),
+        ),
+        unknown_field_level="must",
+        source="https://platform.openai.com/docs/api-reference/backward-compatibility",
+    ),
+    "openai-responses": Api(
+        framing="sse",
+        unknown_event=sse.event(
+            b'{"type":"response.future_event","detail":{"n":1}}', "response.future_event"
+        ),
+        unknown_event_level="must",
+        unknown_field_objects=((), ("item",), ("part",), ("response",), ("response", "usage"), ("error",)),
+        unknown_field_level="must",
+        source="https://platform.openai.com/docs/api-reference/backward-compatibility",
     ),
 }
 

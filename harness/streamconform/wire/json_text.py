@@ -93,11 +93,14 @@ def reverse_keys(text: bytes) -> bytes:
 
 
 def add_member(text: bytes, member: bytes, paths: Sequence[tuple[str, ...]]) -> bytes:
-    """Return `text` with `member` put last into each object that `paths` name from the root."""
+    """Return `text` with `member` put last into each object that `paths` name from the root.
+
+    In a path `*` is every item of an array.
+    """
     root = parse(text)
     if root is None or root.kind != "object":
         return text
-    ends = sorted({node.end - 1 for path in paths for node in [_at(text, root, path)] if node})
+    ends = sorted({node.end - 1 for path in paths for node in _at(text, root, path)})
     out = bytearray(text)
     for end in reversed(ends):
         separator = b"" if text[:end].rstrip().endswith(b"{") else b","
@@ -120,15 +123,19 @@ def break_after(text: bytes, every: int) -> list[bytes]:
     return [text[start:end] for start, end in pairwise(cuts)]
 
 
-def _at(text: bytes, root: Node, path: tuple[str, ...]) -> Node | None:
-    node: Node | None = root
+def _at(text: bytes, root: Node, path: tuple[str, ...]) -> list[Node]:
+    nodes = [root]
     for name in path:
-        if node is None or node.kind != "object":
-            return None
-        quoted = b'"' + name.encode() + b'"'
-        found = [item for key, item in zip(node.keys, node.items, strict=True) if text[slice(*key)] == quoted]
-        node = found[-1] if found else None
-    return node if node is not None and node.kind == "object" else None
+        nodes = [child for node in nodes for child in _children(text, node, name)]
+    return [node for node in nodes if node.kind == "object"]
+
+
+def _children(text: bytes, node: Node, name: str) -> list[Node]:
+    if node.kind == "array":
+        return node.items if name == "*" else []
+    quoted = b'"' + name.encode() + b'"'
+    found = [item for key, item in zip(node.keys, node.items, strict=False) if text[slice(*key)] == quoted]
+    return found[-1:]
 
 
 def _rewritten(text: bytes, node: Node, arrange: Callable[[bytes, Node], list[int]]) -> bytes:

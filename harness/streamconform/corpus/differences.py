@@ -1,0 +1,201 @@
+"""Where two outcomes of the same bytes part, leaf by leaf, and how. Pure.
+
+The judge compares: one outcome is taken as what is expected of the other. Between two implementations only
+what both claim is compared, and what one of them may hide (`arguments_text`, the raw stop reason, model and
+id of the answer, the message of an error) only where both show it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, Final
+
+from streamconform.judge import align
+from streamconform.judge.compare import compare
+from streamconform.model.capability import Claims
+from streamconform.model.case import Expectation, ExpectedBlock, Leaf, Literally
+from streamconform.model.outcome import Block, Other, Outcome, Refusal, Text, Thinking, ToolCall
+from streamconform.model.verdict import Check
+
+HIDDEN: Final = frozenset(
+    ["stop.raw", "model", "response_id", "error.message", "error.status", "arguments_text"]
+)
+"""Leaves, by the end of their path, that an implementation may leave out."""
+
+CLOSED: Final = frozenset(["status", "stop.reason", "executor", "complete", "redacted"])
+"""Leaves whose values are words of the normal form, not of the recording."""
+
+INDEX: Final = re.compile(r"\.\d+(?=\.)")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One leaf at which two outcomes part."""
+
+    path: str
+    """With the block's position."""
+    how: str
+    """In words of ours; nothing of what was recorded is in them."""
+    check: Check
+    """The values."""
+
+    @property
+    def kind(self) -> str:
+        """Return the path without positions: differences of one kind are one thing to look at."""
+        return INDEX.sub(".*", self.path)
+
+
+def differences(
+    one: Outcome, other: Outcome, claims: Claims, body: bytes, *, same_implementation: bool
+) -> tuple[Difference, ...]:
+    """Return where `other` parts from `one`; `claims` are those of both, `body` is what both were made of."""
+    if same_implementation and one == other:
+        return ()
+    expect = _expectation(one, others=same_implementation)
+    failed = [each for each in compare(expect, other, claims, "must") if each.verdict != "pass"]
+    count_differs = any(each.path == "content.length" for each in failed)
+    found = []
+    for check in failed:
+        if check.message == ABSENT and count_differs:
+            continue  # said by the count
+        if not same_implementation and _may_hide(check):
+            continue
+        if _made_up(check, body):
+            continue
+        how = _content(one, other, claims) if check.path == "content.length" else _how(check)
+        found.append(Difference(check.path, how, check))
+    return _absent_once(found)
+
+
+ABSENT: Final = "the block did not come"
+
+
+def _expectation(outcome: Outcome, *, others: bool) -> Expectation:
+    """Return the expectation that `outcome` fulfils exactly."""
+    fields: dict[str, Leaf] = {
+        "status": Literally(outcome.status),
+        "stop.reason": Literally(outcome.stop.reason),
+        "stop.raw": Literally(outcome.stop.raw),
+        "model": Literally(outcome.model),
+        "response_id": Literally(outcome.response_id),
+    }
+    for name in outcome.usage.__slots__:
+        fields[f"usage.{name}"] = Literally(getattr(outcome.usage, name))
+    if outcome.error is None:
+        fields["error"] = Literally(None)
+    else:
+        for name in outcome.error.__slots__:
+            fields[f"error.{name}"] = Literally(getattr(outcome.error, name))
+    blocks = (each for each in outcome.content if others or not isinstance(each, Other))
+    return Expectation(tuple(map(_block, blocks)), fields)
+
+
+def _block(block: Block) -> ExpectedBlock:
+    names: tuple[str, ...]
+    match block:
+        case Text() | Refusal():
+            names = ("text",)
+        case Thinking():
+            names = ("text", "signature", "redacted")
+        case ToolCall():
+            names = ("id", "name", "arguments", "arguments_text", "complete", "executor")
+        case Other():
+            names = ("kind", "data")
+    return ExpectedBlock(block.type, {name: Literally(getattr(block, name)) for name in names})
+
+
+def _may_hide(check: Check) -> bool:
+    """Return whether one side shows nothing where nothing has to be shown."""
+    hidden = check.path in HIDDEN or check.path.rpartition(".")[2] in HIDDEN
+    return hidden and (check.expected is None or check.got is None)
+
+
+def _made_up(check: Check, body: bytes) -> bool:
+    """Return whether both sides gave a call an id of their own, where the recording has none."""
+    ids = (check.expected, check.got)
+    return check.path.endswith("tool_call.id") and all(
+        isinstance(each, str) and each and each.encode("utf-8", "replace") not in body for each in ids
+    )
+
+
+def _absent_once(found: list[Difference]) -> tuple[Difference, ...]:
+    """Return `found` with one difference for each block that did not come where it was looked for."""
+    seen: set[str] = set()
+    kept = []
+    for each in found:
+        if each.check.message == ABSENT:
+            block = ".".join(each.path.split(".")[:3])
+            if block in seen:
+                continue
+            seen.add(block)
+            each = Difference(block, "the blocks come in another order", each.check)  # noqa: PLW2901
+        kept.append(each)
+    return tuple(kept)
+
+
+def _content(one: Outcome, other: Outcome, claims: Claims) -> str:
+    """Return which types of blocks are lacking and which are too many."""
+    left, right = (
+        Counter(each.type for each in align.got_blocks(outcome.content, claims, frozenset()))
+        for outcome in (one, other)
+    )
+    lacking, more = left - right, right - left
+    words = [f"lacks {', '.join(sorted(lacking))}"] if lacking else []
+    words += [f"has more {', '.join(sorted(more))}"] if more else []
+    return "; ".join(words) or "has other blocks"
+
+
+def _how(check: Check) -> str:
+    one, other = check.expected, check.got
+    last = check.path if check.path in CLOSED else check.path.rpartition(".")[2]
+    if last in CLOSED:
+        return f"{_word(one)} -> {_word(other)}"
+    if one is None or other is None:
+        return "null -> a value" if one is None else "a value -> null"
+    if isinstance(one, str) and isinstance(other, str):
+        return _text(one, other)
+    if _number(one) and _number(other):
+        return "larger" if other > one else "smaller"
+    if type(one) is not type(other):
+        return f"{_kind(one)} -> {_kind(other)}"
+    return "another value"
+
+
+def _text(one: str, other: str) -> str:
+    if one.startswith(other):
+        return "empty" if not other else "the end is lost"
+    if other.startswith(one):
+        return "more at the end"
+    if one.endswith(other):
+        return "the beginning is lost"
+    if other.endswith(one):
+        return "more at the beginning"
+    if one.split() == other.split():
+        return "other white space"
+    if "\ufffd" in other and "\ufffd" not in one:
+        return "characters became U+FFFD"
+    return "another text"
+
+
+def _word(value: Any) -> str:
+    return {None: "null", True: "true", False: "false"}.get(value, str(value))
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case bool():
+            return "boolean"
+        case dict():
+            return "object"
+        case list():
+            return "list"
+        case str():
+            return "text"
+        case _:
+            return "number"

@@ -1,0 +1,68 @@
+"""A provider on loopback that streams one answer, compressed as the request asks for."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import brotli
+
+from ..harness.builders import TEXT_FRAMES, sse_body
+
+BODY = sse_body(TEXT_FRAMES)
+KEY = "sk-not-a-real-key-0123456789abcdef"
+REQUEST = {"model": "claude-haiku-4-5", "max_tokens": 64, "stream": True, "messages": []}
+CODINGS = {"gzip": gzip.compress, "br": brotli.compress, "identity": bytes}
+
+
+class Provider(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        self._answer(200, "application/json", b'{"data": []}', "identity")
+
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if not request.get("stream"):
+            self._answer(200, "application/json", b'{"type": "message", "content": []}', "identity")
+        elif request.get("model") == "none":
+            error = {"type": "error", "error": {"type": "not_found_error", "message": "model: none"}}
+            self._answer(404, "application/json", json.dumps(error).encode(), "identity")
+        else:
+            self._answer(200, "text/event-stream", BODY, self.headers.get("x-coding", "identity"))
+
+    def log_message(self, *_):
+        pass
+
+    def _answer(self, status, media_type, body, coding):
+        self.send_response(status)
+        self.send_header("content-type", media_type)
+        self.send_header("request-id", "req_011CzT2DkAmC21q58LV6CMnd")
+        self.send_header("set-cookie", "session=1")
+        if coding != "identity":
+            self.send_header("content-encoding", coding)
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        coded = CODINGS[coding](body)
+        for start in range(0, len(coded), 100):
+            piece = coded[start : start + 100]
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+        self.wfile.write(b"0\r\n\r\n")
+
+
+@contextmanager
+def provider() -> Iterator[str]:
+    """Yield the base URL of a running provider."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Provider)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,64 @@
+"""Content codings are taken off by what the bytes are, within bounds."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+
+import brotli
+import pytest
+from streamconform.record.importers import coding
+from streamconform.record.importers.coding import Undecodable, decoded
+
+TEXT = "data: Grüß dich\n\n".encode() * 50
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding"),
+    [
+        pytest.param(TEXT, "", id="none"),
+        pytest.param(TEXT, "identity", id="identity"),
+        pytest.param(gzip.compress(TEXT), "gzip", id="gzip"),
+        pytest.param(gzip.compress(TEXT), "x-gzip", id="x-gzip"),
+        pytest.param(zlib.compress(TEXT), "deflate", id="deflate"),
+        pytest.param(zlib.compress(TEXT)[2:-4], "deflate", id="raw-deflate"),
+        pytest.param(brotli.compress(TEXT), "br", id="br"),
+        pytest.param(gzip.compress(brotli.compress(TEXT)), "br, gzip", id="two"),
+        pytest.param(gzip.compress(TEXT[:100]) + gzip.compress(TEXT[100:]), "GZIP", id="members"),
+        pytest.param(TEXT, "gzip", id="gzip-decoded-before"),
+        pytest.param(TEXT, "br", id="br-decoded-before"),
+        pytest.param(TEXT, "zstd", id="unknown-decoded-before"),
+    ],
+)
+def test_the_text_comes_out(body, encoding):
+    assert decoded(body, encoding) == coding.Decoded(TEXT)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "br"])
+def test_a_stream_that_was_cut_gives_what_came_and_says_so(encoding):
+    noise = bytes(range(33, 120)) * 40 + TEXT
+    whole = gzip.compress(noise, 0) if encoding == "gzip" else brotli.compress(noise, quality=0)
+    found = decoded(whole[:-20], encoding)
+    assert noise.startswith(found.body)
+    assert found.note == f"The {encoding} stream ends before its end: the recording was cut."
+
+
+def test_what_is_neither_text_nor_in_its_coding_is_told():
+    with pytest.raises(Undecodable, match="neither text nor gzip"):
+        decoded(b"\xff\x00\x01", "gzip")
+    with pytest.raises(Undecodable, match="neither text nor zstd: known are gzip"):
+        decoded(b"\x28\xb5\x2f\xfd\xff", "zstd")
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "br", "deflate"])
+def test_a_bomb_is_refused(monkeypatch, encoding):
+    monkeypatch.setattr(coding, "MAX_BODY", 10_000)
+    compress = {"gzip": gzip.compress, "br": brotli.compress, "deflate": zlib.compress}[encoding]
+    with pytest.raises(Undecodable, match="larger than 10000 bytes"):
+        decoded(compress(bytes(1_000_000)), encoding)
+
+
+def test_a_missing_library_is_named(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(Undecodable, match="install `brotli`"):
+        decoded(brotli.compress(TEXT) + b"\xff", "br")

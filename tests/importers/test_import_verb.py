@@ -1,0 +1,171 @@
+"""`conform import`: a regression test in one minute."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from ..cli.project import CONFORM, Project
+from ..harness.builders import TEXT_FRAMES, sse_body
+
+BODY = sse_body(TEXT_FRAMES).decode()
+API = ("--api", "anthropic-messages")
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path).with_file("incident.sse", BODY)
+
+
+def spec(project, topic="imported"):
+    return project.folder / "specs" / "anthropic-messages" / f"{topic}.yaml"
+
+
+def test_a_file_becomes_a_cassette_and_a_case_that_runs(project):
+    made = project.run("import", "incident.sse", *API)
+    assert made.code == 0, made.err
+    assert made.out == (
+        f"cassettes/anthropic-messages/incident.yaml: {len(BODY.encode())} bytes, 7 frames\n"
+        "specs/anthropic-messages/imported.yaml: draft case `incident` (complete, stop)\n"
+    )
+    ran = project.run("run", "--specs", "specs")
+    assert ran.code == 0, ran.out
+    broken = project.run("run", "--specs", "specs", "-i", "mutant:usage-summed")
+    assert broken.code == 1
+    assert "anthropic-messages/imported/incident" in broken.out
+    assert (project.folder / "cassettes/anthropic-messages/incident.sse").read_bytes() == BODY.encode()
+
+
+def test_a_draft_says_that_it_is_one_and_strict_lint_refuses_it(project):
+    project.run("import", "incident.sse", *API)
+    text = spec(project).read_text("utf-8")
+    assert "# DRAFT: what the bundled parser made of the stream" in text
+    (case,) = yaml.safe_load(text)["cases"]
+    assert case["reviewed"] is False
+    assert case["expect"]["content"] == [{"text": "Grüß dich 🌍"}]
+    assert project.run("lint", "--specs", "specs", "--cassettes", "cassettes").code == 0
+    strict = project.run("lint", "--specs", "specs", "--cassettes", "cassettes", "--strict")
+    assert strict.code == 2
+    assert "is a draft (`reviewed: false`)" in strict.out
+
+
+def test_cases_are_appended_and_nothing_is_overwritten(project):
+    project.run("import", "incident.sse", *API)
+    before = spec(project).read_bytes()
+    again = project.run("import", "incident.sse", *API)
+    assert again.code == 2
+    assert "is there already" in again.err
+    assert spec(project).read_bytes() == before
+    assert project.run("import", "incident.sse", *API, "--name", "Second one").code == 0
+    assert [case["id"] for case in yaml.safe_load(spec(project).read_text())["cases"]] == [
+        "incident",
+        "second-one",
+    ]
+    assert spec(project).read_bytes().startswith(before)
+
+
+def test_a_case_of_the_same_name_is_never_overwritten(project):
+    project.run("import", "incident.sse", *API)
+    for path in (project.folder / "cassettes/anthropic-messages").iterdir():
+        path.unlink()
+    again = project.run("import", "incident.sse", *API)
+    assert again.code == 2
+    assert "has a case `incident` already" in again.err
+    assert list((project.folder / "cassettes/anthropic-messages").iterdir()) == []
+
+
+def test_a_spec_that_no_case_can_be_appended_to_is_left_as_it_is(project):
+    case = "{id: a, title: A case, cassette: a, expect: {status: complete, stop: stop, content: []}}"
+    text = f"cases: [{case}]\nspec: 1\napi: anthropic-messages\ntopic: other\n"
+    with_spec = project.with_file("specs/anthropic-messages/other.yaml", text)
+    made = with_spec.run("import", "incident.sse", *API, "--topic", "other")
+    assert made.code == 2
+    assert "no case can be appended to" in made.err
+    assert spec(project, "other").read_text() == text
+
+
+def test_name_topic_and_folders_can_be_chosen(project):
+    made = project.run(
+        "import",
+        "incident.sse",
+        *API,
+        "--name",
+        "cut",
+        "--topic",
+        "outage",
+        "--specs",
+        "s",
+        "--cassettes",
+        "c",
+    )
+    assert made.code == 0
+    assert (project.folder / "s/anthropic-messages/outage.yaml").exists()
+    assert (project.folder / "c/anthropic-messages/cut.sse").exists()
+
+
+def test_stdin_is_read(project):
+    done = subprocess.run(
+        (*CONFORM, "import", "-", *API, "--name", "piped"),
+        cwd=project.folder,
+        input=BODY.encode(),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (project.folder / "cassettes/anthropic-messages/piped.sse").read_bytes() == BODY.encode()
+
+
+def test_several_files_are_one_topic(project):
+    made = project.with_file("other.sse", BODY).run("import", "incident.sse", "other.sse", *API)
+    assert made.code == 0
+    assert "2 drafts: review what they expect" in made.err
+
+
+def test_a_cut_stream_is_drafted_as_incomplete(project):
+    made = project.with_file("cut.sse", BODY[:-60]).run("import", "cut.sse", *API)
+    assert "draft case `cut` (incomplete)" in made.out
+    assert project.run("run", "--specs", "specs").code == 0
+
+
+def test_what_looks_like_a_key_is_refused_until_it_is_allowed(project):
+    leaky = project.with_file("leak.sse", BODY.replace("Grüß", "sk-abcdefghij0123456789"))
+    refused = leaky.run("import", "leak.sse", *API)
+    assert refused.code == 2
+    assert "look like an API key" in refused.err
+    assert not (project.folder / "cassettes").exists()
+    fingerprint = refused.err.partition("--allow ")[2][:8]
+    assert leaky.run("import", "leak.sse", *API, "--allow", fingerprint).code == 0
+
+
+WRONG = {
+    "no api": (("incident.sse",), "give `--api`"),
+    "no file": (("nothing.sse", *API), "cannot be read"),
+    "one name for two": (("incident.sse", "incident.sse", *API, "--name", "a"), "one by one"),
+    "the same twice": (("incident.sse", "incident.sse", *API), "named twice"),
+    "topic": (("incident.sse", *API, "--topic", "Not a slug"), "--topic Not a slug"),
+    "stdin without a name": (("-", *API), "give `--name` with stdin"),
+    "empty": (("empty.sse", *API), "nothing was imported"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_mistake_is_one_message(project, name):
+    words, said = WRONG[name]
+    made = project.with_file("empty.sse", "").run("import", *words)
+    assert made.code == 2
+    assert said in made.err
+    assert "Traceback" not in made.err
+    assert not (project.folder / "specs").exists()
+
+
+def test_help_imports_no_http_library():
+    program = (
+        "import sys, click, streamconform.cli as cli\n"
+        "cli.conform.get_help(click.Context(cli.conform))\n"
+        "print([name for name in ('vcr', 'httpx', 'yaml') if name in sys.modules])"
+    )
+    done = subprocess.run((sys.executable, "-c", program), capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

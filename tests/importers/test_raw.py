@@ -1,0 +1,119 @@
+"""Bodies that curl printed, and payloads whose framing was taken off."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from streamconform.errors import SourceError
+from streamconform.record.importers import take
+from streamconform.wire.stripped import NotStrippedError, restore
+
+from ..harness.builders import TEXT_FRAMES, sse_body
+
+BODY = sse_body(TEXT_FRAMES)
+API = "anthropic-messages"
+HEAD = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nSet-Cookie: a=b\r\nrequest-id: r-1\r\n\r\n"
+
+
+def cassette(data, name="incident.sse", api=API):
+    found = take(Path(name), data if isinstance(data, bytes) else data.encode(), api, None)
+    (made,) = found.cassettes
+    return made
+
+
+def test_a_plain_body_is_kept_byte_for_byte():
+    made = cassette(BODY)
+    assert made.body == BODY
+    assert made.headers == {"content-type": "text/event-stream"}
+    assert (made.suffix, made.request.path, made.request.body) == ("sse", "/v1/messages", {"stream": True})
+    assert made.provenance.note == "The request was not kept; a minimal one stands in its place."
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        pytest.param(HEAD, id="http1"),
+        pytest.param(HEAD.replace("\r\n", "\n"), id="lf"),
+        pytest.param(HEAD.replace("HTTP/1.1 200 OK", "HTTP/2 200 "), id="http2"),
+        pytest.param("HTTP/1.1 100 Continue\r\n\r\n" + HEAD, id="continue"),
+        pytest.param("HTTP/1.1 200 Connection established\r\n\r\n" + HEAD, id="proxy"),
+        pytest.param("HTTP/1.1 307 Moved\r\nlocation: /b\r\n\r\n" + HEAD, id="redirect"),
+    ],
+)
+def test_headers_in_front_are_taken_off_and_kept_by_allow_list(head):
+    made = cassette(head.encode() + BODY)
+    assert made.body == BODY
+    assert set(made.headers) == {"content-type", "request-id"}
+    assert made.headers["content-type"] == "text/event-stream"
+
+
+def test_an_error_document_keeps_its_status():
+    error = '{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'
+    made = cassette(f"HTTP/1.1 529 \r\ncontent-type: application/json\r\nretry-after: 5\r\n\r\n{error}")
+    assert (made.status, made.suffix, made.headers["retry-after"]) == (529, "json", "5")
+
+
+def test_a_body_that_came_compressed_is_decoded():
+    head = HEAD.replace("Set-Cookie: a=b", "Content-Encoding: gzip")
+    made = cassette(head.encode() + gzip.compress(BODY))
+    assert made.body == BODY
+    assert "content-encoding" not in made.headers
+
+
+def test_payloads_get_the_framing_of_their_api_back():
+    lines = "\n".join(json.dumps(each, ensure_ascii=False) for each in TEXT_FRAMES)
+    made = cassette(lines + "\n\n", "stripped.jsonl")
+    assert made.body == BODY
+    assert made.suffix == "sse"
+    assert "put back into the framing" in made.provenance.recipe
+
+
+@pytest.mark.parametrize(
+    ("api", "body"),
+    [
+        ("anthropic-messages", b'event: a\ndata: {"type":"a"}\n\n'),
+        ("openai-responses", b'event: a\ndata: {"type":"a"}\n\n'),
+        ("cohere-chat", b'event: a\ndata: {"type":"a"}\n\n'),
+        ("openai-chat", b'data: {"type":"a"}\n\ndata: [DONE]\n\n'),
+        ("google-generate", b'data: {"type":"a"}\n\n'),
+        ("ollama-chat", b'{"type":"a"}\n'),
+    ],
+)
+def test_each_api_has_its_own_framing(api, body):
+    assert restore(api, b'\n{"type":"a"}\r\n') == body
+
+
+def test_binary_frames_are_not_made_up():
+    with pytest.raises(NotStrippedError, match="bedrock-converse cannot be put back"):
+        restore("bedrock-converse", b"{}")
+
+
+WRONG = {
+    "no api": ("incident.sse", BODY, None, "nothing in the file tells its api; give `--api`"),
+    "no end of headers": ("a.txt", b"HTTP/1.1 200 OK\r\ncontent-type: x\r\n", API, "the headers do not end"),
+    "still chunked": (
+        "a.txt",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1a\r\ndata: x\r\n",
+        API,
+        "still in HTTP's chunked framing",
+    ),
+    "heads for ever": ("a.txt", b"HTTP/1.1 100 Continue\r\n\r\n" * 50, API, "more than 20 heads"),
+    "a line that is no object": ("a.jsonl", b'{"type":"a"}\n[1]\n', API, "line 2 is not a JSON object"),
+    "no line": ("a.jsonl", b"\n\n", API, "it holds no line"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_cannot_be_read_is_told(name):
+    file, data, api, words = WRONG[name]
+    with pytest.raises(SourceError, match=words):
+        take(Path(file), data, api, None)
+
+
+@pytest.mark.parametrize("data", [b"", b"HTTP/1.1 204 No Content\r\n\r\n"])
+def test_a_file_without_a_body_is_left_out(data):
+    (left,) = take(Path("a.sse"), data, API, None).left
+    assert "it has no body" in left.why
