@@ -13,6 +13,7 @@ import yaml
 from streamconform.model.cassette import Recorded
 from streamconform.resources import bundled
 from streamconform.suite.load import Sources, load
+from streamconform.wire.apis import APIS
 
 ROOT = Path(__file__).resolve().parents[1]
 CASES = load(Sources(bundled("specs"), bundled("cassettes")))
@@ -34,10 +35,12 @@ SECRET = re.compile(
 OUTSIDE = re.compile(r"/(?:home|root|work|Users)/|(?:pypi|npmjs|pythonhosted)\.org")
 
 
-def test_there_are_at_least_forty_authored_cases_and_twelve_recordings_of_anthropic_messages():
-    kinds = Counter(case.cassette.provenance.kind for case in CASES if case.api == "anthropic-messages")
-    assert kinds["authored"] >= 40
-    assert kinds["recorded"] >= 12
+@pytest.mark.parametrize("api", APIS)
+def test_every_api_has_sixty_cases_twenty_recordings_and_five_twins(api):
+    cassettes = [case.cassette for case in CASES if case.api == api]
+    assert len(cassettes) >= 60
+    assert len({each.name for each in cassettes if isinstance(each.provenance, Recorded)}) >= 20
+    assert len({each.name for each in cassettes if each.twin is not None}) >= 5
 
 
 def test_every_bundled_case_is_reviewed_and_names_its_sources():
