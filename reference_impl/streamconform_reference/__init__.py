@@ -15,6 +15,7 @@ from . import events, outcome
 from .adapter import VERSION, Adapter, Run, adapter, adapter_for, snapshots
 from .apis import DECODERS
 from .decoder import Decoder
+from .document import decode_document
 from .events import Event
 from .outcome import Outcome
 from .pricing import Pricing
@@ -32,6 +33,7 @@ __all__ = [
     "__version__",
     "adapter",
     "adapter_for",
+    "decode_document",
     "events",
     "outcome",
     "snapshots",

@@ -1,7 +1,8 @@
 """The one accumulator: a decoder says what came, events and the outcome come out.
 
 A decoder names each block by the slot in which its api keeps it (an index, an id, any hashable
-value) and holds no text, usage or status itself. The rules that all apis share live here:
+value) and holds no text, usage or status itself. The rules that all apis share live here; those of
+the usage are in `metering`, those of the stop reason in `ending`:
 
 - The position of a block in the content is that of its start and never changes. Blocks may
   interleave.
@@ -9,44 +10,23 @@ value) and holds no text, usage or status itself. The rules that all apis share 
   slot that has ended, or that holds another kind of block, is ignored, and so is a fragment without
   a call.
 - The end of a call whose text does not parse is held until the stop reason is known.
-- Of each usage field the last report wins; null never erases.
+- Where an api repeats the whole text of a block, the block gets what its deltas left out. An event
+  cannot be unsaid: prose that contradicts its deltas stays as it was streamed. A call is executed
+  with the whole text, and only its `arguments_text` stays as streamed.
 - The status is settled once, by `complete`, `fail` or `end_of_file`; the first of them wins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Any, Final
+from typing import Any
 
-from .blocks import CallBlock, GrowingBlock, OtherBlock, ProseBlock
-from .events import (
-    Done,
-    Event,
-    Failed,
-    ProseDelta,
-    ProseStart,
-    TextEnd,
-    ThinkingEnd,
-    ToolCallDelta,
-    ToolCallEnd,
-    ToolCallStart,
-    UsageUpdate,
-)
-from .outcome import (
-    Cost,
-    Error,
-    Executor,
-    Outcome,
-    ProseKind,
-    Status,
-    Stop,
-    StopReason,
-    Thinking,
-    Usage,
-)
+from .blocks import CallBlock, CallIds, GrowingBlock, OtherBlock, ProseBlock
+from .ending import NOT_GIVEN, actual_stop, held_calls
+from .events import Done, Event, Failed, ProseDelta, ProseStart, ToolCallDelta
+from .metering import Meter
+from .outcome import Error, Executor, Outcome, ProseKind, Status, Stop, StopReason, Usage
 from .pricing import Pricing
-
-_TRUNCATING: Final = frozenset({"length", "content_filter"})
 
 
 class Assembler:
@@ -56,18 +36,13 @@ class Assembler:
         """Begin an empty answer; without prices its cost stays None."""
         self.model: str | None = None
         self.response_id: str | None = None
-        self._pricing = pricing
         self._begun = False
         self._events: list[Event] = []
         self._blocks: list[GrowingBlock] = []
         self._slots: dict[Hashable, GrowingBlock] = {}
-        self._ids: dict[str, int] = {}
-        self._reason: StopReason | None = None
-        self._raw_reason: str | None = None
-        self._counts: dict[str, int] = {}
-        self._service_tier: str | None = None
-        self._apart: tuple[Usage, ...] = ()
-        self._cost: Cost | None = None
+        self._ids = CallIds()
+        self._meter = Meter(pricing)
+        self._given = NOT_GIVEN  # the stop reason as the api gave it
         self._status: Status | None = None
         self._error: Error | None = None
 
@@ -85,16 +60,16 @@ class Assembler:
 
     def usage(self) -> Usage | None:
         """Return the usage so far, None before the first report."""
-        return Usage(**self._counts) if self._counts else None
+        return self._meter.usage()
 
     def snapshot(self) -> Outcome:
         """Return the answer so far; before its end the status is incomplete."""
         return Outcome(
             status=self._status or "incomplete",
             content=tuple(block.value() for block in self._blocks),
-            stop=self._stop(),
+            stop=actual_stop(self._status, self._given, self._blocks),
             usage=self.usage(),
-            cost=self._cost,
+            cost=self._meter.cost,
             error=self._error,
             model=self.model,
             response_id=self.response_id,
@@ -110,8 +85,8 @@ class Assembler:
         """
         if self._begun:
             self._slots = {}
-            self._reason = self._raw_reason = self._service_tier = self._cost = None
-            self._counts, self._apart = {}, ()
+            self._given = NOT_GIVEN
+            self._meter = self._meter.renewed()
         self._begun = True
         self.model = model or self.model
         self.response_id = response_id or self.response_id
@@ -152,13 +127,38 @@ class Assembler:
         name: str,
         executor: Executor = "client",
         carried: Any = None,
+        free_text: bool = False,
+        told: bool = True,
     ) -> None:
-        """Begin a tool call; `carried` is the arguments that came with its start, if any."""
-        position = len(self._blocks)
-        unique = self._unique(id or f"call_{position}")
-        call = CallBlock(position=position, id=unique, name=name, executor=executor, carried=carried)
+        """Begin a tool call; `carried` is the arguments that came with its start, if any.
+
+        The arguments of a call of `free_text` are its text, which is no JSON. A call that is not
+        `told` has its position, but its start event waits for `tell_call`, or its end, so that id
+        and name can still come.
+        """
+        call = CallBlock(
+            position=len(self._blocks),
+            ids=self._ids,
+            executor=executor,
+            carried=carried,
+            free_text=free_text,
+        )
         self._place(slot, call)
-        self._events.append(ToolCallStart(position, unique, name))
+        call.describe(id, name)
+        if told:
+            self._events += call.tell()
+
+    def describe_call(self, slot: Hashable, *, id: str | None = None, name: str = "") -> None:  # noqa: A002
+        """Give a call that is not told yet its id, of which the first one stays, or its name."""
+        block = self._slots.get(slot)
+        if isinstance(block, CallBlock) and not block.told:
+            block.describe(id, name)
+
+    def tell_call(self, slot: Hashable) -> None:
+        """Tell the start of a call, whose id and name are final from now on."""
+        block = self._slots.get(slot)
+        if isinstance(block, CallBlock) and not block.told:
+            self._events += block.tell()
 
     def add_arguments(self, slot: Hashable, fragment: str) -> None:
         """Append a fragment to the text of a call's arguments."""
@@ -167,8 +167,33 @@ class Assembler:
             return
         block.fragmented = True
         piece = block.fragments.add(fragment) if fragment else ""
-        if piece:
+        if piece and block.told:
             self._events.append(ToolCallDelta(block.position, piece))
+
+    def text(self, slot: Hashable) -> str:
+        """Return the text so far of the block in the slot: prose, or a call's arguments."""
+        block = self._slots.get(slot)
+        return "" if block is None or isinstance(block, OtherBlock) else block.fragments.text()
+
+    def settle(self, slot: Hashable, kind: ProseKind, whole: str) -> None:
+        """Take the whole text of a block of text, thinking or refusal: append what is missing."""
+        block = self._slots.get(slot)
+        if block is None:
+            self.add(slot, kind, whole)
+        elif isinstance(block, ProseBlock) and block.open:
+            self.add(slot, kind, block.fragments.beyond(whole) or "")
+
+    def settle_arguments(self, slot: Hashable, whole: Any) -> None:
+        """Take the whole arguments of a call: text, of which the missing part is appended, or a value."""
+        block = self._slots.get(slot)
+        if not isinstance(block, CallBlock) or not block.open:
+            return
+        if not isinstance(whole, str):
+            block.carried = whole
+            return
+        missing = block.fragments.beyond(whole)
+        block.whole = whole if missing is None else None
+        self.add_arguments(slot, missing or "")
 
     def put_other(self, what: str, data: Any, *, slot: Hashable = None) -> None:
         """Append a block without a common form; with a slot it can be replaced until it ends."""
@@ -191,19 +216,14 @@ class Assembler:
     def end(self, slot: Hashable) -> None:
         """End the block in the slot, if one is open there."""
         block = self._slots.get(slot)
-        if block is None or not block.open:
-            return
-        self._flush(block)
-        block.open = False
-        if isinstance(block, CallBlock):
-            if block.parse():
-                self._end_call(block)
-        elif isinstance(block, ProseBlock):
-            value = block.value()
-            if isinstance(value, Thinking):
-                self._events.append(ThinkingEnd(block.position, value.text, value.signature, value.redacted))
-            elif block.kind != "thinking":
-                self._events.append(TextEnd(block.position, block.kind, block.fragments.text()))
+        if block is not None and block.open:
+            self._events += block.end()
+
+    def end_all(self, *, calls: bool) -> None:
+        """End every open block; calls only where they end with the answer."""
+        for block in self._blocks:
+            if block.open and (calls or not isinstance(block, CallBlock)):
+                self._events += block.end()
 
     # Usage, stop reason and end.
 
@@ -215,26 +235,19 @@ class Assembler:
         apart: tuple[Usage, ...] = (),
     ) -> None:
         """Merge one report, by the field names of `Usage`; `apart` is as in `Pricing.cost`."""
-        known = {name: count for name, count in counts.items() if count is not None}
-        self._service_tier = service_tier or self._service_tier
-        self._apart = apart or self._apart
-        if not known:
-            return
-        self._counts |= known
-        usage = Usage(**self._counts)
-        if self._pricing:
-            self._cost = self._pricing.cost(usage, service_tier=self._service_tier, apart=self._apart)
-        self._events.append(UsageUpdate(usage, self._cost))
+        update = self._meter.report(counts, service_tier=service_tier, apart=apart)
+        if update:
+            self._events.append(update)
 
     def stop(self, reason: StopReason, raw: str | None) -> None:
         """Take the reason why the answer ends; the last one wins."""
-        self._reason, self._raw_reason = reason, raw
+        self._given = Stop(reason, raw)
 
     def complete(self) -> None:
         """Take the api's terminal signal."""
         if self._settle("complete"):
-            self._release_held_calls()
-            self._events.append(Done(self._stop()))
+            self._events += [call.release() for call in held_calls(self._given, self._blocks)]
+            self._events.append(Done(actual_stop(self._status, self._given, self._blocks)))
 
     def fail(self, error: Error) -> None:
         """Take an error that ends the answer; what came before stays."""
@@ -253,70 +266,10 @@ class Assembler:
         self._blocks.append(block)
         self._slots[slot] = block
 
-    def _unique(self, wanted: str) -> str:
-        """Return the id itself, or with the first free number from 2 behind it."""
-        unique = wanted
-        while unique in self._ids:
-            self._ids[wanted] += 1
-            unique = f"{wanted}_{self._ids[wanted]}"
-        self._ids[unique] = 1
-        return unique
-
-    def _end_call(self, call: CallBlock) -> None:
-        call.complete = True
-        self._events.append(ToolCallEnd(call.position, call.value()))
-
-    def _flush(self, block: GrowingBlock) -> None:
-        if isinstance(block, OtherBlock):
-            return
-        half = block.fragments.flush()
-        if half and isinstance(block, CallBlock):
-            self._events.append(ToolCallDelta(block.position, half))
-        elif half and isinstance(block, ProseBlock):
-            self._events.append(ProseDelta(block.position, block.kind, half))
-
     def _settle(self, status: Status) -> bool:
         if self._status is not None:
             return False
         for block in self._blocks:
-            self._flush(block)
+            self._events += block.flush()
         self._status = status
         return True
-
-    def _calls(self) -> list[CallBlock]:
-        return [block for block in self._blocks if isinstance(block, CallBlock)]
-
-    def _prose(self) -> list[ProseBlock]:
-        return [block for block in self._blocks if isinstance(block, ProseBlock)]
-
-    def _release_held_calls(self) -> None:
-        """End the calls whose text did not parse, but not the last one of a truncated answer."""
-        calls = self._calls()
-        if self._reason in _TRUNCATING:
-            calls = calls[:-1]
-        for call in calls:
-            if not call.open and not call.complete:
-                self._end_call(call)
-
-    def _stop(self) -> Stop:
-        match self._status:
-            case "error":
-                return Stop("error", self._raw_reason)
-            case "incomplete":
-                return Stop(None, None)
-            case "complete":
-                return Stop(self._completed_reason(self._reason or "other"), self._raw_reason)
-            case None:
-                reason = self._reason and self._completed_reason(self._reason)
-                return Stop(reason, self._raw_reason)
-
-    def _completed_reason(self, reason: StopReason) -> StopReason:
-        """Return the reason in the light of the content, which apis count in different ways."""
-        calls = self._calls()
-        if reason == "stop" and any(c.complete and c.executor == "client" for c in calls):
-            return "tool_use"
-        if reason == "stop" and any(b.kind == "refusal" and b.fragments.text() for b in self._prose()):
-            return "refusal"
-        if reason == "tool_use" and calls and all(c.executor == "provider" for c in calls):
-            return "stop"
-        return reason

@@ -1,59 +1,37 @@
-"""Content blocks while they grow: pieces in, the frozen block of `outcome` out at any time."""
+"""Content blocks while they grow: pieces in, the frozen block of `outcome` out at any time.
+
+A block knows the events that tell what is left of it: `flush` returns those that waited, and `end`,
+which is for an open block, those and its end.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from . import json_codec
+from .events import Event, ProseDelta, TextEnd, ThinkingEnd, ToolCallDelta, ToolCallEnd, ToolCallStart
+from .fragments import Fragments
 from .outcome import Block, Executor, Other, ProseKind, Refusal, Text, Thinking, ToolCall
 
-_FIRST_SURROGATE: Final = "\ud800"
-_LAST_HIGH_SURROGATE: Final = "\udbff"
 
+class CallIds:
+    """The ids of the calls of one answer, each of which is there once."""
 
-class Fragments:
-    """Text that arrives in pieces; a surrogate pair that is cut between two pieces is kept whole.
-
-    Gateways written in JavaScript cut strings between UTF-16 units, so a delta may end in half an
-    emoji.
-    """
-
-    __slots__ = ("_half", "_parts")
+    __slots__ = ("_taken",)
 
     def __init__(self) -> None:
-        """Begin with no text."""
-        self._parts: list[str] = []
-        self._half = ""
+        """Begin with no id taken."""
+        self._taken: dict[str, int] = {}
 
-    def add(self, piece: str) -> str:
-        """Take a non-empty piece; return what can be passed on now, perhaps nothing."""
-        if self._half or piece[-1] >= _FIRST_SURROGATE:
-            piece, self._half = _whole_pairs(self._half + piece)
-            if not piece:
-                return piece
-        self._parts.append(piece)
-        return piece
-
-    def flush(self) -> str:
-        """Return the half that waited for its other half, now that nothing follows."""
-        half, self._half = self._half, ""
-        if half:
-            self._parts.append(half)
-        return half
-
-    def text(self) -> str:
-        """Return all that was passed on."""
-        if len(self._parts) > 1:
-            self._parts = ["".join(self._parts)]
-        return self._parts[0] if self._parts else ""
-
-
-def _whole_pairs(text: str) -> tuple[str, str]:
-    """Return the text with its surrogate pairs joined, and a high surrogate cut off its end."""
-    half = text[-1] if _FIRST_SURROGATE <= text[-1] <= _LAST_HIGH_SURROGATE else ""
-    units = text.removesuffix(half).encode("utf-16", "surrogatepass")
-    return units.decode("utf-16", "surrogatepass"), half
+    def take(self, wanted: str) -> str:
+        """Return the id itself, or with the first free number from 2 behind it."""
+        unique = wanted
+        while unique in self._taken:
+            self._taken[wanted] += 1
+            unique = f"{wanted}_{self._taken[wanted]}"
+        self._taken[unique] = 1
+        return unique
 
 
 @dataclass(slots=True, kw_only=True)
@@ -67,6 +45,22 @@ class ProseBlock:
     open: bool = True
     fragments: Fragments = field(default_factory=Fragments)
 
+    def flush(self) -> list[Event]:
+        """Tell the half of a character that waited for its other half."""
+        half = self.fragments.flush()
+        return [ProseDelta(self.position, self.kind, half)] if half else []
+
+    def end(self) -> list[Event]:
+        """Close the block and tell its end."""
+        events = self.flush()
+        self.open = False
+        text = self.fragments.text()
+        if self.kind == "thinking":
+            events.append(ThinkingEnd(self.position, text, self.signature, self.redacted))
+        else:
+            events.append(TextEnd(self.position, self.kind, text))
+        return events
+
     def value(self) -> Block:
         """Return the block so far."""
         text = self.fragments.text()
@@ -79,22 +73,65 @@ class ProseBlock:
 class CallBlock:
     """A growing tool call.
 
-    `carried` is the arguments that its start had. `complete` is whether its end was passed on: a
-    call that ended with text that does not parse waits for the stop reason.
+    `ids` are those of the whole answer. `told` is whether its start was passed on, so that id and
+    name are final. `carried` is the arguments that its start had. `free_text` says that the text
+    is no JSON but the arguments themselves. `whole` is their text as the api repeated it, where it
+    contradicts the fragments. `complete` is whether its end was passed on: a call that ended with
+    text that does not parse waits for the stop reason.
     """
 
     kind: ClassVar = "tool_call"
 
     position: int
-    id: str
-    name: str
+    ids: CallIds
     executor: Executor
     carried: Any
+    id: str = ""
+    name: str = ""
+    free_text: bool = False
+    whole: str | None = None
+    told: bool = False
     open: bool = True
     complete: bool = False
     arguments: Any = None
     fragmented: bool = False
     fragments: Fragments = field(default_factory=Fragments)
+
+    def describe(self, call_id: str | None, name: str) -> None:
+        """Take an id, of which the first one stays, and a name; empty ones say nothing."""
+        self.id = self.id or (self.ids.take(call_id) if call_id else "")
+        self.name = name or self.name
+
+    def tell(self) -> list[Event]:
+        """Tell the start, and the text that came before; a call without an id gets one."""
+        self.told = True
+        self.id = self.id or self.ids.take(f"call_{self.position}")
+        events: list[Event] = [ToolCallStart(self.position, self.id, self.name)]
+        text = self.fragments.text()
+        if text:
+            events.append(ToolCallDelta(self.position, text))
+        return events
+
+    def flush(self) -> list[Event]:
+        """Tell the start where it was not told, and the half that waited for its other half."""
+        events = [] if self.told else self.tell()
+        half = self.fragments.flush()
+        if half:
+            events.append(ToolCallDelta(self.position, half))
+        return events
+
+    def end(self) -> list[Event]:
+        """Close the call, and tell its end unless its text does not parse."""
+        events = self.flush()
+        self.open = False
+        if self.parse():
+            events.append(self.release())
+        return events
+
+    def release(self) -> Event:
+        """Complete the call, with arguments or without, and tell its end."""
+        self.complete = True
+        return ToolCallEnd(self.position, self.value())
 
     def parse(self) -> bool:
         """Settle the arguments from text and start; return whether the text was JSON.
@@ -102,7 +139,10 @@ class CallBlock:
         Text that is empty or blank stands for what the start carried, else for `{}`. Text that is
         not JSON leaves the arguments None: nothing is repaired.
         """
-        text = self.fragments.text()
+        text = self.fragments.text() if self.whole is None else self.whole
+        if self.free_text:
+            self.arguments = text
+            return True
         if not text.strip():
             self.arguments = {} if self.carried is None else self.carried
             return True
@@ -134,6 +174,15 @@ class OtherBlock:
     what: str
     data: Any
     open: bool = True
+
+    def flush(self) -> list[Event]:
+        """Tell nothing: no event says what this block is."""
+        return []
+
+    def end(self) -> list[Event]:
+        """Close the block; no event tells that either."""
+        self.open = False
+        return []
 
     def value(self) -> Other:
         """Return the block so far."""

@@ -20,6 +20,7 @@ from .provider_errors import protocol_error, read_error_body
 
 Payload = dict[str, Any]
 
+DONE_MARK: Final = b"[DONE]"
 _HTTP_ERROR: Final = 400
 # Bytes kept of a body that may be an error document; none is as long.
 _BODY_HEAD: Final = 256 * 1024
@@ -33,6 +34,8 @@ class Decoder(ABC):
     """Decodes one response; subclasses name their framing and read payloads."""
 
     framing_factory: ClassVar[Callable[[], Framing]]
+    mark_ends_body: ClassVar[bool] = False
+    """Whether nothing counts behind `[DONE]`, as in the one api that documents it."""
 
     def __init__(
         self,
@@ -83,7 +86,11 @@ class Decoder(ABC):
         try:
             payload = json_codec.loads(frame.data)
         except json_codec.NotJsonError as error:
-            if frame.data.strip() not in (b"", b"[DONE]"):
+            data = frame.data.strip()
+            if data == DONE_MARK:
+                if self.mark_ends_body:
+                    self.end_of_body()
+            elif data:
                 self.message.fail(protocol_error(f"a payload is not JSON: {error}"))
             return
         if isinstance(payload, dict):  # a payload without fields has no type, so it is unknown
@@ -103,7 +110,7 @@ class Decoder(ABC):
             self.receive_frame(frame)
         if not (self._framed or self.framing.recognised):
             self.message.fail(read_error_body(bytes(self._head), self.status))
-        self.message.end_of_file()
+        self.end_of_body()
 
     @abstractmethod
     def read(self, payload: Payload) -> None:
@@ -112,6 +119,10 @@ class Decoder(ABC):
         Raises:
             BrokenPayloadError: it is of a known type, but not of its shape.
         """
+
+    def end_of_body(self) -> None:
+        """Take the end of the body behind its last frame; the answer has ended when this returns."""
+        self.message.end_of_file()
 
     def snapshot(self) -> Outcome:
         """Return the outcome so far."""

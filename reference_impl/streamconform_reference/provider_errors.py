@@ -31,16 +31,22 @@ def protocol_error(message: str) -> Error:
     return Error(PROTOCOL, message, None)
 
 
-def read_error(payload: Any, *, status: int | None = None) -> Error:
-    """Return what the payload says of an error; `status` stands where it names no HTTP status."""
+def read_error(payload: Any, *, status: int | None = None, type_keys: tuple[str, ...] = _TYPE_KEYS) -> Error:
+    """Return what the payload says of an error; `status` stands where it names no HTTP status.
+
+    What the inner object leaves out is read from its envelope, but not the type of the frame.
+    """
     envelope = payload if isinstance(payload, dict) else {}
     inner = envelope.get("error")
-    detail = inner if isinstance(inner, dict) else envelope
-    message = inner if isinstance(inner, str) else _first_text(detail, _MESSAGE_KEYS)
-    kind = _first_text(detail, _TYPE_KEYS)
+    detail = inner if isinstance(inner, dict) else {}
+    kind = envelope.get("type")
+    outer = {
+        key: value for key, value in envelope.items() if key != "type" or not (detail or kind == "error")
+    }
+    said = inner if isinstance(inner, str) and inner else None
     return Error(
-        type=None if detail is envelope and kind == "error" else kind,
-        message=message,
+        type=_first_text(detail, type_keys) or _first_text(outer, type_keys),
+        message=said or _first_text(detail, _MESSAGE_KEYS) or _first_text(outer, _MESSAGE_KEYS),
         status=_http_status(detail) or _http_status(envelope) or status,
     )
 

@@ -8,11 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamconform_reference import DECODERS
-from streamconform_reference.apis.anthropic_messages.decode import (
-    BLOCK_STARTS,
-    DELTAS,
-    HANDLERS,
-)
+from streamconform_reference.apis.anthropic_messages.content import BLOCK_STARTS, DELTAS
+from streamconform_reference.apis.anthropic_messages.decode import HANDLERS
 from streamconform_reference.json_codec import dumps
 
 from . import chunkings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from streamconform_reference.mutants import MUTANTS, load
 
 from . import chunkings
 from .exchange import assert_event_rules, decode
-from .streams import STREAMS
+from .samples import SAMPLES
 
 # What only some delivery or case of the suite brings about, and no stream here.
 OFTEN_IDLE = (
@@ -46,9 +47,9 @@ def leaves(value: Any, path: str = "") -> dict[str, Any]:
     return {path: value}
 
 
-def trials() -> Iterator[tuple[str, list[bytes]]]:
-    for name, body in STREAMS.items():
-        case = f"anthropic-messages/sample/{name}"
+def trials(api: str) -> Iterator[tuple[str, list[bytes]]]:
+    for name, body in SAMPLES[api].items():
+        case = f"{api}/sample/{name}"
         yield f"{case}@whole", [body]
         yield f"{case}@bytewise", chunkings.bytewise(body)
         for cut in range(40, len(body), 90):
@@ -57,17 +58,19 @@ def trials() -> Iterator[tuple[str, list[bytes]]]:
             yield f"{case}@cut-after-frame.{number}", [body[: end.start()]]
 
 
-TRIALS = list(trials())
+@cache
+def right_answers(api: str) -> list[tuple[str, list[bytes], dict[str, Any]]]:
+    return [(trial, chunks, leaves(decode(chunks, api=api).outcome)) for trial, chunks in trials(api)]
 
 
 def failing_checks(name: str) -> set[str]:
     adapter = load(name)
     failing = set()
-    for trial, chunks in TRIALS:
-        right = leaves(decode(chunks).outcome)
-        wrong = leaves(decode(chunks, adapter=adapter).outcome)
-        paths = (path for path in right | wrong if right.get(path) != wrong.get(path))
-        failing |= {f"{trial}:{path}" for path in paths}
+    for api in adapter.apis:
+        for trial, chunks, right in right_answers(api):
+            wrong = leaves(decode(chunks, adapter=adapter, api=api).outcome)
+            paths = (path for path in right | wrong if right.get(path) != wrong.get(path))
+            failing |= {f"{trial}:{path}" for path in paths}
     return failing
 
 
@@ -101,7 +104,7 @@ def test_a_mutant_is_named_like_its_module_and_describes_itself(name: str) -> No
     mutant = MUTANTS[name]
     adapter = load(name)
     assert adapter.info["name"] == f"mutant:{name}"
-    assert adapter.apis == ["anthropic-messages"]
+    assert set(adapter.apis) <= set(SAMPLES)
     assert import_module(f"{package.__name__}.{name.replace('-', '_')}").adapter is adapter
     assert mutant.bug.endswith(".")
     assert all(re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", issue) for issue in mutant.issues)
@@ -117,5 +120,6 @@ def test_a_mutant_still_keeps_the_event_rules(name: str) -> None:
     adapter = load(name)
     if name in ("truncated-call-executed", "empty-arguments-dropped"):
         return  # they change what is told of a call, not when
-    for _, chunks in TRIALS:
-        assert_event_rules(decode(chunks, adapter=adapter))
+    for api in adapter.apis:
+        for _, chunks, _ in right_answers(api):
+            assert_event_rules(decode(chunks, adapter=adapter, api=api))

@@ -2,33 +2,26 @@
 
 A mutant is a module of this package, named like the mutant with `_` for `-`, that has an `adapter`.
 It replaces a table entry of a decoder, or wraps a decoder, its framing or its answers; the decoders
-know nothing of it. Importing this module loads none of them.
+know nothing of it. Its row stands in the table of its api. Importing this module loads none of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Final
 
 from streamconform_reference.adapter import Adapter
+from streamconform_reference.mutants._anthropic_messages import ANTHROPIC_MESSAGES
+from streamconform_reference.mutants._mutant import Mutant
+from streamconform_reference.mutants._openai_chat import OPENAI_CHAT
+from streamconform_reference.mutants._openai_responses import OPENAI_RESPONSES
 
 __all__ = ["MUTANTS", "Mutant", "load"]
 
-
-@dataclass(frozen=True, slots=True)
-class Mutant:
-    """What a mutant does wrong, where that was reported, and which checks may fail because of it.
-
-    `fails` are globs over check ids, matched by whole components split at `/ @ : .`: `*` is one
-    component, `**` any number. Every check that fails for the mutant matches one of them.
-    """
-
-    name: str
-    bug: str
-    issues: tuple[str, ...]
-    fails: tuple[str, ...]
+MUTANTS: Final[Mapping[str, Mutant]] = {
+    mutant.name: mutant for mutant in (*ANTHROPIC_MESSAGES, *OPENAI_CHAT, *OPENAI_RESPONSES)
+}
 
 
 def load(name: str) -> Adapter:
@@ -40,142 +33,3 @@ def load(name: str) -> Adapter:
     module = MUTANTS[name].name.replace("-", "_")
     adapter: Adapter = import_module(f"{__name__}.{module}").adapter
     return adapter
-
-
-_STATUS: Final = ("**:status", "**:stop", "**:stop.**")
-_ERROR: Final = (*_STATUS, "**:error", "**:error.**")
-_MONEY: Final = ("**:usage.**", "**:cost.**")
-# A parser that gives up in mid-stream: what came until then depends on where.
-_GIVES_UP: Final = (
-    *_ERROR,
-    *_MONEY,
-    "**:content.**",
-    "**:model",
-    "**:response_id",
-    "**:invariant.**",
-)
-_COMPLETE: Final = "**:content.*.tool_call.complete"
-_ARGUMENTS: Final = "**:content.*.tool_call.arguments"
-
-_ALL: Final = (
-    Mutant(
-        "cache-split-ignored",
-        "Prices cache writes for an hour like those for five minutes.",
-        ("earendil-works/pi#5737", "earendil-works/pi#5603", "can1357/oh-my-pi#6876"),
-        ("**:usage.cache_write_1h", "**:cost.cache_write", "**:cost.total"),
-    ),
-    Mutant(
-        "cached-tokens-twice",
-        "Counts tokens read from the cache as input again, so they are billed twice.",
-        ("BerriAI/litellm#9812", "BerriAI/litellm#11789", "langchain-ai/langchain#32818"),
-        ("**:usage.input", "**:cost.**"),
-    ),
-    Mutant(
-        "empty-arguments-dropped",
-        "Fails to parse an empty argument text and has no arguments instead of `{}`.",
-        (
-            "BerriAI/litellm#5063",
-            "deepset-ai/haystack-core-integrations#1947",
-            "patterns-ai-core/langchainrb#960",
-        ),
-        (_ARGUMENTS,),
-    ),
-    Mutant(
-        "eof-as-success",
-        "Takes the end of the body before `message_stop` for a complete answer.",
-        ("griffinwork40/agent-afk#635", "BerriAI/litellm#32159"),
-        (*_STATUS, _COMPLETE),
-    ),
-    Mutant(
-        "error-frame-swallowed",
-        "Takes an error in mid-stream for the end of a complete answer.",
-        ("use-agent-os/agent-os#2137", "farzaa/clicky#132", "Pasta-Devs/Marinara-Engine#2659"),
-        (*_ERROR, _COMPLETE),
-    ),
-    Mutant(
-        "interleaved-arguments-joined",
-        "Appends every fragment of arguments to the call that began last.",
-        ("Oaklight/llm-rosetta#627", "maximhq/bifrost#1829", "QwenLM/Qwen-Agent#943"),
-        (_ARGUMENTS, "**:content.*.tool_call.arguments_text", _COMPLETE),
-    ),
-    Mutant(
-        "last-frame-lost",
-        "Drops a last event that has no blank line behind it.",
-        ("openai/openai-node#2725", "earendil-works/pi#9047", "google-gemini/gemini-cli#29059"),
-        (*_ERROR, *_MONEY, "**:content.**", "**:model", "**:response_id"),
-    ),
-    Mutant(
-        "omitted-thinking-as-redacted",
-        "Takes thinking whose text is not shown for redacted thinking.",
-        ("microsoft/vscode#320196",),
-        ("**:content.*.thinking.redacted",),
-    ),
-    Mutant(
-        "pause-turn-as-stop",
-        "Takes `pause_turn` for the end of the turn, so the rest is never asked for.",
-        ("tetsuo-ai/agenc-core#2111", "pydantic/pydantic-ai#3051", "prism-php/prism#1003"),
-        ("**:stop.**",),
-    ),
-    Mutant(
-        "prefilled-input-lost",
-        "Forgets the arguments that came with the start of a call, since no fragment follows.",
-        ("openclaw/openclaw#117661", "Yeachan-Heo/gajae-code#1895"),
-        (_ARGUMENTS,),
-    ),
-    Mutant(
-        "provider-call-as-client",
-        "Asks the client to run a tool that the provider has run itself.",
-        ("vercel/ai#8502",),
-        ("**:content.*.tool_call.executor", "**:stop.**"),
-    ),
-    Mutant(
-        "redacted-thinking-dropped",
-        "Drops redacted thinking, which the next request has to send back.",
-        ("BerriAI/litellm#9058", "maximhq/bifrost#5093", "anomalyco/opencode#38614"),
-        ("**:content.**",),
-    ),
-    Mutant(
-        "signature-lost",
-        "Drops the signature of thinking, so the api refuses the next request.",
-        ("RooCodeInc/Roo-Code#10351", "turnstonelabs/turnstone#214", "can1357/oh-my-pi#6046"),
-        ("**:content.**",),
-    ),
-    Mutant(
-        "start-usage-kept",
-        "Keeps the input tokens of `message_start` though `message_delta` reports more.",
-        ("vercel/ai#11611", "langchain-ai/langchain#32461"),
-        _MONEY,
-    ),
-    Mutant(
-        "truncated-call-executed",
-        "Marks a call as complete that was cut off.",
-        ("earendil-works/pi#6284", "ahwurm/localharness#77", "jaseci-labs/jac#6766"),
-        (_COMPLETE, "**:invariant.every-block-told"),
-    ),
-    Mutant(
-        "unicode-line-ends",
-        "Splits lines at U+2028, U+2029 and U+0085, which are text in JSON.",
-        ("openai/openai-python#1230", "langgenius/dify#39008", "florimondmanca/httpx-sse#37"),
-        _GIVES_UP,
-    ),
-    Mutant(
-        "unknown-event-fatal",
-        "Gives up at an event type that it does not know.",
-        ("vercel/ai#13576", "anomalyco/opencode#44817"),
-        _GIVES_UP,
-    ),
-    Mutant(
-        "usage-summed",
-        "Adds the cumulative usage of `message_delta` to that of `message_start`.",
-        ("tensorzero/tensorzero#5481", "symfony/ai#2178", "agno-agi/agno#6454"),
-        _MONEY,
-    ),
-    Mutant(
-        "utf8-per-chunk",
-        "Decodes each chunk by itself, so a character that two chunks share is lost.",
-        ("api7/aisix#111", "musistudio/claude-code-router#1672", "jawah/urllib3.future#349"),
-        ("**:content.**", "**:error.message"),
-    ),
-)
-
-MUTANTS: Final[Mapping[str, Mutant]] = {mutant.name: mutant for mutant in _ALL}

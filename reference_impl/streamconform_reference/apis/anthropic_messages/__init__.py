@@ -1,5 +1,6 @@
 """Everything about Anthropic Messages, `POST /v1/messages`."""
 
 from .decode import AnthropicMessagesDecoder
+from .document import as_stream
 
-__all__ = ["AnthropicMessagesDecoder"]
+__all__ = ["AnthropicMessagesDecoder", "as_stream"]

@@ -6,20 +6,15 @@ https://docs.claude.com/en/api/messages-streaming, and the types of the `anthrop
 What the documentation does not say, and what differs between servers:
 
 - The payload's `type` decides. Some servers send no `event:` line, some append `[DONE]`.
-- Blocks are keyed by `index`. llama.cpp opens blocks before it stops earlier ones, sends no `input`
-  with the start of a tool call and may send no `message_start`; proxies leave gaps and use
-  an index twice.
+- Blocks are keyed by `index`; what is in them, `content` reads. llama.cpp opens blocks before it
+  stops earlier ones, sends no `input` with the start of a tool call and may send no
+  `message_start`; proxies leave gaps and use an index twice.
 - A delta that does not fit its block is ignored, as in the official SDKs. Text and thinking for an
   index that never began are kept, as a block of their own.
-- A start may carry text ("pre", then the delta "fix"), and a tool call its whole input:
-  programmatic calls have no deltas at all. Fragments that are not blank replace that input.
-- `signature_delta` appends. The official api sends one a block; servers that cut it lose none.
 - `message_delta.usage` is cumulative: a field that is there replaces, null or absent keeps it.
 - `usage.iterations` of type `compaction` are billed but not in the totals: they are part of the
   cost, under `other`, and not of the buckets. Iterations of an advisor have another model's price:
   left out.
-- A citation becomes a block `other` at the place where it came, so behind the start of its text
-  block. It is the citation as sent, `kind: citation`.
 - A second `message_start` before `message_stop` is a new answer spliced in. What the first one
   finished stays, its open blocks never end, and usage, model and id are the second one's.
 - After `message_stop` or an error nothing counts, as where several recordings lie in one file.
@@ -27,18 +22,19 @@ What the documentation does not say, and what differs between servers:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
 from streamconform_reference.assemble import Assembler
 from streamconform_reference.decoder import BrokenPayloadError, Decoder, Payload
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.sse import SseFraming
-from streamconform_reference.outcome import Executor, StopReason, Usage
+from streamconform_reference.outcome import StopReason, Usage
 from streamconform_reference.provider_errors import read_error
 
+from .content import DELTAS, part, start_block, text
+
 Handler = Callable[[Assembler, Payload], None]
-PartHandler = Callable[[Assembler, Hashable, Payload], None]
 
 # A larger number of tokens is no count, and JavaScript could not hold it.
 _LARGEST_COUNT: Final = 2**53
@@ -68,12 +64,12 @@ USAGE_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 def on_message_start(message: Assembler, payload: Payload) -> None:
     """Take id, model, first usage and, from servers that send it here, content."""
-    start = _part(payload, "message")
-    message.begin(model=_text(start, "model"), response_id=_text(start, "id"))
+    start = part(payload, "message")
+    message.begin(model=text(start, "model"), response_id=text(start, "id"))
     content = start.get("content")
     for number, block in enumerate(content if isinstance(content, list) else ()):
         slot = ("message_start", number)
-        _start_block(message, slot, block)
+        start_block(message, slot, block)
         message.end(slot)
     _take_stop_reason(message, start)
     # vLLM puts the usage beside the message, not into it.
@@ -82,12 +78,12 @@ def on_message_start(message: Assembler, payload: Payload) -> None:
 
 def on_content_block_start(message: Assembler, payload: Payload) -> None:
     """Begin the block of an index."""
-    _start_block(message, _index(payload), payload.get("content_block"))
+    start_block(message, _index(payload), payload.get("content_block"))
 
 
 def on_content_block_delta(message: Assembler, payload: Payload) -> None:
     """Append to the block of an index; a delta of an unknown type changes nothing."""
-    delta = _part(payload, "delta")
+    delta = part(payload, "delta")
     kind = delta.get("type")
     handler = DELTAS.get(kind) if isinstance(kind, str) else None
     if handler:
@@ -102,7 +98,7 @@ def on_content_block_stop(message: Assembler, payload: Payload) -> None:
 def on_message_delta(message: Assembler, payload: Payload) -> None:
     """Take the stop reason and the cumulative usage."""
     if payload.get("delta") is not None:
-        _take_stop_reason(message, _part(payload, "delta"))
+        _take_stop_reason(message, part(payload, "delta"))
     _take_usage(message, payload.get("usage"))
 
 
@@ -127,95 +123,6 @@ HANDLERS: Final[Mapping[str, Handler]] = {
 }
 
 
-# Blocks, by the type in their start. Any other type is kept as `other`.
-
-
-def start_text(message: Assembler, slot: Hashable, block: Payload) -> None:
-    """Begin a text block, with the text and the citations that its start carries."""
-    message.start(slot, "text", _text(block, "text"))
-    citations = block.get("citations")
-    for citation in citations if isinstance(citations, list) else ():
-        message.put_other("citation", citation)
-
-
-def start_thinking(message: Assembler, slot: Hashable, block: Payload) -> None:
-    """Begin a thinking block. With `display: omitted` it has no text, but a signature."""
-    message.start(slot, "thinking", _text(block, "thinking"))
-    message.sign(slot, _text(block, "signature"))
-
-
-def start_redacted_thinking(message: Assembler, slot: Hashable, block: Payload) -> None:
-    """Begin a thinking block whose opaque data goes back to the api as it is; it has no deltas."""
-    message.start(slot, "thinking")
-    message.sign(slot, _text(block, "data"), redacted=True)
-
-
-def start_client_call(message: Assembler, slot: Hashable, block: Payload) -> None:
-    """Begin a call that the client has to run."""
-    _start_call(message, slot, block, "client")
-
-
-def start_provider_call(message: Assembler, slot: Hashable, block: Payload) -> None:
-    """Begin a call that the provider runs itself; its result comes as a block of its own."""
-    _start_call(message, slot, block, "provider")
-
-
-BLOCK_STARTS: Final[Mapping[str, PartHandler]] = {
-    "text": start_text,
-    "thinking": start_thinking,
-    "redacted_thinking": start_redacted_thinking,
-    "tool_use": start_client_call,
-    "server_tool_use": start_provider_call,
-    "mcp_tool_use": start_provider_call,
-}
-
-
-# Deltas, by their type. Any other type is ignored.
-
-
-def add_text(message: Assembler, slot: Hashable, delta: Payload) -> None:
-    """Append visible text."""
-    message.add(slot, "text", _text(delta, "text"))
-
-
-def add_thinking(message: Assembler, slot: Hashable, delta: Payload) -> None:
-    """Append reasoning."""
-    message.add(slot, "thinking", _text(delta, "thinking"))
-
-
-def add_signature(message: Assembler, slot: Hashable, delta: Payload) -> None:
-    """Append to the signature of a thinking block."""
-    message.sign(slot, _text(delta, "signature"))
-
-
-def add_arguments(message: Assembler, slot: Hashable, delta: Payload) -> None:
-    """Append a fragment of a call's arguments; the first one is often empty."""
-    message.add_arguments(slot, _text(delta, "partial_json"))
-
-
-def add_citation(message: Assembler, _slot: Hashable, delta: Payload) -> None:
-    """Append a citation, which may come before the text of its block."""
-    message.put_other("citation", delta.get("citation"))
-
-
-def set_compaction(message: Assembler, slot: Hashable, delta: Payload) -> None:
-    """Replace the summary of a compaction block; null content says that compaction failed."""
-    block = message.other(slot)
-    if isinstance(block, dict):
-        summary = {key: value for key, value in delta.items() if key != "type"}
-        message.replace_other(slot, block | summary)
-
-
-DELTAS: Final[Mapping[str, PartHandler]] = {
-    "text_delta": add_text,
-    "thinking_delta": add_thinking,
-    "signature_delta": add_signature,
-    "input_json_delta": add_arguments,
-    "citations_delta": add_citation,
-    "compaction_delta": set_compaction,
-}
-
-
 class AnthropicMessagesDecoder(Decoder):
     """Decodes one response of `POST /v1/messages` with `"stream": true`."""
 
@@ -232,30 +139,8 @@ class AnthropicMessagesDecoder(Decoder):
             handler(self.message, payload)
 
 
-def _start_block(message: Assembler, slot: Hashable, block: Any) -> None:
-    kind = block.get("type") if isinstance(block, dict) else None
-    if not isinstance(kind, str):
-        problem = "a content block has no type"
-        raise BrokenPayloadError(problem)
-    start = BLOCK_STARTS.get(kind)
-    if start:
-        start(message, slot, block)
-    else:
-        message.put_other(kind, block, slot=slot)
-
-
-def _start_call(message: Assembler, slot: Hashable, block: Payload, executor: Executor) -> None:
-    message.start_call(
-        slot,
-        id=_text(block, "id"),
-        name=_text(block, "name"),
-        executor=executor,
-        carried=block.get("input"),
-    )
-
-
 def _take_stop_reason(message: Assembler, holder: Payload) -> None:
-    raw = _text(holder, "stop_reason")
+    raw = text(holder, "stop_reason")
     if raw:  # a later null does not erase it
         message.stop(STOP_REASONS.get(raw, "other"), raw)
 
@@ -294,22 +179,3 @@ def _index(payload: Payload) -> int:
         problem = f"`{payload['type']}` has no `index`"
         raise BrokenPayloadError(problem)
     return index
-
-
-def _part(payload: Payload, key: str) -> Payload:
-    part = payload.get(key)
-    if not isinstance(part, dict):
-        problem = f"`{payload['type']}` has no `{key}`"
-        raise BrokenPayloadError(problem)
-    return part
-
-
-def _text(holder: Payload, key: str) -> str:
-    """Return the text under the key, empty where it is null or absent."""
-    text = holder.get(key)
-    if isinstance(text, str):
-        return text
-    if text is not None:
-        problem = f"`{key}` is not text"
-        raise BrokenPayloadError(problem)
-    return ""

@@ -1,0 +1,156 @@
+"""What is in a content block: its start and its deltas, by their types.
+
+Source: https://docs.claude.com/en/docs/build-with-claude/streaming#content-block-delta-types, and
+the types of the `anthropic` package 2.12.0.
+
+What the documentation does not say, and what differs between servers:
+
+- A start may carry text ("pre", then the delta "fix"), and a tool call its whole input:
+  programmatic calls have no deltas at all. Fragments that are not blank replace that input.
+- `signature_delta` appends. The official api sends one a block; servers that cut it lose none.
+- A citation becomes a block `other` at the place where it came, so behind the start of its text
+  block. It is the citation as sent, `kind: citation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, Final
+
+from streamconform_reference.assemble import Assembler
+from streamconform_reference.decoder import BrokenPayloadError, Payload
+from streamconform_reference.outcome import Executor
+
+PartHandler = Callable[[Assembler, Hashable, Payload], None]
+
+
+# Blocks, by the type in their start. Any other type is kept as `other`.
+
+
+def start_text(message: Assembler, slot: Hashable, block: Payload) -> None:
+    """Begin a text block, with the text and the citations that its start carries."""
+    message.start(slot, "text", text(block, "text"))
+    citations = block.get("citations")
+    for citation in citations if isinstance(citations, list) else ():
+        message.put_other("citation", citation)
+
+
+def start_thinking(message: Assembler, slot: Hashable, block: Payload) -> None:
+    """Begin a thinking block. With `display: omitted` it has no text, but a signature."""
+    message.start(slot, "thinking", text(block, "thinking"))
+    message.sign(slot, text(block, "signature"))
+
+
+def start_redacted_thinking(message: Assembler, slot: Hashable, block: Payload) -> None:
+    """Begin a thinking block whose opaque data goes back to the api as it is; it has no deltas."""
+    message.start(slot, "thinking")
+    message.sign(slot, text(block, "data"), redacted=True)
+
+
+def start_client_call(message: Assembler, slot: Hashable, block: Payload) -> None:
+    """Begin a call that the client has to run."""
+    _start_call(message, slot, block, "client")
+
+
+def start_provider_call(message: Assembler, slot: Hashable, block: Payload) -> None:
+    """Begin a call that the provider runs itself; its result comes as a block of its own."""
+    _start_call(message, slot, block, "provider")
+
+
+BLOCK_STARTS: Final[Mapping[str, PartHandler]] = {
+    "text": start_text,
+    "thinking": start_thinking,
+    "redacted_thinking": start_redacted_thinking,
+    "tool_use": start_client_call,
+    "server_tool_use": start_provider_call,
+    "mcp_tool_use": start_provider_call,
+}
+
+
+# Deltas, by their type. Any other type is ignored.
+
+
+def add_text(message: Assembler, slot: Hashable, delta: Payload) -> None:
+    """Append visible text."""
+    message.add(slot, "text", text(delta, "text"))
+
+
+def add_thinking(message: Assembler, slot: Hashable, delta: Payload) -> None:
+    """Append reasoning."""
+    message.add(slot, "thinking", text(delta, "thinking"))
+
+
+def add_signature(message: Assembler, slot: Hashable, delta: Payload) -> None:
+    """Append to the signature of a thinking block."""
+    message.sign(slot, text(delta, "signature"))
+
+
+def add_arguments(message: Assembler, slot: Hashable, delta: Payload) -> None:
+    """Append a fragment of a call's arguments; the first one is often empty."""
+    message.add_arguments(slot, text(delta, "partial_json"))
+
+
+def add_citation(message: Assembler, _slot: Hashable, delta: Payload) -> None:
+    """Append a citation, which may come before the text of its block."""
+    message.put_other("citation", delta.get("citation"))
+
+
+def set_compaction(message: Assembler, slot: Hashable, delta: Payload) -> None:
+    """Replace the summary of a compaction block; null content says that compaction failed."""
+    block = message.other(slot)
+    if isinstance(block, dict):
+        summary = {key: value for key, value in delta.items() if key != "type"}
+        message.replace_other(slot, block | summary)
+
+
+DELTAS: Final[Mapping[str, PartHandler]] = {
+    "text_delta": add_text,
+    "thinking_delta": add_thinking,
+    "signature_delta": add_signature,
+    "input_json_delta": add_arguments,
+    "citations_delta": add_citation,
+    "compaction_delta": set_compaction,
+}
+
+
+def start_block(message: Assembler, slot: Hashable, block: Any) -> None:
+    """Begin a block, as its type says."""
+    kind = block.get("type") if isinstance(block, dict) else None
+    if not isinstance(kind, str):
+        problem = "a content block has no type"
+        raise BrokenPayloadError(problem)
+    start = BLOCK_STARTS.get(kind)
+    if start:
+        start(message, slot, block)
+    else:
+        message.put_other(kind, block, slot=slot)
+
+
+def _start_call(message: Assembler, slot: Hashable, block: Payload, executor: Executor) -> None:
+    message.start_call(
+        slot,
+        id=text(block, "id"),
+        name=text(block, "name"),
+        executor=executor,
+        carried=block.get("input"),
+    )
+
+
+def part(payload: Payload, key: str) -> Payload:
+    """Return the object under the key, which has to be there."""
+    value = payload.get(key)
+    if not isinstance(value, dict):
+        problem = f"`{payload['type']}` has no `{key}`"
+        raise BrokenPayloadError(problem)
+    return value
+
+
+def text(holder: Payload, key: str) -> str:
+    """Return the text under the key, empty where it is null or absent."""
+    value = holder.get(key)
+    if isinstance(value, str):
+        return value
+    if value is not None:
+        problem = f"`{key}` is not text"
+        raise BrokenPayloadError(problem)
+    return ""

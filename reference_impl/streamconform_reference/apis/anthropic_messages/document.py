@@ -1,0 +1,22 @@
+"""The answer without streaming: the events that would have said the same.
+
+Source: https://docs.claude.com/en/api/messages
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streamconform_reference.decoder import BrokenPayloadError, Payload
+
+
+def as_stream(document: Payload) -> Iterator[Payload]:
+    """Yield a start that has the whole message, and its stop.
+
+    Raises:
+        BrokenPayloadError: it has no content.
+    """
+    if not isinstance(document.get("content"), list):
+        raise BrokenPayloadError("the document has no content")
+    yield {"type": "message_start", "message": document}
+    yield {"type": "message_stop"}

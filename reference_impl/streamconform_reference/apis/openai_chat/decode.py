@@ -1,0 +1,283 @@
+"""OpenAI Chat Completions and its dialects: server-sent events in, events and the outcome out.
+
+Source: https://platform.openai.com/docs/api-reference/chat-streaming, the types of the `openai`
+package 3.54.0, and recorded streams of the vendors that speak it.
+
+What the documentation does not say, and what differs between servers:
+
+- The answer is complete with a `finish_reason`, whatever comes of `[DONE]`: without a reason that
+  mark leaves it incomplete, as the end of the body does.
+- The reason is not the last that comes: usage follows in a chunk with `choices: []`, OpenRouter
+  repeats the reason there, some send more content and another reason. So the answer stays open
+  until `[DONE]` or the end of the body; of several reasons the last counts.
+- A call ends at the reason, so what the client does next never hangs on usage.
+- `finish_reason: ""` (SGLang) is null. `stop` may stand behind tool calls and behind a refusal. A
+  reason that names a failure makes the answer an error even where no error object follows.
+- Choices other than 0 are ignored, chunks without `choices` too (guardrails, Azure's filters). A choice
+  may lack its `delta`. A `message` beside or after deltas repeats the answer (Perplexity, MiniMax);
+  it is read only where nothing came before it.
+- An error is an object, a bare string, or `{"object": "error", ...}` (vLLM), with or without choices.
+  It counts even behind the reason, since the provider disowns the answer with it.
+- `content` is text, null or, from Mistral, a list of parts with thinking among them. Tags such as
+  `<think>` inside text stay text.
+- Fields stand in any order, and reasoning comes before the text of the same chunk.
+- Id and model are the first that are not empty: Azure begins with a chunk that has neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, Final
+
+from streamconform_reference.decoder import BrokenPayloadError, Decoder, Payload
+from streamconform_reference.framing import Framing
+from streamconform_reference.framing.sse import SseFraming
+from streamconform_reference.outcome import Error, StopReason
+from streamconform_reference.provider_errors import read_error
+
+from .prose import Prose
+from .reasoning import DETAIL_KEYS, TEXT_KEYS, Reasoning, read_reasoning
+from .tool_calls import LEGACY_INDEX, Calls, read_fragment
+from .usage import buckets, read_counts, usages
+
+Field = Callable[["OpenaiChatDecoder", Any], None]
+
+# The first five are OpenAI's. The others: Mistral, https://docs.mistral.ai/api; DeepSeek,
+# https://api-docs.deepseek.com/api/create-chat-completion; OpenRouter, Zhipu, Bedrock's gateway and
+# older servers of open models.
+STOP_REASONS: Final[Mapping[str, StopReason]] = {
+    "stop": "stop",
+    "length": "length",
+    "tool_calls": "tool_use",
+    "function_call": "tool_use",
+    "content_filter": "content_filter",
+    "model_length": "length",
+    "error": "error",
+    "insufficient_system_resource": "error",
+    "network_error": "error",
+    "sensitive": "content_filter",
+    "guardrail_intervened": "content_filter",
+    "tool_call": "tool_use",
+    "end": "stop",
+    "eos": "stop",
+}
+_TRUNCATING: Final = frozenset({"length", "content_filter"})
+_REASONING_KEYS: Final = frozenset((*TEXT_KEYS, *DETAIL_KEYS))
+
+
+def take_content(answer: OpenaiChatDecoder, content: Any) -> None:
+    """Append visible text, or the parts of a list."""
+    if isinstance(content, str):
+        answer.prose.say("text", content)
+        return
+    if not isinstance(content, list):
+        raise BrokenPayloadError("`content` is neither text nor a list")
+    for part in content:
+        kind = part.get("type") if isinstance(part, dict) else None
+        take = PARTS.get(kind) if isinstance(kind, str) else None
+        if take:
+            take(answer, part)
+        elif isinstance(kind, str):
+            answer.message.put_other(kind, part)
+
+
+def take_refusal(answer: OpenaiChatDecoder, refusal: Any) -> None:
+    """Append text with which the model declines."""
+    if not isinstance(refusal, str):
+        raise BrokenPayloadError("`refusal` is not text")
+    answer.prose.say("refusal", refusal)
+
+
+def take_annotations(answer: OpenaiChatDecoder, annotations: Any) -> None:
+    """Keep citations at the place where they came."""
+    for annotation in annotations if isinstance(annotations, list) else ():
+        answer.message.put_other("citation", annotation)
+
+
+def take_tool_calls(answer: OpenaiChatDecoder, entries: Any) -> None:
+    """Take fragments of tool calls, several of them in one chunk."""
+    if not isinstance(entries, list):
+        raise BrokenPayloadError("`tool_calls` is not a list")
+    for entry in entries:
+        answer.calls.take(read_fragment(entry))
+
+
+def take_function_call(answer: OpenaiChatDecoder, function: Any) -> None:
+    """Take a fragment of the one call that there was before tools."""
+    answer.calls.take(read_fragment({"function": function}, index=LEGACY_INDEX))
+
+
+# The fields of a delta in the order in which they are read, whatever their order on the wire.
+FIELDS: Final[Mapping[str, Field]] = {
+    "content": take_content,
+    "refusal": take_refusal,
+    "annotations": take_annotations,
+    "tool_calls": take_tool_calls,
+    "function_call": take_function_call,
+}
+
+
+def take_text_part(answer: OpenaiChatDecoder, part: Payload) -> None:
+    """Append the text of a part."""
+    _say_part(answer, "text", part.get("text"))
+
+
+def take_refusal_part(answer: OpenaiChatDecoder, part: Payload) -> None:
+    """Append the refusal of a part."""
+    text = part.get("refusal")
+    if isinstance(text, str) and text:
+        answer.prose.say("refusal", text)
+
+
+def take_thinking_part(answer: OpenaiChatDecoder, part: Payload) -> None:
+    """Append Mistral's thinking, which is a list of text parts itself, and its signature."""
+    inner = part.get("thinking")
+    for piece in inner if isinstance(inner, list) else (inner,):
+        _say_part(answer, "thinking", piece.get("text") if isinstance(piece, dict) else piece)
+    signature = part.get("signature")
+    if isinstance(signature, str) and signature:
+        answer.prose.sign(signature, part="thinking")
+
+
+# The parts of a content list, by type. Any other type is kept as `other`.
+PARTS: Final[Mapping[str, Field]] = {
+    "text": take_text_part,
+    "refusal": take_refusal_part,
+    "thinking": take_thinking_part,
+}
+
+
+class OpenaiChatDecoder(Decoder):
+    """Decodes one response of `POST /v1/chat/completions` with `"stream": true`."""
+
+    framing_factory: ClassVar[Callable[[], Framing]] = SseFraming
+    mark_ends_body: ClassVar[bool] = True
+    fields: ClassVar[Mapping[str, Field]] = FIELDS
+    calls_factory: ClassVar[type[Calls]] = Calls
+
+    def __init__(
+        self,
+        *,
+        status: int = 200,
+        headers: Mapping[str, str] | None = None,
+        pricing: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Begin before the first byte of the body."""
+        super().__init__(status=status, headers=headers, pricing=pricing)
+        self.prose = Prose(self.message)
+        self.calls = self.calls_factory(self.message, self.prose.end)
+        self.finish: str | None = None
+        self.counts: dict[str, int] = {}
+        self._service_tier: str | None = None
+
+    def read(self, payload: Payload) -> None:
+        """Read one chunk."""
+        self._identify(payload)
+        choices = payload.get("choices")
+        if not isinstance(choices, list):
+            if choices is not None:
+                raise BrokenPayloadError("`choices` is not a list")
+            choices = ()
+        own: Payload = {}
+        for choice in choices:
+            if isinstance(choice, dict) and not choice.get("index"):
+                own = choice
+                self.read_choice(choice)
+        self.read_usage(payload, own)
+        if payload.get("error") or payload.get("object") == "error":
+            self.message.fail(read_error(payload))
+
+    def read_choice(self, choice: Payload) -> None:
+        """Read what choice 0 adds, and its reason to end."""
+        delta = choice.get("delta")
+        if delta is None and not (self.prose.said or self.calls.begun):
+            delta = choice.get("message")
+        if delta is not None:
+            if not isinstance(delta, dict):
+                raise BrokenPayloadError("`delta` is no object")
+            self.read_delta(delta)
+        finish = choice.get("finish_reason")
+        if finish:
+            if not isinstance(finish, str):
+                raise BrokenPayloadError("`finish_reason` is not text")
+            self.read_finish(finish)
+
+    def read_delta(self, delta: Payload) -> None:
+        """Read the fields of a delta; null and empty ones say nothing, unknown ones are ignored."""
+        if not _REASONING_KEYS.isdisjoint(delta):
+            for piece in self.to_reasoning(delta):
+                if piece.text:
+                    self.prose.say("thinking", piece.text)
+                if piece.signature:
+                    self.prose.sign(piece.signature, part=piece.part, redacted=piece.redacted)
+        for key, take in self.fields.items():
+            value = delta.get(key)
+            if value:
+                take(self, value)
+
+    def read_finish(self, finish: str) -> None:
+        """Take a reason to end, with which the calls end that have come; the answer stays open."""
+        reason = STOP_REASONS.get(finish, "other")
+        self.finish = finish
+        self.message.stop(reason, finish)
+        if reason != "error":
+            self.calls.end(truncated=reason in _TRUNCATING)
+
+    def end_of_body(self) -> None:
+        """End the answer: complete if there was a reason, unless that is a failure."""
+        if self.message.ended:
+            return
+        if self.finish is None:
+            self.message.end_of_file()
+        elif STOP_REASONS.get(self.finish) == "error":
+            self.message.fail(Error(self.finish, None, None))
+        else:
+            self.prose.end()
+            self.message.complete()
+
+    def read_usage(self, payload: Payload, choice: Payload) -> None:
+        """Take the usage of a chunk, and the service tier that decides about its price."""
+        tier = payload.get("service_tier")
+        news = False
+        if tier != self._service_tier and isinstance(tier, str):
+            self._service_tier = tier
+            news = bool(self.counts)
+        if payload.get("usage") or payload.get("x_groq") or choice.get("usage"):
+            for usage in usages(payload, choice):
+                tier = usage.get("service_tier")  # Mistral has it here
+                if not self._service_tier and isinstance(tier, str):
+                    self._service_tier = tier
+                counts = read_counts(usage)
+                self.count(counts)
+                news = news or bool(counts)
+        if news:
+            self.report()
+
+    def count(self, counts: Mapping[str, int]) -> None:
+        """Merge a report: of each count the last one wins."""
+        self.counts.update(counts)
+
+    def report(self) -> None:
+        """Hand over the usage so far."""
+        self.message.report_usage(self.to_buckets(self.counts), service_tier=self._service_tier)
+
+    @staticmethod
+    def to_reasoning(delta: Payload) -> Iterable[Reasoning]:
+        """Return the pieces of reasoning in a delta."""
+        return read_reasoning(delta)
+
+    @staticmethod
+    def to_buckets(counts: Mapping[str, int]) -> dict[str, int | None]:
+        """Return the disjoint buckets of what was counted so far."""
+        return buckets(counts)
+
+    def _identify(self, payload: Payload) -> None:
+        if not self.message.response_id and isinstance(name := payload.get("id"), str):
+            self.message.response_id = name or None
+        if not self.message.model and isinstance(name := payload.get("model"), str):
+            self.message.model = name or None
+
+
+def _say_part(answer: OpenaiChatDecoder, kind: Any, text: Any) -> None:
+    if isinstance(text, str) and text:
+        answer.prose.say(kind, text)

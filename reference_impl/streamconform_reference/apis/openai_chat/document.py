@@ -1,0 +1,32 @@
+"""The answer without streaming: the chunk that would have said the same.
+
+Source: https://platform.openai.com/docs/api-reference/chat/object
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streamconform_reference.decoder import BrokenPayloadError, Payload
+
+
+def as_stream(document: Payload) -> Iterator[Payload]:
+    """Yield the document as a chunk. Its calls have no index, since each of them is whole.
+
+    Raises:
+        BrokenPayloadError: it has no message.
+    """
+    choices = document.get("choices")
+    own = (
+        [c for c in choices if isinstance(c, dict) and not c.get("index")]
+        if isinstance(choices, list)
+        else []
+    )
+    message = own[0].get("message") if own else None
+    if not isinstance(message, dict):
+        raise BrokenPayloadError("the document has no message")
+    calls = message.get("tool_calls")
+    if isinstance(calls, list):
+        numbered = [{**c, "index": n} if isinstance(c, dict) else c for n, c in enumerate(calls)]
+        message = {**message, "tool_calls": numbered}
+    yield {**document, "choices": [{**own[0], "delta": message}]}

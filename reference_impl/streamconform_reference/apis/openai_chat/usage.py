@@ -1,0 +1,90 @@
+"""Usage of Chat Completions: `usage` objects in, disjoint buckets out.
+
+- `prompt_tokens` includes what was read from and written to the cache; `completion_tokens` includes
+  the reasoning. Source: https://platform.openai.com/docs/guides/prompt-caching and
+  https://platform.openai.com/docs/guides/reasoning.
+- Exception: xAI counts reasoning outside the completion. The total proves it, so the numbers decide
+  and not the vendor's name: recorded, 291 + 26 + 196 = 513, and its own cost bills all 222.
+- Servers repeat usage on every chunk, cumulatively. Of each count the last report wins, before the
+  buckets are taken from each other, so a report without details does not count the cache twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from streamconform_reference.decoder import Payload
+
+# A larger number of tokens is no count, and JavaScript could not hold it.
+_LARGEST_COUNT: Final = 2**53
+
+# Where `usage` holds each count: paths of keys, the first with a number wins. OpenAI's own path is
+# first. The others: Mistral, Moonshot, DeepSeek; Alibaba, LiteLLM; Together.
+COUNT_PATHS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
+    "prompt": (("prompt_tokens",),),
+    "completion": (("completion_tokens",),),
+    "total": (("total_tokens",),),
+    "cached": (
+        ("prompt_tokens_details", "cached_tokens"),
+        ("prompt_token_details", "cached_tokens"),
+        ("num_cached_tokens",),
+        ("cached_tokens",),
+        ("prompt_cache_hit_tokens",),
+        ("cache_read_input_tokens",),
+    ),
+    "written": (
+        ("prompt_tokens_details", "cache_write_tokens"),
+        ("prompt_tokens_details", "cache_creation_input_tokens"),
+        ("cache_creation_input_tokens",),
+    ),
+    "written_1h": (("cache_creation", "ephemeral_1h_input_tokens"),),
+    "reasoning": (("completion_tokens_details", "reasoning_tokens"), ("reasoning_tokens",)),
+}
+
+
+def usages(payload: Payload, choice: Payload) -> Iterator[Payload]:
+    """Yield the usage objects of a chunk, the most authoritative one last.
+
+    Groq has one in `x_groq`, Moonshot in the choice; everybody else has it at the top.
+    """
+    x_groq = payload.get("x_groq")
+    for holder in (x_groq, choice, payload):
+        usage = holder.get("usage") if isinstance(holder, dict) else None
+        if isinstance(usage, dict) and usage:
+            yield usage
+
+
+def read_counts(usage: Payload) -> dict[str, int]:
+    """Return what one usage object reports, by the names of `COUNT_PATHS`; null says nothing."""
+    found = ((name, _first_count(usage, paths)) for name, paths in COUNT_PATHS.items())
+    return {name: count for name, count in found if count is not None}
+
+
+def buckets(counts: Mapping[str, int]) -> dict[str, int | None]:
+    """Return disjoint buckets, by the field names of the outcome's usage."""
+    prompt, completion = counts.get("prompt"), counts.get("completion")
+    reasoning = counts.get("reasoning")
+    cached, written = counts.get("cached"), counts.get("written")
+    if prompt is not None and completion is not None and reasoning:
+        outside = counts.get("total") == prompt + completion + reasoning
+        completion += reasoning if outside else 0
+    return {
+        "input": None if prompt is None else max(prompt - (cached or 0) - (written or 0), 0),
+        "cache_read": cached,
+        "cache_write": written,
+        "cache_write_1h": counts.get("written_1h"),
+        "output": completion,
+        "reasoning": reasoning,
+    }
+
+
+def _first_count(usage: Payload, paths: tuple[tuple[str, ...], ...]) -> int | None:
+    return next((count for path in paths if (count := _count(usage, path)) is not None), None)
+
+
+def _count(usage: Payload, path: tuple[str, ...]) -> int | None:
+    value: Any = usage
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if type(value) is int and 0 <= value < _LARGEST_COUNT else None

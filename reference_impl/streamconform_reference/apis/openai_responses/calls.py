@@ -1,0 +1,131 @@
+"""Output items that are calls of a tool, by their type: who runs it, its name and its arguments.
+
+A call is the client's if the api waits for an item that answers it. Tools that OpenAI hosts have
+no name and no arguments of a common form: their name is the type without `_call`, and the
+arguments are the field that says what was asked for. What they found is in the finished item, which
+is kept as `other` under its type.
+
+Source: https://platform.openai.com/docs/guides/tools and the guides below it (function calling,
+shell, apply patch, computer use, tool search), and the types of the `openai` package 3.54.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from streamconform_reference.decoder import Payload
+from streamconform_reference.outcome import Executor
+
+from . import fields
+
+Tools = Sequence[Payload]
+"""The tools of the request, which the response repeats."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallForm:
+    """How to read one type of call.
+
+    `arguments` gives JSON text (`free_text`: any text), or a value, or None where it does not know
+    them. `late` is for calls whose start is no more than a notice: their id changes until the end.
+    """
+
+    name: str | None = None
+    executor: Callable[[Payload, Tools], Executor]
+    arguments: Callable[[Payload], Any]
+    free_text: bool = False
+    late: bool = False
+
+
+def by_client(_item: Payload, _tools: Tools) -> Executor:
+    """Return `client`."""
+    return "client"
+
+
+def by_provider(_item: Payload, _tools: Tools) -> Executor:
+    """Return `provider`."""
+    return "provider"
+
+
+def of_custom_call(item: Payload, tools: Tools) -> Executor:
+    """Return who runs a custom call: xAI shows the steps of its own `x_search` as such calls.
+
+    Source: https://docs.x.ai/docs/guides/tools/overview
+    """
+    declared = {tool.get("name") for tool in tools if tool.get("type") == "custom"}
+    hosted = any(tool.get("type") == "x_search" for tool in tools)
+    return "provider" if hosted and item.get("name") not in declared else "client"
+
+
+def of_shell_call(item: Payload, _tools: Tools) -> Executor:
+    """Return who runs a shell call: with a container it is OpenAI, else the client."""
+    environment = item.get("environment")
+    kind = environment.get("type") if isinstance(environment, dict) else None
+    return "provider" if isinstance(kind, str) and kind.startswith("container") else "client"
+
+
+def of_tool_search(item: Payload, _tools: Tools) -> Executor:
+    """Return who searches the tools: the item says it."""
+    return "client" if item.get("execution") == "client" else "provider"
+
+
+def field(key: str) -> Callable[[Payload], Any]:
+    """Return the reader of one field."""
+
+    def read(item: Payload) -> Any:
+        return item.get(key)
+
+    return read
+
+
+def some(*keys: str) -> Callable[[Payload], Any]:
+    """Return the reader of an object of those of these fields that are there."""
+
+    def read(item: Payload) -> Any:
+        return {key: item[key] for key in keys if item.get(key) is not None}
+
+    return read
+
+
+def of_web_search(item: Payload) -> Any:
+    """Return what was searched; xAI writes it like the arguments of a function.
+
+    The `sources` in an action are what was found.
+    """
+    action = item.get("action")
+    asked = {k: v for k, v in action.items() if k != "sources"} if isinstance(action, dict) else action
+    return item.get("arguments") or asked
+
+
+CALLS: Final[Mapping[str, CallForm]] = {
+    "function_call": CallForm(executor=by_client, arguments=field("arguments")),
+    "custom_tool_call": CallForm(executor=of_custom_call, arguments=field("input"), free_text=True),
+    "mcp_call": CallForm(executor=by_provider, arguments=field("arguments")),
+    "web_search_call": CallForm(name="web_search", executor=by_provider, arguments=of_web_search),
+    "file_search_call": CallForm(name="file_search", executor=by_provider, arguments=some("queries")),
+    "code_interpreter_call": CallForm(
+        name="code_interpreter", executor=by_provider, arguments=field("code"), free_text=True
+    ),
+    "image_generation_call": CallForm(
+        name="image_generation", executor=by_provider, arguments=some("prompt", "revised_prompt")
+    ),
+    "computer_call": CallForm(name="computer", executor=by_client, arguments=some("action", "actions")),
+    "local_shell_call": CallForm(name="local_shell", executor=by_client, arguments=field("action")),
+    "shell_call": CallForm(name="shell", executor=of_shell_call, arguments=field("action")),
+    "apply_patch_call": CallForm(name="apply_patch", executor=by_client, arguments=field("operation")),
+    "tool_search_call": CallForm(
+        name="tool_search", executor=of_tool_search, arguments=field("arguments"), late=True
+    ),
+}
+
+
+def call_id(item: Payload) -> str:
+    """Return the id that the answer to a call names."""
+    return fields.text(item, "call_id") or fields.text(item, "id")
+
+
+def call_name(item: Payload, form: CallForm) -> str:
+    """Return the name of the tool."""
+    return fields.text(item, "name") or form.name or ""

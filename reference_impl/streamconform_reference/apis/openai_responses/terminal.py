@@ -1,0 +1,96 @@
+"""The finished response: what it adds to the stream, usage and stop reason.
+
+`response.output` repeats every item. On some servers it is empty (ChatGPT's Codex backend) or not
+there, on others no items came before: what is known is completed from it, what is unknown is taken
+from it, and nothing twice.
+
+Source: https://platform.openai.com/docs/api-reference/responses/object
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from streamconform_reference.decoder import Payload
+from streamconform_reference.outcome import Error, StopReason
+from streamconform_reference.provider_errors import read_error
+
+from . import fields
+from .answer import Answer, begin_item, finish_item, identify
+
+# `incomplete_details.reason`; any other is `other`.
+INCOMPLETE_REASONS: Final[Mapping[str, StopReason]] = {
+    "max_output_tokens": "length",
+    "content_filter": "content_filter",
+}
+ERROR_TYPES: Final = ("code", "type")
+"""The event `error` and `response.error` have a code; only the nested form has a type as well."""
+
+_FAILED: Final = frozenset({"failed", "cancelled"})
+
+
+def finish(answer: Answer, response: Payload, status: str) -> None:
+    """Take the finished response; `status` is what the event says, where the response says nothing.
+
+    vLLM sends `response.completed` for every end, so the status of the response has the last word.
+    """
+    identify(answer, response)
+    said = fields.text(response, "status")
+    if status == "completed" and said in (*_FAILED, "incomplete"):
+        status = said
+    if status in _FAILED:
+        take_usage(answer, response)
+        fail(answer, response, status)
+        return
+    recover_items(answer, response)
+    answer.message.end_all(calls=status == "completed")
+    take_usage(answer, response)
+    details = response.get("incomplete_details")
+    if status == "incomplete":
+        reason = fields.text(details, "reason") if isinstance(details, dict) else ""
+        answer.message.stop(INCOMPLETE_REASONS.get(reason, "other"), reason or status)
+    else:
+        answer.message.stop("stop", status)
+    answer.message.complete()
+
+
+def fail(answer: Answer, response: Payload, status: str) -> None:
+    """End the answer with the error of the response."""
+    error = read_error({"error": response.get("error")}, type_keys=ERROR_TYPES)
+    answer.message.stop("error", status)
+    answer.message.fail(Error(error.type or status, error.message, error.status))
+
+
+def recover_items(answer: Answer, response: Payload) -> None:
+    """Complete the items from the list of the response, and begin those that never came."""
+    output = [data for data in fields.parts(response, "output") if isinstance(data.get("type"), str)]
+    for item, data in answer.items.pair(output):
+        finish_item(answer, item or begin_item(answer, None, data), data)
+
+
+def take_usage(answer: Answer, response: Payload) -> None:
+    """Report the usage; the tier is that of the finished response, earlier events have the wish."""
+    usage = response.get("usage")
+    if isinstance(usage, dict):
+        searches = fields.count(response, "tool_usage", "web_search", "num_requests")
+        if searches is None:  # xAI
+            searches = fields.count(usage, "server_side_tool_usage_details", "web_search_calls")
+        answer.message.report_usage(
+            {**read_counts(usage), "web_searches": searches},
+            service_tier=fields.text(response, "service_tier") or None,
+        )
+
+
+def read_counts(usage: Payload) -> dict[str, int | None]:
+    """Return what a `usage` object reports, in disjoint buckets: `input_tokens` includes the cache."""
+    total = fields.count(usage, "input_tokens")
+    read = fields.count(usage, "input_tokens_details", "cached_tokens")
+    written = fields.count(usage, "input_tokens_details", "cache_write_tokens")
+    return {
+        "input": None if total is None else max(total - (read or 0) - (written or 0), 0),
+        "cache_read": read,
+        "cache_write": written,
+        "output": fields.count(usage, "output_tokens"),
+        "reasoning": fields.count(usage, "output_tokens_details", "reasoning_tokens"),
+    }

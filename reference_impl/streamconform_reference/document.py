@@ -1,0 +1,44 @@
+"""Answers without streaming: a document in, the outcome that the stream would have had out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from . import json_codec
+from .apis import DECODERS, DOCUMENTS
+from .decoder import BrokenPayloadError
+from .outcome import Outcome
+from .provider_errors import protocol_error, read_error
+
+
+def decode_document(
+    body: bytes, api: str, status: int = 200, pricing: Mapping[str, Any] | None = None
+) -> Outcome:
+    """Return the outcome of a whole answer, or of an error document. No bytes raise.
+
+    Raises:
+        KeyError: no such api is known.
+    """
+    as_stream = DOCUMENTS[api]
+    decoder = DECODERS[api](status=status, pricing=pricing)
+    if decoder.failed:
+        decoder.receive_data(body)
+        decoder.receive_eof()
+        return decoder.outcome
+    try:
+        document = json_codec.loads(body)
+    except json_codec.NotJsonError as error:
+        decoder.message.fail(protocol_error(f"the document is not JSON: {error}"))
+        return decoder.outcome
+    if not isinstance(document, dict):
+        decoder.message.fail(protocol_error("the document is no object"))
+        return decoder.outcome
+    try:
+        for payload in as_stream(document):
+            decoder.read(payload)
+    except BrokenPayloadError as broken:
+        names_error = document.get("error") or document.get("type") == "error"
+        decoder.message.fail(read_error(document) if names_error else protocol_error(str(broken)))
+    decoder.end_of_body()
+    return decoder.outcome

@@ -1,0 +1,27 @@
+"""The event `response.failed` ends the answer as if it were complete."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from streamconform_reference.adapter import adapter_for
+from streamconform_reference.apis.openai_responses import decode
+from streamconform_reference.apis.openai_responses.answer import Answer
+from streamconform_reference.decoder import Payload
+
+
+def on_failed(answer: Answer, payload: Payload) -> None:
+    """End the answer and say nothing."""
+    del payload
+    answer.message.stop("stop", None)
+    answer.message.complete()
+
+
+class Broken(decode.OpenaiResponsesDecoder):
+    """The decoder with the wrong handler."""
+
+    handlers: ClassVar[Mapping[str, decode.Handler]] = {**decode.HANDLERS, "response.failed": on_failed}
+
+
+adapter = adapter_for({"openai-responses": Broken}, name="mutant:failed-as-stop")

@@ -1,0 +1,122 @@
+"""The answer without streaming has the outcome that its stream would have had."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streamconform_reference import DECODERS, decode_document
+from streamconform_reference.apis import DOCUMENTS
+
+from . import openai_chat_streams as chat
+from . import streams as anthropic
+from .exchange import PRICES, decode
+
+
+def outcome(document: Any, api: str, **fields: Any) -> dict[str, Any]:
+    body = document if isinstance(document, bytes) else json.dumps(document).encode()
+    return decode_document(body, api, **fields).to_json()
+
+
+def test_a_chat_document_equals_its_stream() -> None:
+    entries = [
+        chat.call(index=None, id="a", name="f", args='{"x":1}', type="function"),
+        chat.call(index=None, id="b", name="g", args="", type="function"),
+    ]
+    message = {
+        "role": "assistant",
+        "reasoning": "hm",
+        "content": "Hi",
+        "refusal": None,
+        "tool_calls": entries,
+    }
+    usage = chat.usage(10, 5, prompt_tokens_details={"cached_tokens": 8})
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+    document = {
+        **chat.HEAD,
+        "object": "chat.completion",
+        "choices": [choice],
+        "usage": usage,
+        "service_tier": "flex",
+    }
+    stream = chat.sse(
+        chat.thinks("hm", "reasoning"),
+        chat.says("Hi"),
+        chat.calls(chat.call(id="a", name="f", args='{"x":1}')),
+        chat.calls(chat.call(index=1, id="b", name="g", args="")),
+        chat.ends("tool_calls", usage=usage, service_tier="flex"),
+    )
+    prices = {**PRICES, "service_tier": {"flex": "0.5"}}
+    expected = decode(stream, api="openai-chat", pricing=prices).outcome
+    assert outcome(document, "openai-chat", pricing=prices) == expected
+    assert expected["status"] == "complete"
+
+
+def test_two_calls_of_a_document_with_one_id_are_two_calls() -> None:
+    entries = [chat.call(index=None, id="a", name="f", args=args) for args in ('{"x":1}', '{"x":2}')]
+    choice = {"message": {"tool_calls": entries}, "finish_reason": "tool_calls"}
+    blocks = outcome({"choices": [choice]}, "openai-chat")["content"]
+    assert [block["arguments"] for block in blocks] == [{"x": 1}, {"x": 2}]
+    assert len({block["id"] for block in blocks}) == 2
+
+
+def test_a_message_equals_its_stream_but_for_the_text_of_its_calls() -> None:
+    start = anthropic.start()["message"]
+    content = [
+        {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
+        {"type": "text", "text": "Hi"},
+        {"type": "tool_use", "id": "toolu_2", "name": "f", "input": {"x": 1}},
+    ]
+    usage = {"input_tokens": 10, "output_tokens": 5}
+    document = {**start, "content": content, "stop_reason": "tool_use", "stop_sequence": None, "usage": usage}
+    stream = anthropic.message(
+        anthropic.block(0, "thinking", thinking="", signature=""),
+        anthropic.delta(0, "thinking_delta", thinking="hm"),
+        anthropic.delta(0, "signature_delta", signature="c2ln"),
+        anthropic.stop(0),
+        *anthropic.whole_text("Hi", 1),
+        anthropic.tool(2),
+        anthropic.args(2, '{"x":1}'),
+        anthropic.stop(2),
+        reason="tool_use",
+    )
+    expected = decode(stream).outcome
+    assert expected["content"][2].pop("arguments_text") == '{"x":1}'
+    found = outcome(document, "anthropic-messages", pricing=PRICES)
+    assert found["content"][2].pop("arguments_text") is None
+    assert found == expected
+
+
+@pytest.mark.parametrize("api", sorted(DOCUMENTS))
+@pytest.mark.parametrize(
+    ("body", "status", "error"),
+    [
+        (b'{"type":"error","error":{"type":"t","message":"m"}}', 529, ("t", "m", 529)),
+        (b'{"type":"error","error":{"type":"t","message":"m"}}', 200, ("t", "m", None)),
+        (b'{"error":{"type":"t","message":"m"}}', 200, ("t", "m", None)),
+        (b"<html>", 502, (None, "<html>", 502)),
+        (b"", 500, (None, None, 500)),
+        (b"<html>", 200, ("protocol", None, None)),
+        (b"", 200, ("protocol", None, None)),
+        (b"[]", 200, ("protocol", None, None)),
+        (b"{}", 200, ("protocol", None, None)),
+    ],
+)
+def test_an_error_document(api: str, body: bytes, status: int, error: tuple[Any, ...]) -> None:
+    found = outcome(body, api, status=status)
+    assert found["status"] == "error"
+    assert (found["error"]["type"], found["error"]["status"]) == (error[0], error[2])
+    assert error[0] == "protocol" or found["error"]["message"] == error[1]
+
+
+@pytest.mark.parametrize("api", sorted(DOCUMENTS))
+@given(body=st.binary(max_size=80))
+def test_no_document_raises(api: str, body: bytes) -> None:
+    assert decode_document(body, api).status in ("error", "incomplete")
+
+
+def test_every_api_that_streams_reads_documents() -> None:
+    assert set(DOCUMENTS) == set(DECODERS)

@@ -1,0 +1,500 @@
+"""Chat Completions: each bytes-to-outcome rule with the smallest stream that shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from . import chunkings
+from .exchange import Answer, assert_event_rules, joined_deltas
+from .exchange import decode as decode_any
+from .openai_chat_streams import (
+    DONE,
+    ERROR,
+    HEAD,
+    ROLE,
+    STREAMS,
+    call,
+    calls,
+    chunk,
+    ends,
+    frames,
+    reports,
+    says,
+    sse,
+    thinks,
+    usage,
+    whole,
+)
+
+
+def decode(body: Any, **fields: Any) -> Answer:
+    return decode_any(body, api="openai-chat", **fields)
+
+
+def prose(answer: Answer) -> list[tuple[str, str]]:
+    return [(block["type"], block["text"]) for block in answer.content if "text" in block]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the blocks of a stream say, in their order."""
+
+    id: str
+    body: bytes
+    blocks: list[tuple[str, str]]
+
+
+SAID = [
+    Said("text", STREAMS["text"], [("text", "Hello")]),
+    Said("null-and-empty-content", whole(says(None), says(""), says("a")), [("text", "a")]),
+    Said("equal-deltas-are-no-repetition", whole(says("\n"), says("\n"), says("x")), [("text", "\n\nx")]),
+    Said("text-in-the-last-chunk", sse(says("a"), chunk({"content": "b"}, "stop")), [("text", "ab")]),
+    Said("delta-null", whole({**HEAD, "choices": [{"index": 0, "delta": None}]}, says("a")), [("text", "a")]),
+    Said("delta-absent", whole({**HEAD, "choices": [{"index": 0}]}, says("a")), [("text", "a")]),
+    Said(
+        "index-absent",
+        sse({"choices": [{"delta": {"content": "a"}, "finish_reason": "stop"}]}),
+        [("text", "a")],
+    ),
+    Said("choices-null", whole({**HEAD, "choices": None}, says("a")), [("text", "a")]),
+    Said("role-empty", whole(chunk({"role": "", "content": "a"})), [("text", "a")]),
+    Said("think-tags-are-text", whole(says("<think>hm</think>a")), [("text", "<think>hm</think>a")]),
+    Said("refusal", STREAMS["refusal"], [("refusal", "I cannot")]),
+    Said("reasoning-content", whole(thinks("hm"), says("a")), [("thinking", "hm"), ("text", "a")]),
+    Said("reasoning", whole(thinks("hm", "reasoning"), says("a")), [("thinking", "hm"), ("text", "a")]),
+    Said("reasoning-text", whole(thinks("hm", "reasoning_text")), [("thinking", "hm")]),
+    Said("reasoning-twice", STREAMS["reasoning-under-two-names"], [("thinking", "hm"), ("text", "Yes")]),
+    Said(
+        "reasoning-empty-and-full",
+        whole(chunk({"reasoning_content": "", "reasoning": "hm"})),
+        [("thinking", "hm")],
+    ),
+    Said(
+        "reasoning-and-text-in-one-delta",
+        whole(chunk({"content": "a", "reasoning": "hm"})),
+        [("thinking", "hm"), ("text", "a")],
+    ),
+    Said(
+        "empty-text-between-reasoning",
+        whole(chunk({"content": "", "reasoning": "h"}), chunk({"content": "", "reasoning": "m"})),
+        [("thinking", "hm")],
+    ),
+    Said(
+        "reasoning-text-reasoning",
+        whole(thinks("a"), says("b"), thinks("c")),
+        [("thinking", "a"), ("text", "b"), ("thinking", "c")],
+    ),
+    Said(
+        "details-without-plain-text",
+        whole(chunk({"reasoning_details": [{"type": "reasoning.summary", "summary": "hm", "index": 0}]})),
+        [("thinking", "hm")],
+    ),
+    Said(
+        "detail-without-text",
+        whole(
+            chunk({"reasoning_details": [{"type": "reasoning.text", "format": "x", "index": 0}]}), says("a")
+        ),
+        [("text", "a")],
+    ),
+    Said(
+        "parts",
+        whole(
+            says([{"type": "thinking", "thinking": [{"type": "text", "text": "h"}]}]),
+            says([{"type": "thinking", "thinking": [{"type": "text", "text": "m"}], "closed": True}]),
+            says([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]),
+            says("c"),
+        ),
+        [("thinking", "hm"), ("text", "abc")],
+    ),
+    Said(
+        "part-with-plain-thinking",
+        whole(says([{"type": "thinking", "thinking": "hm"}])),
+        [("thinking", "hm")],
+    ),
+    Said("refusal-part", whole(says([{"type": "refusal", "refusal": "no"}])), [("refusal", "no")]),
+    Said("text-behind-the-reason", sse(says("a"), ends(), says("b"), ends()), [("text", "ab")]),
+    Said("nothing-behind-the-mark", sse(says("a"), ends()) + frames(says("b")), [("text", "a")]),
+    Said(
+        "other-choices",
+        sse(
+            {**HEAD, "choices": [{"index": 1, "delta": {"content": "x"}, "finish_reason": "length"}]},
+            {
+                **HEAD,
+                "choices": [{"index": 1, "delta": {"content": "y"}}, {"index": 0, "delta": {"content": "a"}}],
+            },
+            ends(),
+        ),
+        [("text", "a")],
+    ),
+    Said(
+        "message-beside-deltas-repeats-them",
+        sse(
+            {**HEAD, "choices": [{"index": 0, "delta": {"content": "a"}, "message": {"content": "a"}}]},
+            {**HEAD, "choices": [{"index": 0, "message": {"content": "a"}, "finish_reason": "stop"}]},
+        ),
+        [("text", "a")],
+    ),
+    Said(
+        "message-alone",
+        sse({**HEAD, "choices": [{"index": 0, "message": {"content": "a"}, "finish_reason": "stop"}]}),
+        [("text", "a")],
+    ),
+    Said(
+        "azure-begins-with-an-empty-head",
+        sse({"choices": [], "id": "", "model": "", "prompt_filter_results": []}, says("a"), ends()),
+        [("text", "a")],
+    ),
+]
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in SAID])
+def test_what_is_said(case: Said) -> None:
+    answer = decode(case.body)
+    assert prose(answer) == case.blocks
+    assert answer.outcome["status"] == "complete"
+    assert_event_rules(answer)
+
+
+def test_thinking_ends_before_text_begins_and_text_before_a_call() -> None:
+    answer = decode(whole(thinks("hm"), says("a"), calls(call(id="x", name="f", args="{}"))))
+    kinds = [kind for kind in answer.types() if not kind.endswith("_delta")]
+    assert kinds == [
+        *("thinking_start", "thinking_end", "text_start", "text_end"),
+        *("toolcall_start", "toolcall_end", "usage", "done"),
+    ]
+
+
+def test_text_between_fragments_of_a_call_is_one_block() -> None:
+    entry = call(id="x", name="f", args='{"a":')
+    answer = decode(whole(says("a"), calls(entry), says("b"), calls(call(args="1}")), says("c")))
+    assert [block["type"] for block in answer.content] == ["text", "tool_call", "text"]
+    assert prose(answer) == [("text", "a"), ("text", "bc")]
+
+
+@pytest.mark.parametrize("key", ["reasoning_details", "thinking_blocks"])
+def test_a_signature_signs_the_thinking_before_it(key: str) -> None:
+    kind = "reasoning.text" if key == "reasoning_details" else "thinking"
+    signed = {"type": kind, "signature": "c2ln", "index": 0}
+    (block, _) = decode(whole(thinks("hm"), chunk({key: [signed]}), says("a"))).content
+    assert block == {"type": "thinking", "text": "hm", "signature": "c2ln", "redacted": False}
+
+
+def test_encrypted_reasoning_signs_or_stands_alone() -> None:
+    def detail(format_: str, index: int) -> dict[str, Any]:
+        one = {"type": "reasoning.encrypted", "data": "b3Bh", "format": format_, "index": index}
+        return chunk({"reasoning_details": [one]})
+
+    answer = decode(whole(thinks("hm", "reasoning"), detail("openai-responses-v1", 1), says("a")))
+    assert answer.content[0]["signature"] == "b3Bh"
+    alone = decode(whole(detail("openai-responses-v1", 0), says("a"))).content[0]
+    assert (alone["text"], alone["signature"], alone["redacted"]) == ("", "b3Bh", False)
+    redacted = decode(whole(detail("anthropic-claude-v1", 0), detail("anthropic-claude-v1", 1))).content
+    assert [block["redacted"] for block in redacted] == [True, True]
+    assert [block["signature"] for block in redacted] == ["b3Bh", "b3Bh"]
+
+
+def test_thinking_behind_a_signature_is_a_new_block() -> None:
+    signed = chunk({"reasoning_details": [{"type": "reasoning.text", "signature": "s", "index": 0}]})
+    blocks = decode(whole(thinks("a"), signed, thinks("b"))).content
+    assert [(block["text"], block["signature"]) for block in blocks] == [("a", "s"), ("b", None)]
+
+
+def test_annotations_and_unknown_parts_are_kept_as_other() -> None:
+    body = whole(says("a", annotations=[{"type": "url_citation"}]), says([{"type": "reference", "ids": [1]}]))
+    others = [block for block in decode(body).content if block["type"] == "other"]
+    assert [block["kind"] for block in others] == ["citation", "reference"]
+
+
+# How an answer ends.
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    id: str
+    body: bytes
+    status: str
+    reason: str | None
+    raw: str | None
+
+
+A_CALL = calls(call(id="a", name="f", args="{}"))
+ENDINGS = [
+    Ending("mark", sse(says("a"), ends()), "complete", "stop", "stop"),
+    Ending("no-mark", frames(says("a"), ends()), "complete", "stop", "stop"),
+    Ending("mark-without-space", frames(says("a"), ends()) + b"data:[DONE]\n\n", "complete", "stop", "stop"),
+    Ending("mark-alone", sse(says("a")), "incomplete", None, None),
+    Ending("nothing", frames(says("a")), "incomplete", None, None),
+    Ending("only-the-mark", DONE, "incomplete", None, None),
+    Ending("empty-reason", sse(chunk({"content": "a"}, "")), "incomplete", None, None),
+    Ending("empty-reason-then-stop", sse(chunk({"content": "a"}, ""), ends()), "complete", "stop", "stop"),
+    Ending("length", sse(says("a"), ends("length")), "complete", "length", "length"),
+    Ending("model-length", sse(says("a"), ends("model_length")), "complete", "length", "model_length"),
+    Ending("filter", sse(says("a"), ends("content_filter")), "complete", "content_filter", "content_filter"),
+    Ending("sensitive", sse(says("a"), ends("sensitive")), "complete", "content_filter", "sensitive"),
+    Ending("unknown", sse(says("a"), ends("novel")), "complete", "other", "novel"),
+    Ending("eos", sse(says("a"), ends("eos")), "complete", "stop", "eos"),
+    Ending("calls", sse(A_CALL, ends("tool_calls")), "complete", "tool_use", "tool_calls"),
+    Ending(
+        "calls-announced-but-none", sse(says("a"), ends("tool_calls")), "complete", "tool_use", "tool_calls"
+    ),
+    Ending("stop-behind-a-call", sse(A_CALL, ends()), "complete", "tool_use", "stop"),
+    Ending("length-beats-calls", sse(A_CALL, ends("length")), "complete", "length", "length"),
+    Ending(
+        "filter-beats-calls",
+        sse(A_CALL, ends("content_filter")),
+        "complete",
+        "content_filter",
+        "content_filter",
+    ),
+    Ending("stop-behind-a-refusal", STREAMS["refusal"], "complete", "refusal", "stop"),
+    Ending(
+        "length-beats-a-refusal",
+        sse(chunk({"refusal": "no"}), ends("length")),
+        "complete",
+        "length",
+        "length",
+    ),
+    Ending("last-reason", sse(A_CALL, ends("tool_calls"), says("b"), ends()), "complete", "tool_use", "stop"),
+    Ending("a-failure", sse(says("a"), ends("network_error")), "error", "error", "network_error"),
+    Ending("error-behind-the-reason", frames(says("a"), ends(), ERROR), "error", "error", "stop"),
+    Ending("error-in-the-middle", STREAMS["error-in-mid-stream"], "error", "error", None),
+]
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in ENDINGS])
+def test_how_it_ends(case: Ending) -> None:
+    answer = decode(case.body)
+    assert answer.outcome["status"] == case.status
+    assert answer.outcome["stop"] == {"reason": case.reason, "raw": case.raw}
+    assert_event_rules(answer)
+
+
+def test_usage_comes_before_the_end_whether_or_not_the_reason_is_in_the_same_read() -> None:
+    first, second = frames(says("a"), ends()), frames(reports()) + DONE
+    for chunks in ([first + second], [first, second], [*chunkings.bytewise(first + second)]):
+        answer = decode(chunks)
+        assert answer.types()[-3:] == ["usage", "text_end", "done"]
+        assert answer.outcome["usage"]["input"] == 10
+
+
+# Errors.
+
+
+@dataclass(frozen=True, slots=True)
+class Fails:
+    id: str
+    frame: dict[str, Any]
+    error: tuple[str | None, str | None, int | None]
+
+
+FAILS = [
+    Fails("object", ERROR, ("server_error", "Overloaded", None)),
+    Fails("bare-string", {"error": "boom"}, (None, "boom", None)),
+    Fails(
+        "string-code", {"error": {"message": "m", "code": "tool_use_failed"}}, ("tool_use_failed", "m", None)
+    ),
+    Fails(
+        "vllm",
+        {"object": "error", "message": "m", "type": "BadRequestError", "param": None, "code": 400},
+        ("BadRequestError", "m", 400),
+    ),
+    Fails(
+        "openrouter",
+        {**chunk({"content": ""}, "error"), "error": {"code": 502, "message": "m", "metadata": {"raw": "r"}}},
+        (None, "m", 502),
+    ),
+    Fails("broken-choices", {**HEAD, "choices": 1}, ("protocol", "`choices` is not a list", None)),
+    Fails("broken-delta", {**HEAD, "choices": [{"delta": "x"}]}, ("protocol", "`delta` is no object", None)),
+    Fails("broken-content", says(5), ("protocol", "`content` is neither text nor a list", None)),
+    Fails("broken-refusal", chunk({"refusal": 5}), ("protocol", "`refusal` is not text", None)),
+    Fails("broken-calls", chunk({"tool_calls": {"a": 1}}), ("protocol", "`tool_calls` is not a list", None)),
+    Fails("broken-call", chunk({"tool_calls": [1]}), ("protocol", "a tool call is no object", None)),
+    Fails(
+        "broken-reason",
+        {**HEAD, "choices": [{"finish_reason": 5}]},
+        ("protocol", "`finish_reason` is not text", None),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in FAILS])
+def test_an_error_frame_keeps_what_came_before(case: Fails) -> None:
+    answer = decode(frames(says("par"), case.frame))
+    error = answer.outcome["error"]
+    assert (error["type"], error["message"], error["status"]) == case.error
+    assert (answer.outcome["status"], answer.outcome["stop"]["reason"]) == ("error", "error")
+    assert prose(answer) == [("text", "par")]
+    assert_event_rules(answer)
+
+
+def test_an_error_leaves_open_calls_visible_and_incomplete() -> None:
+    answer = decode(frames(calls(call(id="a", name="f", args="")), ERROR))
+    assert [(block["id"], block["name"], block["complete"]) for block in answer.content] == [
+        ("a", "f", False)
+    ]
+    assert answer.types() == ["toolcall_start", "error"]
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b'{"error":{"message":"m"}}', b'{"choices":[]}'])
+def test_a_body_that_is_no_stream_is_an_error(body: bytes) -> None:
+    assert decode(body).outcome["status"] == "error"
+    assert decode(body, status=500).outcome["error"]["status"] == 500
+
+
+def test_an_http_error_document_is_read() -> None:
+    body = b'{"error":{"message":"Bad key","type":"invalid_request_error","code":"invalid_api_key"}}'
+    error = decode(body, status=401).outcome["error"]
+    assert error == {"type": "invalid_request_error", "message": "Bad key", "status": 401}
+
+
+# Usage.
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """input, cache_read, cache_write, output, reasoning of a stream with these chunks behind `a`."""
+
+    id: str
+    payloads: tuple[dict[str, Any], ...]
+    buckets: tuple[int | None, ...]
+
+
+DETAILS = {
+    "prompt_tokens_details": {"cached_tokens": 8},
+    "completion_tokens_details": {"reasoning_tokens": 2},
+}
+COUNTS = [
+    Counts("own-chunk", (ends(), reports(prompt=10, completion=5)), (10, None, None, 5, None)),
+    Counts("same-chunk", (ends(usage=usage(10, 5)),), (10, None, None, 5, None)),
+    Counts("details", (ends(usage=usage(10, 5, **DETAILS)),), (2, 8, None, 5, 2)),
+    Counts(
+        "details-null", (ends(usage=usage(10, 5, prompt_tokens_details=None)),), (10, None, None, 5, None)
+    ),
+    Counts(
+        "cache-written",
+        (ends(usage=usage(10, 5, prompt_tokens_details={"cached_tokens": 6, "cache_write_tokens": 3})),),
+        (1, 6, 3, 5, None),
+    ),
+    Counts("more-cached-than-there-is", (ends(usage=usage(3, 5, **DETAILS)),), (0, 8, None, 5, 2)),
+    Counts(
+        "zero", (ends(usage=usage(0, 0, prompt_tokens_details={"cached_tokens": 0})),), (0, 0, None, 0, None)
+    ),
+    Counts(
+        "in-the-choice",
+        ({**HEAD, "choices": [{"usage": usage(), "finish_reason": "stop"}]},),
+        (10, None, None, 5, None),
+    ),
+    Counts("x-groq", (ends(x_groq={"id": "r", "usage": usage(7, 8)}),), (7, None, None, 8, None)),
+    Counts(
+        "x-groq-and-own", (ends(x_groq={"usage": usage(7, 8)}, usage=usage()),), (10, None, None, 5, None)
+    ),
+    Counts(
+        "on-every-chunk",
+        (chunk(usage=usage(10, 1)), chunk(usage=usage(10, 2)), ends()),
+        (10, None, None, 2, None),
+    ),
+    Counts("null-behind", (chunk(usage=usage()), ends(usage=None)), (10, None, None, 5, None)),
+    Counts("empty-behind", (chunk(usage=usage()), ends(usage={})), (10, None, None, 5, None)),
+    Counts("none", (ends(),), (None,) * 5),
+    Counts(
+        "no-details-behind",
+        (chunk(usage=usage(10, 1, **DETAILS)), ends(usage=usage(12, 3))),
+        (4, 8, None, 3, 2),
+    ),
+    Counts(
+        "reasoning-outside-the-completion",
+        (
+            ends(
+                usage={
+                    "prompt_tokens": 291,
+                    "completion_tokens": 26,
+                    "total_tokens": 513,
+                    "prompt_tokens_details": {"cached_tokens": 290},
+                    "completion_tokens_details": {"reasoning_tokens": 196},
+                }
+            ),
+        ),
+        (1, 290, None, 222, 196),
+    ),
+    Counts("deepseek", (ends(usage=usage(10, 5, prompt_cache_hit_tokens=8)),), (2, 8, None, 5, None)),
+    Counts("moonshot", (ends(usage=usage(10, 5, cached_tokens=8)),), (2, 8, None, 5, None)),
+    Counts(
+        "not-a-count",
+        (ends(usage=usage(10, 5, cached_tokens=-1, reasoning_tokens="2")),),
+        (10, None, None, 5, None),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in COUNTS])
+def test_usage(case: Counts) -> None:
+    answer = decode(sse(says("a"), *case.payloads))
+    found = answer.outcome["usage"] or {}
+    names = ("input", "cache_read", "cache_write", "output", "reasoning")
+    assert tuple(found.get(name) for name in names) == case.buckets
+    assert answer.outcome["status"] == "complete"
+    if answer.outcome["usage"]:
+        assert [e for e in answer.events if e["type"] == "usage"][-1]["usage"] == answer.outcome["usage"]
+
+
+def test_cost_follows_from_the_buckets_and_the_tier_of_the_response() -> None:
+    prices = {"input": "2.5", "output": "15", "cache_read": "0.25", "service_tier": {"flex": "0.5"}}
+    body = STREAMS["cached-and-reasoning"]
+    assert decode(body, pricing=prices).outcome["cost"]["total"] == "0.052"
+    flex = body.replace(b'"created": 1', b'"created": 1, "service_tier": "flex"')
+    assert decode(flex, pricing=prices).outcome["cost"]["total"] == "0.026"
+    late = body.replace(DONE, frames({**HEAD, "choices": [], "service_tier": "flex"}) + DONE)
+    assert decode(late, pricing=prices).outcome["cost"]["total"] == "0.026"
+    mistral = body.replace(b'"total_tokens"', b'"service_tier": "flex", "total_tokens"')
+    assert decode(mistral, pricing=prices).outcome["cost"]["total"] == "0.026"
+
+
+def test_id_and_model_are_the_first_that_are_not_empty() -> None:
+    first = {"choices": [], "id": "", "model": None}
+    renamed = {**says("b"), "id": "later", "model": "later"}
+    outcome = decode(sse(first, says("a"), renamed, ends())).outcome
+    assert (outcome["response_id"], outcome["model"]) == ("chatcmpl-1", "gpt-x")
+
+
+# However the bytes are cut.
+
+
+@pytest.mark.parametrize("name", sorted(STREAMS))
+def test_the_answer_is_the_same_at_every_cut(name: str) -> None:
+    body = STREAMS[name]
+    expected = decode(body)
+    assert_event_rules(expected)
+    for chunks in (chunkings.bytewise(body), *chunkings.two_way_cuts(body)):
+        answer = decode(chunks)
+        assert answer.outcome == expected.outcome
+        assert joined_deltas(answer.events) == joined_deltas(expected.events)
+
+
+@settings(max_examples=100)
+@given(name=st.sampled_from(sorted(STREAMS)), cuts=st.lists(st.integers(0, 3000), max_size=8))
+def test_the_answer_is_the_same_however_it_is_cut(name: str, cuts: list[int]) -> None:
+    body = STREAMS[name]
+    answer = decode(chunkings.at(body, cuts))
+    assert answer.outcome == decode(body).outcome
+    assert_event_rules(answer)
+
+
+@pytest.mark.parametrize("name", sorted(STREAMS))
+def test_a_stream_cut_before_its_reason_is_never_complete(name: str) -> None:
+    body = STREAMS[name]
+    reason = b'"finish_reason": "'
+    end = body.index(reason) if reason in body else len(body)
+    for cut in range(1, end, 7):
+        answer = decode(body[:cut])
+        assert answer.outcome["status"] != "complete"
+        assert not any(block.get("complete") for block in answer.content)
+        assert_event_rules(answer)
+
+
+def test_the_role_alone_says_nothing() -> None:
+    assert decode(frames(ROLE)).content == []

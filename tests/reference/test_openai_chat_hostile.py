@@ -1,0 +1,91 @@
+"""No bytes raise in the chat decoder, and every answer ends with exactly one terminal event."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from streamconform_reference.apis.openai_chat.decode import FIELDS, PARTS, STOP_REASONS
+from streamconform_reference.apis.openai_chat.reasoning import DETAIL_FORMS, DETAIL_KEYS, TEXT_KEYS
+from streamconform_reference.json_codec import dumps
+
+from . import chunkings
+from .exchange import assert_event_rules
+from .exchange import decode as decode_any
+from .openai_chat_streams import STREAMS
+
+
+def decode(body: Any, **fields: Any) -> Any:
+    return decode_any(body, api="openai-chat", **fields)
+
+
+WORDS = st.sampled_from([*STOP_REASONS, *PARTS, *DETAIL_FORMS, "error", "x", ""])
+SCALARS = st.one_of(st.none(), st.booleans(), st.integers(-2, 3), st.just(2**70), st.floats(), WORDS)
+KEYS = st.sampled_from(
+    [
+        *("choices", "delta", "message", "finish_reason", "index", "id", "model", "usage", "error", "object"),
+        *(
+            "function",
+            "name",
+            "arguments",
+            "type",
+            "text",
+            "thinking",
+            "signature",
+            "data",
+            "summary",
+            "x_groq",
+        ),
+        *("prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details", "service_tier"),
+        *FIELDS,
+        *TEXT_KEYS,
+        *DETAIL_KEYS,
+    ]
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=8,
+)
+DELTAS = st.dictionaries(st.sampled_from([*FIELDS, *TEXT_KEYS, *DETAIL_KEYS]), VALUES, max_size=3)
+CHOICES = st.fixed_dictionaries(
+    {}, optional={"delta": DELTAS | VALUES, "finish_reason": WORDS | VALUES, "index": SCALARS}
+)
+PAYLOADS = st.fixed_dictionaries(
+    {},
+    optional={"choices": st.lists(CHOICES, max_size=2) | VALUES, "usage": VALUES, "error": SCALARS | VALUES},
+)
+
+
+@settings(max_examples=100)
+@given(body=st.binary(max_size=120), status=st.sampled_from([200, 204, 400, 500]))
+def test_any_bytes(body: bytes, status: int) -> None:
+    answer = decode(body, status=status)
+    assert_event_rules(answer)
+    assert decode(chunkings.bytewise(body), status=status).outcome == answer.outcome
+    dumps(answer.outcome)
+
+
+@settings(max_examples=300)
+@given(payloads=st.lists(PAYLOADS, max_size=6))
+def test_any_payloads(payloads: list[dict[str, Any]]) -> None:
+    body = b"".join(b"data: %s\n\n" % json.dumps(payload).encode() for payload in payloads)
+    answer = decode(body)
+    assert_event_rules(answer)
+    assert decode(chunkings.at_random(body, 1)).outcome == answer.outcome
+    dumps(answer.outcome)
+
+
+@settings(max_examples=150)
+@given(
+    name=st.sampled_from(sorted(STREAMS)),
+    position=st.integers(0, 2500),
+    damage=st.binary(min_size=1, max_size=4),
+)
+def test_any_damage_to_a_good_stream(name: str, position: int, damage: bytes) -> None:
+    body = STREAMS[name]
+    answer = decode(body[:position] + damage + body[position + len(damage) :])
+    assert_event_rules(answer)
+    dumps(answer.outcome)

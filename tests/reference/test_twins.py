@@ -1,0 +1,58 @@
+"""The non-streaming answer to the same request gives the same outcome as the stream."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from streamconform.resources import bundled
+from streamconform.suite.load import Sources, load
+from streamconform_reference import adapter, decode_document
+
+CASES = load(Sources(bundled("specs"), bundled("cassettes")))
+TWINS = {
+    f"{case.api}-{case.cassette.name}": case.cassette for case in CASES if case.cassette.twin is not None
+}
+
+
+def told(outcome: dict[str, Any]) -> dict[str, Any]:
+    """Return what two answers to one request have in common: all but what a server makes up each time.
+
+    Blocks stand by type: this server tells text and thinking in the order of its own in each form.
+    """
+    blocks = [
+        {name: value for name, value in block.items() if name not in ("id", "arguments_text", "signature")}
+        for block in outcome["content"]
+        if block["type"] == "tool_call" or block.get("text")
+    ]
+    return {
+        "status": outcome["status"],
+        "stop": outcome["stop"],
+        "content": sorted(blocks, key=lambda block: block["type"]),
+        "usage": outcome["usage"],
+        "error": outcome["error"],
+        "model": outcome["model"],
+    }
+
+
+def test_there_are_twins() -> None:
+    assert len(TWINS) >= 15
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_the_answer_in_one_piece_gives_the_outcome_of_the_stream(name: str) -> None:
+    cassette = TWINS[name]
+    run = SimpleNamespace(
+        api=cassette.api,
+        status=cassette.status,
+        headers=cassette.headers,
+        chunks=[cassette.body],
+        request=None,
+        model=None,
+        pricing=None,
+    )
+    *_, last = adapter(run)
+    assert cassette.twin is not None
+    whole = decode_document(cassette.twin, cassette.api).to_json()
+    assert told(whole) == told(last["outcome"])
