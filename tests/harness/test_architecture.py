@@ -162,7 +162,7 @@ def test_only_one_module_reads_yaml():
     }
 
 
-@pytest.mark.parametrize("module", harness())
+@pytest.mark.parametrize("module", [*harness(), *reference()])
 def test_a_module_is_at_most_300_lines_long(module):
     assert module.lines <= 300
 
