@@ -73,7 +73,9 @@ def test_list_shows_id_level_and_title_of_every_case(project):
 
 
 def test_list_of_trials_names_each_delivery(project):
-    ran = project.run("list", "--trials", "-k", "text-then-call", "--deliver", "fast")
+    ran = project.run(
+        "list", "--trials", "-k", "anthropic-messages/tool-use/text-then-call", "--deliver", "fast"
+    )
     assert [line.split()[0] for line in ran.out.splitlines()] == [
         "anthropic-messages/tool-use/text-then-call@recorded",
         "anthropic-messages/tool-use/text-then-call@bytewise",
@@ -81,21 +83,23 @@ def test_list_of_trials_names_each_delivery(project):
 
 
 def test_explain_shows_frames_events_and_expected_beside_actual(project):
-    ran = project.run("explain", "text-then-call", "-i", "mutant:start-usage-kept")
+    ran = project.run("explain", "tool-use/text-then-call", "-i", "mutant:start-usage-kept")
     assert ran.code == 0
     for part in ("message_start", "→ toolcall_start", "ok stop.reason", "verdict: pass", "sources"):
         assert part in ran.out
 
 
 def test_explain_shows_where_a_wrong_answer_parts(project):
-    ran = project.run("explain", "interleaved-fragments@crlf", "-i", "mutant:interleaved-arguments-joined")
+    ran = project.run(
+        "explain", "tool-use/interleaved-fragments@crlf", "-i", "mutant:interleaved-arguments-joined"
+    )
     assert "fail content.0.tool_call.arguments" in ran.out
     assert "decided by frames" in ran.out
     assert "verdict: fail" in ran.out
 
 
 def test_explain_shows_a_body_without_frames_as_text(project):
-    ran = project.run("explain", "http-200-html-page")
+    ran = project.run("explain", "anthropic-messages/errors/http-200-html-page")
     assert "<html" in ran.out
 
 
@@ -221,8 +225,8 @@ def test_a_wrong_config_file_is_refused_by_line(project, text, said):
 
 def test_the_command_line_wins_over_the_config_file(project):
     made = project.with_file("pyproject.toml", '[tool.conform]\nimpl = "nosuch"\ndeliver = "fast"\n')
-    assert made.run("run", "-k", "text-then-call").code == 3
-    ran = made.run("run", "-i", "reference", "-k", "text-then-call")
+    assert made.run("run", "-k", "anthropic-messages/tool-use/text-then-call").code == 3
+    ran = made.run("run", "-i", "reference", "-k", "anthropic-messages/tool-use/text-then-call")
     assert ran.code == 0
     assert "1 case, 2 trials" in ran.last
 

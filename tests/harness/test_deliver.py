@@ -12,7 +12,7 @@ from streamconform.delivery.mangle import MANGLERS, UNKNOWN_MEMBER
 from streamconform.model.cassette import Cassette
 from streamconform.model.trial import DELIVERIES
 from streamconform.wire import sse
-from streamconform.wire.apis import framing
+from streamconform.wire.apis import APIS, framing
 
 from . import builders
 
@@ -40,6 +40,9 @@ def without_unknown(value):
     return [without_unknown(each) for each in value] if isinstance(value, list) else value
 
 
+UNKNOWN_EVENTS = [json.loads(sse.split(api.unknown_event)[0].payload) for api in APIS.values()]
+
+
 @cache
 def payloads(body: bytes) -> list[object]:
     found = []
@@ -48,7 +51,7 @@ def payloads(body: bytes) -> list[object]:
             value = without_unknown(json.loads(frame.payload))
         except (ValueError, RecursionError):
             value = frame.payload
-        if not (isinstance(value, dict) and value.get("type") == "future_event"):
+        if value not in UNKNOWN_EVENTS:
             found.append((frame.event, value))
     return found
 

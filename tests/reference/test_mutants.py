@@ -21,6 +21,7 @@ from .samples import SAMPLES
 OFTEN_IDLE = (
     "invariant.**",
     "invariant.every-block-told",
+    "invariant.streaming",
     "error",
     "error.**",
     "error.message",

@@ -65,13 +65,13 @@ OPENAI_CHAT: Final = (
         "repeated-id-joined",
         "Joins an id to itself that comes with every fragment.",
         ("run-llama/llama_index#21693", "langchain4j/langchain4j#4544"),
-        ("**:content.**",),
+        ("**:content.**", "**:invariant.streaming"),
     ),
     Mutant(
         "repeated-name-joined",
         "Joins a name to itself that comes with every fragment.",
         ("NousResearch/hermes-agent#8259", "NousResearch/hermes-agent#11984", "bytedance/deer-flow#654"),
-        ("**:content.*.tool_call.name",),
+        ("**:content.*.tool_call.name", "**:invariant.streaming"),
     ),
     Mutant(
         "reused-index-merged",
