@@ -138,6 +138,7 @@ def test_a_users_own_specs_and_cassettes_are_judged_like_the_bundled_ones(projec
     ran = made.run("run", "--deliver", "fast")
     assert ran.code == 1
     assert "1 case, 2 trials, 2 unexpected" in ran.last
+    assert f"--specs {project.folder}/specs --cassettes {project.folder}/cassettes" in ran.out
     assert made.run("lint").code == 0
 
 

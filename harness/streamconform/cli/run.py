@@ -74,7 +74,9 @@ def command(ctx: click.Context, /, **given: Any) -> None:
         connections=connections,
         trials=options.trials(chosen),
         settings=_settings(chosen, connections),
-        selection={key: chosen.get(key) or None for key in ("select", "api", "deliver")},
+        selection={
+            key: chosen.get(key) or None for key in ("select", "api", "deliver", "specs", "cassettes")
+        },
     )
     jsonl = next((Path(path) for kind, path in wanted if kind == reports.STREAMED), None)
     path = jsonl or _default_results()

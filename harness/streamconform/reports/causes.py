@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from streamconform.model.result import ImplementationInfo, TrialResult
+from streamconform.model.result import Header, ImplementationInfo, TrialResult
 from streamconform.model.trial import DELIVERY_SETS
 from streamconform.model.verdict import Check
 
@@ -54,9 +54,15 @@ def causes(results: Iterable[TrialResult]) -> tuple[Cause, ...]:
     return tuple(sorted(found, key=lambda cause: (cause.implementation, cause.trials)))
 
 
-def reproduce(info: ImplementationInfo, result: TrialResult, seed: int) -> str:
+def sources(header: Header) -> str:
+    """Return the options that name the folders a run read, where they are not the bundled ones."""
+    folders = {name: header.selection.get(name) for name in ("specs", "cassettes")}
+    return "".join(f" --{name} {shlex.quote(folder)}" for name, folder in folders.items() if folder)
+
+
+def reproduce(info: ImplementationInfo, result: TrialResult, header: Header) -> str:
     """Return the command that runs this one trial again."""
-    chosen = f" --seed {seed}" if seed else ""
+    chosen = (f" --seed {header.seed}" if header.seed else "") + sources(header)
     every = "" if result.delivery in DELIVERY_SETS["standard"] else " --deliver full"
     return f"conform run -i {shlex.quote(info.impl)} -k {shlex.quote(result.id)}{every}{chosen}"
 

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.text import Text
 
 from streamconform.model.result import Header, ImplementationInfo, TrialResult
-from streamconform.reports.causes import Cause, Failure, causes, guards, reproduce
+from streamconform.reports.causes import Cause, Failure, causes, guards, reproduce, sources
 from streamconform.reports.words import difference, printable
 from streamconform.run.pool import is_unexpected
 from streamconform.run.results import Results
@@ -145,7 +145,7 @@ class Terminal:
                 "\n".join((f"      {check.path}: {words[0]}", *(f"        {each}" for each in words[1:])))
             )
             if check.frames:
-                shown = f"`conform explain {first.case}` shows them"
+                shown = f"`conform explain {first.case}{sources(results.header)}` shows them"
                 self._line(f"      decided by {frames(check.frames)}; {shown}", "dim")
             elif check.path in AT_THE_END:
                 self._line("      decided by the end of the stream", "dim")
@@ -158,7 +158,7 @@ class Terminal:
             self._line(f"      also {', '.join(failure.also[:6])}{more}", "dim")
         if first.guards:
             self._line(f"      guards against {', '.join(first.guards)}", "cyan")
-        self._line(f"      reproduce: {reproduce(info, first, results.header.seed)}", "dim")
+        self._line(f"      reproduce: {reproduce(info, first, results.header)}", "dim")
 
     def _line(self, text: str, style: str = "") -> None:
         self.console.print(Text(text, style))

@@ -95,7 +95,9 @@ def save(folder: Path, cassette: Cassette) -> Path:
         _write(twin, cassette.twin)
     else:
         twin.unlink(missing_ok=True)
-    _write(path, (MODELINE + dump(_meta(cassette), "request")).encode())
+    schema = folder.parent / "harness/streamconform/schemas/cassette.v1.json"
+    modeline = MODELINE if schema.is_file() else ""  # a user's folder has no schema beside it
+    _write(path, (modeline + dump(_meta(cassette), "request")).encode())
     return path
 
 
