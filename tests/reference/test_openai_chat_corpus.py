@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from . import chunkings
+from .captures import bodies, body_of
 from .exchange import assert_event_rules
 from .exchange import decode as decode_any
 
 pytestmark = pytest.mark.corpus
 
-FOLDER = Path(os.environ.get("STREAMCONFORM_CORPUS") or ".") / "openai-chat"
+BODIES = bodies("openai-chat")
 
 
 def decode(body: Any) -> Any:
     return decode_any(body, api="openai-chat")
-
-
-def bodies() -> list[Path]:
-    return sorted(path for path in FOLDER.glob("*") if path.suffix in (".sse", ".jsonl"))
-
-
-def body_of(path: Path) -> bytes:
-    """Return the recorded bytes; a `.jsonl` lost its framing at its source and gets it back."""
-    raw = path.read_bytes()
-    if path.suffix == ".sse":
-        return raw
-    lines = [line for line in raw.split(b"\n") if line.strip()]
-    return b"".join(b"data: %s\n\n" % line for line in (*lines, b"[DONE]"))
 
 
 def end_of_first_reason(body: bytes) -> int:
@@ -48,10 +35,10 @@ def end_of_first_reason(body: bytes) -> int:
 
 
 def test_the_corpus_is_there() -> None:
-    assert bodies()
+    assert BODIES
 
 
-@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in bodies()])
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in BODIES])
 def test_a_recorded_stream(path: Path) -> None:
     body = body_of(path)
     answer = decode(body)

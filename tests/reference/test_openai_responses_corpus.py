@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,13 @@ import pytest
 from streamconform_reference.document import decode_document
 
 from . import chunkings
+from .captures import bodies, body_of
 from .exchange import Answer, assert_event_rules
 from .exchange import decode as decode_any
 
 pytestmark = pytest.mark.corpus
 
-FOLDER = Path(os.environ.get("STREAMCONFORM_CORPUS") or ".") / "openai-responses"
+BODIES = bodies("openai-responses")
 TERMINAL = ("response.completed", "response.incomplete", "response.failed")
 
 # Where the deltas and the final answer differ, by file: in which fields, and why. The deltas stand.
@@ -30,19 +30,6 @@ EXCEPTIONS: Mapping[str, tuple[frozenset[str], str]] = {
     ),
     "vercel-ai__openai-openai-shell-container.1.jsonl": (frozenset({"text"}), EDITED),
 }
-
-
-def bodies() -> list[Path]:
-    return sorted(path for path in FOLDER.glob("*") if path.suffix in (".sse", ".jsonl"))
-
-
-def body_of(path: Path) -> bytes:
-    """Return the recorded bytes; a `.jsonl` lost its framing at its source and gets it back."""
-    raw = path.read_bytes()
-    if path.suffix == ".sse":
-        return raw
-    lines = [line for line in raw.split(b"\n") if line.strip()]
-    return b"".join(b"event: %s\ndata: %s\n\n" % (json.loads(line)["type"].encode(), line) for line in lines)
 
 
 def decode(body: Any) -> Answer:
@@ -61,10 +48,10 @@ def payloads(body: bytes) -> list[dict[str, Any]]:
 
 
 def test_the_corpus_is_there() -> None:
-    assert bodies()
+    assert BODIES
 
 
-PATHS = [pytest.param(path, id=path.stem) for path in bodies()]
+PATHS = [pytest.param(path, id=path.stem) for path in BODIES]
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -16,6 +16,7 @@ from streamconform.record import draft, importers
 from streamconform.record.exchange import parts_of
 from streamconform.record.importers.exchange import Left
 from streamconform.record.scan import scan
+from streamconform.reports.words import counted
 from streamconform.run.exits import Exit
 from streamconform.suite import cassettes
 from streamconform.wire.apis import APIS, framing, split
@@ -88,7 +89,7 @@ def command(
         click.echo("nothing was imported", err=True)
         ctx.exit(Exit.USAGE)
     click.echo(
-        f"{_count(len(found), 'draft')}: review what they expect, then `conform run --specs {specs}`",
+        f"{counted(len(found), 'draft')}: review what they expect, then `conform run --specs {specs}`",
         err=True,
     )
 
@@ -135,7 +136,7 @@ def _written(cassette: Cassette, specs: Path, store: Path, topic: str) -> str:
     cassettes.load(store, cassette.api, cassette.name)
     framed = framing(cassette.api, cassette.status, cassette.body)
     frames = len(split(framed, cassette.body))
-    said = _count(frames, "frame") if frames else f"status {cassette.status}, no frame of {cassette.api}"
+    said = counted(frames, "frame") if frames else f"status {cassette.status}, no frame of {cassette.api}"
     found = draft.outcome(cassette)
     reason = found.error.type if found.error else found.stop.reason
     return (
@@ -152,7 +153,3 @@ def _title(cassette: Cassette) -> str:
 def _tell_left(left: list[Left]) -> None:
     for each in left:
         click.echo(f"not imported: {each.origin}: {each.why}", err=True)
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -11,7 +11,7 @@ from typing import Any, Final
 from streamconform.corpus.gather import ABOUT, About, Cause, Place, Row
 from streamconform.corpus.recordings import Unread
 from streamconform.model.result import ImplementationInfo
-from streamconform.reports.words import difference, printable
+from streamconform.reports.words import counted, difference, printable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,14 +77,10 @@ def summary(found: Comparison) -> str:
     said = [f"{counts[about]} of {name.lower()}" for about, name in SHORT.items() if counts[about]]
     told = f" ({', '.join(said)})" if said else ""
     return (
-        f"{_count(total, 'recording')}, {_count(found.trials, 'trial')}, "
-        f"{_count(len(found.causes), 'cause')} in {_count(differing, 'recording')}{told}, "
+        f"{counted(total, 'recording')}, {counted(found.trials, 'trial')}, "
+        f"{counted(len(found.causes), 'cause')} in {counted(differing, 'recording')}{told}, "
         f"{len(found.unread)} not read{'' if found.complete else ' (cut short)'}"
     )
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 SHORT: Final[Mapping[About, str]] = {

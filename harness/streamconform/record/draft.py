@@ -6,10 +6,6 @@ A draft is a regression test at once, and an expectation only when it was checke
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,8 +14,10 @@ from streamconform.judge import align, decode
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Block, Other, Outcome, Refusal, Text, Thinking, ToolCall
+from streamconform.run.blame import Fed
 from streamconform.schemas import check
 from streamconform.suite import yaml_text
+from streamconform.suite.cassettes import write_whole
 from streamconform.suite.yaml_write import FlowMap, dump
 
 REMARK: Final = """\
@@ -33,17 +31,6 @@ class DraftRefused(ConformError):
     """No draft can be written: the case is there, or the spec cannot be added to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fed:
-    """A cassette as the reference's adapter takes it."""
-
-    api: str
-    status: int
-    headers: Mapping[str, str]
-    chunks: tuple[bytes, ...]
-    pricing: Mapping[str, Any] | None = None
-
-
 def add(specs: Path, cassette: Cassette, topic: str, title: str) -> Path:
     """Append a draft case about `cassette` to `specs/<api>/<topic>.yaml` and return that path.
 
@@ -52,15 +39,7 @@ def add(specs: Path, cassette: Cassette, topic: str, title: str) -> Path:
     path = specs / cassette.api / f"{topic}.yaml"
     text = composed(specs, cassette, topic, title)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_whole(path, text.encode())
     return path
 
 

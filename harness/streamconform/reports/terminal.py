@@ -14,7 +14,7 @@ from rich.text import Text
 
 from streamconform.model.result import Header, ImplementationInfo, TrialResult
 from streamconform.reports.causes import Cause, Failure, causes, guards, reproduce, sources
-from streamconform.reports.words import difference, printable
+from streamconform.reports.words import counted, difference, printable
 from streamconform.run.pool import is_unexpected
 from streamconform.run.results import Results
 
@@ -63,8 +63,8 @@ class Terminal:
         if self._quiet:
             return
         self._line(
-            f"streamconform {header.version}, {_count(header.cases, 'case')},"
-            f" {_count(header.trials, 'trial')}, seed {header.seed}"
+            f"streamconform {header.version}, {counted(header.cases, 'case')},"
+            f" {counted(header.trials, 'trial')}, seed {header.seed}"
         )
         for info in header.implementations:
             self._line(f"  {described(info)}", "bold")
@@ -125,8 +125,8 @@ class Terminal:
         cases = len({failure.first.case for failure in cause.failures})
         self._line("")
         fault = ", the adapter's fault" if first.first.culprit == "adapter" else ""
-        counted = f"{_count(cases, 'case')}, {_count(cause.trials, 'trial')}{fault}{of}"
-        self.console.print(Text.assemble((f"{number}. {printable(cause.what, 300)}", style), f"  {counted}"))
+        tally = f"{counted(cases, 'case')}, {counted(cause.trials, 'trial')}{fault}{of}"
+        self.console.print(Text.assemble((f"{number}. {printable(cause.what, 300)}", style), f"  {tally}"))
         shown = cause.failures if self._verbose else cause.failures[:CASES_SHOWN]
         for failure in shown:
             self._failure(failure, info, results)
@@ -167,7 +167,7 @@ class Terminal:
 def summary(results: Results, unexpected: Sequence[TrialResult], seconds: float) -> str:
     """Return the last line: `N cases, M trials, K unexpected` and what else is to be known."""
     cases = len({result.case for result in results.trials})
-    words = [_count(cases, "case"), _count(len(results.trials), "trial"), f"{len(unexpected)} unexpected"]
+    words = [counted(cases, "case"), counted(len(results.trials), "trial"), f"{len(unexpected)} unexpected"]
     worst = Counter(result.verdict for result in unexpected)
     kinds = [f"{count} {verdict}" for verdict, count in sorted(worst.items())]
     words[-1] += f" ({', '.join(kinds)})" if kinds else ""
@@ -213,7 +213,3 @@ def _traceback(result: TrialResult) -> list[str]:
     """Return the end of the adapter's own traceback, where it gave one."""
     text = (result.observation or {}).get("traceback")
     return text.strip().splitlines()[-TRACEBACK_LINES:] if isinstance(text, str) else []
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"

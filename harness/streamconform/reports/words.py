@@ -52,6 +52,11 @@ def printable(text: str, width: int = SHOWN) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
 
 
+def counted(number: int, word: str) -> str:
+    """Return `1 case`, `2 cases`."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
 def _nested(given: Any) -> bool:
     return isinstance(given, dict | list)
 

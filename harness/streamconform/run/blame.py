@@ -36,7 +36,7 @@ Snapshots = Callable[[Any, list[int]], Iterator[dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class Fed:
-    """What the reference's snapshots are asked with; the attributes that an adapter's run has."""
+    """What the reference is asked with in this process; the attributes that an adapter's run has."""
 
     api: str
     status: int

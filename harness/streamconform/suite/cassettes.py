@@ -89,15 +89,15 @@ def save(folder: Path, cassette: Cassette) -> Path:
     home = folder / cassette.api
     home.mkdir(parents=True, exist_ok=True)
     path = home / f"{cassette.name}.yaml"
-    _write(home / f"{cassette.name}.{cassette.suffix}", cassette.body)
+    write_whole(home / f"{cassette.name}.{cassette.suffix}", cassette.body)
     twin = home / f"{cassette.name}.twin.json"
     if cassette.twin is not None:
-        _write(twin, cassette.twin)
+        write_whole(twin, cassette.twin)
     else:
         twin.unlink(missing_ok=True)
     schema = folder.parent / "harness/streamconform/schemas/cassette.v1.json"
     modeline = MODELINE if schema.is_file() else ""  # a user's folder has no schema beside it
-    _write(path, (modeline + dump(_meta(cassette), "request")).encode())
+    write_whole(path, (modeline + dump(_meta(cassette), "request")).encode())
     return path
 
 
@@ -194,7 +194,8 @@ def _meta(cassette: Cassette) -> dict[str, Any]:
     return meta
 
 
-def _write(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes) -> None:
+    """Write `data` beside `path` and rename it into place: there is all of it, or what was there before."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
