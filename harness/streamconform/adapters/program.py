@@ -127,14 +127,16 @@ class Program:
     async def stop(self) -> None:
         """End the process: ask it, then make it; its children go with it."""
         process = self._process
-        if process is not None and process.returncode is None and not self.dead:
-            with contextlib.suppress(OSError, TimeoutError):
-                async with asyncio.timeout(STOP_SECONDS):
-                    await self._send(protocol.STOP)
-                    if process.stdin:
-                        process.stdin.close()
-                    await process.wait()
-        await self.kill()
+        try:
+            if process is not None and process.returncode is None and not self.dead:
+                with contextlib.suppress(OSError, TimeoutError):
+                    async with asyncio.timeout(STOP_SECONDS):
+                        await self._send(protocol.STOP)
+                        if process.stdin:
+                            process.stdin.close()
+                        await process.wait()
+        finally:
+            await self.kill()  # even where this task is cancelled meanwhile
 
     async def kill(self) -> None:
         """End the process and whatever it started, at once."""

@@ -102,7 +102,8 @@ async def _together(work: Work, lanes: int, bench: Bench) -> None:
         await asyncio.gather(*tasks)
     finally:
         for task in tasks:
-            task.cancel()
+            if not task.cancelling():  # a second time would interrupt the end of its program
+                task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
@@ -110,6 +111,7 @@ async def _worker(work: Work, lanes: int, bench: Bench) -> None:
     """Start programs, one after the other as they end, until nothing waits."""
     while work.waiting:
         program = Program(work.judged.connection)
+        stopped = False
         try:
             if not bench.tally.gave_up(work.judged.index):
                 await program.start()
@@ -117,12 +119,14 @@ async def _worker(work: Work, lanes: int, bench: Bench) -> None:
                 for _ in range(lanes):
                     group.create_task(_lane(program, work, bench))
         except* Stopped:
-            raise Stopped from None
+            stopped = True  # raised from here it would come in a group
         except* ImplementationError as error:
             work.last_fault = str(error.exceptions[0])
             bench.tally.barren += 1
         finally:
             await program.stop()
+        if stopped:
+            raise Stopped
 
 
 async def _lane(program: Program, work: Work, bench: Bench) -> None:
