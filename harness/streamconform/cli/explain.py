@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -14,8 +15,9 @@ from streamconform.cli import options
 from streamconform.delivery.deliver import cut, deliver
 from streamconform.errors import SelectionError
 from streamconform.model.case import Case
-from streamconform.model.trial import DELIVERIES, Trial
+from streamconform.model.trial import DELIVERIES, FAULTS, Trial
 from streamconform.reports.explanation import Explained, explain
+from streamconform.suite.expand import expand
 from streamconform.suite.load import load
 from streamconform.suite.select import find_case
 from streamconform.wire.apis import framing, split
@@ -30,7 +32,8 @@ from streamconform.wire.apis import framing, split
 def command(case: str, impl: str | None, timeout: float, verbose: int, **given: Any) -> None:
     """Show CASE: every frame with offset and time, the events beside it, expected and actual.
 
-    CASE is a case's id or the end of it; with `@DELIVERY` behind it the bytes are those of that delivery.
+    CASE is a case's id or the end of it; with `@DELIVERY` or `@FAULT.N` behind it the bytes are as that makes
+    them.
     """
     chosen = options.settings(given)
     found = find_case(case, load(options.sources(chosen)))
@@ -40,15 +43,27 @@ def command(case: str, impl: str | None, timeout: float, verbose: int, **given: 
     click.echo_via_pager(explain(Explained(trial, connection.impl, greeting, answer), verbose=bool(verbose)))
 
 
-def _framewise(case: Case, delivery: str, seed: int) -> Trial:
+def _framewise(case: Case, name: str, seed: int) -> Trial:
     """Return the trial with a chunk a frame, so that each event can stand beside the frame that made it."""
-    if delivery not in DELIVERIES:
-        raise SelectionError(f"no delivery `{delivery}`; known are {', '.join(DELIVERIES)}")
-    cassette = case.cassette
-    framed = framing(case.api, cassette.status, cassette.body)
-    body = b"".join(deliver(cassette, framed, delivery, f"{seed}:{case.id}"))
-    frames = split(framing(case.api, cassette.status, body), body)
-    return Trial(case, delivery, case.level, cut(body, (frame.end for frame in frames)))
+    trial = _fault(case, name) if name.partition(".")[0] in FAULTS else _delivery(case, name, seed)
+    frames = split(framing(case.api, case.cassette.status, trial.body), trial.body)
+    return replace(trial, chunks=cut(trial.body, (frame.end for frame in frames)))
+
+
+def _delivery(case: Case, name: str, seed: int) -> Trial:
+    if name not in DELIVERIES:
+        raise SelectionError(
+            f"no delivery `{name}`; known are {', '.join(DELIVERIES)}, and {', '.join(FAULTS)}"
+        )
+    framed = framing(case.api, case.cassette.status, case.cassette.body)
+    return Trial(case, name, case.level, deliver(case.cassette, framed, name, f"{seed}:{case.id}"))
+
+
+def _fault(case: Case, name: str) -> Trial:
+    trials = {each.delivery: each for each in expand((case,), (), "bytes", 0, "all")}
+    if name not in trials:
+        raise SelectionError(f"`{case.id}` has no fault `{name}`; it has {', '.join(trials) or 'none'}")
+    return trials[name]
 
 
 async def _ask(connection: Connection, trial: Trial, seconds: float) -> tuple[Greeting, Answer | Collateral]:

@@ -16,6 +16,7 @@ from streamconform.adapters.interface import (
 )
 from streamconform.judge import decode, invariants
 from streamconform.judge.compare import FAILED, client_calls, compare
+from streamconform.judge.partial import compare_partial
 from streamconform.model.capability import Claims
 from streamconform.model.case import Case
 from streamconform.model.event import BlockDelta, Event
@@ -82,7 +83,8 @@ def checks_of(
             events = decode.events(seen.events)
         except decode.Malformed:
             return [_malformed(trial, "event-schema", _event_problems(seen.events))], "adapter"
-    checks = [*compare(trial.case.expect, outcome, claims, trial.level)]
+    checks = [*compare(trial.expect, outcome, claims, trial.level)]
+    checks += compare_partial(trial.expect, outcome.content, claims, trial.level)
     checks += _invariants(trial, outcome, events, claims)
     if events is not None and seen.taken is not None and len(seen.taken) == len(events):
         checks.append(_streaming(trial, events, seen.taken, first_delta))

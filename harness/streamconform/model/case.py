@@ -66,6 +66,14 @@ class ExpectedBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class Partial:
+    """That a stream broke: the content is what may have come of it, and all of it need not."""
+
+    calls_ended: int
+    """Tool calls that had ended when it broke; no more than these may be called complete."""
+
+
+@dataclass(frozen=True, slots=True)
 class Expectation:
     """An expected outcome.
 
@@ -75,6 +83,7 @@ class Expectation:
 
     content: tuple[ExpectedBlock, ...] | None
     fields: Mapping[str, Leaf]
+    partial: Partial | None = None
 
 
 NOTHING_EXPECTED: Final = Expectation(None, {})

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from streamconform.model.case import LEVELS, Case, Level
+from streamconform.model.case import LEVELS, Case, Expectation, Level
 
 Framing = Literal["sse", "ndjson", "json_array", "eventstream", "document"]
 """`document` is a body that is not in the api's framing: an error document, a page."""
 Input = Literal["bytes", "push", "http"]
 DeliverySet = Literal["fast", "standard", "full"]
+FaultSet = Literal["none", "one", "all"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,9 @@ DELIVERY_SETS: Final[Mapping[DeliverySet, tuple[str, ...]]] = {
     "full": tuple(DELIVERIES),
 }
 
+FAULT_SETS: Final[Mapping[DeliverySet, FaultSet]] = {"fast": "none", "standard": "one", "full": "all"}
+"""The faults that go with a set of deliveries, where `--faults` does not say: `one` is one of each kind."""
+
 FAULTS: Final[Mapping[str, Level]] = {
     "cut-after-frame": "must",
     "cut-inside-json": "must",
@@ -74,8 +78,16 @@ class Trial:
 
     case: Case
     delivery: str
+    """A name of `DELIVERIES`, or of `FAULTS` with a frame's number: `cut-after-frame.12`."""
     level: Level
     chunks: tuple[bytes, ...] = field(repr=False)
+    derived: Expectation | None = field(default=None, repr=False)
+    """What is expected of a broken stream, where the case's own expectation does not hold."""
+
+    @property
+    def expect(self) -> Expectation:
+        """Return what is expected of these bytes."""
+        return self.case.expect if self.derived is None else self.derived
 
     @property
     def id(self) -> str:

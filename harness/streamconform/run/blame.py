@@ -120,7 +120,7 @@ class _Reader:
     def __call__(self, outcome: Outcome) -> Any:
         if not self.path.startswith("content."):
             return field(outcome, self.path)
-        expect = self.trial.case.expect
+        expect = self.trial.expect
         blocks = align.got_blocks(
             outcome.content, self.claims or CAPABILITIES, align.named_kinds(expect.content or ())
         )

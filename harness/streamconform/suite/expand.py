@@ -1,17 +1,24 @@
-"""Cases to trials: every delivery that applies, at the lower of its level and the case's."""
+"""Cases to trials: every delivery and fault that applies, at the lower of its level and the case's."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
 from streamconform.delivery.deliver import deliver
+from streamconform.delivery.faults import faults as broken
 from streamconform.model.case import Case, Level
-from streamconform.model.trial import DELIVERIES, Input, Trial, lower
+from streamconform.model.trial import DELIVERIES, FAULTS, FaultSet, Framing, Input, Trial, lower
 from streamconform.wire.apis import APIS, framing
 
 
-def expand(cases: Iterable[Case], deliveries: Iterable[str], input_mode: Input, seed: int) -> Iterator[Trial]:
-    """Yield the trials of `cases`, in their order and the order of the table of deliveries.
+def expand(
+    cases: Iterable[Case],
+    deliveries: Iterable[str],
+    input_mode: Input,
+    seed: int,
+    faults: FaultSet = "none",
+) -> Iterator[Trial]:
+    """Yield the trials of `cases`, in their order: deliveries in the order of the table, then faults.
 
     A delivery whose chunks equal those of an earlier one of the case is left out: the same trial twice
     tells nothing.
@@ -30,6 +37,14 @@ def expand(cases: Iterable[Case], deliveries: Iterable[str], input_mode: Input, 
             if chunks not in seen:
                 seen.add(chunks)
                 yield Trial(case, name, lower(case.level, delivery_level(case.api, name)), chunks)
+        if faults != "none":
+            yield from _broken(case, framed, every=faults == "all")
+
+
+def _broken(case: Case, framed: Framing, *, every: bool) -> Iterator[Trial]:
+    for fault in broken(case, framed, every=every):
+        level = lower(case.level, FAULTS[fault.name.partition(".")[0]])
+        yield Trial(case, fault.name, level, fault.chunks, fault.expect)
 
 
 def delivery_level(api: str, name: str) -> Level:

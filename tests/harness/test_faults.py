@@ -1,0 +1,144 @@
+"""Faults break a stream at its transitions, always the same way; what they expect follows from the wire."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from functools import cache
+
+import pytest
+from streamconform.delivery.faults import MOST, Fault, faults
+from streamconform.model.case import AnyOf, Case, Literally, Skip
+from streamconform.model.outcome import Usage
+from streamconform.model.trial import FAULTS
+from streamconform.suite.expand import expand
+from streamconform.wire.apis import APIS, framing, split
+from streamconform.wire.endings import ENDINGS
+
+from . import builders
+
+CUTS = ("cut-after-frame", "cut-inside-json", "cut-inside-utf8")
+
+
+def broken(case: Case, *, every: bool) -> tuple[Fault, ...]:
+    return tuple(faults(case, framing(case.api, case.cassette.status, case.cassette.body), every=every))
+
+
+@cache
+def by_id() -> dict[str, tuple[Fault, ...]]:
+    return {case.id: broken(case, every=True) for case in builders.bundled_cases()}
+
+
+def every(case: Case) -> tuple[Fault, ...]:
+    return by_id()[case.id]
+
+
+def all_faults():
+    return ((case, fault) for case in builders.bundled_cases() for fault in every(case))
+
+
+def named(case: Case, name: str) -> Fault:
+    return next(fault for fault in faults(case, "sse", every=True) if fault.name == name)
+
+
+def test_the_same_case_breaks_the_same_way_at_places_of_its_own():
+    for case in builders.bundled_cases():
+        assert every(case) == broken(case, every=True), case.id
+        names = Counter(fault.name for fault in every(case))
+        assert max(names.values(), default=0) <= 1, case.id
+        assert len(names) <= 32
+
+
+def test_a_cut_is_a_beginning_of_the_body_and_never_the_whole_of_it():
+    for case, fault in all_faults():
+        body, chunks = case.cassette.body, b"".join(fault.chunks)
+        if fault.name.startswith(CUTS):
+            assert body.startswith(chunks), f"{case.id}@{fault.name}"
+            assert len(chunks) < len(body), f"{case.id}@{fault.name}"
+        else:
+            error = ENDINGS[case.api].error_frame
+            assert chunks.endswith(error), case.id
+            assert body.startswith(chunks.removesuffix(error)), case.id
+
+
+def test_a_cut_inside_a_payload_leaves_one_frame_that_nobody_can_read():
+    for case, fault in all_faults():
+        kind, _, number = fault.name.partition(".")
+        if kind in ("cut-inside-json", "cut-inside-utf8"):
+            body = b"".join(fault.chunks)
+            frame = split(APIS[case.api].framing, case.cassette.body)[int(number)]
+            assert len(body) > frame.value[0], f"{case.id}@{fault.name}"
+            with pytest.raises(ValueError):  # noqa: PT011 - JSON and UTF-8 errors are two of its kinds
+                json.loads(body[frame.value[0] :])
+
+
+@pytest.mark.parametrize("kind", CUTS)
+def test_a_stream_that_was_whole_is_incomplete_without_its_terminal_frame(kind):
+    ends = {"anthropic-messages": b"message_stop", "openai-responses": b'"type":"response.completed"'}
+    told = 0
+    for case, fault in all_faults():
+        mark = ends.get(case.api)
+        if mark and fault.name.startswith(kind) and case.expect.fields["status"] == Literally("complete"):
+            whole = mark in b"".join(split_payloads(case, fault))
+            expected = case.expect if whole else fault.expect
+            assert (expected.partial is None) == whole, f"{case.id}@{fault.name}"
+            if not whole:
+                assert fault.expect.fields["status"] in (Literally("incomplete"), Literally("complete"))
+                told += fault.expect.fields["status"] == Literally("incomplete")
+    assert told > 20
+
+
+def split_payloads(case: Case, fault: Fault) -> list[bytes]:
+    return [frame.payload for frame in split(APIS[case.api].framing, b"".join(fault.chunks))]
+
+
+def test_behind_the_terminal_frame_nothing_is_lost_but_usage_and_cost():
+    later = [(case, fault) for case, fault in all_faults() if fault.expect.partial is None]
+    assert later
+    for case, fault in later:
+        kept = {k: v for k, v in case.expect.fields.items() if not k.startswith(("usage", "cost"))}
+        assert fault.expect.content == case.expect.content
+        assert kept.items() <= fault.expect.fields.items()
+
+
+def test_each_bucket_of_usage_is_unknown_final_or_one_that_was_reported():
+    case = builders.case()
+    seen = Case(
+        **{**{f: getattr(case, f) for f in case.__slots__}, "usage_seen": (Usage(input=12, output=1),)}
+    )
+    fields = named(seen, "cut-after-frame.2").expect.fields
+    assert fields["usage.output"] == AnyOf((None, 9, 1))
+    assert fields["usage.input"] == AnyOf((None, 12))
+
+
+def test_an_error_frame_comes_only_where_the_stream_would_have_been_whole():
+    for case, fault in all_faults():
+        if fault.name.startswith("error-frame"):
+            assert case.expect.fields["status"] == Literally("complete")
+            assert fault.expect.fields["error.message"] == Literally(ENDINGS[case.api].error_message)
+
+
+def test_one_of_each_kind_is_enough_where_not_all_are_asked_for():
+    for case in builders.bundled_cases():
+        few = [fault.name for fault in broken(case, every=False)]
+        assert len({name.partition(".")[0] for name in few}) == len(few), case.id
+        assert set(few) <= {fault.name for fault in every(case)}, case.id
+
+
+def test_a_document_and_a_fault_that_the_case_takes_out_are_not_broken():
+    assert not [*faults(builders.case(), "document", every=True)]
+    skip = Skip("the cut is what the case is about", faults=frozenset(CUTS))
+    left = {fault.name.partition(".")[0] for fault in faults(builders.case(skip=skip), "sse", every=True)}
+    assert left == {"error-frame"}
+
+
+@pytest.mark.parametrize(("asked", "kinds"), [("none", 0), ("one", 4), ("all", 4)])
+def test_faults_are_trials_behind_the_deliveries_with_ids_of_their_own(asked, kinds):
+    trials = [*expand((builders.case(),), ("whole",), "bytes", 0, asked)]
+    assert trials[0].delivery == "whole"
+    assert len({each.delivery.partition(".")[0] for each in trials[1:]}) == kinds
+    assert all(each.id == f"{each.case.id}@{each.delivery}" for each in trials)
+
+
+def test_every_kind_over_bytes_has_its_level():
+    assert set(MOST) == set(FAULTS) - {"reset", "stall"}
