@@ -56,7 +56,7 @@ def test_a_cut_is_a_beginning_of_the_body_and_never_the_whole_of_it():
             assert body.startswith(chunks), f"{case.id}@{fault.name}"
             assert len(chunks) < len(body), f"{case.id}@{fault.name}"
         else:
-            error = ENDINGS[case.api].error_frame
+            error = ENDINGS[case.api].error_frame[APIS[case.api].framing]
             assert chunks.endswith(error), case.id
             assert body.startswith(chunks.removesuffix(error)), case.id
 

@@ -10,11 +10,13 @@ import click
 
 from streamconform.adapters.connect import connect
 from streamconform.cli import options
+from streamconform.reports import write_text
 from streamconform.run.exits import Exit
 from streamconform.run.plan import Settings
 from streamconform.run.results import Results
 from streamconform.run.session import Order, Progress, conduct
 from streamconform.selftest.kill import Killed, idle, matrix
+from streamconform.selftest.table import table
 
 
 @click.command("selftest")
@@ -22,10 +24,11 @@ from streamconform.selftest.kill import Killed, idle, matrix
 @click.option("--mutant", multiple=True, metavar="NAME", help="Only this mutant. Repeatable.")
 @click.option("-n", "--workers", type=click.IntRange(min=1), help="Programs at once.")
 @click.option("-v", "--verbose", count=True, help="List the cases that catch each mutant, and idle cases.")
+@click.option("--table", metavar="PATH", help="Also write the matrix as Markdown; - is stdout.")
 @options.selection_options
 @options.sources_options
 @click.pass_context
-def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], verbose: int, **given: Any) -> None:  # noqa: FBT001
+def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], **given: Any) -> None:  # noqa: FBT001
     """Judge the suite itself: each mutant has to be caught, and only where it is broken.
 
     Exit code 1: a mutant survives, or fails where it is not broken.
@@ -39,16 +42,20 @@ def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], verbos
     unknown = [name for name in mutant if name not in MUTANTS]
     if unknown:
         raise click.UsageError(f"no mutant `{unknown[0]}`; `conform selftest --list` names them")
+    verbose = bool(given["verbose"])
     chosen = options.settings(given)
     fails = {name: each.fails for name, each in MUTANTS.items() if not mutant or name in mutant}
     results = _run(tuple(fails), chosen)
     rows = matrix(results, fails)
     for row in rows:
-        _show(row, verbose=bool(verbose))
-    resting = idle(results, rows)
+        _show(row, verbose=verbose)
+    resting = idle(results)
     if verbose and len(rows) == len(MUTANTS):
         for case in resting:
             click.echo(f"catches no mutant: {case}")
+    if given["table"]:
+        bugs = {each.name: (each.bug, each.issues) for each in MUTANTS.values()}
+        write_text(given["table"], table(rows, bugs, resting).rstrip("\n"))
     dead = sum(row.dead for row in rows)
     cases = len({each.case for each in results.trials})
     click.echo(f"{dead} of {len(rows)} mutants caught by {cases - len(resting)} of {cases} cases")

@@ -43,6 +43,7 @@ class _Stream:
     """A body taken apart."""
 
     case: Case
+    framed: Framing
     ending: Ending
     frames: tuple[Frame, ...]
     payloads: tuple[Payload, ...]
@@ -78,7 +79,7 @@ def _stream(case: Case, framed: Framing) -> _Stream:
     terminal = ends[0] if ends else len(frames)
     later = [n for n in range(terminal, len(frames)) if ending.terminal(payloads[n]) or _says(payloads[n])]
     types = tuple(_type(payload, frame.event) for frame, payload in zip(frames, payloads, strict=True))
-    return _Stream(case, ending, frames, payloads, types, terminal, later[-1] if later else terminal)
+    return _Stream(case, framed, ending, frames, payloads, types, terminal, later[-1] if later else terminal)
 
 
 def _says(payload: Payload) -> bool:
@@ -119,7 +120,8 @@ def _first_of_a_kind(stream: _Stream, numbers: Iterable[int]) -> list[int]:
 
 def _before_terminal(stream: _Stream) -> list[int]:
     """Return where an error may come: in a stream that would have been whole, before its end."""
-    whole = stream.case.expect.fields.get("status") == Literally("complete")
+    known = stream.framed in stream.ending.error_frame
+    whole = known and stream.case.expect.fields.get("status") == Literally("complete")
     return [n for n in _transitions(stream) if n < stream.terminal] if whole else []
 
 
@@ -148,7 +150,7 @@ def _error_frame(stream: _Stream, name: str, number: int) -> Fault:
         "error.message": Literally(ending.error_message),
     }
     body = stream.case.cassette.body[: stream.frames[number].end]
-    chunks = (*cut(body, (frame.start for frame in stream.frames)), ending.error_frame)
+    chunks = (*cut(body, (frame.start for frame in stream.frames)), ending.error_frame[stream.framed])
     return Fault(name, chunks, _partial(stream, number + 1, told))
 
 

@@ -120,6 +120,6 @@ def _payloads(body: bytes, api: str, change: Callable[[bytes], bytes]) -> bytes:
     for frame in _frames(body, api):
         if frame.value is not None:
             start, stop = frame.value
-            out += body[position:start] + change(body[start:stop])
+            out += body[position:start] + change(frame.payload)
             position = stop
     return bytes(out + body[position:])

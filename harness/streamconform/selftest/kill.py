@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from streamconform.model.result import TrialResult
+from streamconform.model.trial import DELIVERIES
 from streamconform.run.results import Results
 from streamconform.suite.select import glob
 
@@ -45,9 +46,12 @@ def matrix(results: Results, fails: Mapping[str, Sequence[str]]) -> tuple[Killed
     return tuple(rows)
 
 
-def idle(results: Results, rows: Sequence[Killed]) -> tuple[str, ...]:
-    """Return the cases that catch no mutant."""
-    busy = {case for row in rows for case in row.cases}
+def idle(results: Results) -> tuple[str, ...]:
+    """Return the cases that catch no mutant by what they expect.
+
+    Faults do not count: whoever takes the end of the bytes for the end of the answer fails in every case.
+    """
+    busy = {each.case for each in results.trials if _caught(each) and each.delivery in DELIVERIES}
     return tuple(dict.fromkeys(each.case for each in results.trials if each.case not in busy))
 
 

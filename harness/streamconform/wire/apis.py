@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from streamconform.model.case import Level
@@ -88,9 +89,10 @@ APIS: Final[Mapping[str, Api]] = {
 def framing(api: str, status: int, body: bytes) -> Framing:
     """Return how `body` is framed: as the api does it, or `document` where it is not a stream of it."""
     given = APIS[api].framing
-    return given if status < 400 and SPLITTERS[given](body) else "document"
+    return given if status < 400 and split(given, body) else "document"
 
 
+@lru_cache(maxsize=4)
 def split(framed: Framing, body: bytes) -> tuple[Frame, ...]:
-    """Return the frames of `body`; a document has none."""
+    """Return the frames of `body`; a document has none. Every delivery of a body asks for them once more."""
     return SPLITTERS[framed](body)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from streamconform.model.trial import Framing
 from streamconform.wire import sse
 
 Payload = Mapping[str, Any]
@@ -23,8 +24,8 @@ class Ending:
     """Whether a payload is the terminal signal; an error frame is one."""
     calls_ended: Callable[[Sequence[Payload]], int]
     """How many tool calls had ended, of the client and of the provider, after these payloads."""
-    error_frame: bytes
-    """A frame by which the provider fails in mid-stream."""
+    error_frame: Mapping[Framing, bytes]
+    """A frame by which the provider fails in mid-stream, in each framing in which it is documented."""
     error_type: str | None
     """What the error of that frame is called, where the provider names a type."""
     error_message: str
@@ -98,9 +99,11 @@ ENDINGS: Final[Mapping[str, Ending]] = {
     "anthropic-messages": Ending(
         terminal=_anthropic_terminal,
         calls_ended=_anthropic_calls,
-        error_frame=sse.event(
-            b'{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}', "error"
-        ),
+        error_frame={
+            "sse": sse.event(
+                b'{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}', "error"
+            )
+        },
         error_type="overloaded_error",
         error_message="Overloaded",
         source="https://docs.claude.com/en/docs/build-with-claude/streaming#error-events",
@@ -108,11 +111,13 @@ ENDINGS: Final[Mapping[str, Ending]] = {
     "openai-chat": Ending(
         terminal=_chat_terminal,
         calls_ended=_none_before_the_end,
-        error_frame=sse.event(
-            b'{"error":{"message":"The server had an error while processing your request.",'
-            b'"type":"server_error","param":null,"code":null}}',
-            None,
-        ),
+        error_frame={
+            "sse": sse.event(
+                b'{"error":{"message":"The server had an error while processing your request.",'
+                b'"type":"server_error","param":null,"code":null}}',
+                None,
+            )
+        },
         error_type="server_error",
         error_message="The server had an error while processing your request.",
         source="https://platform.openai.com/docs/guides/error-codes",
@@ -121,11 +126,13 @@ ENDINGS: Final[Mapping[str, Ending]] = {
         terminal=_responses_terminal,
         calls_ended=_responses_calls,
         # as the server sends it; the reference documents the same members without the inner object
-        error_frame=sse.event(
-            b'{"type":"error","sequence_number":99,"error":{"type":"server_error","code":"server_error",'
-            b'"message":"The server had an error while processing your request.","param":null}}',
-            "error",
-        ),
+        error_frame={
+            "sse": sse.event(
+                b'{"type":"error","sequence_number":99,"error":{"type":"server_error","code":"server_error",'
+                b'"message":"The server had an error while processing your request.","param":null}}',
+                "error",
+            )
+        },
         error_type="server_error",
         error_message="The server had an error while processing your request.",
         source="https://platform.openai.com/docs/api-reference/responses-streaming/error",

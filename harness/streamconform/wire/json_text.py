@@ -9,11 +9,19 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 
-TOKEN = re.compile(rb'[ \t\r\n]*("(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+)', re.DOTALL)
+import orjson
+
+TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 MAX_DEPTH = 200
 """Deeper payloads are left as they are."""
+REMEMBERED = 512
+"""Texts whose tokens are kept: the payloads of one body, which several deliveries rearrange in turn."""
+
+
+KINDS = {ord("{"): "object", ord("["): "array"}
 
 
 @dataclass(slots=True)
@@ -27,29 +35,21 @@ class Node:
     items: list[Node] = field(default_factory=list)
 
 
-def tokens(text: bytes) -> list[tuple[int, int]] | None:
+@lru_cache(maxsize=REMEMBERED)
+def tokens(text: bytes) -> tuple[tuple[int, int], ...] | None:
     """Return the spans of the tokens of `text`, or None where it is not JSON.
 
     What is broken has to stay broken in the same way, and `[DONE]` as it is.
     """
-    try:
-        json.loads(text.decode(), parse_int=str)
-    except (ValueError, RecursionError):
-        return None
-    spans = []
-    position = 0
-    stop = len(text.rstrip())
-    while position < stop:
-        match = TOKEN.match(text, position)
-        if match is None:
-            return None
-        spans.append(match.span(1))
-        position = match.end()
-    return spans
+    return tuple(token.span() for token in TOKEN.finditer(text)) if _is_json(text) else None
 
 
+@lru_cache(maxsize=REMEMBERED)
 def parse(text: bytes) -> Node | None:
-    """Return the value of `text` as spans, or None where the text is not one object or array."""
+    """Return the value of `text` as spans, or None where the text is not one object or array.
+
+    The value is shared: nobody may change it.
+    """
     spans = tokens(text)
     if not spans:
         return None
@@ -57,14 +57,14 @@ def parse(text: bytes) -> Node | None:
     key: tuple[int, int] | None = None
     root: Node | None = None
     for i, (start, end) in enumerate(spans):
-        token = text[start:end]
-        if token in (b"}", b"]"):
+        mark = text[start]
+        if mark in b",:":
+            continue
+        if mark in b"}]":
             if not open_nodes or len(open_nodes) > MAX_DEPTH:
                 return None
             root = open_nodes.pop()
             root.end = end
-            continue
-        if token in (b",", b":"):
             continue
         parent = open_nodes[-1] if open_nodes else None
         if parent is None and i:
@@ -72,7 +72,7 @@ def parse(text: bytes) -> Node | None:
         if parent is not None and parent.kind == "object" and key is None:
             key = (start, end)
             continue
-        node = Node(start, end, {b"{": "object", b"[": "array"}.get(token, "scalar"))
+        node = Node(start, end, KINDS.get(mark, "scalar"))
         if parent is not None:
             parent.items.append(node)
             if key is not None:
@@ -123,6 +123,18 @@ def break_after(text: bytes, every: int) -> list[bytes]:
     return [text[start:end] for start, end in pairwise(cuts)]
 
 
+def _is_json(text: bytes) -> bool:
+    """Return whether `text` is JSON. orjson refuses half a surrogate pair, deep nesting and huge numbers."""
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        try:
+            json.loads(text.decode(), parse_int=str)
+        except (ValueError, RecursionError):
+            return False
+    return True
+
+
 def _at(text: bytes, root: Node, path: tuple[str, ...]) -> list[Node]:
     nodes = [root]
     for name in path:
@@ -150,5 +162,7 @@ def _rewritten(text: bytes, node: Node, arrange: Callable[[bytes, Node], list[in
 
 def _reversed(text: bytes, node: Node) -> list[int]:
     order = list(range(len(node.items)))
-    names = {json.loads(text[slice(*key)]) for key in node.keys}
+    keys = [text[slice(*key)] for key in node.keys]
+    escaped = any(b"\\" in key for key in keys)
+    names = set(map(json.loads, keys) if escaped else keys)
     return order[::-1] if len(names) == len(order) else order

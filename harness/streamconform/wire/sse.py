@@ -7,13 +7,11 @@ whole body at once. Parsers that are judged read the same format incrementally.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import NamedTuple, NoReturn
 
 from streamconform.wire.frames import Frame
 
-LINE = re.compile(rb"([^\r\n]*)(\r\n|\r|\n|\Z)")
 BOM = b"\xef\xbb\xbf"
 
 
@@ -28,11 +26,10 @@ class Line(NamedTuple):
 def lines(body: bytes) -> Iterator[Line]:
     """Yield the lines of `body`; ends are LF, CR LF and CR, nothing else."""
     position = len(BOM) if body.startswith(BOM) else 0
-    while position < len(body):
-        match = LINE.match(body, position)
-        assert match is not None, "the expression matches the empty line"
-        yield Line(position, match.end(1), match.end())
-        position = match.end()
+    for line in body[position:].splitlines(keepends=True):  # of bytes: str knows more line ends
+        end = position + len(line)
+        yield Line(position, position + len(line.rstrip(b"\r\n")), end)
+        position = end
 
 
 def split(body: bytes) -> tuple[Frame, ...]:
@@ -67,10 +64,8 @@ def _event(body: bytes, block: list[Line], end: int) -> Frame | None:
     name = None
     values: list[tuple[int, int]] = []
     for line in block:
-        field, colon, _ = body[line.start : line.stop].partition(b":")
-        start = min(line.start + len(field) + len(colon), line.stop)
-        if body[start : start + 1] == b" " and start < line.stop:
-            start += 1
+        field, _, value = body[line.start : line.stop].partition(b":")
+        start = line.stop - len(value) + value.startswith(b" ")
         if field == b"data":
             values.append((start, line.stop))
         elif field == b"event":

@@ -107,7 +107,7 @@ ANTHROPIC_MESSAGES: Final = (
         "truncated-call-executed",
         "Marks a call as complete that was cut off.",
         ("earendil-works/pi#6284", "ahwurm/localharness#77", "jaseci-labs/jac#6766"),
-        (COMPLETE, "**:invariant.every-block-told"),
+        (COMPLETE, ARGUMENTS, "**:invariant.every-block-told"),
     ),
     Mutant(
         "unicode-line-ends",

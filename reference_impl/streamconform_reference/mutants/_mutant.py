@@ -32,5 +32,5 @@ GIVES_UP: Final = (
     "**:response_id",
     "**:invariant.**",
 )
-COMPLETE: Final = "**:content.*.tool_call.complete"
+COMPLETE: Final = "**:content.**complete*"  # of a call, or of more calls than had ended
 ARGUMENTS: Final = "**:content.*.tool_call.arguments"
