@@ -16,6 +16,12 @@ from streamconform_reference.mutants._mutant import (
 
 ANTHROPIC_MESSAGES: Final = (
     Mutant(
+        "arguments-repaired",
+        "Closes arguments that were cut off, and calls the call complete.",
+        ("langchain-ai/langchainjs#11469", "cline/cline#13001", "ahwurm/localharness#77"),
+        (COMPLETE, ARGUMENTS, "**:invariant.every-block-told"),
+    ),
+    Mutant(
         "cache-split-ignored",
         "Prices cache writes for an hour like those for five minutes.",
         ("earendil-works/pi#5737", "earendil-works/pi#5603", "can1357/oh-my-pi#6876"),
@@ -26,6 +32,12 @@ ANTHROPIC_MESSAGES: Final = (
         "Counts tokens read from the cache as input again, so they are billed twice.",
         ("BerriAI/litellm#9812", "BerriAI/litellm#11789", "langchain-ai/langchain#32818"),
         ("**:usage.input", "**:cost.**"),
+    ),
+    Mutant(
+        "cost-from-floats",
+        "Computes cost with floats, so that small amounts come out as `9e-05`.",
+        ("BerriAI/litellm#8867", "PostHog/posthog#50294"),
+        ("**:invariant.outcome-schema", "**:invariant.event-schema"),
     ),
     Mutant(
         "empty-arguments-dropped",
