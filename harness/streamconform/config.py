@@ -34,8 +34,12 @@ def _number(value: Any) -> bool:
 KEYS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "impl": (_words, "a word or a list of words"),
     "api": (_words, "a word or a list of words"),
+    "profile": (_word, "the name of a profile"),
+    "level": (_word, "must, should or may"),
     "deliver": (_word, "fast, standard or full"),
+    "faults": (_word, "none, one or all"),
     "select": (_words, "a pattern or a list of patterns"),
+    "known_failures": (_word, "a file"),
     "report": (_words, "KIND=PATH or a list of them"),
     "workers": (_whole, "a whole number"),
     "timeout": (_number, "seconds"),
@@ -65,7 +69,7 @@ def find(folder: Path) -> tuple[Path, Mapping[str, Any]] | None:
 
 
 def load(folder: Path) -> dict[str, Any]:
-    """Return the settings of the nearest config file, folders relative to it made absolute.
+    """Return the settings of the nearest config file, paths relative to it made absolute.
 
     Raises `SourceError` with every unknown key and every value of the wrong kind.
     """
@@ -85,7 +89,7 @@ def load(folder: Path) -> dict[str, Any]:
             problems.append(
                 Problem(str(path), _line(path, key), f"`{key}` holds {value!r}; expected {wanted}")
             )
-        elif key in ("specs", "cassettes"):
+        elif key in ("specs", "cassettes", "known_failures"):
             settings[key] = str(path.parent / value)
         elif key in ("impl", "api", "select", "report") and isinstance(value, str):
             settings[key] = [value]

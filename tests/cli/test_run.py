@@ -66,7 +66,9 @@ def test_a_users_package_with_a_short_adapter_is_judged_by_its_name_alone(projec
     ran = (
         project.with_file("mypkg/__init__.py", "")
         .with_file("mypkg/conform.py", TEXT_ONLY)
-        .run("run", "--impl", "mypkg", "-k", "anthropic-messages/text/several-text-blocks")
+        .run(
+            "run", "--impl", "mypkg", "-k", "anthropic-messages/text/several-text-blocks", "--faults", "none"
+        )
     )
     assert ran.code == 0, ran.out + ran.err
     assert "mypkg (python, bytes)" in ran.out
@@ -120,7 +122,7 @@ def test_a_folder_that_cannot_be_written_is_one_clear_message(project):
     assert ran.code == 2
     assert "say where results go with `--report jsonl=PATH`" in ran.err
     assert project.run("run", "-k", ONE, "--report", "jsonl=here.jsonl").code == 0
-    assert (project.folder / "here.jsonl").read_text().count('"kind":"trial"') == 8
+    assert (project.folder / "here.jsonl").read_text().count('"kind":"trial"') == 11
 
 
 def test_several_implementations_are_told_apart(project):
@@ -134,8 +136,9 @@ def test_a_warning_fails_the_run_only_under_strict(project):
     late = "anthropic-messages/stop-reasons/later-null-keeps-stop-reason"
     adapter = TEXT_ONLY.replace('"reason": "stop"', '"reason": "other"')
     made = project.with_file("mypkg/__init__.py", "").with_file("mypkg/conform.py", adapter)
-    assert made.run("run", "-i", "mypkg", "-k", late).code == 0
-    assert made.run("run", "-i", "mypkg", "-k", late, "--strict").code == 1
+    words = ("run", "-i", "mypkg", "-k", late, "--faults", "none")
+    assert made.run(*words).code == 0
+    assert made.run(*words, "--strict").code == 1
 
 
 def test_the_run_stops_at_the_first_failure_when_asked(project):
@@ -172,7 +175,8 @@ def test_a_hanging_adapter_costs_its_trials_and_the_run_goes_on(project):
     assert "text-then-call" in ran.out, "the others were judged"
 
 
-def test_nothing_is_left_running_and_results_are_whole_after_ctrl_c(project):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_nothing_is_left_running_and_results_are_whole_after_ctrl_c_or_sigterm(project, number):
     sleeper = """
 import subprocess, sys, time
 
@@ -195,7 +199,7 @@ def adapter(run):
     while time.monotonic() < deadline and not _children(project.folder):
         time.sleep(0.05)
     assert _children(project.folder), "the adapter has started its child"
-    os.killpg(running.pid, signal.SIGINT)
+    os.kill(running.pid, number)
     out, err = running.communicate(timeout=30)
     assert running.returncode == 130, out + err
     assert "Traceback" not in err

@@ -123,7 +123,9 @@ def test_selftest_catches_a_mutant_and_says_by_how_many_cases(project):
 
 
 def test_selftest_fails_when_a_mutant_survives(project):
-    ran = project.run("selftest", "--mutant", "eof-as-success", "-k", "anthropic-messages/text/**")
+    ran = project.run(
+        "selftest", "--mutant", "eof-as-success", "-k", "anthropic-messages/text/**", "--faults", "none"
+    )
     assert ran.code == 1
     assert ran.out.startswith("SURVIVES  eof-as-success")
 

@@ -7,7 +7,16 @@ from streamconform.errors import SelectionError
 from streamconform.model.case import Skip
 from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
 from streamconform.suite.expand import expand
-from streamconform.suite.select import cases_meant, find_case, matches, select_cases, select_trials
+from streamconform.suite.select import (
+    Shard,
+    cases_meant,
+    find_case,
+    matches,
+    parts,
+    select_cases,
+    select_trials,
+    shard,
+)
 
 from . import builders
 
@@ -69,6 +78,47 @@ def test_cases_are_chosen_without_making_their_trials():
     assert cases_meant(CASES, [], DELIVERED) == CASES
 
 
+SHORTLISTED = [
+    ("**@cut-after-frame.12", 3),
+    ("**/one@cut-*", 2),
+    ("one@cut-after", 2),
+    ("cut-after-frame", 3),
+    ("after-frame.12", 3),
+    ("frame.x", 0),
+    ("12", 3),
+    ("stall", 0),
+]
+
+
+@pytest.mark.parametrize(("pattern", "count"), SHORTLISTED)
+def test_a_pattern_that_names_a_fault_means_the_cases_that_may_have_it(pattern, count):
+    names = (*DELIVERED, "cut-after-frame")
+    if count:
+        assert len(cases_meant(CASES, [pattern], names)) == count
+    else:
+        with pytest.raises(SelectionError, match="matches no trial"):
+            cases_meant(CASES, [pattern], names)
+
+
+def test_a_pattern_is_divided_like_an_id():
+    case, delivery, check = parts("a/*/c@cut.*:content.*.text")
+    assert [case.match("a/b/c"), delivery.match("cut.7"), check.match("content.0.text")].count(None) == 0
+    assert parts("a/**")[1:] == (None, None)
+    assert parts("**:usage.input").delivery is None
+
+
+def test_a_shard_depends_on_the_case_alone_and_nothing_falls_between():
+    held = [[case.id for case in CASES if Shard(k, 4).holds(case)] for k in (1, 2, 3, 4)]
+    assert sorted(id_ for each in held for id_ in each) == sorted(case.id for case in CASES)
+    assert held == [[case.id for case in CASES if shard(f"{k}/4").holds(case)] for k in (1, 2, 3, 4)]
+
+
+@pytest.mark.parametrize("text", ["0/2", "3/2", "1", "1/0", "a/b", "-1/2", "1/2/3", ""])
+def test_a_shard_that_cannot_be_is_an_error(text):
+    with pytest.raises(SelectionError, match="expected K/N"):
+        shard(text)
+
+
 @pytest.mark.parametrize("pattern", ["text/oen", "**/oen@*", "anthropic-messages/text/ones"])
 def test_a_pattern_that_means_nothing_is_an_error_with_what_is_close(pattern):
     with pytest.raises(SelectionError) as caught:
@@ -82,9 +132,10 @@ def test_where_nothing_is_close_the_list_is_named():
         cases_meant(CASES, ["zzzzzz"], DELIVERED)
 
 
-def test_a_selection_that_leaves_no_trial_is_an_error():
-    with pytest.raises(SelectionError):
-        select_trials(trials(), ["@crlf"])
+def test_a_pattern_that_leaves_no_trial_is_an_error_unless_this_is_a_part_of_the_suite():
+    with pytest.raises(SelectionError, match="`-k @crlf` matches no trial of the deliveries"):
+        select_trials(trials(), ["**", "@crlf"])
+    assert select_trials(trials(), ["@crlf"], lenient=True) == ()
 
 
 def test_an_api_without_cases_is_an_error_that_names_the_others():

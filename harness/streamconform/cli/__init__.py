@@ -17,7 +17,10 @@ from streamconform.errors import ConformError
 VERBS: Final[Mapping[str, str]] = {
     "run": "Judge implementations against the recorded streams.",
     "list": "List the cases that a run would judge.",
+    "report": "Make a report of results: JUnit, Markdown, annotations, a badge.",
     "explain": "Show a case: its frames, events, and expected beside actual.",
+    "init": "Put an adapter, a workflow and a config into a project, ready to run.",
+    "smoke": "Check that an adapter is sane, before the library is blamed.",
     "lint": "Check specs and cassettes.",
     "record": "Record an exchange with a live server as a cassette and a draft spec.",
     "import": "Turn captured streams into cassettes and draft specs.",

@@ -14,13 +14,17 @@ from streamconform.model.trial import Trial
 
 @click.command("list")
 @options.selection_options
+@options.last_failed_option
 @options.sources_options
 @click.option("--trials", is_flag=True, help="Every trial, not every case.")
 @click.option("--format", "shape", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(shape: str, trials: bool, **given: Any) -> None:  # noqa: FBT001 - click hands flags over so
     """List the cases that a run would judge, with level and title."""
     chosen = options.settings(given)
-    selected = options.trials(chosen)
+    found, note = options.rerun(chosen)
+    selected = found.trials
+    if note:
+        click.echo(note, err=True)
     if shape == "json":
         click.echo(json.dumps(_json(selected), indent=1, ensure_ascii=False))
     elif trials:

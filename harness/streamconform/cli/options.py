@@ -3,26 +3,43 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar, get_args
 
 import click
 
 from streamconform import config
-from streamconform.errors import UsageError
-from streamconform.model.case import Case
-from streamconform.model.trial import DELIVERY_SETS, Trial
+from streamconform.errors import SelectionError, UsageError
+from streamconform.model.case import LEVELS, Case
+from streamconform.model.trial import DELIVERIES, DELIVERY_SETS, FAULT_SETS, FAULTS, FaultSet, Trial
+from streamconform.reports import STREAMED
 from streamconform.resources import bundled
+from streamconform.run.pool import is_unexpected
+from streamconform.run.reading import read
 from streamconform.suite.expand import expand
 from streamconform.suite.load import Sources, load
-from streamconform.suite.select import cases_meant, select_cases, select_trials
+from streamconform.suite.profiles import Profile, profile
+from streamconform.suite.select import at_least, cases_meant, select_cases, select_trials, shard
 from streamconform.wire.apis import APIS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-MAX_WORKERS = 4
+RESULTS: Final = Path(".conform") / "results.jsonl"
+"""Where results go that nobody asked for elsewhere."""
+MAX_WORKERS: Final = 4
 """Programs started by default, at most: each is a process with the judged library in it."""
+FAULT_CHOICES: Final = get_args(FaultSet)
+CHOICES: Final = {"deliver": tuple(DELIVERY_SETS), "faults": FAULT_CHOICES, "level": LEVELS}
+"""What a setting may be; of an option click says so, of a key in the config file we do."""
+
+
+def last_failed_option(command: F) -> F:
+    """Add `--last-failed`."""
+    return click.option(
+        "--lf", "--last-failed", "last_failed", is_flag=True, help="Only what was unexpected in the last run."
+    )(command)
 
 
 def sources_options(command: F) -> F:
@@ -35,7 +52,7 @@ def sources_options(command: F) -> F:
 
 
 def selection_options(command: F) -> F:
-    """Add `-k`, `--api`, `--deliver` and `--seed`."""
+    """Add `-k`, `--api`, `--profile`, `--level`, `--deliver`, `--faults`, `--shard` and `--seed`."""
     options = (
         click.option(
             "-k",
@@ -48,10 +65,25 @@ def selection_options(command: F) -> F:
             "--api", multiple=True, type=click.Choice(list(APIS)), help="Only this api. Repeatable."
         ),
         click.option(
+            "--profile",
+            metavar="NAME",
+            help="Only the cases of a profile, in its deliveries and faults; next: what none lists.",
+        ),
+        click.option(
+            "--level", type=click.Choice(LEVELS), help="Only trials at least as strict. [default: may]"
+        ),
+        click.option(
             "--deliver",
             type=click.Choice(list(DELIVERY_SETS)),
             help="How many ways to hand over each stream. [default: standard]",
         ),
+        click.option(
+            "--faults",
+            type=click.Choice(FAULT_CHOICES),
+            help="How many ways to break each stream; one is one of each kind. "
+            "[default: none with --deliver fast, one with standard, all with full]",
+        ),
+        click.option("--shard", metavar="K/N", help="Only the K-th of N parts of the cases."),
         click.option("--seed", type=click.IntRange(min=0), help="Seed of random cuts. [default: 0]"),
     )
     for option in reversed(options):
@@ -60,9 +92,19 @@ def selection_options(command: F) -> F:
 
 
 def settings(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the config file's settings, overridden by the options that were given."""
+    """Return the config file's settings, overridden by the options that were given.
+
+    A profile that was asked for brings its own deliveries and faults along: those of the config file, which
+    were not written for it, do not count then.
+    """
     loaded = config.load(Path.cwd())
-    return loaded | {key: value for key, value in given.items() if value not in (None, ())}
+    if given.get("profile"):
+        loaded = {key: value for key, value in loaded.items() if key not in ("deliver", "faults")}
+    chosen = loaded | {key: value for key, value in given.items() if value not in (None, ())}
+    for key, values in CHOICES.items():
+        if chosen.get(key, values[0]) not in values:
+            raise UsageError(f"`{key}` is `{chosen[key]}`; known are {', '.join(values)}")
+    return chosen
 
 
 def sources(chosen: dict[str, Any]) -> Sources:
@@ -77,20 +119,92 @@ def sources(chosen: dict[str, Any]) -> Sources:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The cases of the full suite, and the trials that were chosen of it."""
+
+    suite: tuple[Case, ...]
+    trials: tuple[Trial, ...]
+
+
 def trials(chosen: dict[str, Any]) -> tuple[Trial, ...]:
     """Return the trials that `chosen` selects; raises `SourceError` and `SelectionError`."""
-    cases = select_cases(load(sources(chosen)), chosen.get("api", ()))
-    return of_cases(cases, chosen)
+    return selected(chosen).trials
 
 
-def of_cases(cases: Sequence[Case], chosen: dict[str, Any]) -> tuple[Trial, ...]:
-    """Return the trials of `cases` under the deliveries that `chosen` names, filtered by its patterns."""
-    name = chosen.get("deliver", "standard")
-    if name not in DELIVERY_SETS:
-        raise UsageError(f"`deliver` is `{name}`; known are {', '.join(DELIVERY_SETS)}")
-    wanted, patterns = DELIVERY_SETS[name], tuple(chosen.get("select", ()))
-    meant = cases_meant(cases, patterns, wanted)
-    return select_trials(expand(meant, wanted, "bytes", chosen.get("seed", 0)), patterns)
+def selected(chosen: dict[str, Any], ids: frozenset[str] | None = None) -> Selected:
+    """Return what `chosen` selects; with `ids` only trials of these, in whatever way they are handed over.
+
+    Raises `SourceError`, and `SelectionError` where nothing is left; what is left of a shard or of `ids`
+    may be nothing.
+    """
+    where = sources(chosen)
+    suite = load(where)
+    cases = select_cases(suite, chosen.get("api", ()))
+    name = chosen.get("profile")
+    listed = None if name is None else profile(where.specs, name, suite)
+    if listed is not None:
+        cases = tuple(case for case in cases if case.id in set(listed.cases))
+    patterns, seed = tuple(chosen.get("select", ())), chosen.get("seed", 0)
+    deliveries, faults = handed_over(chosen, listed) if ids is None else (tuple(DELIVERIES), "all")
+    meant = cases_meant(cases, patterns, (*deliveries, *(FAULTS if faults != "none" else ())))
+    level, part = chosen.get("level", "may"), chosen.get("shard")
+    own = shard(part) if part else None
+    named = None if ids is None else {id_.partition("@")[0] for id_ in ids}
+    wanted = [
+        case
+        for case in meant
+        if at_least(case.level, level)
+        and (own is None or own.holds(case))
+        and (named is None or case.id in named)
+    ]
+    made = expand(wanted, deliveries, "bytes", seed, faults)
+    lenient = own is not None or ids is not None
+    found = select_trials(made, patterns, lenient=lenient)
+    left = tuple(each for each in found if at_least(each.level, level) and (ids is None or each.id in ids))
+    if not (left or lenient):
+        raise SelectionError("no trial is left of what was selected by api, profile, level and deliveries")
+    return Selected(suite, left)
+
+
+def handed_over(chosen: dict[str, Any], listed: Profile | None) -> tuple[tuple[str, ...], FaultSet]:
+    """Return the deliveries and the faults: an option wins over the profile, and each stands for itself."""
+    name = chosen.get("deliver")
+    deliveries = DELIVERY_SETS[name or "standard"]
+    faults: FaultSet = FAULT_SETS[name or "standard"]
+    if listed is not None and listed.deliveries is not None and name is None:
+        deliveries = listed.deliveries
+    if listed is not None and listed.faults is not None:
+        faults = listed.faults
+    return deliveries, chosen.get("faults", faults)
+
+
+def results_path(chosen: dict[str, Any]) -> Path:
+    """Return where the results of a run go, and those of the last one are."""
+    named = (each.partition("=") for each in chosen.get("report", ()))
+    return next((Path(path) for kind, _, path in named if kind == STREAMED), RESULTS)
+
+
+def unexpected_last(chosen: dict[str, Any]) -> frozenset[str]:
+    """Return the ids of the trials that were unexpected in the last run; none where there was no run."""
+    path = results_path(chosen)
+    if not path.is_file():
+        return frozenset()
+    last = read(path)
+    strict = bool(chosen.get("strict") or last.header.selection.get("strict"))
+    return frozenset(each.id for each in last.trials if is_unexpected(each, strict=strict))
+
+
+def rerun(chosen: dict[str, Any]) -> tuple[Selected, str | None]:
+    """Return what is selected, under `--last-failed` only what was unexpected, and what to say of that."""
+    if not chosen.get("last_failed"):
+        return selected(chosen), None
+    ids = unexpected_last(chosen)
+    again = selected(chosen, ids) if ids else None
+    if again is not None and again.trials:
+        return again, None
+    why = "none of the trials that failed last is selected" if ids else "no trial failed in the last run"
+    return selected(chosen), f"{why} ({results_path(chosen)}): everything runs"
 
 
 def default_workers() -> int:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -12,13 +11,27 @@ from streamconform import reports
 from streamconform.adapters.connect import Connection, connect
 from streamconform.adapters.connect import command as program_command
 from streamconform.cli import options
+from streamconform.cli.known import known_failures, known_failures_options, must_update_whole, update
 from streamconform.errors import ReportError
 from streamconform.reports.terminal import Terminal
 from streamconform.run.plan import Settings
 from streamconform.run.session import Order, Progress, conduct
 
-RESULTS = Path(".conform") / "results.jsonl"
-"""Where results go that nobody asked for elsewhere."""
+RECORDED: Final = (
+    "select",
+    "api",
+    "profile",
+    "level",
+    "deliver",
+    "faults",
+    "shard",
+    "last_failed",
+    "known_failures",
+    "strict",
+    "specs",
+    "cassettes",
+)
+"""The settings that the header of the results keeps: what was selected, and how it was judged."""
 
 
 @click.command("run")
@@ -30,7 +43,9 @@ RESULTS = Path(".conform") / "results.jsonl"
     help='What to judge: reference, a package, python:MODULE:NAME, "cmd:PROGRAM ARGS", mutant:NAME.',
 )
 @options.selection_options
+@options.last_failed_option
 @options.sources_options
+@known_failures_options
 @click.option(
     "-n", "--workers", type=click.IntRange(min=1), help="Programs at once. [default: one a core, at most 4]"
 )
@@ -46,7 +61,7 @@ RESULTS = Path(".conform") / "results.jsonl"
     "--report",
     multiple=True,
     metavar="KIND=PATH",
-    help="Also write a report: json or jsonl; PATH - is stdout. Repeatable. "
+    help=f"Also write a report: {', '.join(reports.REPORTS)} or jsonl; PATH - is stdout. Repeatable. "
     "Results always go to .conform/results.jsonl, unless jsonl=PATH says where.",
 )
 @click.option("-q", "--quiet", count=True, help="Print only the last line; twice: nothing.")
@@ -63,6 +78,8 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     conform run -i "cmd:node adapter.mjs"         a program that speaks JSON lines
     conform run -- ./my-parser --flag             the same, behind --
     conform run -k 'anthropic-messages/tool-use/**' --deliver fast
+    conform run --known-failures known.yaml       what is listed may fail; --update-known-failures lists it
+    conform run --last-failed                     only what was unexpected in the last run
 
     Without --impl and without config, the bundled reference is judged.
     """
@@ -70,27 +87,33 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     chosen = options.settings(given)
     wanted = [reports.parse(each) for each in chosen.get("report", ())]
     connections = _connections(chosen)
+    must_update_whole(given, chosen, len(connections))
+    found, note = options.rerun(chosen)
+    if note:
+        click.echo(note, err=True)
+    file = known_failures(chosen, found)
+    how = _settings(chosen, connections)
     order = Order(
         connections=connections,
-        trials=options.trials(chosen),
-        settings=_settings(chosen, connections),
-        selection={
-            key: chosen.get(key) or None for key in ("select", "api", "deliver", "specs", "cassettes")
-        },
+        trials=found.trials,
+        settings=how,
+        selection={key: (chosen | {"strict": how.strict}).get(key) or None for key in RECORDED},
+        listed=file.listed if file else None,
     )
-    jsonl = next((Path(path) for kind, path in wanted if kind == reports.STREAMED), None)
-    path = jsonl or _default_results()
+    path = options.results_path(chosen)
+    if path == options.RESULTS:
+        _keep_results_out_of_version_control()
     to_stdout = any(target == "-" for _, target in wanted)
     quiet = 2 if to_stdout else chosen.get("quiet", 0)  # machine output is never mixed with prose
-    with Terminal(
-        quiet=min(quiet, 1), verbose=chosen.get("verbose", 0), strict=order.settings.strict
-    ) as terminal:
+    with Terminal(quiet=min(quiet, 1), verbose=chosen.get("verbose", 0), strict=how.strict) as terminal:
         finished = conduct(order, path, Progress(terminal.begun, terminal.ended))
         if quiet < 2:
             terminal.finished(finished.results, time.perf_counter() - started)
     for kind, target in wanted:
         if kind != reports.STREAMED:
             reports.write(kind, target, finished.results)
+    if file and chosen.get("update"):
+        click.echo(update(file, finished, strict=how.strict), err=True)
     ctx.exit(finished.exit)
 
 
@@ -119,14 +142,14 @@ def _settings(chosen: dict[str, Any], connections: tuple[Connection, ...]) -> Se
     )
 
 
-def _default_results() -> Path:
-    """Return the default path, its folder made and kept out of version control."""
-    ignore = RESULTS.parent / ".gitignore"
+def _keep_results_out_of_version_control() -> None:
+    """Make the folder of results, with the file that says so."""
+    folder = options.RESULTS.parent
+    ignore = folder / ".gitignore"
     try:
-        RESULTS.parent.mkdir(exist_ok=True)
+        folder.mkdir(exist_ok=True)
         if not ignore.exists():
             ignore.write_text("*\n", "utf-8")
     except OSError as error:
         where = "say where results go with `--report jsonl=PATH`"
-        raise ReportError(f"`{RESULTS.parent}` cannot be written here: {error.strerror}; {where}") from error
-    return RESULTS
+        raise ReportError(f"`{folder}` cannot be written here: {error.strerror}; {where}") from error

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from streamconform.errors import Problem
 from streamconform.model.case import Level
 from streamconform.model.trial import Input
 from streamconform.model.verdict import Check, Culprit, Verdict
@@ -65,3 +66,5 @@ class Footer:
     counts: Mapping[str, int]
     exit: int
     complete: bool
+    problems: tuple[Problem, ...] = ()
+    """Of the known-failures file: the entries that are not true any more."""

@@ -8,13 +8,19 @@ from pathlib import Path
 from typing import Final
 
 from streamconform.errors import ReportError, UsageError
-from streamconform.reports import json
+from streamconform.reports import badge, github, json, junit, markdown
+from streamconform.run.merge import ordered
 from streamconform.run.results import Results
+from streamconform.suite.cassettes import write_whole
 
 Render = Callable[[Results], str]
 
 REPORTS: Final[Mapping[str, Render]] = {
     "json": json.render,
+    "junit": junit.render,
+    "markdown": markdown.render,
+    "github": github.render,
+    "badge": badge.render,
 }
 """What `--report KIND=PATH` can make of results that are there as a whole."""
 
@@ -36,17 +42,26 @@ def parse(option: str) -> tuple[str, str]:
 
 def write(kind: str, path: str, results: Results) -> None:
     """Write the report `kind` of `results` to `path`; `-` is stdout. Raises `ReportError`."""
-    write_text(path, REPORTS[kind](results))
+    write_text(path, REPORTS[kind](ordered(results)))
 
 
 def write_text(path: str, text: str) -> None:
-    """Write `text` and a line end to `path`; `-` is stdout. Raises `ReportError`."""
+    """Write `text` and a line end to `path`, all of it or nothing; `-` is stdout. Raises `ReportError`.
+
+    What is no file, such as a pipe or `/dev/null`, is written to as it stands: nothing replaces it.
+    """
+    data = f"{text}\n".encode("utf-8", "backslashreplace")
     if path == "-":
-        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)  # a report is UTF-8, whatever the terminal takes
+        sys.stdout.buffer.flush()
         return
-    target = Path(path)
     try:
+        target = Path(path).resolve()  # a link stays one
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text + "\n", "utf-8")
+        if target.exists() and not target.is_file():
+            target.write_bytes(data)
+        else:
+            write_whole(target, data)
     except OSError as error:
         raise ReportError(f"`{path}` cannot be written: {error.strerror}") from error

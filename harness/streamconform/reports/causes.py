@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from streamconform.model.result import Header, ImplementationInfo, TrialResult
-from streamconform.model.trial import DELIVERY_SETS
+from streamconform.model.trial import DELIVERY_SETS, FAULTS
 from streamconform.model.verdict import Check
 
 NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
@@ -63,8 +63,15 @@ def sources(header: Header) -> str:
 def reproduce(info: ImplementationInfo, result: TrialResult, header: Header) -> str:
     """Return the command that runs this one trial again."""
     chosen = (f" --seed {header.seed}" if header.seed else "") + sources(header)
-    every = "" if result.delivery in DELIVERY_SETS["standard"] else " --deliver full"
-    return f"conform run -i {shlex.quote(info.impl)} -k {shlex.quote(result.id)}{every}{chosen}"
+    return f"conform run -i {shlex.quote(info.impl)} -k {shlex.quote(result.id)}{_asked(result)}{chosen}"
+
+
+def _asked(result: TrialResult) -> str:
+    """Return the options without which a run does not have the trial."""
+    name = result.delivery or ""
+    if name.partition(".")[0] in FAULTS:
+        return " --faults all"
+    return "" if name in ("", *DELIVERY_SETS["standard"]) else " --deliver full"
 
 
 def guards(results: Iterable[TrialResult]) -> tuple[str, ...]:
@@ -82,7 +89,7 @@ def _what(result: TrialResult) -> str:
     check = _first(result)
     if check is not None:
         return re.sub(r"\.\d+\.", ".*.", check.path)
-    return f"{result.verdict}: {NUMBER.sub('#', result.reason or '')}"
+    return f"{result.verdict}: {NUMBER.sub('#', result.reason)}" if result.reason else result.verdict
 
 
 def _difference(result: TrialResult) -> str:

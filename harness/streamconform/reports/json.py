@@ -1,14 +1,16 @@
-"""The whole run as one JSON document: header, trials without times, footer. Deterministic."""
+"""The whole run as one JSON document, deterministic; and the lines of `results.jsonl` again."""
 
 from __future__ import annotations
 
 import json
 
+from streamconform.model.result import Footer, Header, TrialResult
+from streamconform.reports.words import cut
 from streamconform.run.results import Results, to_json
 
 
 def render(results: Results) -> str:
-    """Return the document; `complete` is false where the run was cut."""
+    """Return header, trials without times, footer; `cut` says in words that the run did not end."""
     trials = [to_json(each) for each in results.trials]
     for trial in trials:
         del trial["ms"]
@@ -16,5 +18,14 @@ def render(results: Results) -> str:
         "header": to_json(results.header),
         "trials": trials,
         "footer": None if results.footer is None else to_json(results.footer),
+        "cut": cut(results),
     }
     return json.dumps(document, indent=1)
+
+
+def lines(results: Results) -> str:
+    """Return `results` as a run writes them; shards that were joined are one file then."""
+    every: list[Header | TrialResult | Footer] = [results.header, *results.trials]
+    if results.footer is not None:
+        every.append(results.footer)
+    return "\n".join(json.dumps(to_json(each), separators=(",", ":")) for each in every)

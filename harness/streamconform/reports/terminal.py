@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from streamconform.errors import Problem
 from streamconform.model.result import Header, ImplementationInfo, TrialResult
 from streamconform.reports.causes import Cause, Failure, causes, guards, reproduce, sources
 from streamconform.reports.words import counted, difference, printable
@@ -88,17 +89,33 @@ class Terminal:
             said = f"judging, {self._unexpected} unexpected" if self._unexpected else "judging"
             self._bar.update(self._task, advance=1, description=said)
 
-    def finished(self, results: Results, seconds: float) -> None:
+    def finished(self, results: Results, seconds: float | None) -> None:
         """Print warnings, then what is unexpected, then the count."""
         self.__exit__(None, None, None)
         unexpected = [each for each in results.trials if is_unexpected(each, strict=self._strict)]
-        warned = [each for each in results.trials if each.verdict == "warn" and each not in unexpected]
+        failed = [each for each in unexpected if each.verdict != "stale"]  # its entry is a problem already
+        warned = [] if self._strict else [each for each in results.trials if each.verdict == "warn"]
         if not self._quiet:
             if warned and self._verbose:
                 self._causes("Warnings: these differ, but the provider's words leave room", warned, results)
-            if unexpected:
-                self._causes("Unexpected", unexpected, results)
-        self._line(summary(results, unexpected, seconds), "bold red" if unexpected else "bold green")
+            if failed:
+                self._causes("Unexpected", failed, results)
+            self._problems(problems_of(results), after_causes=bool(failed))
+        wrong = unexpected or problems_of(results)
+        self._line(summary(results, unexpected, seconds), "bold red" if wrong else "bold green")
+
+    def _problems(self, problems: Sequence[Problem], *, after_causes: bool) -> None:
+        if not problems:
+            return
+        if not after_causes:
+            self._line("")
+        self._line("Known failures that are not true any more", "bold underline")
+        self._line("")
+        for problem in problems:
+            self._line(printable(str(problem), 400), "red")
+        self._line("")
+        self._line("`conform run --update-known-failures` mends the file, all but what has expired", "dim")
+        self._line("")
 
     def _causes(self, title: str, failed: list[TrialResult], results: Results) -> None:
         self._line("")
@@ -164,7 +181,7 @@ class Terminal:
         self.console.print(Text(text, style))
 
 
-def summary(results: Results, unexpected: Sequence[TrialResult], seconds: float) -> str:
+def summary(results: Results, unexpected: Sequence[TrialResult], seconds: float | None) -> str:
     """Return the last line: `N cases, M trials, K unexpected` and what else is to be known."""
     cases = len({result.case for result in results.trials})
     words = [counted(cases, "case"), counted(len(results.trials), "trial"), f"{len(unexpected)} unexpected"]
@@ -172,12 +189,18 @@ def summary(results: Results, unexpected: Sequence[TrialResult], seconds: float)
     kinds = [f"{count} {verdict}" for verdict, count in sorted(worst.items())]
     words[-1] += f" ({', '.join(kinds)})" if kinds else ""
     counts = Counter(result.verdict for result in results.trials) - worst
+    wrong = len(problems_of(results))
     words += [f"{counts[verdict]} {verdict}" for verdict in ("warn", "known", "skipped") if counts[verdict]]
+    words += [f"{wrong} untrue known-failures {'entry' if wrong == 1 else 'entries'}"] if wrong else []
     cut = results.footer is None or not results.footer.complete
     not_run = results.header.trials - len(results.trials)
-    return f"{', '.join(words)} in {seconds:.1f} s" + (
-        f" (cut short, {not_run} trials not run)" if cut else ""
-    )
+    took = "" if seconds is None else f" in {seconds:.1f} s"
+    return f"{', '.join(words)}{took}" + (f" (cut short, {not_run} trials not run)" if cut else "")
+
+
+def problems_of(results: Results) -> tuple[Problem, ...]:
+    """Return what is wrong with the known-failures file."""
+    return () if results.footer is None else results.footer.problems
 
 
 def described(info: ImplementationInfo) -> str:

@@ -1,12 +1,16 @@
-"""A difference in words: where two values part, in one or a few short lines. Never the verdict."""
+"""Differences in words, where two values part in one or a few short lines; and what every report says."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from streamconform.model.result import Header, TrialResult
 from streamconform.model.verdict import Check
+from streamconform.run.pool import is_unexpected
+from streamconform.run.results import Results, legible
 
 AROUND = 24
 """Characters shown before the place where two texts part."""
@@ -23,10 +27,19 @@ def difference(check: Check, sides: tuple[str, str] = ("expected", "got")) -> li
     if isinstance(check.expected, str) and isinstance(check.got, str):
         return list(_texts(check.expected, check.got, sides))
     if _nested(check.expected) and _nested(check.got) and not check.path.startswith(("cost", "error")):
-        parts = list(_parts(check.expected, check.got, sides))
+        try:
+            parts = list(_parts(check.expected, check.got, sides))
+        except RecursionError:  # what is judged may answer with anything that JSON holds
+            parts = []
         if parts:
             return parts
     return [f"{sides[0]} {value(check.expected)}, {sides[1]} {value(check.got)}"]
+
+
+def told(check: Check) -> list[str]:
+    """Return a check that did not pass in lines: its path and the difference."""
+    first, *more = difference(check)
+    return [f"{printable(check.path, 200)}: {first}", *(f"  {each}" for each in more)]
 
 
 def value(given: Any, width: int = SHOWN) -> str:
@@ -47,14 +60,62 @@ def value(given: Any, width: int = SHOWN) -> str:
 
 
 def printable(text: str, width: int = SHOWN) -> str:
-    """Return `text` with control, bidirectional and other unprintable characters spelled out, cut."""
+    r"""Return `text` in one line with whatever does not print spelled out, cut to about `width` characters.
+
+    That is everything but what Unicode calls graphic, and the space: controls, line ends, marks that turn
+    the direction of text, lone surrogates and what XML forbids are escapes such as `\u202e` in every report.
+    """
     cut = text if len(text) <= width else f"{text[: width - 12]}…{text[-10:]}"
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
+    return legible(cut)
 
 
 def counted(number: int, word: str) -> str:
     """Return `1 case`, `2 cases`."""
     return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def cut(results: Results) -> str | None:
+    """Return in words that the run did not end, or that trials are missing; None where it is whole."""
+    planned, ended = results.header.trials, len(results.trials)
+    so_far = f"{ended} of {counted(planned, 'trial')} ended"
+    if results.footer is None:
+        return f"the run was killed: {so_far}"
+    if not results.footer.complete:
+        return f"the run was stopped before its end: {so_far}"
+    missing = sum(results.footer.counts.values()) - ended
+    return f"{counted(missing, 'trial')} that ended are not in the results" if missing > 0 else None
+
+
+def unexpected(results: Results) -> list[TrialResult]:
+    """Return the trials that make the run end with 1; warnings are among them where it was strict."""
+    strict = bool(results.header.selection.get("strict"))
+    return [each for each in results.trials if is_unexpected(each, strict=strict)]
+
+
+def warned(results: Results) -> list[TrialResult]:
+    """Return the trials that only warn."""
+    strict = bool(results.header.selection.get("strict"))
+    return [each for each in results.trials if each.verdict == "warn" and not strict]
+
+
+def briefly(trial: TrialResult, check: Check | None) -> list[str]:
+    """Return why a trial is not as it should be in lines; `check` is the one that is shown, if any."""
+    if check is not None:
+        return told(check)
+    if trial.verdict == "stale":
+        return [printable(f"listed as a known failure, but it passes: {trial.known or ''}", 400)]
+    return [printable(trial.reason or trial.verdict, 400)]
+
+
+def called(header: Header) -> tuple[str, ...]:
+    """Return a name for each implementation, with version or how it was given where names are the same."""
+    names = [info.name for info in header.implementations]
+    with_version = [f"{info.name} {info.version or ''}".rstrip() for info in header.implementations]
+    with_impl = [f"{info.name} ({info.impl})" for info in header.implementations]
+    for chosen in (names, with_version, with_impl):
+        if max(Counter(chosen).values(), default=1) == 1:
+            return tuple(printable(each, 120) for each in chosen)
+    return tuple(printable(f"{each} {i}", 130) for i, each in enumerate(with_impl, start=1))
 
 
 def _nested(given: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum
 
 
@@ -39,3 +40,29 @@ PRECEDENCE = (
 def worst(*codes: Exit) -> Exit:
     """Return the code that wins."""
     return min(codes, key=PRECEDENCE.index, default=Exit.EXPECTED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happened:
+    """What became of a run."""
+
+    interrupted: bool
+    unexpected: bool
+    """A verdict that fails the run, or a known failure that is not true any more."""
+    asked: frozenset[int]
+    """The implementations of which anything was asked."""
+    answered: frozenset[int]
+
+
+def of_run(run: Happened) -> Exit:
+    """Return what a run ends with."""
+    codes = [Exit.EXPECTED]
+    if run.interrupted:
+        codes.append(Exit.INTERRUPTED)
+    if run.unexpected:
+        codes.append(Exit.UNEXPECTED)
+    if not run.asked:
+        codes.append(Exit.NOTHING)
+    if run.asked - run.answered and not run.interrupted:
+        codes.append(Exit.UNUSABLE)
+    return worst(*codes)

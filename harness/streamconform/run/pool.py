@@ -24,7 +24,8 @@ GIVE_UP_AFTER = 50
 GIVE_UP_AT_ONCE = 10
 """The same, where none of its programs ever answered."""
 
-Emit = Callable[[TrialResult], None]
+Emit = Callable[[TrialResult], TrialResult]
+"""Takes a result and gives it back as it was written: with known failures told apart."""
 Watch = Callable[[Judged, Trial, Answer], None]
 """Sees every answer as it comes, those that passed too, which results do not keep."""
 
@@ -152,8 +153,7 @@ async def _lane(program: Program, work: Work, bench: Bench) -> None:
         judgement = judge(trial, answer, claims, bench.blame.first_delta)
         if judgement.checks:
             judgement = replace(judgement, checks=bench.blame.told(trial, judgement.checks, claims))
-        result = _result(work.judged, trial, judgement, ms, answer)
-        bench.emit(result)
+        result = bench.emit(_result(work.judged, trial, judgement, ms, answer))
         if is_unexpected(result, strict=settings.strict):
             tally.unexpected += 1
             if settings.maxfail and tally.unexpected >= settings.maxfail:

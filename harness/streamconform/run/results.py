@@ -1,16 +1,15 @@
-"""`results.jsonl`: written line by line as trials end, so that nothing is lost; and read back."""
+"""`results.jsonl`: written line by line as trials end, so that nothing is lost. `reading` reads it back."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TextIO
 
 from streamconform.errors import ReportError
-from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
+from streamconform.model.result import Footer, Header, TrialResult
 from streamconform.model.verdict import Check
 
 SCHEMA = "results.v1"
@@ -53,6 +52,11 @@ class Results:
     footer: Footer | None
 
 
+def legible(text: str) -> str:
+    """Return `text` with every character that Unicode does not call graphic, but the space, as an escape."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def to_json(line: Header | TrialResult | Footer) -> dict[str, Any]:
     """Return the JSON form of one line."""
     match line:
@@ -70,7 +74,9 @@ def to_json(line: Header | TrialResult | Footer) -> dict[str, Any]:
             told["checks"] = [check_json(each) for each in line.checks]
             return {"kind": "trial"} | {k: v for k, v in told.items() if k not in OPTIONAL or v}
         case Footer():
-            return {"kind": "footer"} | {name: getattr(line, name) for name in Footer.__slots__}
+            told = {name: getattr(line, name) for name in Footer.__slots__}
+            told["problems"] = [asdict(each) for each in line.problems]
+            return {"kind": "footer"} | told
 
 
 def check_json(check: Check) -> dict[str, Any]:
@@ -79,48 +85,3 @@ def check_json(check: Check) -> dict[str, Any]:
     if check.message is None:
         del told["message"]
     return told | {"frames": list(check.frames)}
-
-
-def read(path: Path) -> Results:
-    """Return what `path` holds up to its last whole line; raises `ReportError` where that is no run."""
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ReportError(f"`{path}` cannot be read: {error}") from error
-    header: Header | None = None
-    footer: Footer | None = None
-    trials: list[TrialResult] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        try:
-            told = json.loads(line)
-        except ValueError:
-            break  # a run that was killed ends in the middle of a line
-        match told.pop("kind", None):
-            case "header":
-                header = _header(told)
-            case "trial":
-                checks = tuple(
-                    Check(**each | {"frames": tuple(each["frames"])}) for each in told.pop("checks")
-                )
-                told["guards"] = tuple(told.get("guards", ()))
-                trials.append(TrialResult(**told, checks=checks))
-            case "footer":
-                footer = Footer(**told)
-            case kind:
-                raise ReportError(f"`{path}:{number}`: a line of the unknown kind `{kind}`")
-    if header is None:
-        raise ReportError(f"`{path}` is not the results of a run: it has no header")
-    return Results(header, tuple(trials), footer)
-
-
-def _header(told: Mapping[str, Any]) -> Header:
-    if told.get("schema") != SCHEMA:
-        raise ReportError(f"results in the format `{told.get('schema')}`; this version reads `{SCHEMA}`")
-    return Header(
-        version=told["suite"]["version"],
-        cases=told["suite"]["cases"],
-        trials=told["suite"]["trials"],
-        implementations=tuple(ImplementationInfo(**each) for each in told["implementations"]),
-        selection=told["selection"],
-        seed=told["seed"],
-    )

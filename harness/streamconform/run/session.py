@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from streamconform import __version__
 from streamconform.adapters.connect import Connection
+from streamconform.judge.known_failures import Checked, Finding, Settler, audit, problems
 from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
 from streamconform.model.trial import Trial
 from streamconform.model.verdict import VERDICTS
 from streamconform.run.blame import Blame, installed
-from streamconform.run.exits import Exit, worst
+from streamconform.run.exits import Exit, Happened, of_run
+from streamconform.run.listed import Listed, checked
+from streamconform.run.merge import ordered
 from streamconform.run.plan import Judged, Settings, divide
 from streamconform.run.pool import Bench, Stopped, Tally, Watch, greet, is_unexpected, judge_all
 from streamconform.run.results import Results, ResultsWriter
@@ -31,6 +36,8 @@ class Order:
     selection: Mapping[str, Any]
     blame: bool = True
     """Whether failing checks get their frames; working them out costs time."""
+    listed: Listed | None = None
+    """The known failures, where there is a file of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +55,36 @@ class Finished:
 
     results: Results
     exit: Exit
+    plain: tuple[TrialResult, ...]
+    """The trials as they were judged, before known failures were told apart."""
+    findings: tuple[Finding, ...]
+    """What is not true any more in the known-failures file."""
+    checked: Callable[[TrialResult], Checked]
+    """The paths that a trial was judged on."""
 
 
 def conduct(order: Order, path: Path, progress: Progress) -> Finished:
     """Run `order`, write `path` line by line, and return the results.
 
     Raises `ImplementationError` before anything is judged where an implementation cannot be reached.
-    Ctrl-C ends every program, writes the footer and gives exit code 130.
+    Ctrl-C, or SIGTERM as CI systems send it, ends every program, writes the footer and gives exit code 130.
     """
     runner = _Runner(order, path, progress)
+    before = signal.signal(signal.SIGTERM, _as_interrupt)
     try:
         asyncio.run(runner.run())
     except KeyboardInterrupt:
         runner.interrupted = True
         if runner.header is None:
             raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
     return runner.finish()
+
+
+def _as_interrupt(number: int, frame: FrameType | None) -> None:
+    del number, frame
+    signal.raise_signal(signal.SIGINT)
 
 
 class _Runner:
@@ -79,7 +100,12 @@ class _Runner:
         self._writer: ResultsWriter | None = None
         self._tally = Tally()
         self._ended: list[TrialResult] = []
+        self._plain: list[TrialResult] = []
         self._judged: list[Judged] = []
+        self._trials = {trial.id: trial for trial in order.trials}
+        self._settle: Callable[[TrialResult], TrialResult] = lambda result: result
+        if order.listed is not None:
+            self._settle = Settler(order.listed.known, self._checked, strict=order.settings.strict)
 
     async def run(self) -> None:
         order = self.order
@@ -107,40 +133,56 @@ class _Runner:
         except Stopped:
             self.cut_short = True
 
-    def _emit(self, result: TrialResult) -> None:
+    def _emit(self, result: TrialResult) -> TrialResult:
         assert self._writer is not None, "results are written after the header"
-        self._writer.write(result)
-        self._ended.append(result)
-        self.progress.ended(result)
+        settled = self._settle(result)
+        self._writer.write(settled)
+        self._plain.append(result)
+        self._ended.append(settled)
+        self.progress.ended(settled)
+        return settled
 
     def finish(self) -> Finished:
         assert self.header is not None, "a run that never began has raised"
         assert self._writer is not None, "the header was written"
-        exit_ = self._exit()
+        findings = self._findings()
+        exit_ = self._exit(findings)
         counts = Counter(result.verdict for result in self._ended)
         footer = Footer(
             counts={verdict: counts[verdict] for verdict in VERDICTS},
             exit=exit_,
             complete=not self.interrupted and not self.cut_short,
+            problems=problems(self.order.listed.known, findings) if self.order.listed else (),
         )
         with self._writer:
             self._writer.write(footer)
-        place = {trial.id: i for i, trial in enumerate(self.order.trials)}
-        ended = sorted(self._ended, key=lambda each: (each.implementation, place[each.id]))
-        return Finished(Results(self.header, tuple(ended), footer), exit_)
+        place = {id_: i for i, id_ in enumerate(self._trials)}
+        plain = sorted(self._plain, key=lambda each: (each.implementation, place[each.id]))
+        results = ordered(Results(self.header, tuple(self._ended), footer))
+        return Finished(results, exit_, tuple(plain), findings, self._checked)
 
-    def _exit(self) -> Exit:
-        codes = [Exit.EXPECTED]
-        if self.interrupted:
-            codes.append(Exit.INTERRUPTED)
-        if any(is_unexpected(each, strict=self.order.settings.strict) for each in self._ended):
-            codes.append(Exit.UNEXPECTED)
-        asked = {each.implementation for each in self._ended if each.verdict != "skipped"}
-        if not asked:
-            codes.append(Exit.NOTHING)
-        if asked - self._tally.answered and not self.interrupted:
-            codes.append(Exit.UNUSABLE)
-        return worst(*codes)
+    def _checked(self, result: TrialResult) -> Checked:
+        trial = self._trials[result.id]
+        return checked(trial, self._judged[result.implementation].greeting.claims(trial.case.api))
+
+    def _findings(self) -> tuple[Finding, ...]:
+        """Return what is wrong with the known failures; of a run that was cut short nobody can say."""
+        listed = self.order.listed
+        if listed is None or self.interrupted:
+            return ()
+        missing = listed.unmatched
+        return audit(listed.known, self._plain, self._checked, unmatched=missing, today=listed.today)
+
+    def _exit(self, findings: Sequence[Finding]) -> Exit:
+        strict = self.order.settings.strict
+        return of_run(
+            Happened(
+                interrupted=self.interrupted,
+                unexpected=bool(findings) or any(is_unexpected(each, strict=strict) for each in self._ended),
+                asked=frozenset(each.implementation for each in self._ended if each.verdict != "skipped"),
+                answered=frozenset(self._tally.answered),
+            )
+        )
 
 
 def _info(judged: Judged) -> ImplementationInfo:

@@ -10,6 +10,7 @@ from streamconform.errors import Problem, SelectionError, SourceError
 from streamconform.model.case import Literally
 from streamconform.suite import cassettes
 from streamconform.suite.load import Loaded, Sources, collect, spec_files
+from streamconform.suite.profiles import load_all
 
 METADATA = ".yaml"
 
@@ -20,6 +21,7 @@ def lint_all(sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
     problems = list(loaded.problems)
     problems += _unused(sources, loaded)
     problems += _unjudgeable(loaded)
+    problems += _profiles(sources, loaded)
     if strict:
         problems += _unfinished(loaded)
     return len(loaded.cases), problems
@@ -98,6 +100,17 @@ def _unjudgeable(loaded: Loaded) -> Iterator[Problem]:
                 words = f"case `{case.id}`: thinking with a `signature` names its `text` too, if empty"
                 if block.fields.get("redacted") is None:
                     yield Problem(case.path, case.line, words)
+
+
+def _profiles(sources: Sources, loaded: Loaded) -> tuple[Problem, ...]:
+    """Return what is wrong with profiles; while a spec cannot be read nobody knows which cases there are."""
+    if loaded.problems:
+        return ()
+    try:
+        load_all(sources.specs, loaded.cases)
+    except SourceError as error:
+        return error.problems
+    return ()
 
 
 def _unfinished(loaded: Loaded) -> Iterator[Problem]:

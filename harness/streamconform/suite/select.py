@@ -1,4 +1,4 @@
-"""Which trials: patterns over ids.
+"""Which cases and trials: patterns over ids, apis, levels, shards.
 
 An id is made of components, divided by `/`, `@`, `:` and `.`. In a pattern `*` stands for one component
 or a part of one, `**` for any number of them. A pattern without `*` or `/` is a word to be found in the id.
@@ -7,12 +7,23 @@ or a part of one, `**` for any number of them. A pattern without `*` or `/` is a
 from __future__ import annotations
 
 import difflib
+import hashlib
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import NamedTuple
 
 from streamconform.errors import SelectionError
-from streamconform.model.case import Case
-from streamconform.model.trial import Trial
+from streamconform.model.case import LEVELS, Case, Level
+from streamconform.model.trial import FAULTS, Trial
+
+
+class Parts(NamedTuple):
+    """A pattern divided like an id, `case@delivery:check`; None where it says nothing about that part."""
+
+    case: re.Pattern[str]
+    delivery: re.Pattern[str] | None
+    check: re.Pattern[str] | None
 
 
 def glob(pattern: str) -> re.Pattern[str]:
@@ -20,6 +31,17 @@ def glob(pattern: str) -> re.Pattern[str]:
     parts = re.split(r"(\*\*|\*)", pattern)
     words = {"**": ".*", "*": r"[^/@:.]*"}
     return re.compile("".join(words.get(part, re.escape(part)) for part in parts) + r"\Z", re.DOTALL)
+
+
+@cache
+def parts(pattern: str) -> Parts:
+    """Return the parts of a glob; one without `@` is about every trial, one without `:` about no check.
+
+    A pattern has at most one `@` and one `:`, as ids have, so that nothing else could match it.
+    """
+    subject, colon, check = pattern.partition(":")
+    case, at, delivery = subject.partition("@")
+    return Parts(glob(case), glob(delivery) if at else None, glob(check) if colon else None)
 
 
 def matches(pattern: str, trial_id: str) -> bool:
@@ -45,34 +67,85 @@ def select_cases(cases: Sequence[Case], apis: Iterable[str]) -> tuple[Case, ...]
 def cases_meant(
     cases: Sequence[Case], patterns: Sequence[str], deliveries: Sequence[str]
 ) -> tuple[Case, ...]:
-    """Return the cases that have a trial which `patterns` mean, without making the trials.
+    """Return the cases that may have a trial which `patterns` mean, without making the trials.
 
+    `deliveries` are the names that trials may have; of faults, without the number of the frame.
     Raises `SelectionError` for a pattern that means none, with the closest case ids.
     """
     chosen: set[str] = set()
     for pattern in patterns:
-        hits = {
-            case.id for case in cases if any(matches(pattern, f"{case.id}@{name}") for name in deliveries)
-        }
+        hits = {case.id for case in cases if _may_mean(pattern, case, deliveries)}
         if not hits:
             raise SelectionError(f"`-k {pattern}` matches no trial{closest(pattern, cases)}")
         chosen |= hits
     return tuple(case for case in cases if not patterns or case.id in chosen)
 
 
-def select_trials(trials: Iterable[Trial], patterns: Sequence[str]) -> tuple[Trial, ...]:
+def _may_mean(pattern: str, case: Case, deliveries: Sequence[str]) -> bool:
+    subject, at, _ = pattern.partition("@")
+    if "*" in pattern or "/" in pattern:
+        return glob(subject).match(case.id) is not None
+    if at:
+        return case.id.endswith(subject)
+    return pattern in case.id or any(_in_name(pattern, name) for name in deliveries)
+
+
+def _in_name(word: str, name: str) -> bool:
+    """Return whether `word` may be found in a delivery's name, or in a fault's with some frame's number."""
+    stem, dot, number = word.partition(".")
+    if name not in FAULTS:
+        return word in name
+    if not dot:
+        return word in name or word.isdigit()
+    return name.endswith(stem) and (not number or number.isdigit())
+
+
+def select_trials(
+    trials: Iterable[Trial], patterns: Sequence[str], *, lenient: bool = False
+) -> tuple[Trial, ...]:
     """Return the trials that any of `patterns` means (all where there is none).
 
-    Raises `SelectionError` where none is left.
+    Raises `SelectionError` for a pattern that means none, unless `lenient`: of a part of the suite.
     """
-    chosen = tuple(
-        trial for trial in trials if not patterns or any(matches(each, trial.id) for each in patterns)
-    )
-    if not chosen:
-        raise SelectionError(
-            "the deliveries that were asked for do not apply to the cases that were selected"
-        )
-    return chosen
+    chosen: list[Trial] = []
+    hit: set[str] = set()
+    for trial in trials:
+        meant = [each for each in patterns if matches(each, trial.id)]
+        hit.update(meant)
+        if meant or not patterns:
+            chosen.append(trial)
+    for pattern in patterns:
+        if pattern not in hit and not lenient:
+            raise SelectionError(
+                f"`-k {pattern}` matches no trial of the deliveries and faults that were asked for;"
+                " `--deliver full --faults all` asks for all of them"
+            )
+    return tuple(chosen)
+
+
+def at_least(level: Level, asked: Level) -> bool:
+    """Return whether `level` is as strict as `asked`, or stricter."""
+    return LEVELS.index(level) <= LEVELS.index(asked)
+
+
+class Shard(NamedTuple):
+    """One part of a suite that is divided into `parts`, from 1."""
+
+    number: int
+    parts: int
+
+    def holds(self, case: Case) -> bool:
+        """Return whether a case is in this part: its id decides, so its trials stay together."""
+        digest = hashlib.sha256(case.id.encode()).digest()
+        return int.from_bytes(digest[:8]) % self.parts == self.number - 1
+
+
+def shard(text: str) -> Shard:
+    """Return the shard that `K/N` names; raises `SelectionError`."""
+    found = re.fullmatch(r"([0-9]{1,4})/([0-9]{1,4})", text)
+    if found is None or not 1 <= int(found[1]) <= int(found[2]):
+        raise SelectionError(f"`--shard {text}`: expected K/N with K from 1 to N, such as `2/5`")
+    return Shard(int(found[1]), int(found[2]))
 
 
 def find_case(name: str, cases: Sequence[Case]) -> Case:

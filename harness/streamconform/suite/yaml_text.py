@@ -58,6 +58,11 @@ class Document(NamedTuple):
 def read(path: Path, shown: str | None = None) -> Document:
     """Return the document in `path`; raises `SourceError` with every problem found in it."""
     name = shown or str(path)
+    return parse(read_bytes(path, name), name)
+
+
+def read_bytes(path: Path, name: str) -> bytes:
+    """Return what is in `path`, which problems call `name`; raises `SourceError` where that is too much."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -65,7 +70,7 @@ def read(path: Path, shown: str | None = None) -> Document:
         raise SourceError((Problem(name, None, f"cannot be read: {error.strerror}"),)) from error
     if len(data) > MAX_BYTES:
         raise SourceError((Problem(name, None, f"larger than {MAX_BYTES} bytes; split the file"),))
-    return parse(data, name)
+    return data
 
 
 def parse(data: bytes, name: str) -> Document:

@@ -64,8 +64,8 @@ def _event(body: bytes, block: list[Line], end: int) -> Frame | None:
     name = None
     values: list[tuple[int, int]] = []
     for line in block:
-        field, _, value = body[line.start : line.stop].partition(b":")
-        start = line.stop - len(value) + value.startswith(b" ")
+        field, _, text = body[line.start : line.stop].partition(b":")
+        start = line.stop - len(text) + text.startswith(b" ")
         if field == b"data":
             values.append((start, line.stop))
         elif field == b"event":

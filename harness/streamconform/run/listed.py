@@ -1,0 +1,76 @@
+"""What known failures are matched against: the ids of the full suite, without running anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+from streamconform.adapters.interface import Observation
+from streamconform.judge.judge import checks_of
+from streamconform.judge.known_failures import Checked
+from streamconform.model.capability import CAPABILITIES, Claims
+from streamconform.model.case import Case
+from streamconform.model.known_failure import KnownFailure, KnownFailures
+from streamconform.model.trial import DELIVERIES, Trial
+from streamconform.suite.expand import expand
+from streamconform.suite.select import parts
+
+NOTHING = Observation({"status": "error", "content": []}, [], ())
+"""An answer without anything: what is judged of it is judged of every answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A known-failures file, and what it is judged by besides the results."""
+
+    known: KnownFailures
+    unmatched: frozenset[int]
+    """Numbers of entries that match nothing in the full suite."""
+    today: date
+
+
+def checked(trial: Trial, claims: Claims) -> Checked:
+    """Return the paths of the checks that an implementation with `claims` gets in `trial`."""
+    certain = _paths(trial, claims)
+    whole = certain if trial.derived is None else _paths(replace(trial, derived=None), claims)
+    return Checked(certain, certain | whole)
+
+
+def unmatched(
+    entries: Sequence[KnownFailure], cases: Sequence[Case], selected: Iterable[Trial], seed: int
+) -> frozenset[int]:
+    """Return the numbers of the entries that match nothing in the full suite of `cases`.
+
+    Full are all deliveries and faults, whatever was `selected`; only the trials of cases are made that
+    an entry names and nothing selected fits.
+    """
+    chosen: dict[str, list[Trial]] = {}
+    for trial in selected:
+        chosen.setdefault(trial.case.id, []).append(trial)
+    left = dict(enumerate(entries))
+    for made in (lambda case: chosen.get(case.id, ()), lambda case: _full(case, seed)):
+        for case in cases:
+            own = {n: entry for n, entry in left.items() if parts(entry.match).case.match(case.id)}
+            trials = made(case) if own else ()
+            for number, entry in own.items():
+                if any(_matches(entry, trial) for trial in trials):
+                    del left[number]
+    return frozenset(left)
+
+
+def _full(case: Case, seed: int) -> tuple[Trial, ...]:
+    return tuple(expand([case], DELIVERIES, "http", seed, "all"))  # no other input has more deliveries
+
+
+def _matches(entry: KnownFailure, trial: Trial) -> bool:
+    where = parts(entry.match)
+    if where.delivery is not None and where.delivery.match(trial.delivery) is None:
+        return False
+    check = where.check
+    return check is None or any(check.match(path) for path in checked(trial, CAPABILITIES).possible)
+
+
+def _paths(trial: Trial, claims: Claims) -> frozenset[str]:
+    checks, _ = checks_of(trial, NOTHING, claims, lambda _: None)
+    return frozenset(check.path for check in checks)

@@ -1,0 +1,247 @@
+"""`--known-failures` and `--update-known-failures` over real runs of a parser that is broken."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from .project import ROOT, Project
+
+KNOWN = "known.yaml"
+RUN = (
+    *("run", "-i", "mutant:usage-summed", "--specs", "specs", "--cassettes", str(ROOT / "cassettes")),
+    *("--deliver", "fast", "-n", "1"),
+)
+LISTED = (*RUN, "--known-failures", KNOWN)
+UPDATE = (*LISTED, "--update-known-failures")
+PLAIN = "anthropic-messages/cost/cost-plain"
+TEXT = "anthropic-messages/text/single-text-block"
+DAY = """\
+known-failures: 1
+entries:
+  - {match: a/b/c, verdict: fail, reason: old, issue: a#1, expires: "2026-02-30"}
+"""
+HANGS = """
+def adapter(run):
+    while True:
+        pass
+
+
+adapter.capabilities = []
+"""
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """The file that lists every failure of the mutant, and what was said when it was made."""
+    project = suite(Project(tmp_path_factory.mktemp("known")))
+    ran = project.run(*UPDATE)
+    return (project.folder / KNOWN).read_text("utf-8"), ran
+
+
+def suite(project):
+    """Give a project two topics of the bundled specs as its own, with 30 cases that the mutant fails."""
+    home = project.folder / "specs/anthropic-messages"
+    home.mkdir(parents=True)
+    for topic in ("cost", "usage"):
+        shutil.copy(ROOT / f"specs/anthropic-messages/{topic}.yaml", home)
+    return project
+
+
+@pytest.fixture
+def own(project):
+    return suite(project)
+
+
+def line_of(text, part):
+    return next(number for number, line in enumerate(text.splitlines(), start=1) if part in line)
+
+
+def wrong(ran):
+    """Return the lines of what is printed that name the file."""
+    return [line for line in ran.out.splitlines() if line.startswith(f"{KNOWN}:")]
+
+
+def mended(project, case):
+    """Take the expectations that the mutant does not meet out of a case: now it passes."""
+    path = project.folder / "specs/anthropic-messages/cost.yaml"
+    head, id_, rest = path.read_text("utf-8").partition(f"  - id: {case}\n")
+    own, end, others = rest.partition("\n  - id: ")
+    kept = own.partition("      usage:")[0]
+    path.write_text(head + id_ + kept + end + others, "utf-8")
+
+
+def test_a_run_with_thirty_known_failures_exits_with_0(own, written):
+    text, made = written
+    assert made.code == 1, "the run that writes the list is judged without it"
+    assert f"{KNOWN}: 30 added" in made.err
+    assert text.count("- match:") == 30
+    ran = own.with_file(KNOWN, text).run(*LISTED)
+    assert ran.code == 0, ran.out
+    assert ", 0 unexpected, 60 known in" in ran.last
+    assert wrong(ran) == []
+    lines = [json.loads(line) for line in (own.folder / ".conform/results.jsonl").read_text().splitlines()]
+    known = [line for line in lines if line.get("verdict") == "known"]
+    assert {line["known"] for line in known} == {"TODO: say why"}
+    assert lines[-1]["problems"] == []
+    assert lines[-1]["counts"]["known"] == len(known) == 60
+
+
+def test_an_entry_whose_case_passes_now_fails_the_run_at_its_line(own, written):
+    text, _ = written
+    project = own.with_file(KNOWN, text)
+    mended(project, "cost-plain")
+    ran = project.run(*LISTED)
+    assert ran.code == 1
+    (said,) = wrong(ran)
+    assert said.startswith(f"{KNOWN}:{line_of(text, f'{PLAIN}@')}: stale: ")
+    assert "remove the entry" in said
+    assert "2 unexpected (2 stale), 58 known, 1 untrue known-failures entry" in ran.last
+
+
+def test_an_entry_that_has_expired_fails_the_run_at_its_line(own, written):
+    text = written[0] + '    expires: "2001-01-01"\n'
+    ran = own.with_file(KNOWN, text).run(*LISTED)
+    assert ran.code == 1
+    (said,) = wrong(ran)
+    last = max(i for i, line in enumerate(text.splitlines(), start=1) if "- match:" in line)
+    assert said.startswith(f"{KNOWN}:{last}: expired: ")
+    assert "60 known" in ran.last
+
+
+def test_an_entry_whose_case_was_renamed_fails_the_run_at_its_line(own, written):
+    text, _ = written
+    project = own.with_file(KNOWN, text)
+    specs = project.folder / "specs/anthropic-messages/cost.yaml"
+    specs.write_text(specs.read_text("utf-8").replace("id: cost-plain\n", "id: cost-simple\n"), "utf-8")
+    ran = project.run(*LISTED)
+    assert ran.code == 1
+    (said,) = wrong(ran)
+    assert said.startswith(f"{KNOWN}:{line_of(text, f'{PLAIN}@')}: unmatched: ")
+    assert "2 unexpected (2 fail)" in ran.last
+
+
+def test_a_new_failure_beside_the_known_ones_fails_the_run(own, written):
+    text = written[0].replace(f"{PLAIN}@*", f"{PLAIN}@bytewise")
+    ran = own.with_file(KNOWN, text).run(*LISTED)
+    assert ran.code == 1
+    assert wrong(ran) == []
+    assert "1 unexpected (1 fail), 59 known" in ran.last
+
+
+def test_under_a_filter_only_entries_about_what_is_selected_are_judged(own, written):
+    ran = own.with_file(KNOWN, written[0]).run(*LISTED, "-k", "cost-plain")
+    assert (ran.code, wrong(ran)) == (0, [])
+    assert "2 known" in ran.last
+
+
+def test_an_update_makes_the_file_true_and_leaves_the_rest_as_it_is(own, written):
+    """One entry is stale, one too wide, one unmatched, one stands twice, one is missing."""
+    first = "  - match: anthropic-messages/cost/cost-plain@*\n"
+    head, _, rest = written[0].partition(first)
+    entries = rest.split("  - match: ")
+    text = (
+        head
+        + "  # counted twice\n"
+        + first
+        + entries[0].replace("'TODO: say why'", "summed up  # by whom?")
+        + "  # the others\n"
+        + "  - match: "
+        + "  - match: ".join(entries[1:-1])
+        + "  - {match: anthropic-messages/cost/gone@*, verdict: fail, reason: old, issue: a#1}\n"
+        + "  - {match: anthropic-messages/cost/cost-plain@*, verdict: fail, reason: old, issue: a#1}\n"
+        + "# the end\n"
+    )
+    project = own.with_file(KNOWN, text)
+    mended(project, "cost-cache-read")
+    before = project.run(*LISTED)
+    kinds = [line.split(": ")[1] for line in wrong(before)]
+    assert kinds == ["stale", "unmatched", "duplicate"]
+    assert project.run(*UPDATE).code == 1
+    after = (project.folder / KNOWN).read_text("utf-8")
+    assert "  # counted twice\n" + first in after
+    assert "reason: summed up  # by whom?\n" in after
+    assert "  # the others\n" in after
+    assert after.endswith("# the end\n")
+    assert "gone" not in after
+    assert after.count("- match:") == 29
+    again = own.with_file(KNOWN, after).run(*LISTED)
+    assert again.code == 0, again.out
+
+
+def test_an_update_that_changes_nothing_leaves_every_byte(own, written):
+    text = written[0].replace("\n", "\r\n")
+    path = own.folder / KNOWN
+    path.write_bytes(text.encode())
+    ran = own.run(*UPDATE)
+    assert ran.code == 0
+    assert f"{KNOWN} is left as it was: it is true" in ran.err
+    assert path.read_bytes() == text.encode()
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("-k", "cost-plain"), "`-k`"),
+        (("--api", "anthropic-messages"), "`--api`"),
+        (("--level", "must"), "`--level`"),
+        (("--last-failed",), "`--last-failed`"),
+        (("--shard", "1/2"), "`--shard`"),
+        (("-x",), "`-x`"),
+        (("--maxfail", "3"), "`--maxfail`"),
+        (("-i", "reference"), "one implementation"),
+    ],
+)
+def test_an_update_refuses_to_judge_by_a_part(own, written, words, named):
+    ran = own.with_file(KNOWN, written[0]).run(*UPDATE, *words)
+    assert ran.code == 2
+    assert named in ran.err
+    assert (own.folder / KNOWN).read_text("utf-8") == written[0]
+
+
+def test_an_update_without_a_file_says_which_option_is_missing(own):
+    ran = own.run(*RUN, "--update-known-failures")
+    assert ran.code == 2
+    assert "`--known-failures PATH`" in ran.err
+
+
+def test_the_file_may_stand_in_the_config_relative_to_it(own, written):
+    project = own.with_file("conform.toml", 'known_failures = "lists/known.yaml"\n')
+    assert project.with_file("lists/known.yaml", written[0]).run(*RUN).code == 0
+
+
+def test_a_hang_is_listed_as_one_and_a_message_narrows_it(project):
+    made = project.with_file("mypkg/__init__.py", "").with_file("mypkg/conform.py", HANGS)
+    entry = f"- {{match: {TEXT}@*, verdict: hang, message: MESSAGE, reason: it waits, issue: a/b#1}}"
+    text = f"known-failures: 1\nentries:\n  {entry}\n"
+    run = ("run", "-i", "mypkg", "-k", f"{TEXT}@whole", "--timeout", "0.5", "--known-failures", KNOWN)
+    fits = made.with_file(KNOWN, text.replace("MESSAGE", "no answer in")).run(*run)
+    assert "1 known" in fits.last, fits.out + fits.err
+    other = made.with_file(KNOWN, text.replace("MESSAGE", "no answer at all")).run(*run)
+    assert "1 unexpected (1 hang), 1 untrue" in other.last
+    assert "has no `hang` with this message any more" in other.out
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("known-failures: 2\nentries: []\n", f"{KNOWN}:1: "),
+        ("known-failures: 1\nentries:\n  - match: a\n", f"{KNOWN}:3: "),
+        ("known-failures: 1\nentries: []\nmore: 1\n", f"{KNOWN}:3: `more`: unknown key"),
+        (DAY, f"{KNOWN}:3: `2026-02-30` is no day of the calendar"),
+        ("entries: &a []\n", "anchors are not allowed"),
+    ],
+)
+def test_a_file_with_mistakes_is_refused_with_their_lines(own, text, said):
+    ran = own.with_file(KNOWN, text).run(*LISTED)
+    assert ran.code == 2
+    assert said in ran.err
+    assert ran.out == ""
+
+
+def test_a_file_that_is_missing_is_named(own):
+    ran = own.run(*LISTED)
+    assert ran.code == 2
+    assert f"{KNOWN}: cannot be read" in ran.err

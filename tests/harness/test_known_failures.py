@@ -1,0 +1,377 @@
+"""Known failures: the verdicts they give, what is not true of them any more, and how the file is amended."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from streamconform.errors import SourceError
+from streamconform.judge.known_failures import Checked, Settler, audit, problems
+from streamconform.judge.relist import Amendment, relist
+from streamconform.model.capability import CAPABILITIES
+from streamconform.model.known_failure import KnownFailure, KnownFailures
+from streamconform.model.result import TrialResult
+from streamconform.model.verdict import Check
+from streamconform.run.listed import checked, unmatched
+from streamconform.suite.expand import expand
+from streamconform.suite.known_failures import EMPTY, amended, parsed
+from streamconform.suite.yaml_text import parse
+
+from . import builders
+
+CASE = "anthropic-messages/text/small"
+PATHS = frozenset({"status", "content.0.text", "usage.input"})
+TODAY = date(2026, 5, 1)
+
+
+def entry(match=f"{CASE}@*", verdict="fail", message=None, line=0, **more):
+    told = {"reason": "not mended", "issue": "a/b#1"} | more
+    return KnownFailure(match=match, verdict=verdict, message=message, line=line, **told)
+
+
+def result(delivery="whole", verdict="pass", *failed, case=CASE, reason=None, implementation=0, check=None):
+    checks = tuple(
+        Check(path=path, level="must", verdict=check or verdict, expected=1, got="é") for path in failed
+    )
+    return TrialResult(
+        implementation=implementation,
+        id=f"{case}@{delivery}",
+        case=case,
+        delivery=delivery,
+        level="must",
+        verdict=verdict,
+        culprit=None,
+        ms=0,
+        checks=checks,
+        reason=reason,
+    )
+
+
+def every_path(_):
+    return Checked(PATHS, PATHS | {"content.1.text"})
+
+
+def settled(entries, results, *, strict=False):
+    settle = Settler(KnownFailures("known.yaml", tuple(entries)), every_path, strict=strict)
+    return [settle(each).verdict for each in results]
+
+
+def untrue(entries, results, missing=()):
+    known = KnownFailures("known.yaml", tuple(entries))
+    found = audit(known, results, every_path, unmatched=frozenset(missing), today=TODAY)
+    return [(each.entry, each.kind) for each in found]
+
+
+FAILED = result("whole", "fail", "usage.input")
+HUNG = result("whole", "hang", reason="no answer in 10 s")
+WARNED = result("whole", "warn", "usage.input")
+TOLERATED = result("whole", "pass", "usage.input", check="may")
+BROKEN = result("whole", "faulted", reason="ValueError: no")
+SKIPPED = result("whole", "skipped", reason="not claimed")
+
+SETTLED = [
+    ("a case", entry(CASE), FAILED, "known"),
+    ("a trial", entry(f"{CASE}@whole"), FAILED, "known"),
+    ("any", entry("**"), FAILED, "known"),
+    ("another trial", entry(f"{CASE}@crlf"), FAILED, "fail"),
+    ("another case", entry("*/text/other"), FAILED, "fail"),
+    ("a check", entry(f"{CASE}@*:usage.*"), FAILED, "known"),
+    ("a check of a case", entry("**:usage.input"), FAILED, "known"),
+    ("another check", entry(f"{CASE}@*:status"), FAILED, "fail"),
+    ("another verdict", entry(verdict="hang"), FAILED, "fail"),
+    ("a hang", entry(verdict="hang"), HUNG, "known"),
+    ("a hang with its message", entry(verdict="hang", message="no answer"), HUNG, "known"),
+    ("a hang with another", entry(verdict="hang", message="answer"), HUNG, "hang"),
+    ("a fault", entry(verdict="faulted", message="ValueError"), BROKEN, "known"),
+    ("a check of what has none", entry("**:status", "faulted"), BROKEN, "faulted"),
+    ("a message", entry(message='usage.input: expected 1, got "é"'), FAILED, "known"),
+    ("a path as message", entry(message="usage.input"), FAILED, "known"),
+    ("another message", entry(message="usage.output"), FAILED, "fail"),
+    ("a warning", entry(), WARNED, "warn"),
+    ("listed, passes", entry(), result(), "stale"),
+    ("a listed check passes", entry("**:status"), result(), "stale"),
+    ("a check that the trial has not", entry("**:cost.total"), result(), "pass"),
+    ("a check that may not be made", entry("**:content.1.text"), result(), "pass"),
+    ("a may that differs", entry(), TOLERATED, "pass"),
+    ("skipped", entry(), SKIPPED, "skipped"),
+]
+
+
+@pytest.mark.parametrize(("about", "listed", "given", "verdict"), SETTLED, ids=[row[0] for row in SETTLED])
+def test_the_verdict_of_a_listed_trial(about, listed, given, verdict):
+    assert settled([listed], [given]) == [verdict], about
+
+
+def test_a_warning_is_known_under_strict():
+    assert settled([entry()], [WARNED], strict=True) == ["known"]
+
+
+def test_every_check_that_fails_has_to_be_listed():
+    given = result("whole", "fail", "usage.input", "status")
+    assert settled([entry("**:usage.*")], [given]) == ["fail"]
+    assert settled([entry("**:usage.*"), entry("**:status")], [given]) == ["known"]
+
+
+def test_what_is_known_carries_the_reasons():
+    entries = (entry("**:usage.*", reason="summed"), entry("**:status", reason="late"))
+    settle = Settler(KnownFailures("k", entries), every_path, strict=False)
+    assert settle(result("whole", "fail", "usage.input", "status")).known == "summed; late"
+
+
+def test_what_is_stale_names_its_line():
+    settle = Settler(KnownFailures("known.yaml", (entry(line=7),)), every_path, strict=False)
+    assert "known.yaml:7" in settle(result()).reason
+
+
+PASSED, OTHER = result("crlf"), result("crlf", "fail", "status")
+AUDITED = [
+    ("it fails", [entry()], [FAILED], []),
+    ("all fail", [entry()], [FAILED, OTHER], []),
+    ("all pass", [entry()], [result(), PASSED], [(0, "stale")]),
+    ("some pass", [entry()], [FAILED, PASSED], [(0, "too-wide")]),
+    ("it passes for another", [entry()], [FAILED, result(implementation=1)], [(0, "too-wide")]),
+    ("fails otherwise", [entry(verdict="hang")], [FAILED], [(0, "stale")]),
+    ("some fail otherwise", [entry(verdict="hang")], [HUNG, OTHER], []),
+    ("another message", [entry(message="nope")], [FAILED], [(0, "stale")]),
+    ("a check fails", [entry("**:usage.*")], [FAILED], []),
+    ("another check fails", [entry("**:usage.*")], [OTHER], [(0, "stale")]),
+    ("a check fails sometimes", [entry("**:usage.*")], [FAILED, OTHER], [(0, "too-wide")]),
+    ("a check that others have not", [entry("**:cost.*")], [result("bom", "fail", "cost.total"), OTHER], []),
+    ("only warned of", [entry()], [WARNED], []),
+    ("warned of beside", [entry()], [FAILED, result("bom", "warn", "status")], []),
+    ("tolerated", [entry()], [TOLERATED], [(0, "stale")]),
+    ("tolerated beside", [entry()], [FAILED, result("cr", "pass", "status", check="may")], []),
+    ("skipped", [entry()], [SKIPPED], []),
+    ("not run", [entry("other/**")], [FAILED], []),
+    ("expired yesterday", [entry(expires="2026-04-30")], [FAILED], [(0, "expired")]),
+    ("expires today", [entry(expires="2026-05-01")], [FAILED], []),
+    ("twice", [entry(), entry(reason="again")], [FAILED], [(1, "duplicate")]),
+    ("two verdicts", [entry(), entry(verdict="hang")], [FAILED, result("crlf", "hang")], []),
+    ("two messages", [entry(message="usage"), entry(message="st")], [FAILED, OTHER], []),
+    ("several", [entry("x"), entry()], [PASSED], [(1, "stale")]),
+]
+
+
+@pytest.mark.parametrize(("about", "entries", "results", "found"), AUDITED, ids=[row[0] for row in AUDITED])
+def test_what_is_not_true_any_more(about, entries, results, found):
+    assert untrue(entries, results) == found, about
+
+
+def test_an_entry_that_matches_nothing_at_all_is_said_to():
+    assert untrue([entry("gone/**"), entry()], [FAILED], missing=[0]) == [(0, "unmatched")]
+
+
+def test_each_problem_has_the_line_of_its_entry():
+    known = KnownFailures("known.yaml", (entry(line=3), entry(line=9, expires="2026-01-01")))
+    found = audit(known, [result()], every_path, unmatched=frozenset(), today=TODAY)
+    lines = [str(each).split(": ")[:2] for each in problems(known, found)]
+    assert lines == [
+        ["known.yaml:3", "stale"],
+        ["known.yaml:9", "stale"],
+        ["known.yaml:9", "expired"],
+        ["known.yaml:9", "duplicate"],
+    ]
+
+
+SUITE = tuple(builders.case(id=f"anthropic-messages/text/{name}") for name in ("one", "two"))
+UNMATCHED = [
+    ("anthropic-messages/text/one", False),
+    ("anthropic-messages/text/one@*", False),
+    ("anthropic-messages/text/one@crlf", False),
+    ("**@cut-after-frame.*", False),
+    ("**@bom", False),
+    ("**:content.0.text", False),
+    ("**:invariant.*", False),
+    ("anthropic-messages/text/three", True),
+    ("anthropic-messages/*", True),
+    ("**@pigeon", True),
+    ("**@cut-after-frame.999", True),
+    ("**:content.5.text", True),
+    ("one", True),
+]
+
+
+@pytest.mark.parametrize(("match", "missing"), UNMATCHED)
+def test_what_matches_nothing_is_said_of_the_full_suite_whatever_is_selected(match, missing):
+    selected = tuple(expand(SUITE[1:], ["whole"], "bytes", 0))
+    assert bool(unmatched([entry(match)], SUITE, selected, 0)) is missing
+    assert bool(unmatched([entry(match)], SUITE, (), 0)) is missing
+
+
+def test_the_checks_of_a_trial_are_known_before_it_runs():
+    trial = builders.trial()
+    assert {"status", "content.0.text", "usage.input"} <= checked(trial, CAPABILITIES).certain
+    assert "usage.input" not in checked(trial, frozenset()).certain
+    broken = [each for each in expand([trial.case], (), "bytes", 0, "all") if "cut" in each.delivery]
+    early = checked(broken[0], CAPABILITIES)
+    assert "content.0.text" in early.possible - early.certain
+
+
+def amendment(entries, results, *, strict=False, missing=()):
+    known = KnownFailures("known.yaml", tuple(entries))
+    found = audit(known, results, every_path, unmatched=frozenset(missing), today=TODAY)
+    change = relist(known, results, found, every_path, strict=strict)
+    return change.applied(known.entries)
+
+
+def matches(entries):
+    return [(each.match, each.verdict) for each in entries]
+
+
+def trials(**verdicts):
+    """Return results of the case by delivery; `_` stands for a hyphen, `__` for a dot."""
+    names = {name: name.replace("__", ".").replace("_", "-") for name in verdicts}
+    return [
+        result(names[name], verdict, *(["status"] if verdict in ("fail", "warn") else []))
+        for name, verdict in verdicts.items()
+    ]
+
+
+RELISTED = [
+    (trials(whole="fail", crlf="fail"), [(f"{CASE}@*", "fail")]),
+    (trials(whole="fail", crlf="pass"), [(f"{CASE}@whole", "fail")]),
+    (trials(whole="fail", crlf="skipped"), [(f"{CASE}@*", "fail")]),
+    (trials(whole="fail"), [(f"{CASE}@whole", "fail")]),
+    (trials(whole="fail", crlf="hang"), [(f"{CASE}@*", "fail"), (f"{CASE}@*", "hang")]),
+    (trials(whole="warn", crlf="pass"), []),
+    (trials(whole="fail", cut__1="fail", cut__2="fail"), [(f"{CASE}@**", "fail")]),
+    (
+        trials(whole="fail", crlf="fail", cut__1="fail", cut__2="pass"),
+        [(f"{CASE}@*", "fail"), (f"{CASE}@cut.1", "fail")],
+    ),
+    (trials(whole="pass", cut__1="fail", cut__2="fail"), [(f"{CASE}@cut.*", "fail")]),
+]
+
+
+@pytest.mark.parametrize(("results", "listed"), RELISTED)
+def test_a_case_that_fails_as_a_whole_is_one_entry_and_nothing_that_passes_is_listed(results, listed):
+    made = amendment([], results)
+    assert matches(made) == listed
+    assert untrue(made, results) == []
+    assert not {"fail", "hang", "faulted"} & set(settled(made, results))
+
+
+def test_under_strict_warnings_are_listed():
+    assert matches(amendment([], [WARNED], strict=True)) == [(WARNED.id, "fail")]
+
+
+def test_an_entry_that_is_too_wide_becomes_those_that_are_not_with_its_reason():
+    wide = entry(f"{CASE}@*:usage.*", reason="summed up", issue="a/b#7")
+    results = [FAILED, result("crlf"), result("bom", "fail", "usage.input")]
+    made = amendment([wide], results)
+    assert matches(made) == [(f"{CASE}@whole:usage.*", "fail"), (f"{CASE}@bom:usage.*", "fail")]
+    assert {(each.reason, each.issue) for each in made} == {("summed up", "a/b#7")}
+    assert untrue(made, results) == []
+
+
+def test_what_is_true_is_left_alone_and_what_is_not_goes():
+    kept = entry(f"{CASE}@whole", reason="kept")
+    made = amendment([entry("gone/**"), kept, entry(f"{CASE}@crlf"), kept], [FAILED, PASSED], missing=[0])
+    assert made == (kept,)
+
+
+def test_what_has_expired_stays_for_somebody_to_decide():
+    old = entry(expires="2026-01-01")
+    assert amendment([old], [FAILED]) == (old,)
+
+
+FILE = """\
+# at the top
+known-failures: 1  # the version
+entries:
+  # about A
+  - match: a/b/one@*
+    verdict: fail
+    reason: >-
+      a long
+      story
+      # no comment
+    issue: a/b#1  # see there
+
+  # about B
+  - match: a/b/two@*
+    verdict: hang
+    reason: "it: waits"
+    issue: a/b#2
+  -
+    match: a/b/three@*
+    verdict: fail
+    reason: three
+    issue: a/b#3
+    # of three
+# at the end
+"""
+NEW = entry("a/b/new@*", reason="TODO: say why", issue="TODO")
+NEW_TEXT = """\
+  - match: a/b/new@*
+    verdict: fail
+    reason: 'TODO: say why'
+    issue: TODO
+"""
+
+
+def amend(text, removed=(), narrowed=None, added=()):
+    change = Amendment(frozenset(removed), narrowed or {}, tuple(added))
+    return amended(text.encode(), "known.yaml", change).decode()
+
+
+def cut(text, start, end):
+    lines = text.splitlines(keepends=True)
+    return "".join(lines[: start - 1] + lines[end:])
+
+
+@pytest.mark.parametrize(
+    ("removed", "lines"), [(0, (5, 11)), (1, (14, 17)), (2, (18, 23))], ids=["first", "second", "last"]
+)
+def test_an_entry_goes_with_its_lines_and_no_other(removed, lines):
+    assert amend(FILE, [removed]) == cut(FILE, *lines)
+
+
+def test_new_entries_stand_behind_the_last_one():
+    assert amend(FILE, added=[NEW]) == FILE.replace("# at the end\n", NEW_TEXT + "# at the end\n")
+
+
+def test_a_narrowed_entry_stands_where_the_wide_one_stood():
+    assert amend(FILE, narrowed={1: (NEW,)}) == cut(FILE, 14, 17).replace(
+        "  # about B\n", "  # about B\n" + NEW_TEXT
+    )
+
+
+def test_a_list_without_entries_is_still_a_list():
+    made = amend(FILE, [0, 1, 2])
+    assert "entries: []\n" in made
+    assert "  # about A\n" in made
+    assert amend(made, added=[NEW]).count(NEW_TEXT) == 1
+
+
+def test_a_new_file_says_what_it_is():
+    made = amend(EMPTY, added=[NEW])
+    assert made.endswith(f"entries:\n{NEW_TEXT}")
+    assert made.startswith("# ")
+    assert parsed(parse(EMPTY.encode(), "known.yaml")).entries == ()
+
+
+@pytest.mark.parametrize("end", ["", "\r\n"], ids=["cut", "whole"])
+def test_line_ends_and_indentation_stay_as_they_are(end):
+    text = "known-failures: 1\r\nentries:\r\n- {match: a/b/c, verdict: fail, reason: old, issue: a#1}" + end
+    added = NEW_TEXT.replace("\n  ", "\n").replace("  - ", "- ", 1).replace("\n", "\r\n")
+    assert amend(text, added=[NEW]) == text.removesuffix("\r\n") + "\r\n" + added
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        "[{match: a/b/c, verdict: fail, reason: old, issue: a#1}]",
+        "\n  [{match: a/b/c, verdict: fail, reason: old, issue: a#1}]",
+    ],
+)
+def test_entries_that_share_a_line_are_refused_and_not_guessed_at(entries):
+    with pytest.raises(SourceError, match="lines of its own"):
+        amend(f"known-failures: 1\nentries: {entries}\n", [0])
+
+
+@pytest.mark.parametrize("match", ["a@b@c", "a:b:c"])
+def test_a_pattern_that_can_match_nothing_is_refused(match):
+    text = f'known-failures: 1\nentries:\n  - {{match: "{match}", verdict: fail, reason: old, issue: a#1}}\n'
+    with pytest.raises(SourceError, match=r"known\.yaml:3: .*this matches nothing"):
+        parsed(parse(text.encode(), "known.yaml"))

@@ -1,0 +1,260 @@
+"""Results that are cut, malformed, of another version, or in several files."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from dataclasses import replace
+
+import pytest
+from streamconform.cli.report import KINDS
+from streamconform.errors import ReportError
+from streamconform.model.result import Footer
+from streamconform.run.merge import merge
+from streamconform.run.reading import read
+from streamconform.run.results import ResultsWriter
+from streamconform.schemas import problems
+
+from .golden import RESULTS
+
+DATA = RESULTS.read_bytes()
+LINES = [json.loads(line) for line in DATA.decode().split("\n")[:-1]]
+WHOLE = read(RESULTS)
+HEADER = len(DATA.partition(b"\n")[0])
+STRANGE = (None, True, -1, 1.5, "x", [], {}, [None], {"x": None})
+
+
+def read_or_refused(path):
+    """Return the results and nothing, or nothing and what is said."""
+    try:
+        return read(path), ""
+    except ReportError as error:
+        return None, str(error)
+
+
+def places(value, at=()):
+    """Yield the path of everything inside a JSON value."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield (*at, key)
+        yield from places(inner, (*at, key))
+
+
+def changed(line, at, to):
+    """Return `line` with another value at a path, or without it."""
+    made = copy.deepcopy(line)
+    inner = made
+    for key in at[:-1]:
+        inner = inner[key]
+    if to is KeyError:
+        del inner[at[-1]]
+    else:
+        inner[at[-1]] = to
+    return made
+
+
+def written(path, lines):
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    return path
+
+
+def test_results_cut_at_any_byte_are_read_up_to_the_last_whole_trial(tmp_path):
+    """Every byte of a line behind a header and a whole line; behind all lines before it, at its ends."""
+    path = tmp_path / "cut.jsonl"
+    head, *lines = DATA.splitlines(keepends=True)
+    for number, line in enumerate(lines[:-1]):
+        before = b"".join(lines[max(0, number - 1) : number])
+        for size in range(len(line) + 1):
+            path.write_bytes(head + before + line[:size])
+            told = read(path).trials
+            assert told == WHOLE.trials[max(0, number - 1) : number + (size >= len(line) - 1)]
+        for size in (-2, -1, 0, 1, 2)[0 if number else 2 :]:
+            end = len(head) + sum(map(len, lines[:number])) + size
+            path.write_bytes(DATA[:end])
+            assert read(path) == replace(WHOLE, trials=WHOLE.trials[: number - (size < -1)], footer=None)
+    for size in range(len(lines[-1])):
+        path.write_bytes(head + lines[-1][:size])
+        assert read(path).footer == (WHOLE.footer if size == len(lines[-1]) - 1 else None)
+
+
+def test_results_cut_in_the_header_are_no_results(tmp_path):
+    path = tmp_path / "cut.jsonl"
+    for size in range(HEADER):
+        path.write_bytes(DATA[:size])
+        with pytest.raises(ReportError, match="holds no results: "):
+            read(path)
+
+
+def test_a_trial_that_is_read_is_the_one_that_was_written(tmp_path):
+    path = tmp_path / "again.jsonl"
+    with ResultsWriter(path) as writer:
+        for line in (WHOLE.header, *WHOLE.trials, WHOLE.footer):
+            writer.write(line)
+    assert read(path) == WHOLE
+
+
+def test_fields_that_nobody_knows_yet_are_left_out(tmp_path):
+    grown = [line | {"later": {"x": 1}} for line in LINES]
+    grown[0]["suite"]["later"] = grown[0]["implementations"][0]["later"] = 1
+    assert read(written(tmp_path / "a.jsonl", grown)) == WHOLE
+
+
+def test_empty_lines_and_crlf_are_no_matter(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(DATA.replace(b"\n", b"\r\n\r\n"))
+    assert read(path) == WHOLE
+
+
+@pytest.mark.parametrize("number", range(len(LINES)))
+def test_a_changed_line_is_read_and_reported_or_refused_with_its_place(number, tmp_path):
+    """What the published schema refuses is refused, unless a number is below 0 or a list is left out."""
+    path = tmp_path / "a.jsonl"
+    line = LINES[number]
+    for at in places(line):
+        if "expected" in at or "got" in at or "observation" in at:
+            continue
+        for to in (*STRANGE, KeyError):
+            made = changed(line, at, to)
+            written(path, [made, *LINES[1:3]] if number == 0 else [LINES[0], made])
+            results, said = read_or_refused(path)
+            if results is None:
+                assert said.startswith(f"{path}:{2 if number else ''}"), said
+                continue
+            wrong = problems("results.v1", made)
+            assert [each for each in wrong if not re.search("minimum| is missing", each)] == [], (at, to)
+            if at[0] in (
+                "id",
+                "case",
+                "reason",
+                "title",
+                "known",
+                "guards",
+                "checks",
+                "selection",
+                "problems",
+            ):
+                for kind in KINDS.values():
+                    assert kind(results)
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([LINES[1], LINES[0]], ":1: the first line of results is a header"),
+        ([LINES[0], LINES[0]], ":2: a second header"),
+        ([LINES[0], LINES[-1], LINES[1]], ":3: nothing follows a footer"),
+        ([LINES[0], {"kind": "trail"}], ":2: a line of results is a header, a trial or a footer"),
+        ([LINES[0], {}], ":2: a line of results is a header, a trial or a footer"),
+        ([LINES[0], []], ":2: a line of results is a JSON object"),
+        ([LINES[0] | {"schema": "results.v9"}], ":1: results in the format `results.v9`; this version reads"),
+        ([LINES[0] | {"suite": 1}], ":1: `suite` is not an object"),
+        (
+            [LINES[0], LINES[1] | {"implementation": 2}],
+            ":2: `implementation`: the header has no implementation 2",
+        ),
+        ([LINES[0], LINES[1] | {"verdict": "good"}], ":2: `verdict` is not one of pass, fail"),
+        ([LINES[0], LINES[1] | {"checks": [{}]}], ":2: `checks.0.path` is missing"),
+        ([LINES[0], LINES[1] | {"checks": [1]}], ":2: `checks.0` is not an object"),
+        ([LINES[0], LINES[1] | {"ms": True}], ":2: `ms` is not a number"),
+        ([LINES[0], LINES[1] | {"ms": float("inf")}], ":2: no JSON: `Infinity` is no number"),
+    ],
+)
+def test_a_malformed_line_is_named(lines, said, tmp_path):
+    path = written(tmp_path / "a.jsonl", lines)
+    with pytest.raises(ReportError) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}{said}")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b"{\n", "no JSON: Expecting property name"),
+        (b'{"kind":"trial"\n', "no JSON: "),
+        (b"\xff\n", "no JSON: 'utf-8' codec"),
+        (b"[" * 100_000 + b"\n", "no JSON: nested too deeply"),
+        (b"1" * 5000 + b"\n", "no JSON: "),
+        (b'{"kind":"footer","exit":1e999}\n', "no JSON: `1e999` is no number"),
+    ],
+)
+def test_a_line_that_is_no_json_is_named_unless_it_is_the_cut_one(line, said, tmp_path):
+    path = tmp_path / "a.jsonl"
+    head = DATA[: HEADER + 1]
+    path.write_bytes(head + line + DATA[HEADER + 1 :])
+    with pytest.raises(ReportError) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}:2: {said}")
+
+
+def test_a_file_that_ends_in_what_a_crash_left_is_cut(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(DATA[: HEADER + 1] + b"\0" * 4096)
+    assert read(path) == replace(WHOLE, trials=(), footer=None)
+
+
+def shard(numbers):
+    """Return the results with the trials of these numbers, as a shard that planned no others."""
+    trials = tuple(WHOLE.trials[i] for i in numbers)
+    counts = {each.verdict: sum(one.verdict == each.verdict for one in trials) for each in trials}
+    header = replace(WHOLE.header, trials=len(trials))
+    return replace(WHOLE, header=header, trials=trials, footer=replace(WHOLE.footer, counts=counts))
+
+
+def test_shards_are_one_run_whatever_their_order():
+    one, other = shard(range(7)), shard(range(7, 18))
+    joined = merge([("a", one), ("b", other)])
+    assert joined == merge(
+        [("whole", replace(WHOLE, footer=replace(WHOLE.footer, counts=joined.footer.counts)))]
+    )
+    assert joined.trials == merge([("b", other), ("a", one)]).trials
+    assert joined.footer.counts == {k: v for k, v in WHOLE.footer.counts.items() if v}
+
+
+def test_runs_of_several_implementations_stand_beside_each_other():
+    infos = WHOLE.header.implementations
+    runs = []
+    for at, info in enumerate(infos):
+        trials = tuple(replace(each, implementation=0) for each in WHOLE.trials if each.implementation == at)
+        runs.append(
+            (info.impl, replace(WHOLE, header=replace(WHOLE.header, implementations=(info,)), trials=trials))
+        )
+    joined = merge(runs)
+    assert joined.header.implementations == infos
+    assert joined.trials == merge([("whole", WHOLE)]).trials
+
+
+def test_one_cut_shard_makes_the_whole_cut():
+    killed = replace(shard(range(7, 18)), footer=None)
+    assert merge([("a", shard(range(7))), ("b", killed)]).footer is None
+    stopped = replace(shard(range(7)), footer=Footer(counts={}, exit=130, complete=False))
+    footer = merge([("a", stopped), ("b", shard(range(7, 18)))]).footer
+    assert (footer.exit, footer.complete) == (130, False)
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (WHOLE, "`.*` of `.*` is in `a` and in `b`: shards of a run share no trial"),
+        (
+            replace(WHOLE, header=replace(WHOLE.header, seed=8)),
+            "`a` was made with the seed `7`, `b` with the seed `8`",
+        ),
+        (
+            replace(WHOLE, header=replace(WHOLE.header, version="9")),
+            "`a` was made of streamconform `0.1.0`, `b`",
+        ),
+        (
+            replace(WHOLE, header=replace(WHOLE.header, selection={"specs": "mine"})),
+            "`a` was made with the specs `None`, `b` with the specs `mine`: make a report of each",
+        ),
+    ],
+)
+def test_runs_that_do_not_belong_together_are_refused(other, said):
+    with pytest.raises(ReportError, match=said):
+        merge([("a", WHOLE), ("b", other)])
+
+
+def test_a_trial_that_is_twice_in_one_file_is_refused():
+    with pytest.raises(ReportError, match="is twice in `a`"):
+        merge([("a", replace(WHOLE, trials=WHOLE.trials * 2))])

@@ -1,0 +1,184 @@
+"""`conform report` as a user and a CI job call it; and runs that were killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+import xmlschema
+from streamconform.cli.report import KINDS
+from streamconform.reports import REPORTS
+
+from ..cli.project import CONFORM, Project
+from .golden import HERE, RESULTS, cut_file, golden
+
+ONE = "anthropic-messages/tool-use/call-split-mid-token-and-escape"
+TIME = re.compile(r" in \d+\.\d s")
+CUT = "warning: the results are cut: the run was killed: "
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_report_goes_to_stdout_or_to_a_file(project, kind):
+    shutil.copy(RESULTS, project.folder / "results.jsonl")
+    ran = project.run("report", kind, "results.jsonl")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.encode() == golden(kind, whole=True).read_bytes()
+    ran = project.run("report", f"{kind}=new/there", "results.jsonl")
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+    assert (project.folder / "new/there").read_bytes() == golden(kind, whole=True).read_bytes()
+
+
+def test_a_report_is_utf_8_in_every_locale(project):
+    ran = project.run("report", "junit=a.xml", str(RESULTS), environment={"LC_ALL": "C", "PYTHONUTF8": "0"})
+    assert ran.code == 0
+    shell = f"{CONFORM[0]} -m streamconform report junit {RESULTS} > b.xml"
+    plain = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    subprocess.run(["sh", "-c", shell], cwd=project.folder, env=plain, check=True)
+    for name in ("a.xml", "b.xml"):
+        assert (project.folder / name).read_bytes() == golden("junit", whole=True).read_bytes()
+
+
+def test_the_terminal_report_is_what_the_run_printed(project):
+    ran = project.run("run", "-k", ONE, "-i", "mutant:usage-summed", "-i", "reference")
+    again = project.run("report", "terminal")
+    assert (ran.code, again.code) == (1, 0)
+    assert again.out == TIME.sub("", ran.out)
+    assert project.run("report", "terminal=a.txt").out == ""
+    assert (project.folder / "a.txt").read_text() == again.out
+
+
+@pytest.mark.parametrize("kind", REPORTS)
+def test_a_run_and_a_report_of_its_results_write_the_same(project, kind):
+    ran = project.run("run", "-k", ONE, "-i", "mutant:usage-summed", "--report", f"{kind}=run")
+    assert ran.code == 1
+    assert project.run("report", f"{kind}=later").code == 0
+    assert (project.folder / "run").read_bytes() == (project.folder / "later").read_bytes()
+
+
+def test_a_run_with_one_failure_is_valid_junit(project):
+    project.run("run", "-k", ONE, "-i", "mutant:usage-summed", "--report", "junit=a.xml")
+    xmlschema.XMLSchema(HERE / "junit.xsd").validate(project.folder / "a.xml")
+    assert "usage.output" in (project.folder / "a.xml").read_text()
+
+
+def test_the_exit_code_is_the_runs_where_it_is_asked_for(project):
+    assert project.run("report", "badge", str(RESULTS)).code == 0
+    assert project.run("report", "badge", "--exit-code", str(RESULTS)).code == 1
+    assert project.run("report", "badge", "--exit-code", str(cut_file(project.folder))).code == 130
+    project.run("run", "-k", ONE)
+    assert project.run("report", "badge", "--exit-code").code == 0
+
+
+@pytest.mark.parametrize("kind", ["terminal", *KINDS])
+def test_a_cut_run_is_said_to_be_cut_on_stderr_and_in_the_report(project, kind):
+    ran = project.run("report", kind, str(cut_file(project.folder)))
+    assert ran.code == 0
+    assert ran.err.startswith(CUT)
+    assert kind == "jsonl" or re.search("cut|killed", ran.out)
+
+
+def test_shards_in_two_files_are_one_report(project):
+    header, *trials, footer = RESULTS.read_bytes().split(b"\n")[:-1]
+    counted = json.loads(footer) | {"counts": {}}
+    for name, part in (("a", trials[:5]), ("b", trials[5:])):
+        planned = json.loads(header)
+        planned["suite"]["trials"] = len(part)
+        lines = (json.dumps(planned).encode(), *part, json.dumps(counted).encode())
+        (project.folder / name).write_bytes(b"\n".join(lines) + b"\n")
+    ran = project.run("report", "markdown", "a", "b")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.encode() == golden("markdown", whole=True).read_bytes()
+    assert project.run("report", "jsonl=c", "b", "a").code == 0
+    assert project.run("report", "markdown", "c").out == ran.out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("report",), "Missing argument 'KIND[=PATH]'"),
+        (("report", "pdf"), "`pdf`: expected KIND or KIND=PATH, where KIND is `terminal`, `json`, `junit`"),
+        (("report", "junit="), "`junit=`: expected KIND or KIND=PATH"),
+        (
+            ("report", "junit"),
+            "`.conform/results.jsonl` cannot be read: No such file or directory; `conform run`",
+        ),
+        (("report", "junit", "."), "`.` cannot be read: Is a directory"),
+        (("report", "junit", "empty"), "`empty` holds no results: it is empty"),
+        (("report", "junit", "half"), "`half` holds no results: the run was ended before it had begun"),
+        (("report", "junit", "broken"), "broken:2: no JSON: "),
+        (("report", "junit", "known"), "known:1: a line of results is a header, a trial or a footer"),
+        (("report", "junit=empty/x", "good"), "`empty/x` cannot be written: "),
+        (
+            ("report", "junit", "good", "good"),
+            "of `mypkg` is twice in `good`: shards of a run share no trial",
+        ),
+    ],
+)
+def test_a_users_mistake_is_one_clear_message(project, words, said):
+    data = RESULTS.read_bytes()
+    files = {
+        "empty": b"",
+        "half": data[:100],
+        "broken": data.replace(b"\n", b"\n{\n", 1),
+        "known": b"{}\n",
+        "good": data,
+    }
+    for name, text in files.items():
+        (project.folder / name).write_bytes(text)
+    ran = project.run(*words)
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize("lines", [1, 2, 40])
+def test_a_run_that_was_killed_is_reported_up_to_the_last_trial(project, lines):
+    results = project.folder / ".conform/results.jsonl"
+    running = subprocess.Popen(
+        (*CONFORM, "run", "--api", "anthropic-messages", "-n", "1"),
+        cwd=project.folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not (
+        results.exists() and results.read_bytes().count(b"\n") >= lines
+    ):
+        time.sleep(0.001)
+    running.send_signal(signal.SIGKILL)
+    assert running.wait(timeout=30) == -signal.SIGKILL
+    whole = results.read_bytes().count(b"\n")
+    assert whole >= lines
+    ran = project.run("report", "markdown=-", ".conform/results.jsonl")
+    assert ran.code == 0
+    assert "> **These results are cut**: the run was killed: " in ran.out
+    assert ran.err.startswith(f"{CUT}{whole - 1} of ")
+    assert project.run("report", "junit=a.xml").err == ran.err
+    xmlschema.XMLSchema(HERE / "junit.xsd").validate(project.folder / "a.xml")
+
+
+def test_a_run_that_was_killed_before_its_header_has_nothing_to_report(project):
+    project.with_file("mypkg/__init__.py", "").with_file(
+        "mypkg/conform.py", "import os, signal\n\nos.kill(os.getppid(), signal.SIGKILL)\n"
+    ).write()
+    running = subprocess.run(
+        (*CONFORM, "run", "-i", "mypkg", "-k", ONE), cwd=project.folder, capture_output=True, check=False
+    )
+    assert running.returncode == -signal.SIGKILL
+    ran = project.run("report", "markdown=-")
+    assert ran.code == 2
+    assert (
+        "`.conform/results.jsonl` cannot be read: No such file or directory; `conform run` writes it"
+        in ran.err
+    )
