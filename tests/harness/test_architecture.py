@@ -25,12 +25,15 @@ NEVER_THE_REFERENCE = (
     "reports",
     "replay",
     "schemas",
+    "smoke",
+    "templates",
 )
 """These reach the reference like anybody's parser."""
 
 MAY_NAME_IT = ("adapters/connect.py",)
 """Writes `streamconform_reference.mutants…` into the argv of a program; imports nothing of it."""
 
+BELOW = ("model", "wire", "suite", "delivery", "judge", "adapters", "run", "smoke", "templates")
 PURE = ("model", "wire", "delivery", "judge")
 NO_IO = frozenset(
     [
@@ -147,7 +150,7 @@ def test_a_run_has_no_face(module):
     assert not module.roots() & NO_FACE
 
 
-@pytest.mark.parametrize("module", harness("model", "wire", "suite", "delivery", "judge", "adapters", "run"))
+@pytest.mark.parametrize("module", harness(*BELOW))
 def test_nothing_below_the_command_line_imports_it_or_the_reports(module):
     above = ("streamconform.cli", "streamconform.reports", "streamconform.config")
     assert not [name for name in module.imports() if name.startswith(above)]

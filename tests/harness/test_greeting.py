@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 from streamconform.adapters import program as program_module
+from streamconform.adapters import protocol
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Greeting
 from streamconform.adapters.program import Program
@@ -25,7 +26,11 @@ async def greeted(connection: Connection) -> Greeting:
 CANNOT_START = [
     ("exits-at-once", "sys.exit('no module named x')", "no module named x"),
     ("exits-silently", "", "ended before it answered the greeting"),
-    ("another-version", "read(); write(op='hello', protocol=2, implementation={'name': 'x'})", "protocol 1"),
+    (
+        "another-version",
+        "read(); write(op='hello', protocol=2, implementation={'name': 'x'})",
+        "`protocol` 2, not 1",
+    ),
     ("no-implementation", "read(); write(op='hello', protocol=1)", "`implementation` is missing"),
     ("prints-first", "print('Welcome!', flush=True); greet()", "Welcome!"),
     ("unknown-capability", "greet(capabilities=['flying'])", "flying"),
@@ -47,6 +52,12 @@ def test_no_greeting_in_time_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(program_module, "HELLO_SECONDS", 0.2)
     with pytest.raises(ImplementationError, match=r"no greeting in 0\.2 s"):
         asyncio.run(greeted(builders.program(tmp_path, "time.sleep(9)")))
+
+
+def test_a_greeting_without_end_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(protocol, "MAX_LINE", 1000)
+    with pytest.raises(ImplementationError, match=r"its greeting is a line of more than 1000 bytes"):
+        asyncio.run(greeted(builders.program(tmp_path, "while True: os.write(1, b'x' * 1000)")))
 
 
 @pytest.mark.parametrize("argv", [("./no-such-program",), ("/",), ("a\0b",)])

@@ -48,7 +48,7 @@ BROKEN = [
     Broken("exits", "greet(); read(); sys.exit(7)", "exited", "exit code 7"),
     Broken("says-why", "greet(); read(); sys.exit('out of cheese')", "exited", "out of cheese"),
     Broken("is-killed", "greet(); read(); os.kill(os.getpid(), 9)", "exited", "signal SIGKILL"),
-    Broken("prints", "greet(); read(); print('hello', flush=True); time.sleep(9)", "not-json", "'hello\\n'"),
+    Broken("prints", "greet(); read(); print('hello', flush=True); time.sleep(9)", "not-json", "`hello`"),
     Broken("prints-a-list", "greet(); read(); print('[]', flush=True); time.sleep(9)", "not-json", "[]"),
     Broken(
         "prints-nan", "greet(); write(id=read()['id'], op='result', outcome=float('nan'))", "not-json", "NaN"
@@ -63,28 +63,31 @@ BROKEN = [
         "nests-deep",
         'greet(); i = read()[\'id\']; print(\'{"op":"result","id":"%s","outcome":%s}\''
         " % (i, '['*300 + ']'*300), flush=True)",
-        "not-a-message",
+        "too-deep",
         "nested deeper than 200",
     ),
     Broken(
         "nests-deeper-than-python",
         "greet(); read(); print('['*100_000, flush=True)",
-        "not-json",
+        "too-deep",
         "(100001 bytes)",
     ),
     Broken(
         "not-utf-8",
         'greet(); read(); os.write(1, b\'{"op": "\\xff"}\\n\'); time.sleep(9)',
         "not-json",
-        "ufffd",
+        'byte 8 (0xff) is not UTF-8 in `{"op": "\\xff"}`',
     ),
-    Broken("no-id", "greet(); read(); write(op='result'); time.sleep(9)", "not-a-message", "without `id`"),
+    Broken("no-id", "greet(); read(); write(op='result'); time.sleep(9)", "not-a-message", "`id` is missing"),
     Broken(
         "number-as-id", "greet(); read(); write(op='result', id=1); time.sleep(9)", "not-a-message", "`id`"
     ),
     Broken("wrong-id", "greet(); read(); write(op='result', id='99'); time.sleep(9)", "unknown-id", "`99`"),
     Broken(
-        "wrong-op", "greet(); write(op='answer', id=read()['id']); time.sleep(9)", "not-a-message", "'answer'"
+        "wrong-op",
+        "greet(); write(op='answer', id=read()['id']); time.sleep(9)",
+        "not-a-message",
+        '`op` is "answer"',
     ),
     Broken(
         "empty-result",
@@ -93,7 +96,7 @@ BROKEN = [
         "`outcome`",
     ),
     Broken("closes-stdout", "greet(); read(); os.close(1); time.sleep(9)", "exited", "its stdout was closed"),
-    Broken("half-a-line", "greet(); read(); os.write(1, b'{\"op\":')", "not-json", '{"op":'),
+    Broken("half-a-line", "greet(); read(); os.write(1, b'{\"op\":')", "exited", 'in the middle of `{"op":`'),
     Broken(
         "talks-before-it-is-asked", "greet(); print('ready', flush=True); time.sleep(9)", "not-json", "ready"
     ),
@@ -112,7 +115,9 @@ def test_a_broken_protocol_is_a_typed_fault(tmp_path, monkeypatch, case):
 def test_a_line_beyond_the_bound_is_a_fault(tmp_path, monkeypatch):
     monkeypatch.setattr(protocol, "MAX_LINE", 1000)
     code = "greet(); read(); print('x' * 5000, flush=True); time.sleep(9)"
-    assert ask(builders.program(tmp_path, code)) == [Fault("line-too-long", "a line of more than 1000 bytes")]
+    (answer,) = ask(builders.program(tmp_path, code))
+    assert isinstance(answer, Fault)
+    assert (answer.kind, answer.message[:29]) == ("line-too-long", "a line of more than 1000 byte")
 
 
 def test_a_line_without_end_is_a_fault(tmp_path, monkeypatch):
@@ -278,6 +283,30 @@ def test_a_child_that_left_the_group_does_not_keep_us_waiting(tmp_path, monkeypa
     started = time.monotonic()
     assert isinstance(ask(builders.program(tmp_path, code), seconds=0.3)[0], Fault)
     assert time.monotonic() - started < 2
+
+
+@pytest.mark.parametrize("end", [end for _, end in ENDS], ids=[id_ for id_, _ in ENDS])
+def test_a_child_that_left_the_group_goes_too(tmp_path, monkeypatch, end):
+    monkeypatch.setattr(program_module, "STOP_SECONDS", 0.2)
+    code = CHILD.replace('sleep(60)"]', 'sleep(60)"], start_new_session=True')
+    (answer,) = ask(builders.program(tmp_path, code + end))
+    assert gone(answer.outcome)
+
+
+def test_events_are_bounded_by_their_size_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(protocol, "MAX_LINE", 10_000)
+    code = "greet(); i = read()['id']\nwhile True: write(op='event', id=i, event='x' * 1000)"
+    (answer,) = ask(builders.program(tmp_path, code))
+    assert isinstance(answer, Fault)
+    assert answer.kind == "too-many-events"
+
+
+def test_a_byte_order_mark_before_the_first_line_is_no_fault(tmp_path):
+    """Programs on .NET begin their output with one."""
+    code = (
+        "os.write(1, b'\\xef\\xbb\\xbf'); greet(); write(op='result', id=read()['id'], outcome=GOOD); read()"
+    )
+    assert ask(builders.program(tmp_path, code)) == [Observation({"status": "complete", "content": []})]
 
 
 def test_nothing_of_the_expectation_is_sent(tmp_path):

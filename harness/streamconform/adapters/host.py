@@ -8,18 +8,21 @@ nothing with it. TARGET is `package.module:name`, or a package: the entry point 
 from __future__ import annotations
 
 import asyncio
-import base64
 import importlib
 import inspect
 import json
 import os
 import sys
 import traceback
+from binascii import a2b_base64
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final
+
+from streamconform.adapters import json_line
 
 GROUP: Final = "streamconform"
 UNUSABLE: Final = 3
@@ -36,9 +39,9 @@ class Chunks:
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield the chunks that are left."""
-        while self.taken < len(self._chunks):
+        for chunk in islice(self._chunks, self.taken, None):
             self.taken += 1
-            yield self._chunks[self.taken - 1]
+            yield chunk
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Yield the chunks that are left, letting other tasks run in between."""
@@ -128,12 +131,12 @@ def main(target: str) -> None:
         traceback.print_exc()
         sys.exit(UNUSABLE)
     for line in sys.stdin.buffer:
-        message = json.loads(line)
+        message = json_line.loads(line)
         match message.get("op"):
             case "hello":
-                _send(out, _greeting(adapter, target))
+                _send(out, _line(_greeting(adapter, target)))
             case "run":
-                _send(out, {"op": "result", "id": message["id"]} | _answer(adapter, message))
+                _send(out, _result(adapter, message))
             case "stop":
                 return
             case _:
@@ -177,29 +180,30 @@ def _plain(value: Any) -> Any:
     return sorted(value) if isinstance(value, set | frozenset) else list(value)
 
 
-def _answer(adapter: Callable[[Run], Any], message: Mapping[str, Any]) -> dict[str, Any]:
+def _result(adapter: Callable[[Run], Any], message: Mapping[str, Any]) -> bytes:
+    """Return the line that answers a run: what the adapter made of it, or its own fault."""
+    head = {"op": "result", "id": message["id"]}
     given = message["input"]
     run = Run(
         api=message["api"],
         status=given["status"],
         headers=given["headers"],
-        chunks=Chunks([base64.b64decode(chunk) for chunk in given["chunks"]]),
+        chunks=Chunks(list(map(a2b_base64, given["chunks"]))),
         request=message.get("request"),
         model=message.get("model"),
         pricing=message.get("pricing"),
     )
     try:
         answered = call(adapter, run)
-        result = {"outcome": answered.outcome}
+        result = head | {"outcome": answered.outcome}
         if answered.events is not None:
             result |= {"events": answered.events, "taken": answered.taken}
-        json.dumps(result, allow_nan=False)
+        return _line(result)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - anything, sys.exit included; it is told, not hidden
         words = f"{type(error).__name__}: {error}"
-        return {"errored": {"message": words, "traceback": traceback.format_exc(limit=-12)}}
-    return result
+        return _line(head | {"errored": {"message": words, "traceback": traceback.format_exc(limit=-12)}})
 
 
 async def _wait(given: Awaitable[Any]) -> Any:
@@ -218,8 +222,12 @@ def _own_stdout() -> BinaryIO:
     return out
 
 
-def _send(out: BinaryIO, message: Mapping[str, Any]) -> None:
-    out.write(json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n")
+def _line(message: Mapping[str, Any]) -> bytes:
+    return json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+def _send(out: BinaryIO, line: bytes) -> None:
+    out.write(line)
     out.flush()
 
 

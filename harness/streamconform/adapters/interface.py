@@ -13,11 +13,11 @@ FaultKind = Literal[
     "exited",
     "not-json",
     "not-a-message",
+    "too-deep",
     "line-too-long",
     "too-many-events",
     "unknown-id",
     "answered-twice",
-    "cannot-start",
     "gave-up",
 ]
 """How an adapter can break the protocol."""

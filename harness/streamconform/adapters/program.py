@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import signal
-from collections import deque
 from dataclasses import dataclass, field
 
 from streamconform.adapters import protocol
 from streamconform.adapters.connect import Connection
-from streamconform.adapters.environment import stripped
 from streamconform.adapters.interface import Answer, Fault, Greeting, Hang, Observation
+from streamconform.adapters.process import LineTooLongError, Process, unusable
 from streamconform.errors import ImplementationError
 from streamconform.model.trial import Trial
 
@@ -25,8 +22,6 @@ HELLO_SECONDS = 60.0
 STOP_SECONDS = 2.0
 MAX_EVENTS = 1_000_000
 """Events of one run: a body of the largest size, fed byte by byte, has fewer."""
-STDERR_TAIL = 4000
-"""Characters of stderr that are kept for messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +35,8 @@ class Pending:
 
     future: asyncio.Future[Answer | Collateral]
     events: list[object] = field(default_factory=list)
+    size: int = 0
+    """Bytes of the lines that brought its events."""
 
 
 class Program:
@@ -49,58 +46,46 @@ class Program:
         """Hold `connection`; nothing is started yet."""
         self.connection = connection
         self.dead = False
-        self._process: asyncio.subprocess.Process | None = None
-        self._tasks: list[asyncio.Task[None]] = []
+        self._process = Process(connection.argv, stop_seconds=STOP_SECONDS)
+        self._reader: asyncio.Task[None] | None = None
         self._pending: dict[str, Pending] = {}
         self._answered: set[str] = set()
-        self._stderr: deque[str] = deque(maxlen=200)
         self._count = 0
         self._left: Fault | None = None  # a fault that came while nothing was asked
 
     async def start(self) -> Greeting:
         """Start the process and return its greeting; raises `ImplementationError`."""
-        argv = self.connection.argv
         try:
-            self._process = await asyncio.create_subprocess_exec(
-                *argv,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                start_new_session=True,
-                env=stripped(os.environ) | {"PYTHONUNBUFFERED": "1"},
-                limit=protocol.MAX_LINE,
-            )
+            await self._process.start(max_line=protocol.MAX_LINE)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            raise ImplementationError(
-                f"`{self.connection.impl}` cannot be started: `{argv[0]}`: {reason}"
-            ) from error
-        self._tasks.append(asyncio.create_task(self._read_stderr()))
+            words = f"cannot be started: `{self.connection.argv[0]}`: {reason}"
+            raise ImplementationError(f"`{self.connection.impl}` {words}") from error
         try:
-            async with asyncio.timeout(HELLO_SECONDS):
-                await self._send(protocol.hello())
-                line = await self._process.stdout.readline() if self._process.stdout else b""
+            line = await self._greeted()
+            if not line:
+                self.dead = True
+                await self._process.ended()
+                raise self._unusable("it ended before it answered the greeting")
+            greeting = protocol.greeting(line, self.connection.impl)
         except TimeoutError as error:
             await self.kill()
-            raise ImplementationError(self._unusable(f"no greeting in {HELLO_SECONDS:g} s")) from error
-        except (ValueError, OSError):
-            line = b""
-        if not line:
-            await self._end_of_process()
-            raise ImplementationError(self._unusable("it ended before it answered the greeting"))
-        try:
-            greeting = protocol.greeting(line, self.connection.impl)
+            raise self._unusable(f"no greeting in {HELLO_SECONDS:g} s") from error
+        except LineTooLongError as error:
+            await self.kill()
+            words = f"its greeting is a line of more than {protocol.MAX_LINE} bytes"
+            raise self._unusable(words) from error
         except protocol.ProtocolFault as fault:
             await self.kill()
-            raise ImplementationError(self._unusable(f"its greeting is wrong: {fault.message}")) from fault
-        self._tasks.append(asyncio.create_task(self._read_stdout()))
+            raise self._unusable(f"its greeting is wrong: {fault.message}") from fault
+        self._reader = asyncio.create_task(self._read_stdout())
         return greeting
 
     async def ask(self, trial: Trial, seconds: float, *, events: bool) -> Answer | Collateral:
         """Return the answer to `trial`; after a `Hang`, a `Fault` or `Collateral` the process is gone."""
         if self.dead or self._left is not None:
             await self.kill()
-            return self._left or Fault("exited", self._ending())
+            return self._left or self._exited()
         self._count += 1
         id_ = str(self._count)
         pending = Pending(asyncio.get_running_loop().create_future())
@@ -109,12 +94,11 @@ class Program:
         try:
             async with asyncio.timeout(seconds):
                 with contextlib.suppress(OSError):  # the reader tells how it ended
-                    await self._send(protocol.run(id_, trial, events=events))
+                    await self._process.send(protocol.run(id_, trial, events=events))
                 answer = await pending.future
         except TimeoutError:
             # a child of the program can hold its stdout open when it has ended
-            ended = self._process is not None and self._process.returncode is not None
-            answer = Fault("exited", self._ending()) if ended else Hang(seconds)
+            answer = Hang(seconds) if self._process.code is None else self._exited()
         finally:
             self._pending.pop(id_, None)
             self._answered.add(id_)
@@ -126,82 +110,71 @@ class Program:
 
     async def stop(self) -> None:
         """End the process: ask it, then make it; its children go with it."""
-        process = self._process
         try:
-            if process is not None and process.returncode is None and not self.dead:
-                with contextlib.suppress(OSError, TimeoutError):
-                    async with asyncio.timeout(STOP_SECONDS):
-                        await self._send(protocol.STOP)
-                        if process.stdin:
-                            process.stdin.close()
-                        await process.wait()
+            if not self.dead:
+                await self._process.stop(protocol.STOP)
         finally:
             await self.kill()  # even where this task is cancelled meanwhile
 
     async def kill(self) -> None:
         """End the process and whatever it started, at once."""
         self.dead = True
-        process = self._process
-        if process is None:
-            return
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        transport = getattr(process, "_transport")  # noqa: B009 - asyncio shows it by no other name
-        stdout = transport.get_pipe_transport(1)
-        if stdout is not None:
-            stdout.close()  # asyncio waits for its end, which does not come where nobody reads on
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(STOP_SECONDS):
-                await process.wait()
-        for task in self._tasks:
-            if task is not asyncio.current_task():
-                task.cancel()
-        self._fail_all(Fault("exited", "the program was ended"), collateral=True)
-        transport.close()  # a child in a session of its own can hold the other pipes
+        try:
+            await self._process.kill()
+        finally:
+            if self._reader is not None and self._reader is not asyncio.current_task():
+                self._reader.cancel()
+            self._fail_all(Fault("exited", "the program was ended"), collateral=True)
         await asyncio.sleep(0)
 
-    async def _send(self, line: bytes) -> None:
-        stdin = self._process.stdin if self._process else None
-        if stdin is None or stdin.is_closing():
-            raise BrokenPipeError
-        stdin.write(line)
-        await stdin.drain()
+    async def _greeted(self) -> bytes:
+        """Return the line that answers the greeting, empty where it ended before."""
+        async with asyncio.timeout(HELLO_SECONDS):
+            with contextlib.suppress(OSError):  # its end is seen when it is read
+                await self._process.send(protocol.hello())
+            return await self._process.line()
 
     async def _read_stdout(self) -> None:
-        stream = self._process.stdout if self._process else None
-        while stream is not None:
+        while True:
             try:
-                line = await stream.readline()
-            except ValueError:
-                self._fail_all(Fault("line-too-long", f"a line of more than {protocol.MAX_LINE} bytes"))
+                line = await self._process.line()
+            except LineTooLongError:
+                words = f"a line of more than {protocol.MAX_LINE} bytes; one answer is one line of JSON"
+                self._fail_all(Fault("line-too-long", words))
                 return
             if not line:
-                await self._end_of_process()
-                self._fail_all(Fault("exited", self._ending()))
+                self.dead = True
+                await self._process.ended()
+                self._fail_all(self._exited())
                 return
-            if line.strip():
-                self._take(line)
+            fault = self._take(line)
+            if fault is not None and not line.endswith(b"\n"):  # how it ended tells more than half a line
+                self.dead = True
+                await self._process.ended()
+                words = f"{self._process.ending()}, in the middle of {protocol.shown(line)}"
+                fault = Fault("exited", words)
+            if fault is not None:
+                self._fail_all(fault)
 
-    def _take(self, line: bytes) -> None:
+    def _take(self, line: bytes) -> Fault | None:
+        """Give what `line` says to the run that it is about; return what is wrong with it."""
         try:
             said = protocol.reply(line)
         except protocol.ProtocolFault as fault:
-            self._fail_all(Fault(fault.kind, fault.message))
-            return
+            return Fault(fault.kind, fault.message)
         pending = self._pending.get(said.id)
         if pending is None or pending.future.done():
-            twice = said.id in self._answered
-            words = (
-                f"id `{said.id}` was {'answered before' if twice else 'never asked'}: {protocol.shown(line)}"
-            )
-            self._fail_all(Fault("answered-twice" if twice else "unknown-id", words))
-        elif isinstance(said, protocol.LiveEvent):
+            return _stray(said.id, line, twice=said.id in self._answered)
+        if isinstance(said, protocol.LiveEvent):
             pending.events.append(said.event)
-            if len(pending.events) > MAX_EVENTS:
-                self._fail_all(Fault("too-many-events", f"more than {MAX_EVENTS} events for one run"))
+            pending.size += len(line)
+            if len(pending.events) > MAX_EVENTS or pending.size > protocol.MAX_LINE:
+                words = f"more than {MAX_EVENTS} events, or {protocol.MAX_LINE} bytes of them, for one run"
+                return Fault("too-many-events", f"{words}; `result` ends a run")
         else:
             self._answered.add(said.id)
             pending.future.set_result(said.answer)
+        return None
 
     def _fail_all(self, fault: Fault, *, collateral: bool = False) -> None:
         """Answer what is pending; with several in flight nobody knows whose fault it was.
@@ -214,43 +187,17 @@ class Program:
         if not waiting and not collateral:
             self._left = self._left or fault
 
-    async def _read_stderr(self) -> None:
-        stream = self._process.stderr if self._process else None
-        while stream is not None:
-            data = await stream.read(65536)
-            if not data:
-                return
-            self._stderr.append(data.decode("utf-8", "replace")[-STDERR_TAIL:])
+    def _exited(self) -> Fault:
+        return Fault("exited", self._process.ending())
 
-    async def _end_of_process(self) -> None:
-        """Wait until the process is gone and its stderr read, so that messages can tell how it ended."""
-        if self._process is None:
-            return
-        self.dead = True
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(STOP_SECONDS):
-                await self._process.wait()
-                await self._tasks[0]
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-
-    def _ending(self) -> str:
-        code = self._process.returncode if self._process else None
-        how = "its stdout was closed" if code is None else f"exit code {code}"
-        if code is not None and code < 0:
-            how = f"signal {signal.Signals(-code).name}"
-        tail = "".join(self._stderr).strip().splitlines()
-        return f"the program ended ({how})" + (f": {_printable(tail[-1])}" if tail else "")
-
-    def _unusable(self, why: str) -> str:
-        tail = "".join(self._stderr)[-STDERR_TAIL:].strip()
-        if tail and "\n" not in tail:
-            return f"`{self.connection.impl}` cannot be used: {_printable(tail)}"
-        shown = "\n".join(f"  | {_printable(line)}" for line in tail.splitlines()[-8:])
-        return f"`{self.connection.impl}` cannot be used: {why}" + (
-            f"; its stderr ends:\n{shown}" if tail else ""
-        )
+    def _unusable(self, why: str) -> ImplementationError:
+        return ImplementationError(unusable(self.connection.impl, why, self._process.stderr()))
 
 
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:500])
+def _stray(id_: str, line: bytes, *, twice: bool) -> Fault:
+    """Return the fault of a message for a run that does not wait for one."""
+    if twice:
+        words = f"id `{id_}` was answered before: {protocol.shown(line)}; answer a run once, events first"
+        return Fault("answered-twice", words)
+    words = f"id `{id_}` was never asked: {protocol.shown(line)}; send back the id of the run"
+    return Fault("unknown-id", words)

@@ -60,7 +60,7 @@ def judge(trial: Trial, answer: Answer, claims: Claims, first_delta: FirstDelta)
         case Fault(kind, message):
             return Judgement("faulted", "adapter", reason=f"{kind}: {message}")
         case Hang(seconds):
-            return Judgement("hang", "implementation", reason=f"no answer in {seconds:g} s")
+            return Judgement("hang", "implementation", reason=f"no answer in {seconds:g} s; is stdout flushed? `--timeout` waits longer")
 
 
 def checks_of(

@@ -1,0 +1,9 @@
+"""Writes docs/broken-adapters.md anew from what really happens: `python -m tests.harness.broken`."""
+
+from __future__ import annotations
+
+from .programs import TABLE
+from .table import DOCUMENT, happens, page, row
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(page({broken.id: row(broken, happens(broken)) for broken in TABLE}), "utf-8")

@@ -1,0 +1,212 @@
+"""What really happens with each broken adapter, as rows and as docs/broken-adapters.md."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import secrets
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from unittest.mock import patch
+
+from streamconform.adapters import program as program_module
+from streamconform.adapters.connect import Connection
+from streamconform.adapters.interface import Answer, Errored, Fault, Skipped
+from streamconform.errors import ImplementationError
+from streamconform.model.result import TrialResult
+from streamconform.model.trial import Trial
+from streamconform.model.verdict import Check
+from streamconform.reports.terminal import Terminal
+from streamconform.run.plan import Settings
+from streamconform.run.session import Finished, Order, Progress, conduct
+
+from .. import builders
+from .programs import TABLE, Broken, Part
+
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "broken-adapters.md"
+NUMBERS = ("one", "two", "three", "four")
+TIMEOUT, SHORT = 20.0, 0.5
+STOP_SECONDS = 0.3
+PARTS: dict[Part, str] = {
+    "legal": "Unusual, but legal",
+    "start": "When it is started",
+    "run": "In a run",
+    "python": "Python adapters",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """What came of one adapter."""
+
+    exit: str
+    verdicts: tuple[str, ...]
+    kind: str
+    """Of the first answer that is none; empty where all are."""
+    reads: str
+    """The sentence that is shown of it."""
+    printed: str
+    left: frozenset[int]
+    """Processes that still run a second later."""
+
+    @property
+    def fell_on(self) -> int:
+        """The number of the first run that did not pass, 0 where all did."""
+        return next((i for i, verdict in enumerate(self.verdicts, 1) if verdict != "pass"), 0)
+
+    @property
+    def verdict(self) -> str:
+        """The verdict on that run; the exit code where nothing was judged."""
+        return self.verdicts[self.fell_on - 1] if self.verdicts and self.fell_on else self.exit or "pass"
+
+
+def happens(broken: Broken) -> Happened:
+    """Run four trials against `broken` with one program at a time, as `conform run -n 1` does."""
+    answers: list[Answer] = []
+    out = io.StringIO()
+    with tempfile.TemporaryDirectory() as folder, _mark() as mark, _bounds(broken):
+        connection = _connection(broken, Path(folder))
+        terminal = Terminal(quiet=0, verbose=0, strict=False, stream=out)
+        order = Order(
+            connections=(connection,),
+            trials=tuple(_trial(number) for number in NUMBERS),
+            settings=Settings(workers=1, timeout=SHORT if broken.hangs else TIMEOUT),
+            selection={},
+            blame=False,
+        )
+        try:
+            finished = conduct(
+                order,
+                Path(folder) / "results.jsonl",
+                Progress(terminal.begun, terminal.ended, lambda *seen: answers.append(seen[2])),
+            )
+        except ImplementationError as error:
+            words = str(error).replace(f"{folder}/", "")
+            return Happened(f"exit {error.exit_code}", (), "", words, words, _left(mark))
+        terminal.finished(finished.results, 0.0)
+        return _judged(finished, answers, out.getvalue(), _left(mark))
+
+
+def page(rows: Mapping[str, str]) -> str:
+    """Return docs/broken-adapters.md with the row of each adapter, by its id."""
+    lines = [HEAD]
+    for part, title in PARTS.items():
+        lines += [f"## {title}", "", "| the adapter | verdict | fault | what you read |", "|---|---|---|---|"]
+        lines += [rows[broken.id] for broken in TABLE if broken.part == part]
+        lines.append("")
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def row(broken: Broken, seen: Happened) -> str:
+    """Return the line of the table for what was seen of `broken`."""
+    kind = f"`{seen.kind}`" if seen.kind else ""
+    return f"| {broken.does} | {seen.verdict} | {kind} | {_cell(seen.reads)} |"
+
+
+def _judged(finished: Finished, answers: list[Answer], printed: str, left: frozenset[int]) -> Happened:
+    trials = sorted(finished.results.trials, key=lambda each: NUMBERS.index(each.case.rpartition("/")[2]))
+    bad = next((each for each in trials if each.verdict != "pass"), None)
+    kind = next((_kind(each) for each in answers if _kind(each)), "")
+    return Happened("", tuple(each.verdict for each in trials), kind, _sentence(bad, kind), printed, left)
+
+
+def _sentence(result: TrialResult | None, kind: str) -> str:
+    """Return what is said of a result; the kind of a fault, with which it begins, has a column of its own."""
+    if result is None:
+        return ""
+    words = result.reason or "; ".join(f"{check.path}: {_told(check)}" for check in result.checks)
+    return words.removeprefix(f"{kind}: ")
+
+
+def _told(check: Check) -> str:
+    return check.message or f"expected {json.dumps(check.expected)}, got {json.dumps(check.got)}"
+
+
+def _kind(answer: Answer) -> str:
+    match answer:
+        case Fault(kind):
+            return kind
+        case Errored():
+            return "errored"
+        case Skipped():
+            return "skipped"
+        case _:
+            return ""
+
+
+def _trial(number: str) -> Trial:
+    expect = {"status": "complete", "stop": "stop", "content": [{"text": number}]}
+    case = builders.case(expect, f"data: {number}\n\n".encode(), id=f"{builders.ANTHROPIC}/broken/{number}")
+    return builders.trial(case)
+
+
+def _connection(broken: Broken, folder: Path) -> Connection:
+    path = folder / "broken.py"
+    path.write_text(broken.program, "utf-8")
+    if broken.part == "python":
+        start = "import sys; sys.path.insert(0, sys.argv[1])"
+        host = f"{start}; from streamconform.adapters.host import main; main('broken:adapter')"
+        return Connection("python:broken:adapter", (sys.executable, "-c", host, str(folder)))
+    return Connection("cmd:broken", (sys.executable, "-S", str(path)))
+
+
+@contextmanager
+def _bounds(broken: Broken) -> Iterator[None]:
+    """Wait shortly for the ends of programs, and for greetings that never come."""
+    hello = SHORT if broken.hangs and broken.part == "start" else program_module.HELLO_SECONDS
+    with (
+        patch.object(program_module, "STOP_SECONDS", STOP_SECONDS),
+        patch.object(program_module, "HELLO_SECONDS", hello),
+    ):
+        yield
+
+
+@contextmanager
+def _mark() -> Iterator[str]:
+    """Put a name into the environment that every program of this run inherits."""
+    name = f"CONFORM_TEST_{secrets.token_hex(8)}"
+    with patch.dict(os.environ, {name: "1"}):
+        yield name
+
+
+def _left(mark: str) -> frozenset[int]:
+    """Return the processes with `mark` that do not end within a second: a signal takes its time to kill."""
+    until = time.monotonic() + 1
+    while (found := _marked(mark)) and time.monotonic() < until:
+        time.sleep(0.01)
+    return found
+
+
+def _marked(mark: str) -> frozenset[int]:
+    found = set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                if f"{mark}=".encode() in (entry / "environ").read_bytes():
+                    found.add(int(entry.name))
+    return frozenset(found)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", "<br>").replace("  ", " ")
+
+
+HEAD = f"""\
+# What becomes of a broken adapter
+
+Whatever an adapter does, the run goes on: the trial at which it happened gets a verdict that says whose
+fault it was, the program is ended with everything that it started and begun anew, and the trials before and
+after count. Only what cannot be started, or greeted, ends the run before it began, with exit code 3.
+
+Each program below answers the first, third and fourth of four runs well and does in the second what the
+table says. `python -m tests.harness.broken` runs them all and writes this page. The limits in it are the
+real ones, except that those which never answer were waited for {SHORT:g} s only.
+
+`conform smoke IMPL` finds most of these before a run does.
+"""

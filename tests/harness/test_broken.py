@@ -1,0 +1,49 @@
+"""Adapters that break every rule: each gets its verdict, the run goes on, and nothing is left running."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+from streamconform.adapters.interface import FaultKind
+
+from .broken.programs import TABLE
+from .broken.table import DOCUMENT, PARTS, happens, page, row
+
+SHOWN = 280
+"""Characters of a reason that the terminal prints, at least."""
+PAGE = DOCUMENT.read_text("utf-8")
+
+
+@pytest.mark.parametrize("broken", [pytest.param(each, id=each.id) for each in TABLE])
+def test_it_gets_its_verdict_the_run_goes_on_and_nothing_is_left_running(broken):
+    """`python -m tests.harness.broken` writes the page anew."""
+    seen = happens(broken)
+    assert (seen.verdict, seen.kind) == (broken.verdict, broken.kind), seen.reads
+    verdicts = ["pass"] * 4
+    if broken.falls_on:
+        verdicts[broken.falls_on - 1] = broken.verdict
+    if broken.part != "start":
+        assert list(seen.verdicts) == verdicts
+    assert seen.left == frozenset()
+    assert seen.reads[:SHOWN] in seen.printed or seen.verdict == "fail"
+    assert "\x1b" not in seen.printed
+    assert len(seen.reads) <= 500
+    assert row(broken, seen) in PAGE.splitlines()
+
+
+def test_the_page_has_a_row_for_each_adapter_and_no_other():
+    rows = {line.split(" | ")[0].removeprefix("| "): line for line in PAGE.splitlines()}
+    assert page({each.id: rows.get(each.does, "") for each in TABLE}) == PAGE
+
+
+def test_every_part_of_the_page_has_adapters_and_each_has_a_name():
+    assert {each.part for each in TABLE} == set(PARTS)
+    assert len({each.id for each in TABLE}) == len({each.does for each in TABLE}) == len(TABLE)
+
+
+def test_every_kind_of_fault_is_shown_and_documented():
+    kinds = set(get_args(FaultKind)) - {"gave-up"}
+    assert kinds <= {each.kind for each in TABLE}
+    guide = (DOCUMENT.parent / "adapters.md").read_text("utf-8")
+    assert [kind for kind in get_args(FaultKind) if f"| `{kind}` |" not in guide] == []
