@@ -47,7 +47,7 @@ REASONS = [
     (Skipped("cannot"), "skipped what it claims: cannot"),
     (Errored("oh"), "oh"),
     (Fault("exited", "exit code 1"), "exited: exit code 1"),
-    (Hang(2.5), "no answer in 2.5 s"),
+    (Hang(2.5), "no answer in 2.5 s; is stdout flushed? `--timeout` waits longer"),
 ]
 
 

@@ -60,7 +60,8 @@ def judge(trial: Trial, answer: Answer, claims: Claims, first_delta: FirstDelta)
         case Fault(kind, message):
             return Judgement("faulted", "adapter", reason=f"{kind}: {message}")
         case Hang(seconds):
-            return Judgement("hang", "implementation", reason=f"no answer in {seconds:g} s; is stdout flushed? `--timeout` waits longer")
+            words = f"no answer in {seconds:g} s; is stdout flushed? `--timeout` waits longer"
+            return Judgement("hang", "implementation", reason=words)
 
 
 def checks_of(
