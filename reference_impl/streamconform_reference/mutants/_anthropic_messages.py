@@ -19,7 +19,7 @@ ANTHROPIC_MESSAGES: Final = (
         "arguments-repaired",
         "Closes arguments that were cut off, and calls the call complete.",
         ("langchain-ai/langchainjs#11469", "cline/cline#13001", "ahwurm/localharness#77"),
-        (COMPLETE, ARGUMENTS, "**:invariant.every-block-told"),
+        (*COMPLETE, ARGUMENTS, "**:invariant.every-block-told"),
     ),
     Mutant(
         "cache-split-ignored",
@@ -53,19 +53,19 @@ ANTHROPIC_MESSAGES: Final = (
         "eof-as-success",
         "Takes the end of the body before `message_stop` for a complete answer.",
         ("griffinwork40/agent-afk#635", "BerriAI/litellm#32159"),
-        (*STATUS, COMPLETE),
+        (*STATUS, *COMPLETE),
     ),
     Mutant(
         "error-frame-swallowed",
         "Takes an error in mid-stream for the end of a complete answer.",
         ("use-agent-os/agent-os#2137", "farzaa/clicky#132", "Pasta-Devs/Marinara-Engine#2659"),
-        (*ERROR, COMPLETE),
+        (*ERROR, *COMPLETE),
     ),
     Mutant(
         "interleaved-arguments-joined",
         "Appends every fragment of arguments to the call that began last.",
         ("Oaklight/llm-rosetta#627", "maximhq/bifrost#1829", "QwenLM/Qwen-Agent#943"),
-        (ARGUMENTS, "**:content.*.tool_call.arguments_text", COMPLETE),
+        (ARGUMENTS, "**:content.*.tool_call.arguments_text", *COMPLETE),
     ),
     Mutant(
         "last-frame-lost",
@@ -119,7 +119,7 @@ ANTHROPIC_MESSAGES: Final = (
         "truncated-call-executed",
         "Marks a call as complete that was cut off.",
         ("earendil-works/pi#6284", "ahwurm/localharness#77", "jaseci-labs/jac#6766"),
-        (COMPLETE, ARGUMENTS, "**:invariant.every-block-told"),
+        (*COMPLETE, ARGUMENTS, "**:invariant.every-block-told"),
     ),
     Mutant(
         "unicode-line-ends",

@@ -32,5 +32,6 @@ GIVES_UP: Final = (
     "**:response_id",
     "**:invariant.**",
 )
-COMPLETE: Final = "**:content.**complete*"  # of a call, or of more calls than had ended
+# of a call, or of more calls than had ended when the stream broke
+COMPLETE: Final = ("**:content.*.tool_call.complete", "**:content.complete_calls")
 ARGUMENTS: Final = "**:content.*.tool_call.arguments"

@@ -29,7 +29,7 @@ OPENAI_CHAT: Final = (
         "done-mark-as-success",
         "Takes `[DONE]` for the end of a complete answer, though no `finish_reason` came.",
         ("GCWing/OpenBitFun#2038", "brightwave-inc/tidebreak#1124"),
-        (*STATUS, COMPLETE, ARGUMENTS),
+        (*STATUS, *COMPLETE, ARGUMENTS),
     ),
     Mutant(
         "missing-index-lost",

@@ -11,19 +11,19 @@ OPENAI_RESPONSES: Final = (
         "current-call-joined",
         "Sends the arguments of parallel calls to the call that began last.",
         ("microsoft/agent-framework#8337", "vellum-ai/vellum-assistant#25848"),
-        (ARGUMENTS, "**:content.*.tool_call.arguments_text", COMPLETE),
+        (ARGUMENTS, "**:content.*.tool_call.arguments_text", *COMPLETE),
     ),
     Mutant(
         "done-arguments-doubled",
         "Appends the arguments of `done` to those of the deltas.",
         ("lidge-jun/opencodex#4652", "anomalyco/opencode#44862"),
-        (ARGUMENTS, "**:content.*.tool_call.arguments_text", COMPLETE),
+        (ARGUMENTS, "**:content.*.tool_call.arguments_text", *COMPLETE),
     ),
     Mutant(
         "done-arguments-lost",
         "Reads arguments from their deltas alone, which not every server sends.",
         ("anomalyco/opencode#44862", "badlogic/pi-mono#917"),
-        (ARGUMENTS, "**:content.*.tool_call.arguments_text", COMPLETE),
+        (ARGUMENTS, "**:content.*.tool_call.arguments_text", *COMPLETE),
     ),
     Mutant(
         "encrypted-content-of-start",
@@ -63,7 +63,7 @@ OPENAI_RESPONSES: Final = (
         "incomplete-as-stop",
         "Takes `response.incomplete` for a good end, and loses its reason and usage.",
         ("pydantic/pydantic-ai#7911", "langchain-ai/langchain#33840", "BerriAI/litellm#37710"),
-        ("**:stop.**", *MONEY, COMPLETE),
+        ("**:stop.**", *MONEY, *COMPLETE),
     ),
     Mutant(
         "item-id-correlated",
