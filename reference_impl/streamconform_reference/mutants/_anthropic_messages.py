@@ -37,7 +37,7 @@ ANTHROPIC_MESSAGES: Final = (
         "cost-from-floats",
         "Computes cost with floats, so that small amounts come out as `9e-05`.",
         ("BerriAI/litellm#8867", "PostHog/posthog#50294"),
-        ("**:invariant.outcome-schema", "**:invariant.event-schema"),
+        ("**:cost.**", "**:invariant.outcome-schema", "**:invariant.event-schema"),
     ),
     Mutant(
         "empty-arguments-dropped",
