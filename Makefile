@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint types format selftest clean
+.PHONY: help run test lint types format selftest bench clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -29,6 +29,9 @@ format: $(VENV)/.dev ## Format the code
 
 selftest: $(VENV)/.base ## Judge the suite itself with broken parsers
 	$(BIN)/conform selftest
+
+bench: $(VENV)/.base ## Show how fast the reference and the suite are
+	@$(BIN)/python -m tests.bench
 
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .conform

@@ -36,6 +36,8 @@ class Assembler:
         """Begin an empty answer; without prices its cost stays None."""
         self.model: str | None = None
         self.response_id: str | None = None
+        self.ended = False
+        """Whether the status is settled. Only this class says so."""
         self._begun = False
         self._events: list[Event] = []
         self._blocks: list[GrowingBlock] = []
@@ -47,11 +49,6 @@ class Assembler:
         self._error: Error | None = None
 
     # What the decoder reads.
-
-    @property
-    def ended(self) -> bool:
-        """Whether the status is settled."""
-        return self._status is not None
 
     def take_events(self) -> list[Event]:
         """Return the events since the last call."""
@@ -272,4 +269,5 @@ class Assembler:
         for block in self._blocks:
             self._events += block.flush()
         self._status = status
+        self.ended = True
         return True

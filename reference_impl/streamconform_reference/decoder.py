@@ -46,16 +46,13 @@ class Decoder(ABC):
     ) -> None:
         """Begin before the first byte of the body; header names are in lower case."""
         self.status = status
+        self.failed = status >= _HTTP_ERROR
+        """Whether the HTTP status says that the body is no stream but an error document."""
         self.headers = headers or {}
         self.framing = type(self).framing_factory()
         self.message = Assembler(Pricing(pricing) if pricing is not None else None)
         self._head = bytearray()  # of a body in which no frame was seen
         self._framed = False
-
-    @property
-    def failed(self) -> bool:
-        """Whether the HTTP status says that the body is no stream but an error document."""
-        return self.status >= _HTTP_ERROR
 
     def receive_data(self, data: bytes) -> list[Event]:
         """Take the next bytes of the body, cut anywhere; return the events that they bring."""
@@ -63,11 +60,15 @@ class Decoder(ABC):
             return []
         if not self._framed and len(self._head) < _BODY_HEAD:
             self._head += data[: _BODY_HEAD - len(self._head)]
-        if not self.failed:
-            for frame in self.framing.receive(data):
-                self.receive_frame(frame)
-            if self.framing.fault:
-                self.message.fail(protocol_error(self.framing.fault))
+        if self.failed:
+            return []
+        frames = self.framing.receive(data)
+        if self.framing.fault is None and not frames:
+            return []
+        for frame in frames:
+            self.receive_frame(frame)
+        if self.framing.fault is not None:
+            self.message.fail(protocol_error(self.framing.fault))
         return self.message.take_events()
 
     def receive_eof(self) -> list[Event]:

@@ -19,6 +19,8 @@ MAX_DEPTH: Final = 128
 """Nesting beyond this is refused, as RFC 8259 section 9 allows. No recorded answer nests beyond 20,
 and the writers stop at 254 (orjson) or at the interpreter's recursion limit (json)."""
 
+_SHORTEST_DEEP: Final = 2 * MAX_DEPTH  # nothing as short nests deeper
+
 # 19 digits in a row may be more than 64 bits. In bytes they are found eight times faster as zeros than
 # by an expression; in text a digit, then 18 more, lets the expression engine skip quickly.
 _DIGITS_TO_ZERO: Final = bytes.maketrans(b"123456789", b"0" * 9)
@@ -43,7 +45,7 @@ def loads(data: bytes) -> Any:
     else:
         if _LONG_NUMBER_ZEROED in data.translate(_DIGITS_TO_ZERO):
             value = _loads_exactly(data.decode("utf-8", "replace"))
-    if data.count(b"[") + data.count(b"{") > MAX_DEPTH:
+    if len(data) > _SHORTEST_DEEP and data.count(b"[") + data.count(b"{") > MAX_DEPTH:
         _refuse_deep(value)
     return value
 

@@ -10,14 +10,15 @@ import pytest
 from jsonschema import Draft202012Validator
 from streamconform import schemas
 from streamconform.adapters.interface import Greeting
-from streamconform.errors import SourceError
-from streamconform.model import cassette, event, outcome, result, verdict
+from streamconform.errors import Problem, SourceError
+from streamconform.model import cassette, event, known_failure, outcome, result, verdict
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import LEVELS, Case
-from streamconform.model.trial import DELIVERIES, FAULTS, Input
+from streamconform.model.trial import DELIVERIES, FAULTS, FaultSet, Input
 from streamconform.run.results import to_json
 from streamconform.schemas import NAMES, check, problems, schema
 from streamconform.suite import yaml_text
+from streamconform.suite.profiles import Profile
 
 SAID_BY_ITSELF = ("description", "title", "$ref", "const")
 """A property is documented by a description, by the definition it names, or by being one constant."""
@@ -135,6 +136,14 @@ def test_a_greeting_agrees_with_its_schema():
     assert told == names(Greeting)
 
 
+def test_profiles_and_known_failures_agree_with_their_schemas():
+    assert set(schema("profile.v1")["properties"]) == names(Profile) | {"profile"}
+    entry = schema("known-failures.v1")["properties"]["entries"]["items"]
+    assert set(entry["properties"]) == names(known_failure.KnownFailure, "line")
+    problem = definition("results.v1", "footer")["properties"]["problems"]["items"]
+    assert set(problem["properties"]) == names(Problem)
+
+
 def enum(name: str, *path: str) -> list[Any]:
     node: Any = schema(name)
     for step in path:
@@ -161,6 +170,12 @@ ENUMS = [
         tuple(each for each in get_args(verdict.CheckVerdict) if each != "pass"),
     ),
     (("protocol.v1", "$defs", "hello", "properties", "inputs", "items"), get_args(Input)),
+    (("profile.v1", "properties", "deliveries", "items"), tuple(DELIVERIES)),
+    (("profile.v1", "properties", "faults"), get_args(FaultSet)),
+    (
+        ("known-failures.v1", "properties", "entries", "items", "properties", "verdict"),
+        get_args(known_failure.Failing),
+    ),
 ]
 
 
@@ -226,6 +241,7 @@ RESULTS = [
         guards=("a/b#1",),
     ),
     result.Footer(counts={"pass": 1, "fail": 0}, exit=0, complete=True),
+    result.Footer(counts={}, exit=1, complete=True, problems=(Problem("known.yaml", 4, "stale: it passes"),)),
 ]
 
 

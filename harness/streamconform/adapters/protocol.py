@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import math
+from binascii import b2a_base64
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from streamconform import __version__
+from streamconform.adapters import json_line
 from streamconform.adapters.interface import (
     Answer,
     Errored,
@@ -31,7 +32,9 @@ MAX_DEPTH: Final = 200
 """Levels of nesting in one line: what is judged and reported is walked recursively."""
 
 STOP: Final = b'{"op":"stop"}\n'
-BYTE: Final = tuple(base64.b64encode(bytes((i,))).decode() for i in range(256))
+SHOWN: Final = 120
+"""Bytes of a line that a message shows."""
+BYTE: Final = tuple(b2a_base64(bytes((i,)), newline=False) for i in range(256))
 
 
 class ProtocolFault(Exception):
@@ -69,33 +72,39 @@ def run(id_: str, trial: Trial, *, events: bool) -> bytes:
     """Return the request to read the stream of `trial`; nothing in it tells what is expected."""
     cassette = trial.case.cassette
     chunks = [
-        BYTE[chunk[0]] if len(chunk) == 1 else base64.b64encode(chunk).decode() for chunk in trial.chunks
+        BYTE[chunk[0]] if len(chunk) == 1 else b2a_base64(chunk, newline=False) for chunk in trial.chunks
     ]
-    return _line(
+    head = _line(
         {
             "op": "run",
             "id": id_,
             "api": trial.case.api,
-            "input": {
-                "mode": "bytes",
-                "status": cassette.status,
-                "headers": dict(cassette.headers),
-                "chunks": chunks,
-            },
             "request": cassette.request.body,
             "model": cassette.model,
             "pricing": trial.case.pricing,
             "want": ["outcome", "events"] if events else ["outcome"],
+            "input": {
+                "mode": "bytes",
+                "status": cassette.status,
+                "headers": dict(cassette.headers),
+                "chunks": [],
+            },
         }
     )
+    # The chunks, thousands where each is one byte, are put into their list as the text that they are.
+    end = b"]}}\n"
+    return head.removesuffix(end) + (b'"' + b'","'.join(chunks) + b'"' if chunks else b"") + end
 
 
 def greeting(line: bytes, fallback: str) -> Greeting:
     """Return what the program says of itself; raises `ProtocolFault` with what is wrong in its answer."""
-    message = _parsed(line)
-    if message.get("op") != "hello" or message.get("protocol") != VERSION:
-        words = f"expected `hello` with protocol {VERSION}, got {shown(line)}"
+    message = parsed(line)
+    if message.get("op") != "hello":
+        words = f"expected `hello` with `protocol` {VERSION}, got {shown(line)}"
         raise ProtocolFault("not-a-message", words)
+    if message.get("protocol") != VERSION:
+        words = f"it speaks `protocol` {json.dumps(message.get('protocol'))[:80]}, not {VERSION}"
+        raise ProtocolFault("not-a-message", f"{words}: {shown(line)}")
     wrong = problems("protocol.v1", message, "hello")
     if wrong:
         raise ProtocolFault("not-a-message", "; ".join(wrong))
@@ -115,53 +124,80 @@ def greeting(line: bytes, fallback: str) -> Greeting:
 
 def reply(line: bytes) -> Reply | LiveEvent:
     """Return what `line` says; raises `ProtocolFault` where it is no message of the protocol."""
-    message = _parsed(line)
+    message = parsed(line)
     id_ = message.get("id")
     if not isinstance(id_, str):
-        raise ProtocolFault("not-a-message", f"a line without `id`: {shown(line)}")
+        words = f"a line whose `id` is missing or no text: {shown(line)}; send back the id of the run"
+        raise ProtocolFault("not-a-message", words)
     match message.get("op"):
         case "event":
             return LiveEvent(id_, message.get("event"))
         case "result":
             return Reply(id_, _answer(message, line))
         case op:
-            raise ProtocolFault(
-                "not-a-message", f"`op` is {op!r}, expected `result` or `event`: {shown(line)}"
-            )
+            given = json.dumps(op)[:80]
+            words = f"`op` is {given}, expected `result` or `event`: {shown(line)}"
+            raise ProtocolFault("not-a-message", words)
+
+
+def parsed(line: bytes) -> Mapping[str, Any]:
+    """Return the object in `line`; raises `ProtocolFault` that says what it is instead."""
+    try:
+        message = json_line.loads(line, _strict)
+    except UnicodeDecodeError as error:
+        words = f"byte {error.start} (0x{line[error.start]:02x}) is not UTF-8 in {shown(line)}"
+        raise ProtocolFault("not-json", f"{words}; write UTF-8 to stdout") from error
+    except NotANumber as error:
+        words = f"`{error}` is no number of JSON, in {shown(line)}; send null or text in its place"
+        raise ProtocolFault("not-json", words) from error
+    except RecursionError as error:
+        raise _too_deep(line) from error
+    except ValueError as error:
+        words = f"expected a JSON object on a line of its own, got {shown(line)}"
+        hint = "print nothing else to stdout, logs belong on stderr"
+        raise ProtocolFault("not-json", f"{words}; {hint}") from error
+    if line.count(b"[") + line.count(b"{") > MAX_DEPTH and _deep(message):
+        raise _too_deep(line)
+    if not isinstance(message, dict):
+        words = f'expected a JSON object, {{"op": …}}, got {shown(line)}; every message is an object'
+        raise ProtocolFault("not-json", words)
+    return message
 
 
 def shown(line: bytes) -> str:
-    """Return the beginning of `line` as harmless text."""
-    text = ascii(line[:120].decode("utf-8", "replace"))
-    return text if len(line) <= 120 else f"{text}… ({len(line)} bytes)"
+    """Return the beginning of `line` as harmless text: bytes that are no UTF-8, and controls, as escapes."""
+    whole = line.rstrip(b"\r\n")
+    text = whole[:SHOWN].decode("utf-8", "backslashreplace")
+    harmless = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return f"`{harmless}`" if len(whole) <= SHOWN else f"`{harmless}…` ({len(line)} bytes)"
 
 
 def _line(message: Mapping[str, Any]) -> bytes:
     return json.dumps(message, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
 
 
-def _parsed(line: bytes) -> Mapping[str, Any]:
-    try:
-        message = json.loads(line, parse_constant=_refuse, parse_float=_finite)
-    except (ValueError, RecursionError) as error:
-        words = f"expected a JSON object, got {shown(line)}; print nothing else to stdout"
-        raise ProtocolFault("not-json", words) from error
-    if line.count(b"[") + line.count(b"{") > MAX_DEPTH and _deep(message):
-        words = f"a message nested deeper than {MAX_DEPTH} levels: {shown(line)}"
-        raise ProtocolFault("not-a-message", words)
-    if not isinstance(message, dict):
-        raise ProtocolFault("not-json", f"expected a JSON object, got {shown(line)}")
-    return message
+def _strict(line: bytes) -> Any:
+    text = line.decode("utf-8-sig")  # some runtimes begin their output with a byte order mark
+    return json.loads(text, parse_constant=_refuse, parse_float=_finite)
+
+
+def _too_deep(line: bytes) -> ProtocolFault:
+    words = f"nested deeper than {MAX_DEPTH} levels: {shown(line)}; no answer of a provider is"
+    return ProtocolFault("too-deep", words)
+
+
+class NotANumber(ValueError):
+    """`NaN`, `Infinity`, or a number that no double holds."""
 
 
 def _refuse(constant: str) -> Any:
-    raise ValueError(constant)
+    raise NotANumber(constant)
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        raise ValueError(text)  # nothing could be written about it in JSON
+        raise NotANumber(text)  # nothing could be written about it in JSON
     return number
 
 
@@ -191,7 +227,7 @@ def _answer(message: Mapping[str, Any], line: bytes) -> Answer:
             traceback = rest.get("traceback")
             return Errored(said, traceback if isinstance(traceback, str) else None)
         case _:
-            words = f"a result has `outcome`, `skipped` or `errored`: {shown(line)}"
+            words = f"a result with none of `outcome`, `skipped`, `errored`: {shown(line)}; send one of them"
             return Fault("not-a-message", words)
 
 

@@ -53,6 +53,11 @@ class SseFraming:
                 self._offset += 1
         if self.fault or not data:
             return []
+        if _LF not in data and _CR not in data:  # most reads, where a body comes in very small ones
+            self._line += data
+            if len(self._line) > self._max:
+                self._overflow()
+            return []
         lines = data.splitlines(keepends=True)
         unended = b"" if data[-1] in (_LF, _CR) else lines.pop()
         if lines and self._line:
@@ -93,8 +98,8 @@ class SseFraming:
             else:
                 if self._start is None:
                     self._start = self._offset
-                if content.startswith(b"data:"):
-                    self._add(content[6:] if content[5:6] == b" " else content[5:])
+                if content.startswith(b"data: "):
+                    self._add(content[6:])
                 else:
                     self._field(content)
                 if len(content) > self._max or self._size > self._max:
@@ -115,10 +120,10 @@ class SseFraming:
 
     def _field(self, content: bytes) -> None:
         name, _, value = content.partition(b":")
-        if name == b"data":
-            self._add(value)
-        elif name == b"event":
+        if name == b"event":
             self._event = value.removeprefix(b" ")
+        elif name == b"data":
+            self._add(value.removeprefix(b" "))
         if not self._seen_line and (not name or name in _FIELDS):
             self.recognised = True
 

@@ -23,12 +23,14 @@ can1357/oh-my-pi#1779 (arguments as an object).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from streamconform_reference import json_codec
 from streamconform_reference.assemble import Assembler
 from streamconform_reference.decoder import BrokenPayloadError
+
+from .wholeness import Wholeness
 
 # The deprecated `function_call` has neither index nor id: there is one at most.
 LEGACY_INDEX: Final = "function_call"
@@ -44,6 +46,7 @@ class Call:
     argued: bool = False
     """Whether its arguments have begun."""
     ended: bool = False
+    wholeness: Wholeness = field(default_factory=Wholeness)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +178,7 @@ class Calls:
             text = self.message.text(original.slot)
             if arguments == text:
                 return None
-            if isinstance(arguments, str) and not json_codec.is_json(text.encode("utf-8", "replace")):
+            if isinstance(arguments, str) and not original.wholeness.of(text):
                 return original
         call = self._begin()
         self.describe(call, replace(fragment, id=original.id, name=fragment.name or original.name))

@@ -1,0 +1,51 @@
+"""Whether the arguments of a call are whole already, asked at every fragment and answered in linear time.
+
+Text that is parsed anew with each fragment costs the square of its length. So brackets and quotes are
+counted as the text grows, and it is parsed only where none of them is open, which is once.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from streamconform_reference import json_codec
+
+_MARKS: Final = re.compile(r'\\(?:.|\Z)|["{}\[\]]', re.DOTALL)
+_HALF: Final = "\\"  # an escape whose other half has not come
+_ENCLOSED: Final = ("{", "[", '"')
+
+
+class Wholeness:
+    """Follows one text that grows."""
+
+    __slots__ = ("_broken", "_depth", "_quoted", "_seen")
+
+    def __init__(self) -> None:
+        """Begin with no text."""
+        self._seen = 0
+        self._depth = 0
+        self._quoted = False
+        self._broken = False
+
+    def of(self, text: str) -> bool:
+        """Return whether the text so far, which only ever grows, is one JSON value."""
+        self._follow(text)
+        if self._broken or self._quoted or self._depth > 0:
+            return False
+        whole = json_codec.is_json(text.encode("utf-8", "replace"))
+        # What is closed, and no JSON, does not become JSON by more text.
+        self._broken = not whole and text.lstrip().startswith(_ENCLOSED)
+        return whole
+
+    def _follow(self, text: str) -> None:
+        for found in _MARKS.finditer(text, self._seen):
+            mark = found[0]
+            if mark == _HALF:
+                self._seen = found.start()
+                return
+            if mark == '"':
+                self._quoted = not self._quoted
+            elif not self._quoted and len(mark) == 1:
+                self._depth += 1 if mark in "{[" else -1
+        self._seen = len(text)

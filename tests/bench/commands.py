@@ -1,0 +1,52 @@
+"""Times of whole commands, each in a process of its own."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+CONFORM: Final = str(Path(sys.executable).parent / "conform")
+HELP: Final = (CONFORM, "--help")
+CLICK: Final = (sys.executable, "-c", "import click")
+SUITE: Final = (CONFORM, "run", "--deliver", "full", "--quiet")
+_LAST_LINE: Final = re.compile(r"(\d+) cases, (\d+) trials")
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A run of every case under every delivery and fault over the reference."""
+
+    cases: int
+    trials: int
+    seconds: float
+
+
+def help_ratio(runs: int) -> float:
+    """Return how many times `import click` the command `conform --help` takes, the least of each."""
+    pairs = [(_seconds(HELP), _seconds(CLICK)) for _ in range(runs)]
+    return min(first for first, _ in pairs) / min(second for _, second in pairs)
+
+
+def suite(runs: int, folder: Path) -> Suite:
+    """Return what the whole suite takes, the least of `runs`; its results go into `folder`."""
+    command = (*SUITE, "--report", f"jsonl={folder / 'results.jsonl'}")
+    seconds = []
+    said = ""
+    for _ in range(runs):
+        start = time.perf_counter()
+        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        seconds.append(time.perf_counter() - start)
+    found = _LAST_LINE.search(said)
+    assert found is not None, f"`conform run --quiet` says how many trials there were, not {said!r}"
+    return Suite(int(found[1]), int(found[2]), min(seconds))
+
+
+def _seconds(command: tuple[str, ...]) -> float:
+    start = time.perf_counter()
+    subprocess.run(command, check=True, capture_output=True)
+    return time.perf_counter() - start

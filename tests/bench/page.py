@@ -1,0 +1,108 @@
+"""What was measured as text: tables in Markdown, for the terminal and for `docs/benchmarks`."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from .commands import Suite
+from .measure import Timed
+
+LIMIT: Final = 6
+"""How many times the floor the reference may take."""
+LIMIT_HELP: Final = 3
+LIMIT_SUITE: Final = 20
+
+
+def streams(rows: Iterable[Timed]) -> str:
+    """Return the table of streams."""
+    cells = [
+        (
+            *(row.api, row.kind, row.chunking, f"{row.size:,}", f"{row.deltas:,}"),
+            *(f"{row.floor / 1e6:.1f}", f"{row.reference / 1e6:.1f}", f"{row.ratio:.1f}"),
+        )
+        for row in rows
+    ]
+    names = ("api", "stream", "chunks", "bytes", "deltas", "floor ms", "reference ms", "ratio")
+    return _table(names, cells, numbers=5)
+
+
+def sizes(rows: Sequence[Timed]) -> str:
+    """Return the table of nanoseconds for each delta, one column a size; rows come sorted by size."""
+    lengths = sorted({row.deltas for row in rows})
+    size = {row.deltas: f"{row.deltas * CHARACTERS // 1000} KB" for row in rows}
+    found = {(row.api, row.kind, row.deltas): f"{row.per_delta:,.0f}" for row in rows}
+    streams_ = dict.fromkeys((row.api, row.kind) for row in rows)
+    cells = [(*each, *(found[*each, length] for length in lengths)) for each in streams_]
+    return _table(("api", "stream", *(size[length] for length in lengths)), cells, numbers=len(lengths))
+
+
+CHARACTERS: Final = 20
+"""Of one delta."""
+
+
+def profile(shares: Mapping[str, Mapping[str, float]]) -> str:
+    """Return the table of where the time goes, one column a stream."""
+    groups = next(iter(shares.values()))
+    cells = [(group, *(f"{of[group]:.0%}" for of in shares.values())) for group in groups]
+    return _table(("share of the time", *shares), cells, numbers=len(shares))
+
+
+def commands(ratio: float, whole: Suite) -> str:
+    """Return the table of whole commands."""
+    cells = [
+        ("`conform --help` to `python -c 'import click'`", f"{ratio:.1f} times", f"{LIMIT_HELP} times"),
+        (
+            f"the whole suite: {whole.cases:,} cases, {whole.trials:,} trials",
+            f"{whole.seconds:.1f} s",
+            f"{LIMIT_SUITE} s on two cores",
+        ),
+    ]
+    return _table(("command", "took", "limit"), cells, numbers=1)
+
+
+def page(tables: Mapping[str, str]) -> str:
+    """Return the page that holds every table under its heading."""
+    sections = [f"## {heading}\n\n{table}" for heading, table in tables.items()]
+    return "\n\n".join([HEAD.format(machine=machine()), *sections, METHOD]) + "\n"
+
+
+def machine() -> str:
+    """Return what the figures depend on: date, Python, kind of machine."""
+    day = datetime.now(UTC).date().isoformat()
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    return f"{day}, {python}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+
+
+def _table(names: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int) -> str:
+    """Return a table whose last `numbers` columns stand to the right."""
+    rule = ["---"] * (len(names) - numbers) + ["---:"] * numbers
+    return "\n".join(f"| {' | '.join(row)} |" for row in (names, rule, *rows))
+
+
+HEAD: Final = """# Benchmarks
+
+How fast the reference parser and the suite are. `make bench` measures and prints this;
+`python -m tests.bench --write` writes this page. Nothing here is asserted by a test: times on a shared
+machine are no truth, ratios within one run nearly are.
+
+Measured on {machine}."""
+
+METHOD: Final = f"""## How it is measured
+
+- **Floor**: cut the body at its blank lines and call `orjson.loads` on each payload; nothing else, not even
+  comments or other line ends (`tests/bench/floor.py`).
+- **Reference**: bytes in, every event and the outcome out, as values (`tests/bench/measure.py`).
+- Streams are built, not recorded: every delta has {CHARACTERS} characters, some of them of several bytes, in
+  the frames that the api documents (`tests/bench/streams.py`).
+- `whole` hands over one chunk, `frame by frame` a chunk a frame, `1 KiB` chunks of that size.
+- Floor and reference run in turn in one process. Each figure is the least of several runs, in time of the
+  processor, so that waiting for one counts for nothing; garbage is collected before each run and not in it.
+- Limits: the ratio at most {LIMIT}, and the time for each delta the same from 50 KB to 800 KB: no text is
+  joined, and no JSON parsed, again and again as it grows.
+- The suite is run as a user runs it, `conform run --deliver full`, by as many programs as there are cores.
+- The profile attributes what is written in C to its caller. It makes calls dearer than they are, so it is a
+  hint of where to look, no measurement."""

@@ -1,0 +1,45 @@
+"""The bench measures what it says that it does; how long anything takes is never asserted."""
+
+from __future__ import annotations
+
+import pytest
+from streamconform_reference import DECODERS
+
+from . import page
+from .__main__ import KINDS, Scale, tables
+from .floor import FLOORS
+from .groups import GROUPS
+from .measure import reference
+from .streams import APIS, CHUNKINGS, deltas_of_call, deltas_of_text, stream
+
+TINY = Scale(text=3, call=20, sizes=(400, 800), runs=1, suites=0)
+PIECES = {"text": deltas_of_text, "tool call": deltas_of_call}
+
+
+def test_every_api_of_the_reference_is_measured():
+    assert set(APIS) == set(FLOORS) == set(DECODERS)
+
+
+@pytest.mark.parametrize("chunking", CHUNKINGS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("api", APIS)
+def test_the_reference_reads_every_delta_of_a_stream_and_the_floor_every_frame(api, kind, chunking):
+    frames = stream(api, kind, deltas=20, size=20)
+    chunks = CHUNKINGS[chunking](frames)
+    events, outcome = reference(api, chunks)
+    (block,) = (each.to_json() for each in outcome.content)
+    assert outcome.status == "complete"
+    assert block.get("text", block.get("arguments_text")) == "".join(PIECES[kind](20, 20))
+    assert sum("delta" in event.to_json()["type"] for event in events) == 20
+    assert FLOORS[api](chunks) == len(frames)
+
+
+def test_every_table_has_a_row_for_each_stream():
+    found = dict(tables(TINY))
+    assert [table.count("\n") - 1 for table in found.values()] == [
+        len(APIS) * len(KINDS) * len(CHUNKINGS),
+        len(APIS) * len(KINDS),
+        len(GROUPS) + 1,
+    ]
+    assert all(api in table for table in found.values() for api in APIS)
+    assert all(heading in page.page(found) for heading in found)

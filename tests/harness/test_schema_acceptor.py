@@ -1,0 +1,93 @@
+"""Files are accepted fast, and never more of them than the published schemas allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamconform.schemas import accepts, validator
+from streamconform.suite import yaml_text
+
+ROOT = Path(__file__).parents[2]
+SPECS = sorted((ROOT / "specs").glob("*/*.yaml"))
+CASSETTES = sorted((ROOT / "cassettes").glob("*/*.yaml"))
+
+STRANGE = (
+    *(None, True, False, 0, 1, -1, 5.0, 5.5, 2**70, -(2**70)),
+    *("", "x", "x\n", "X", "1", "0.5", "(", "a" * 600, "😀", "\ud800", "https://example.com/ x"),
+    *([], [None], [1, True], ["a", "a"], {}, {"why": "x"}, {"matches": "("}, {"any_of": []}),
+)
+"""What may stand in a file where something else belongs."""
+
+
+def read(path: Path) -> Any:
+    return yaml_text.read(path).value
+
+
+def small(path: Path) -> Any:
+    """Return a document with all that its file has, but only one case and few chunk marks."""
+    document = read(path)
+    if "cases" in document:
+        document["cases"] = document["cases"][-1:]
+    if "response" in document and "chunks" in document["response"]:
+        document["response"]["chunks"] = document["response"]["chunks"][:2]
+    return document
+
+
+def one_of_a_kind(paths: list[Path]) -> list[Path]:
+    """Return the first file of each api."""
+    return list({path.parent.name: path for path in reversed(paths)}.values())
+
+
+def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the path to everything in `value`."""
+    members = (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    )
+    for key, member in members:
+        yield (*at, key)
+        yield from places(member, (*at, key))
+
+
+def changed(value: Any) -> Iterator[Any]:
+    """Yield `value` with one thing replaced, removed or added, in every way and place."""
+    for *above, last in places(value):
+        for strange in (*STRANGE, places):
+            copy = deepcopy(value)
+            inside = copy
+            for key in above:
+                inside = inside[key]
+            if strange is not places:
+                inside[last] = strange
+            elif isinstance(inside, dict):
+                inside["surplus"] = inside.pop(last)
+            else:
+                del inside[last]
+            yield copy
+
+
+@pytest.mark.parametrize(
+    ("schema", "path"),
+    [
+        *(("spec.v1", path) for path in one_of_a_kind(SPECS)),
+        *(("cassette.v1", path) for path in one_of_a_kind(CASSETTES)),
+    ],
+    ids=lambda each: each.stem if isinstance(each, Path) else each,
+)
+def test_what_is_accepted_fast_fits_the_published_schema(schema, path):
+    judge = validator(schema, authored=True)
+    both = [0, 0]
+    for document in changed(small(path)):
+        accepted = accepts(schema, document)
+        both[accepted] += 1
+        assert not accepted or judge.is_valid(document), document
+    assert all(both), "some changes are harmless and most are not"
+
+
+def test_bundled_files_are_accepted_fast_unless_they_hold_a_number_such_as_5_0():
+    for schema, paths in (("spec.v1", SPECS), ("cassette.v1", CASSETTES)):
+        slow = [path for path in paths if not accepts(schema, read(path))]
+        assert all(".0" in path.read_text("utf-8") for path in slow), slow

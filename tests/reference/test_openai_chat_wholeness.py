@@ -1,0 +1,53 @@
+"""Whether a text that grows is whole JSON, as parsing it anew each time would say."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streamconform_reference import DECODERS, json_codec
+from streamconform_reference.apis.openai_chat.wholeness import Wholeness
+
+VALUES = st.recursive(
+    st.booleans() | st.integers() | st.text('a"\\{}[], é😀'),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text('a"\\{}'), inner),
+)
+NOISE = st.text('a1"\\{}[], ', max_size=12)
+
+
+def prefixes(text: str, cuts: list[int]) -> list[str]:
+    return [text[:cut] for cut in sorted(cuts)] + [text]
+
+
+@given(VALUES.map(json.dumps) | NOISE, NOISE, st.lists(st.integers(0, 60)))
+def test_it_says_of_every_beginning_what_the_parser_says(text, more, cuts):
+    follower = Wholeness()
+    for beginning in prefixes(text + more, cuts):
+        assert follower.of(beginning) == json_codec.is_json(beginning.encode())
+
+
+@pytest.mark.parametrize("pieces", [(r'{"a":"\\', '"}'), ('{"a":"\\', '""}'), ('"\\', "\\", '"')])
+def test_an_escape_may_be_cut_from_what_it_escapes(pieces):
+    follower = Wholeness()
+    said = [follower.of("".join(pieces[: i + 1])) for i in range(len(pieces))]
+    assert said == [False] * (len(pieces) - 1) + [True]
+
+
+def test_arguments_under_ever_new_indexes_are_parsed_when_they_are_whole_and_not_before(monkeypatch):
+    """Some gateways count the fragments of one call as if each were a call."""
+    parsed = []
+    is_json = json_codec.is_json
+    monkeypatch.setattr(json_codec, "is_json", lambda data: parsed.append(data) or is_json(data))
+    whole = json.dumps({"content": 'print("{")\n' * 50})
+    decoder = DECODERS["openai-chat"]()
+    for index, piece in enumerate(whole):
+        entry = {"index": index, "id": "call_1", "function": {"name": "write", "arguments": piece}}
+        chunk = {"choices": [{"index": 0, "delta": {"tool_calls": [entry]}}]}
+        decoder.receive_data(b"data: " + json.dumps(chunk).encode() + b"\n\n")
+    decoder.receive_data(b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\n')
+    decoder.receive_eof()
+    (call,) = decoder.outcome.to_json()["content"]
+    assert call["arguments_text"] == whole
+    assert len(parsed) <= 1
