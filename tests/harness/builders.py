@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from streamconform.adapters.connect import Connection
-from streamconform.model.case import Case, Level, Skip
+from streamconform.model.case import AnyOf, CallCase, Case, Function, Level, Literally, Skip
 from streamconform.model.cassette import Authored, Cassette, ChunkMark, Provenance, Request
-from streamconform.model.trial import Trial
+from streamconform.model.trial import Call, Framing, Trial
 from streamconform.resources import bundled
 from streamconform.suite import expectation
 from streamconform.suite.load import Sources, collect, spec_files
+from streamconform.wire import eventstream
 
 ANTHROPIC = "anthropic-messages"
 SOURCE = "https://docs.example.org/stream"
@@ -75,6 +76,7 @@ def sse_body(frames: Sequence[Mapping[str, Any]], *, end: str = "\n") -> bytes:
 def cassette(
     body: bytes | None = None,
     *,
+    api: str = ANTHROPIC,
     name: str = "small",
     status: int = 200,
     marks: Sequence[tuple[int, int]] = (),
@@ -83,7 +85,7 @@ def cassette(
     twin: bytes | None = None,
 ) -> Cassette:
     return Cassette(
-        api=ANTHROPIC,
+        api=api,
         name=name,
         request=Request(
             method="POST",
@@ -99,6 +101,59 @@ def cassette(
         provenance=provenance or Authored(SOURCE),
         twin=twin,
     )
+
+
+FRAMED: Mapping[str, tuple[str, Framing, bytes]] = {
+    "google-sse": (
+        "google-generate",
+        "sse",
+        'data: {"candidates":[{"content":{"parts":[{"text":"Grüß"}]}}]}\r\n\r\n'
+        'data: {"candidates":[{"content":{"parts":[{"text":" \\u00fc"}]},"finishReason":"STOP"}],'
+        '"usageMetadata":{"promptTokenCount":9}}\r\n\r\n'.encode(),
+    ),
+    "google-array": (
+        "google-generate",
+        "json_array",
+        '[{"candidates": [{"content": {"parts": [{"text": "Grüß ]\\" {"}]}}]}\n,\r\n'
+        '{"candidates": [{"content": {"parts": [{"text": "dich"}]}, "finishReason": "STOP"}],\n'
+        '  "usageMetadata": {"promptTokenCount": 9, "n": 1.50}}\n]\n'.encode(),
+    ),
+    "ollama": (
+        "ollama-chat",
+        "ndjson",
+        '{"model":"m","message":{"role":"assistant","content":"Grüß"},"done":false}\n'
+        '{"model":"m","message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"f",'
+        '"arguments":{"b":1,"a":2}}}]},"done":false}\r\n'
+        '{"model":"m","message":{"role":"assistant","content":""},"done":true,"eval_count":3}'.encode(),
+    ),
+    "cohere-v2": (
+        "cohere-chat",
+        "sse",
+        'event: message-start\ndata: {"type":"message-start","id":"1"}\n\n'
+        'event: content-delta\ndata: {"type":"content-delta","index":0,"delta":{"message":{"content":'
+        '{"text":"Grüß"}}}}\n\nevent: message-end\ndata: {"type":"message-end","delta":{"finish_reason":'
+        '"COMPLETE","usage":{"billed_units":{"input_tokens":1}}}}\n\n'.encode(),
+    ),
+    "cohere-v1": (
+        "cohere-chat",
+        "ndjson",
+        '{"is_finished":false,"event_type":"text-generation","text":"Grüß"}\n\n'
+        '{"is_finished":true,"event_type":"stream-end","response":{"text":"Grüß"}}\n'.encode(),
+    ),
+    "bedrock": (
+        "bedrock-converse",
+        "eventstream",
+        eventstream.event(b'{"role":"assistant","p":"abc"}', "messageStart")
+        + eventstream.event('{"contentBlockIndex":0,"delta":{"text":"Grüß"}}'.encode(), "contentBlockDelta")
+        + eventstream.event(b'{"stopReason":"end_turn"}', "messageStop")
+        + eventstream.event(b'{"message":"slow down"}', "throttlingException", "exception"),
+    ),
+}
+"""A small stream of every framing of the apis that are not only SSE: api, framing and body, by name."""
+
+
+def framed_cassettes() -> tuple[Cassette, ...]:
+    return tuple(cassette(body, api=api, name=name) for name, (api, _, body) in FRAMED.items())
 
 
 def case(
@@ -129,16 +184,28 @@ def trial(of: Case | None = None, chunks: Sequence[bytes] | None = None, *, deli
     return Trial(of, delivery, of.level, tuple(chunks) if chunks else (of.cassette.body,))
 
 
+def call(
+    given: Any = "{",
+    expect: Literally | AnyOf = Literally({}),  # noqa: B008 - frozen
+    *,
+    function: Function = "partial",
+    id: str = "common/partial/small",  # noqa: A002 - the field's name
+    level: Level = "must",
+) -> Call:
+    head = {"api": None, "title": "A small call", "level": level}
+    return Call(CallCase(id=id, function=function, input=given, expect=expect, **head))
+
+
 @cache
 def bundled_cases() -> tuple[Case, ...]:
-    """Whatever of the bundled suite loads; that all of it does is a test of the suite, not of the harness."""
+    """The streams of the bundled suite that load; that all do is a test of the suite, not of the harness."""
     sources = Sources(bundled("specs"), bundled("cassettes"))
-    return tuple(collect(sources, spec_files(sources.specs)).cases)
+    return tuple(each for each in collect(sources, spec_files(sources.specs)).cases if isinstance(each, Case))
 
 
 @cache
 def bundled_cassettes() -> tuple[Cassette, ...]:
-    return tuple({each.cassette.name: each.cassette for each in bundled_cases()}.values())
+    return tuple({(each.api, each.cassette.name): each.cassette for each in bundled_cases()}.values())
 
 
 def program(folder: Path, code: str, *, name: str = "program.py") -> Connection:

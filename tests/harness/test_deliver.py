@@ -1,4 +1,4 @@
-"""Every delivery of every bundled cassette says the same thing in other bytes or cuts."""
+"""Every delivery of every bundled cassette, and of every framing, says the same in other bytes or cuts."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from streamconform.delivery.deliver import cut, deliver
 from streamconform.delivery.mangle import MANGLERS, UNKNOWN_MEMBER
 from streamconform.model.cassette import Cassette
 from streamconform.model.trial import DELIVERIES
-from streamconform.wire import sse
-from streamconform.wire.apis import APIS, framing
+from streamconform.wire import eventstream, sse
+from streamconform.wire.apis import APIS, framing, split
 
 from . import builders
 
@@ -29,9 +29,15 @@ def delivered(cassette: Cassette, name: str, seed: str = "0") -> tuple[bytes, ..
 def applicable(name: str) -> tuple[Cassette, ...]:
     return tuple(
         each
-        for each in builders.bundled_cassettes()
+        for each in (*builders.bundled_cassettes(), *builders.framed_cassettes())
         if framing(each.api, each.status, each.body) in DELIVERIES[name].framings
     )
+
+
+@cache
+def texts(name: str) -> tuple[Cassette, ...]:
+    """The applicable ones whose bytes are all text."""
+    return tuple(each for each in applicable(name) if APIS[each.api].framing != "eventstream")
 
 
 def without_unknown(value):
@@ -40,19 +46,31 @@ def without_unknown(value):
     return [without_unknown(each) for each in value] if isinstance(value, list) else value
 
 
-UNKNOWN_EVENTS = [json.loads(sse.split(api.unknown_event)[0].payload) for api in APIS.values()]
+def contents(api: str, body: bytes) -> list[tuple[str | None, bytes]]:
+    return [(each.event, each.payload) for each in split(framing(api, 200, body), body)]
+
+
+UNKNOWN_EVENTS = [
+    json.loads(payload)
+    for api in APIS.values()
+    for framed, unknown in api.unknown_event.items()
+    for _, payload in [
+        (frame.event, frame.payload)
+        for frame in split(framed, b"[1" + unknown + b"]" if framed == "json_array" else unknown)
+    ][-1:]
+]
 
 
 @cache
-def payloads(body: bytes) -> list[object]:
+def payloads(api: str, body: bytes) -> list[object]:
     found = []
-    for frame in sse.split(body):
+    for event, payload in contents(api, body):
         try:
-            value = without_unknown(json.loads(frame.payload))
+            value = without_unknown(json.loads(payload))
         except (ValueError, RecursionError):
-            value = frame.payload
+            value = payload
         if value not in UNKNOWN_EVENTS:
-            found.append((frame.event, value))
+            found.append((event, value))
     return found
 
 
@@ -61,7 +79,9 @@ def test_payloads_are_the_same_and_no_chunk_is_empty(name):
     for cassette in applicable(name):
         chunks = delivered(cassette, name)
         assert all(chunks), cassette.name
-        assert payloads(b"".join(chunks)) == payloads(cassette.body), cassette.name
+        assert payloads(cassette.api, b"".join(chunks)) == payloads(cassette.api, cassette.body), (
+            cassette.name
+        )
 
 
 @pytest.mark.parametrize("name", CUTTING)
@@ -85,9 +105,9 @@ def test_a_delivery_that_mangles_changes_some_body(name):
 def test_mangling_takes_nothing_away():
     """Line ends and optional spaces apart, every byte of the body is still there."""
     for name in ("comments", "unknown-event", "unknown-field", "padding", "bom", "multiline-data"):
-        for cassette in applicable(name):
+        for cassette in texts(name):
             before, after = Counter(cassette.body), Counter(MANGLERS[name](cassette.body, cassette.api))
-            spaces = {ord(" "), ord("\t")} if name == "padding" else set()
+            spaces = set(b" \t\r\n") if name == "padding" else set()
             assert {b for b in before - after if b not in spaces} == set(), (name, cassette.name)
 
 
@@ -96,7 +116,7 @@ def test_utf8_split_cuts_inside_every_character_of_several_bytes():
     made = builders.cassette(b"data: " + text + b"\n\n")
     chunks = delivered(made, "utf8-split")
     assert chunks == (b"data: a\xc3", b"\xa9\xe2", b"\x82", b"\xac\xf0", b"\x9f", b"\x98", b"\x80z\n\n")
-    for cassette in applicable("utf8-split"):
+    for cassette in texts("utf8-split"):
         starts = {0}
         for chunk in delivered(cassette, "utf8-split"):
             starts.add(max(starts) + len(chunk))
@@ -157,6 +177,42 @@ def test_a_mangler_writes_what_its_name_says(name, body, expected):
     assert MANGLERS[name](body, builders.ANTHROPIC) == expected
 
 
+NEW = b'{"futureChunk":{"n":1}}'
+FRAMED = [
+    ("unknown-event", "google-generate", b"[1\n,\r\n2]", b"[1,\r\n" + NEW + b"\n,\r\n2]"),
+    (
+        "unknown-event",
+        "google-generate",
+        b"data: 1\n\ndata: 2\n\n",
+        b"data: 1\n\ndata: " + NEW + b"\n\ndata: 2\n\n",
+    ),
+    ("padding", "google-generate", b"[{},{}]", b"[{ \t},{ \t}]"),
+    ("unknown-field", "google-generate", b'[{"a":1}\n]', b'[{"a":1,' + UNKNOWN_MEMBER + b"}\n]"),
+    ("key-order", "ollama-chat", b'{"a":1,"b":2}\r\n\n{"c":\n', b'{"b":2,"a":1}\r\n\n{"c":\n'),
+    ("padding", "cohere-chat", b'{"a":1}\n{"b"', b'{ \t"a" \t: \t1 \t}\n{"b"'),
+    ("unknown-event", "ollama-chat", b"<html>\n<p>\n", b"<html>\n<p>\n"),
+    (
+        "unknown-field",
+        "bedrock-converse",
+        eventstream.event(b'{"a":1}', "metadata") + b"\x00\x00",
+        eventstream.event(b'{"a":1,' + UNKNOWN_MEMBER + b"}", "metadata") + b"\x00\x00",
+    ),
+    (
+        "unknown-event",
+        "bedrock-converse",
+        eventstream.event(b"1", "a") + eventstream.event(b"2", "b"),
+        eventstream.event(b"1", "a")
+        + eventstream.event(b'{"n":1}', "futureEvent")
+        + eventstream.event(b"2", "b"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "api", "body", "expected"), FRAMED)
+def test_a_mangler_keeps_the_framing_of_the_body(name, api, body, expected):
+    assert MANGLERS[name](body, api) == expected
+
+
 def test_unknown_events_come_between_frames_and_never_after_the_last():
     body = MANGLERS["unknown-event"](b"data: 1\n\ndata: 2\n\ndata: 3\n\n", builders.ANTHROPIC)
     assert [frame.event for frame in sse.split(body)] == [None, "future_event"] * 2 + [None]
@@ -165,7 +221,7 @@ def test_unknown_events_come_between_frames_and_never_after_the_last():
 @pytest.mark.parametrize("name", sorted(MANGLERS))
 def test_a_cut_last_frame_stays_cut(name):
     body = b'data: {"a":1}\n\ndata: {"b":'
-    assert payloads(MANGLERS[name](body, builders.ANTHROPIC)) == [(None, {"a": 1})]
+    assert payloads(builders.ANTHROPIC, MANGLERS[name](body, builders.ANTHROPIC)) == [(None, {"a": 1})]
 
 
 def test_cutting_ignores_places_outside_the_body_and_twice_the_same():

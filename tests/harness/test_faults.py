@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 
 import pytest
 from streamconform.delivery.faults import MOST, Fault, faults
 from streamconform.model.case import AnyOf, Case, Literally, Skip
 from streamconform.model.outcome import Usage
-from streamconform.model.trial import FAULTS
+from streamconform.model.trial import FAULTS, Framing
 from streamconform.suite.expand import expand
-from streamconform.wire.apis import APIS, framing, split
+from streamconform.wire.apis import framing, split
 from streamconform.wire.endings import ENDINGS
 
 from . import builders
@@ -20,8 +21,12 @@ from . import builders
 CUTS = ("cut-after-frame", "cut-inside-json", "cut-inside-utf8")
 
 
+def framed(case: Case) -> Framing:
+    return framing(case.api, case.cassette.status, case.cassette.body)
+
+
 def broken(case: Case, *, every: bool) -> tuple[Fault, ...]:
-    return tuple(faults(case, framing(case.api, case.cassette.status, case.cassette.body), every=every))
+    return tuple(faults(case, framed(case), every=every))
 
 
 @cache
@@ -56,7 +61,7 @@ def test_a_cut_is_a_beginning_of_the_body_and_never_the_whole_of_it():
             assert body.startswith(chunks), f"{case.id}@{fault.name}"
             assert len(chunks) < len(body), f"{case.id}@{fault.name}"
         else:
-            error = ENDINGS[case.api].error_frame[APIS[case.api].framing]
+            error = ENDINGS[case.api].error_frame[framed(case)]
             assert chunks.endswith(error), case.id
             assert body.startswith(chunks.removesuffix(error)), case.id
 
@@ -66,7 +71,7 @@ def test_a_cut_inside_a_payload_leaves_one_frame_that_nobody_can_read():
         kind, _, number = fault.name.partition(".")
         if kind in ("cut-inside-json", "cut-inside-utf8"):
             body = b"".join(fault.chunks)
-            frame = split(APIS[case.api].framing, case.cassette.body)[int(number)]
+            frame = split(framed(case), case.cassette.body)[int(number)]
             assert len(body) > frame.value[0], f"{case.id}@{fault.name}"
             with pytest.raises(ValueError):  # noqa: PT011 - JSON and UTF-8 errors are two of its kinds
                 json.loads(body[frame.value[0] :])
@@ -89,7 +94,7 @@ def test_a_stream_that_was_whole_is_incomplete_without_its_terminal_frame(kind):
 
 
 def split_payloads(case: Case, fault: Fault) -> list[bytes]:
-    return [frame.payload for frame in split(APIS[case.api].framing, b"".join(fault.chunks))]
+    return [frame.payload for frame in split(framed(case), b"".join(fault.chunks))]
 
 
 def test_behind_the_terminal_frame_nothing_is_lost_but_usage_and_cost():
@@ -102,10 +107,7 @@ def test_behind_the_terminal_frame_nothing_is_lost_but_usage_and_cost():
 
 
 def test_each_bucket_of_usage_is_unknown_final_or_one_that_was_reported():
-    case = builders.case()
-    seen = Case(
-        **{**{f: getattr(case, f) for f in case.__slots__}, "usage_seen": (Usage(input=12, output=1),)}
-    )
+    seen = replace(builders.case(), usage_seen=(Usage(input=12, output=1),))
     fields = named(seen, "cut-after-frame.2").expect.fields
     assert fields["usage.output"] == AnyOf((None, 9, 1))
     assert fields["usage.input"] == AnyOf((None, 12))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from streamconform.model.trial import Framing
 from streamconform.wire import json_text, sse
-from streamconform.wire.apis import APIS, split
-from streamconform.wire.frames import Frame
+from streamconform.wire.apis import APIS, framing, split, with_payload
 
 UNKNOWN_MEMBER: Final = b'"future_field":{"a":[1,null,"b"]}'
 COMMENT: Final = b": keep-alive\n\n"
@@ -54,7 +54,8 @@ def comments(body: bytes, api: str) -> bytes:
 
 def unknown_event(body: bytes, api: str) -> bytes:
     """Return `body` with an event of an unknown type between any two frames."""
-    return _between(body, api, APIS[api].unknown_event, before_first=False)
+    known = APIS[api]
+    return _between(body, api, known.unknown_event.get(_framed(body, api), b""), before_first=False)
 
 
 def unknown_field(body: bytes, api: str) -> bytes:
@@ -100,14 +101,15 @@ def _line_ends(body: bytes, end: bytes) -> bytes:
     )
 
 
-def _frames(body: bytes, api: str) -> tuple[Frame, ...]:
-    return split(APIS[api].framing, body)
+def _framed(body: bytes, api: str) -> Framing:
+    """Return how `body` is framed; only answers that are no error are mangled."""
+    return framing(api, 200, body)
 
 
 def _between(body: bytes, api: str, extra: bytes, *, before_first: bool) -> bytes:
     out = bytearray()
     position = 0
-    for frame in _frames(body, api)[0 if before_first else 1 :]:
+    for frame in split(_framed(body, api), body)[0 if before_first else 1 :]:
         out += body[position : frame.start] + extra
         position = frame.start
     return bytes(out + body[position:])
@@ -115,11 +117,11 @@ def _between(body: bytes, api: str, extra: bytes, *, before_first: bool) -> byte
 
 def _payloads(body: bytes, api: str, change: Callable[[bytes], bytes]) -> bytes:
     """Return `body` with every payload that stands in one piece replaced by `change(payload)`."""
+    framed = _framed(body, api)
     out = bytearray()
     position = 0
-    for frame in _frames(body, api):
-        if frame.value is not None:
-            start, stop = frame.value
-            out += body[position:start] + change(frame.payload)
-            position = stop
+    for frame in split(framed, body):
+        changed = with_payload(framed, body, frame, change(frame.payload))
+        out += body[position : frame.start] + changed
+        position = frame.end
     return bytes(out + body[position:])

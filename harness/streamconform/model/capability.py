@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from collections.abc import Mapping
+from typing import Final, Literal, get_args
+
+from streamconform.model.case import Function
 
 Capability = Literal[
     "tool_calls",
@@ -24,3 +27,10 @@ Capability = Literal[
 
 CAPABILITIES: frozenset[Capability] = frozenset(get_args(Capability))
 Claims = frozenset[Capability]
+
+CALLED: Final[Mapping[Function, Capability]] = {"heal": "heal", "partial": "partial_json"}
+"""What is needed for each function that is called without bytes."""
+OF_CALLS: Final[Claims] = frozenset({"requests", "heal", "partial_json", "count_tokens"})
+"""These are never claimed by silence: a program that knows no calls could not say so."""
+OF_STREAMS: Final[Claims] = CAPABILITIES - OF_CALLS
+"""What an implementation claims that names no capabilities."""

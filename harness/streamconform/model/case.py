@@ -1,4 +1,4 @@
-"""A case: one named expectation about one cassette (`spec.v1.json`)."""
+"""A case: one named expectation, about one cassette or about one call (`spec.v1.json`)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from streamconform.model.outcome import BlockType, Usage
 Level = Literal["must", "should", "may"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 """From the strictest to the loosest."""
+Function = Literal["heal", "partial"]
+"""What is called without bytes; a spec's `kind` has the same name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,24 +102,44 @@ class Skip:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """One expectation with the bytes that it is about."""
+class CaseHead:
+    """What a case of any kind says of itself."""
 
     id: str
-    """api/topic/id, unique in the suite."""
-    api: str
+    """api/topic/id, unique in the suite; `common` where there is no api."""
+    api: str | None
     title: str
-    cassette: Cassette
-    expect: Expectation
     level: Level = "must"
     why: str | None = None
     reviewed: bool = True
     tags: frozenset[str] = frozenset()
     sources: tuple[str, ...] = ()
     guards: tuple[str, ...] = ()
-    pricing: Mapping[str, Any] | None = None
-    usage_seen: tuple[Usage, ...] = ()
-    skip: Skip | None = None
     path: str = ""
     """The spec file, for messages."""
     line: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case(CaseHead):
+    """One expectation with the bytes that it is about."""
+
+    api: str
+    cassette: Cassette
+    expect: Expectation
+    pricing: Mapping[str, Any] | None = None
+    usage_seen: tuple[Usage, ...] = ()
+    skip: Skip | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallCase(CaseHead):
+    """One expectation with the input of the function that it is about: no bytes, no deliveries."""
+
+    function: Function
+    input: Any
+    expect: Literally | AnyOf
+    """What the function returns, a JSON value."""
+
+
+AnyCase = Case | CallCase

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Final, Literal
+
+MODEL_IN_PATH: Final = re.compile(r"/models?/([^/?]+?)(?::streamGenerateContent|/converse-stream)(?:\?|$)")
+"""Where google-generate and bedrock-converse name the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,15 @@ class Cassette:
 
     @property
     def model(self) -> str | None:
-        """Return the model that the request names in its body, if any."""
+        """Return the model that the request names in its body, or else in its path, if any."""
         model = self.request.body.get("model")
-        return model if isinstance(model, str) else None
+        if isinstance(model, str):
+            return model
+        named = MODEL_IN_PATH.search(self.request.path)
+        return _unquoted(named[1]) if named else None
+
+
+def _unquoted(text: str) -> str:
+    """Return `text` with its percent escapes as what they stand for."""
+    data = re.sub(rb"%([0-9A-Fa-f]{2})", lambda found: bytes.fromhex(found[1].decode()), text.encode())
+    return data.decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""A trial: a case under one delivery or fault; and the tables of both."""
+"""A trial: a case under one delivery or fault, or a call; and the tables of deliveries and faults."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from streamconform.model.case import LEVELS, Case, Expectation, Level
+from streamconform.model.case import LEVELS, CallCase, Case, Expectation, Level
 
 Framing = Literal["sse", "ndjson", "json_array", "eventstream", "document"]
 """`document` is a body that is not in the api's framing: an error document, a page."""
@@ -27,7 +27,6 @@ class Delivery:
 
 
 SSE: Final = frozenset[Framing]({"sse"})
-TEXT: Final = frozenset[Framing]({"sse", "ndjson", "json_array"})
 ANY: Final = frozenset[Framing]({"sse", "ndjson", "json_array", "eventstream", "document"})
 HTTP: Final = frozenset[Input]({"http"})
 
@@ -41,12 +40,12 @@ DELIVERIES: Final[Mapping[str, Delivery]] = {
         Delivery("random", "must", "cuts at places drawn from the seed", ANY),
         Delivery("crlf", "must", "every line end as CR LF", SSE),
         Delivery("comments", "must", "a comment between any two frames", SSE),
-        Delivery("unknown-event", "must", "events of a type that nobody knows yet", TEXT),
-        Delivery("unknown-field", "must", "a field that nobody knows yet in every payload", TEXT),
+        Delivery("unknown-event", "must", "events of a type that nobody knows yet"),
+        Delivery("unknown-field", "must", "a field that nobody knows yet in every payload"),
         Delivery("bom", "should", "a byte order mark before the first line", SSE),
         Delivery("no-space", "should", "no space after the colon of a field", SSE),
-        Delivery("padding", "should", "white space between the tokens of every payload", TEXT),
-        Delivery("key-order", "should", "the keys of every object in reverse", TEXT),
+        Delivery("padding", "should", "white space between the tokens of every payload"),
+        Delivery("key-order", "should", "the keys of every object in reverse"),
         Delivery("multiline-data", "should", "payloads over several data lines", SSE),
         Delivery("gzip", "should", "compressed on the way", ANY, HTTP),
         Delivery("cr", "may", "every line end as CR", SSE),
@@ -98,6 +97,31 @@ class Trial:
     def body(self) -> bytes:
         """Return the bytes as delivered."""
         return b"".join(self.chunks)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A case without bytes: it is asked once, and has the attributes of a trial that do not depend on any."""
+
+    case: CallCase
+
+    @property
+    def delivery(self) -> None:
+        """Return None: nothing is delivered."""
+        return
+
+    @property
+    def level(self) -> Level:
+        """Return the case's."""
+        return self.case.level
+
+    @property
+    def id(self) -> str:
+        """Return `common/topic/case`."""
+        return self.case.id
+
+
+AnyTrial = Trial | Call
 
 
 def lower(one: Level, other: Level) -> Level:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from streamconform.model.trial import Framing
-from streamconform.wire import sse
+from streamconform.wire import eventstream, ndjson, sse
 
 Payload = Mapping[str, Any]
 
@@ -87,6 +87,56 @@ def _responses_calls(payloads: Sequence[Payload]) -> int:
     return len(ended)
 
 
+def _google_terminal(payload: Payload) -> bool:
+    blocked = _object(payload.get("promptFeedback")).get("blockReason")
+    return bool(payload.get("error") or blocked) or any(
+        each.get("index", 0) == 0 and each.get("finishReason") for each in _objects(payload.get("candidates"))
+    )
+
+
+def _google_calls(payloads: Sequence[Payload]) -> int:
+    """Return how many parts hold a call that is whole, or that closes one which came in pieces."""
+    parts = (
+        part
+        for payload in payloads
+        for candidate in _objects(payload.get("candidates"))
+        for part in _objects(_object(candidate.get("content")).get("parts"))
+    )
+    calls = [part[name] for part in parts for name in ("functionCall", "toolCall") if name in part]
+    return len([call for call in calls if _object(call).get("willContinue") is not True])
+
+
+def _ollama_terminal(payload: Payload) -> bool:
+    return payload.get("done") is True or bool(payload.get("error"))
+
+
+def _ollama_calls(payloads: Sequence[Payload]) -> int:
+    return sum(len(_objects(_object(each.get("message")).get("tool_calls"))) for each in payloads)
+
+
+def _cohere_terminal(payload: Payload) -> bool:
+    return payload.get("type") == "message-end" or payload.get("event_type") == "stream-end"
+
+
+def _cohere_calls(payloads: Sequence[Payload]) -> int:
+    """Return how many calls were ended (v2), or came whole (v1)."""
+    ended = [each for each in payloads if each.get("type") == "tool-call-end"]
+    whole = (each for each in payloads if each.get("event_type") == "tool-calls-generation")
+    return len(ended) + sum(len(_objects(each.get("tool_calls"))) for each in whole)
+
+
+def _bedrock_terminal(payload: Payload) -> bool:
+    """Return whether it is `messageStop` or an exception, which alone have these members."""
+    return "stopReason" in payload or "message" in payload
+
+
+def _bedrock_calls(payloads: Sequence[Payload]) -> int:
+    calls = {each.get("contentBlockIndex") for each in payloads if "toolUse" in _object(each.get("start"))}
+    return sum(
+        each.get("contentBlockIndex") in calls and not {"start", "delta"} & each.keys() for each in payloads
+    )
+
+
 def _object(value: Any) -> Payload:
     return value if isinstance(value, dict) else {}
 
@@ -136,6 +186,50 @@ ENDINGS: Final[Mapping[str, Ending]] = {
         error_type="server_error",
         error_message="The server had an error while processing your request.",
         source="https://platform.openai.com/docs/api-reference/responses-streaming/error",
+    ),
+    "google-generate": Ending(
+        terminal=_google_terminal,
+        calls_ended=_google_calls,
+        error_frame={
+            "sse": sse.event(
+                b'{"error":{"code":503,"message":"The model is overloaded. Please try again later.",'
+                b'"status":"UNAVAILABLE"}}',
+                None,
+            )
+        },
+        error_type="UNAVAILABLE",
+        error_message="The model is overloaded. Please try again later.",
+        source="https://ai.google.dev/gemini-api/docs/troubleshooting",
+    ),
+    "ollama-chat": Ending(
+        terminal=_ollama_terminal,
+        calls_ended=_ollama_calls,
+        error_frame={"ndjson": ndjson.line(b'{"error":"an error was encountered while running the model"}')},
+        error_type=None,
+        error_message="an error was encountered while running the model",
+        source="https://docs.ollama.com/api/errors",
+    ),
+    "cohere-chat": Ending(
+        terminal=_cohere_terminal,
+        calls_ended=_cohere_calls,
+        error_frame={},  # none is documented: a stream that fails ends with `message-end` and a reason
+        error_type=None,
+        error_message="",
+        source="https://docs.cohere.com/v2/docs/streaming",
+    ),
+    "bedrock-converse": Ending(
+        terminal=_bedrock_terminal,
+        calls_ended=_bedrock_calls,
+        error_frame={
+            "eventstream": eventstream.event(
+                b'{"message":"The service is currently unavailable."}',
+                "serviceUnavailableException",
+                "exception",
+            )
+        },
+        error_type="serviceUnavailableException",
+        error_message="The service is currently unavailable.",
+        source="https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html",
     ),
 }
 """A row for each api."""

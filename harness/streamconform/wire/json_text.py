@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
+from typing import NoReturn
 
 import orjson
 
@@ -42,6 +43,15 @@ def tokens(text: bytes) -> tuple[tuple[int, int], ...] | None:
     What is broken has to stay broken in the same way, and `[DONE]` as it is.
     """
     return tuple(token.span() for token in TOKEN.finditer(text)) if _is_json(text) else None
+
+
+def is_json(text: bytes) -> bool:
+    """Return whether `text` is one JSON value; bytes that are not UTF-8 inside strings do not count."""
+    try:
+        json.loads(text.decode("utf-8", "replace"), parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -166,3 +176,8 @@ def _reversed(text: bytes, node: Node) -> list[int]:
     escaped = any(b"\\" in key for key in keys)
     names = set(map(json.loads, keys) if escaped else keys)
     return order[::-1] if len(names) == len(order) else order
+
+
+def _refuse(constant: str) -> NoReturn:
+    """Refuse NaN and Infinity, which only Python takes for JSON."""
+    raise ValueError(constant)

@@ -6,10 +6,10 @@ whole body at once. Parsers that are judged read the same format incrementally.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
+from streamconform.wire import json_text
 from streamconform.wire.frames import Frame
 
 BOM = b"\xef\xbb\xbf"
@@ -49,7 +49,7 @@ def split(body: bytes) -> tuple[Frame, ...]:
             frames.append(frame)
         block = []
     last = _event(body, block, len(body))
-    if last is not None and _whole(last.payload):
+    if last is not None and (last.payload.strip() == b"[DONE]" or json_text.is_json(last.payload)):
         frames.append(last)
     return tuple(frames)
 
@@ -75,18 +75,3 @@ def _event(body: bytes, block: list[Line], end: int) -> Frame | None:
         return None
     value = values[0] if len(values) == 1 else None
     return Frame(block[0].start, end, payload, value, name)
-
-
-def _whole(payload: bytes) -> bool:
-    if payload.strip() == b"[DONE]":
-        return True
-    try:
-        json.loads(payload.decode("utf-8", "replace"), parse_constant=_refuse)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def _refuse(constant: str) -> NoReturn:
-    """Refuse NaN and Infinity, which only Python takes for JSON."""
-    raise ValueError(constant)

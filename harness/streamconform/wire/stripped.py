@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from streamconform.wire import sse
+from streamconform.wire import eventstream, json_text, sse
 
 
 class NotStrippedError(ValueError):
@@ -47,6 +47,20 @@ def type_of(payload: bytes) -> str | None:
     return given if isinstance(given, str) else ""
 
 
+def _messages(payloads: Iterable[bytes]) -> bytes:
+    """Return binary messages: a payload is an object whose one key names the event that its value is."""
+    return b"".join(eventstream.event(*_member(number, each)) for number, each in enumerate(payloads, 1))
+
+
+def _member(number: int, payload: bytes) -> tuple[bytes, str]:
+    """Return the value of the one member of `payload`, as it stands there, and the name of that member."""
+    root = json_text.parse(payload)
+    if root is None or len(root.keys) != 1:
+        raise NotStrippedError(f"payload {number} does not name one event: expected {{name: event}}")
+    value = root.items[0]
+    return payload[value.start : value.end], json.loads(payload[slice(*root.keys[0])])
+
+
 def _named(payloads: Iterable[bytes]) -> bytes:
     return b"".join(sse.event(each, type_of(each) or None) for each in payloads)
 
@@ -70,5 +84,6 @@ FRAMINGS: Final[Mapping[str, Callable[[Iterable[bytes]], bytes]]] = {
     "google-generate": _plain,
     "ollama-chat": _lines,
     "cohere-chat": _named,
+    "bedrock-converse": _messages,
 }
-"""What stood around the payloads of each api; binary frames (bedrock-converse) are not made up."""
+"""What stood around the payloads of each api."""

@@ -1,0 +1,213 @@
+"""Whole bodies to frames, for the framings that are not SSE: against tables, and joined and split again."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from itertools import pairwise
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from streamconform.wire import eventstream, json_array, ndjson
+from streamconform.wire.apis import SPLITTERS, framing, split, with_payload
+
+from . import builders
+
+LINES = [
+    ("nothing", b"", []),
+    ("blank-lines", b"\n \r\n\t\n", []),
+    ("one", b'{"a":1}\n', [b'{"a":1}']),
+    ("crlf-and-space", b' {"a":1} \r\n\n2\n', [b'{"a":1}', b"2"]),
+    ("last-without-end", b'1\n{"a":1}', [b"1", b'{"a":1}']),
+    ("last-cut", b'1\n{"a":', [b"1"]),
+    ("broken-inside", b'{"a":\n2\n', [b'{"a":', b"2"]),
+    ("cr-is-no-end", b"1\r2\n", [b"1\r2"]),
+    ("unicode-line-ends", '"\u2028\u0085"\n'.encode(), ['"\u2028\u0085"'.encode()]),
+]
+
+ARRAYS = [
+    ("nothing", b"", []),
+    ("object", b'{"a":[1]}', []),
+    ("page", b"<html>[1,2]", []),
+    ("empty", b" [ ] ", []),
+    ("one", b'[{"a":1}]', [b'{"a":1}']),
+    ("as-sent", b'[{"a": [1, {}]\n}\n,\r\n{"b": 2}\n]\n', [b'{"a": [1, {}]\n}', b'{"b": 2}']),
+    ("not-ended", b'[{"a":1}\n,', [b'{"a":1}']),
+    ("cut-inside", b'[{"a":1},\r\n{"b":', [b'{"a":1}']),
+    ("cut-in-string", b'[{"a":1},{"b":"]}', [b'{"a":1}']),
+    ("brackets-in-strings", b'[{"a":"}],[{\\"]"},{"b":"\\\\"}]', [b'{"a":"}],[{\\"]"}', b'{"b":"\\\\"}']),
+    ("scalars", b'[1,"a,b", null ,true]', [b"1", b'"a,b"', b"null", b"true"]),
+    ("number-that-may-go-on", b"[1,23", [b"1"]),
+    ("string-is-whole", b'[1,"a"', [b"1", b'"a"']),
+    ("nested-arrays", b"[[1,[2]],[]]", [b"[1,[2]]", b"[]"]),
+    ("no-comma", b"[{}{}]", [b"{}", b"{}"]),
+    ("broken-element", b'[{"a":},{"b":1}]', [b'{"a":}', b'{"b":1}']),
+    ("behind-the-end", b"[1] [2] {}", [b"1"]),
+    ("bom", b"\xef\xbb\xbf[{}]", [b"{}"]),
+]
+
+
+@pytest.mark.parametrize(("body", "payloads"), [each[1:] for each in LINES], ids=[each[0] for each in LINES])
+def test_lines_are_frames(body, payloads):
+    assert [frame.payload for frame in ndjson.split(body)] == payloads
+
+
+@pytest.mark.parametrize(
+    ("body", "payloads"), [each[1:] for each in ARRAYS], ids=[each[0] for each in ARRAYS]
+)
+def test_elements_are_frames(body, payloads):
+    assert [frame.payload for frame in json_array.split(body)] == payloads
+
+
+def test_frames_of_an_array_lie_end_to_end_and_a_comma_comes_with_the_element_behind_it():
+    body = b"[1\n,\r\n2\n]\n"
+    assert [body[each.start : each.end] for each in json_array.split(body)] == [b"[1", b"\n,\r\n2"]
+
+
+def header(name: bytes, kind: int, value: bytes) -> bytes:
+    return bytes((len(name),)) + name + bytes((kind,)) + value
+
+
+EVERY_TYPE = b"".join(
+    (
+        header(b"true", 0, b""),
+        header(b"false", 1, b""),
+        header(b"byte", 2, b"\xff"),
+        header(b"short", 3, b"\x00\x01"),
+        header(b"integer", 4, b"\x00" * 4),
+        header(b"long", 5, b"\x00" * 8),
+        header(b"bytes", 6, b"\x00\x03\x00\x01\x02"),
+        header(b":date", 8, b"\x00" * 8),
+        header(b"uuid", 9, b"\x07" * 16),
+        header(b":event-type", 7, b"\x00\x01x"),
+    )
+)
+
+
+def broken(at: int, value: bytes) -> bytes:
+    """A message with other bytes at `at`, and its checksums as they were."""
+    whole = eventstream.event(b"{}", "x")
+    return whole[:at] + value + whole[at + len(value) :]
+
+
+def lying(total: int, headers: int) -> bytes:
+    """A prelude with a sound checksum and other lengths than what follows it has."""
+    lengths = struct.pack(">II", total, headers)
+    return lengths + struct.pack(">I", zlib.crc32(lengths)) + b"\x00" * 60
+
+
+GOOD = eventstream.event(b'{"a":1}', "x")
+MESSAGES = [
+    ("nothing", b"", []),
+    ("one", GOOD, [("x", b'{"a":1}')]),
+    ("exception", eventstream.event(b"{}", "e", "exception"), [("e", b"{}")]),
+    ("every-type", eventstream.message(EVERY_TYPE, b"1"), [("x", b"1")]),
+    ("no-headers-no-payload", eventstream.message(b"", b""), [(None, b"")]),
+    ("error", eventstream.message(header(b":error-code", 7, b"\x00\x01e"), b""), [("e", b"")]),
+    ("cut", GOOD + GOOD[:-1], [("x", b'{"a":1}')]),
+    ("cut-prelude", GOOD + GOOD[:11], [("x", b'{"a":1}')]),
+    ("prelude-checksum", GOOD + broken(8, b"\x00") + GOOD, [("x", b'{"a":1}')]),
+    ("message-checksum", GOOD + broken(len(broken(0, b"")) - 1, b"\x00") + GOOD, [("x", b'{"a":1}')]),
+    ("too-short", lying(15, 0), []),
+    ("headers-beyond-the-message", lying(16, 1), []),
+    ("longer-than-the-body", lying(2**32 - 1, 0), []),
+    ("unknown-header-type", eventstream.message(header(b"x", 10, b""), b""), []),
+    ("header-without-name", eventstream.message(header(b"", 0, b""), b""), []),
+    ("header-beyond", eventstream.message(header(b"x", 7, b"\x00\x09x"), b""), []),
+    ("header-cut-in-its-length", eventstream.message(header(b"x", 7, b"\x00"), b""), []),
+    ("header-cut-in-its-name", eventstream.message(b"\x05ab", b""), []),
+    ("json", b'{"message":"The security token included in the request is expired"}', []),
+]
+
+
+@pytest.mark.parametrize(
+    ("body", "frames"), [each[1:] for each in MESSAGES], ids=[each[0] for each in MESSAGES]
+)
+def test_messages_are_frames_up_to_the_first_that_is_broken(body, frames):
+    assert [(each.event, each.payload) for each in eventstream.split(body)] == frames
+
+
+payloads = st.recursive(
+    st.none() | st.integers() | st.text(max_size=8).map(lambda text: f'{text}]}}"\\'),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+).map(lambda value: json.dumps([value]).encode())
+WRITERS = {
+    "ndjson": lambda each: b"".join(map(ndjson.line, each)),
+    "json_array": lambda each: b"[" + b"".join(map(json_array.element, each))[3:] + b"\n]",
+    "eventstream": lambda each: b"".join(eventstream.event(one, "x") for one in each),
+}
+
+
+@pytest.mark.parametrize("framed", WRITERS)
+@settings(
+    max_examples=200, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+)
+@given(st.lists(payloads, max_size=6), st.data())
+def test_what_was_joined_is_split_into_the_same_payloads(framed, given_payloads, data):
+    body = WRITERS[framed](given_payloads)
+    frames = split(framed, body)
+    assert [each.payload for each in frames] == given_payloads
+    for before, after in pairwise(frames):
+        assert before.end <= after.start
+    for number, frame in enumerate(frames):
+        assert body[slice(*frame.value)] == frame.payload
+        changed = body[: frame.start] + with_payload(framed, body, frame, b"[7]") + body[frame.end :]
+        assert [each.payload for each in split(framed, changed)] == [
+            *given_payloads[:number],
+            b"[7]",
+            *given_payloads[number + 1 :],
+        ]
+    cut = data.draw(st.integers(0, len(body)))
+    whole = sum(frame.end <= cut for frame in frames)
+    found = [each.payload for each in split(framed, body[:cut])]
+    assert found[:whole] == given_payloads[:whole]
+    assert len(found) <= whole + (framed == "ndjson")  # a last line may lack its end
+
+
+@pytest.mark.parametrize("framed", sorted(SPLITTERS))
+@settings(
+    max_examples=200, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+)
+@given(st.binary(max_size=80) | st.text('[]{},:"\\ \n1a', max_size=60).map(str.encode))
+@example(GOOD[:30] + GOOD)
+def test_any_body_has_frames_in_order_inside_it(framed, body):
+    end = 0
+    for frame in split(framed, body):
+        assert end <= frame.start < frame.end <= len(body)
+        end = frame.end
+        if frame.value is not None:
+            assert body[slice(*frame.value)] == frame.payload
+            assert frame.start <= frame.value[0] <= frame.value[1] <= frame.end
+
+
+@pytest.mark.parametrize("name", builders.FRAMED)
+def test_the_framing_follows_from_the_body(name):
+    api, framed, body = builders.FRAMED[name]
+    assert framing(api, 200, body) == framed
+    assert framing(api, 500, body) == "document"
+
+
+@pytest.mark.parametrize("api", ["google-generate", "ollama-chat", "cohere-chat", "bedrock-converse"])
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>\n<p>Bad gateway</p>\n", b'{\n  "error": {\n    "code": 500\n  }\n}\n', b"[]"]
+)
+def test_a_page_and_an_indented_document_are_no_stream(api, body):
+    assert framing(api, 200, body) == "document"
+
+
+def test_a_message_whose_bytes_were_blanked_gets_sound_checksums_again_and_no_other():
+    wrong = broken(8, b"\x00")
+    before = GOOD + eventstream.event(b'{"id":"secret"}', "x") + wrong
+    after = eventstream.resealed(before, before.replace(b"secret", b"000000"))
+    assert after == GOOD + eventstream.event(b'{"id":"000000"}', "x") + wrong
+
+
+def test_splitting_takes_linear_time():
+    assert len(ndjson.split(b"1\n" * 50_000)) == 50_000
+    assert len(json_array.split(b"[" + b"1," * 50_000 + b"]")) == 50_000
+    assert json_array.split(b"[" + b'"\\' * 200_000) == ()
+    assert json_array.split(b"[" + b"[" * 500_000) == ()
+    assert len(eventstream.split(GOOD * 20_000)) == 20_000
