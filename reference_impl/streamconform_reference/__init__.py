@@ -17,24 +17,34 @@ from .apis import DECODERS
 from .decoder import Decoder
 from .document import decode_document
 from .events import Event
+from .healing import heal_tool_arguments
+from .json_stream import JsonStream, partial_value
 from .outcome import Outcome
 from .pricing import Pricing
+from .tool_buffer import BufferedCall, ToolBuffer
+from .tool_chunk import ToolChunk
 
 __version__ = VERSION
 
 __all__ = [
     "DECODERS",
     "Adapter",
+    "BufferedCall",
     "Decoder",
     "Event",
+    "JsonStream",
     "Outcome",
     "Pricing",
     "Run",
+    "ToolBuffer",
+    "ToolChunk",
     "__version__",
     "adapter",
     "adapter_for",
     "decode_document",
     "events",
+    "heal_tool_arguments",
     "outcome",
+    "partial_value",
     "snapshots",
 ]

@@ -1,8 +1,8 @@
 """The reference implementation as a program: protocol version 1, JSON lines on stdin and stdout.
 
 This is the smallest honest example of such a program. It answers `hello` with what it can do, each
-`run` with one `result`, and ends at `stop` or at the end of its input. stdout is for the protocol
-alone.
+`run` and each `call` with one `result`, and ends at `stop` or at the end of its input. stdout is for
+the protocol alone.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from . import adapter, json_codec
+from .adapter import FUNCTIONS
 
 PROTOCOL: Final = 1
 
@@ -66,17 +67,25 @@ def run(message: Mapping[str, Any]) -> dict[str, Any]:
     return {**last, "events": events} if "events" in message["want"] else last
 
 
+def call(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the function of a call makes of its input, or why it was skipped."""
+    function = FUNCTIONS.get(message["function"])
+    if function is None:
+        return {"skipped": {"reason": f"has no function {message['function']}"}}
+    return {"output": function(message.get("api"), message["input"])}
+
+
 def answer(message: Any) -> dict[str, Any] | None:
     """Return the answer to one message, None where there is none to give."""
     match message:
         case {"op": "hello"}:
             return hello()
-        case {"op": "run", "id": str(number)}:
+        case {"op": "run" | "call" as op, "id": str(number)}:
             try:
-                return {"op": "result", "id": number, **run(message)}
+                told = run(message) if op == "run" else call(message)
             except Exception as error:  # noqa: BLE001 - our own fault is an answer, never a crash
-                fault = {"message": repr(error), "traceback": traceback.format_exc()}
-                return {"op": "result", "id": number, "errored": fault}
+                told = {"errored": {"message": repr(error), "traceback": traceback.format_exc()}}
+            return {"op": "result", "id": number, **told}
         case {"op": str(op), "id": str(number)}:
             return {"op": "result", "id": number, "skipped": {"reason": f"does not know {op}"}}
         case _:

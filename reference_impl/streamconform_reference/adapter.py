@@ -7,9 +7,14 @@ from typing import Any, Final, Protocol, cast
 
 from .apis import DECODERS
 from .decoder import Decoder
+from .healing import heal_tool_arguments
+from .json_stream import partial_value
 from .outcome import Json
 
 VERSION: Final = "0.1.0"
+
+Function = Callable[[str | None, Any], Any]
+"""What is called with an api, or None, and an input, and returns a JSON value."""
 
 CAPABILITIES: Final = (
     "tool_calls",
@@ -24,6 +29,10 @@ CAPABILITIES: Final = (
     "refusals",
     "provider_tools",
 )
+"""What every decoder has."""
+
+NEEDED: Final = {"heal": "heal", "partial": "partial_json"}
+"""The capability of each function."""
 
 
 class Run(Protocol):
@@ -62,7 +71,27 @@ class Adapter(Protocol):
         """Yield the events of the run as they happen, and last `{"outcome": ...}`."""
 
 
-def adapter_for(decoders: Mapping[str, type[Decoder]], *, name: str = "streamconform-reference") -> Adapter:
+def heal(api: str | None, given: Any) -> Json:
+    """Return tool arguments, in whatever form they came, as an object."""
+    del api
+    return heal_tool_arguments(given)
+
+
+def partial(api: str | None, given: str) -> Any:
+    """Return the best-effort value of the beginning of a JSON text."""
+    del api
+    return partial_value(given)
+
+
+FUNCTIONS: Final[Mapping[str, Function]] = {"heal": heal, "partial": partial}
+
+
+def adapter_for(
+    decoders: Mapping[str, type[Decoder]],
+    functions: Mapping[str, Function] | None = None,
+    *,
+    name: str = "streamconform-reference",
+) -> Adapter:
     """Return an adapter that decodes with these classes; it raises KeyError for any other api."""
 
     def adapter(run: Run) -> Iterator[Json]:
@@ -74,21 +103,29 @@ def adapter_for(decoders: Mapping[str, type[Decoder]], *, name: str = "streamcon
             yield event.to_json()
         yield {"outcome": decoder.outcome.to_json()}
 
-    return describe(adapter, name=name, apis=decoders)
+    return describe(adapter, functions or {}, name=name, apis=decoders)
 
 
-def describe(function: Callable[[Run], Iterator[Json]], *, name: str, apis: Iterable[str]) -> Adapter:
-    """Return the function with the attributes that make it an adapter."""
+def describe(
+    function: Callable[[Run], Iterator[Json]],
+    functions: Mapping[str, Function] | None = None,
+    *,
+    name: str,
+    apis: Iterable[str],
+) -> Adapter:
+    """Return the function with the attributes that make it an adapter, `functions` among them."""
+    named = functions or {}
     vars(function).update(
+        named,
         info={"name": name, "version": VERSION, "language": "python"},
         apis=list(apis),
         inputs=["bytes"],
-        capabilities=list(CAPABILITIES),
+        capabilities=[*CAPABILITIES, *(NEEDED[each] for each in named)],
     )
     return cast("Adapter", function)
 
 
-adapter: Final = adapter_for(DECODERS)
+adapter: Final = adapter_for(DECODERS, FUNCTIONS)
 
 
 def snapshots(run: Run, at: Iterable[int]) -> Iterator[Json]:

@@ -167,6 +167,13 @@ class Assembler:
         if piece and block.told:
             self._events.append(ToolCallDelta(block.position, piece))
 
+    def call(self, slot: Hashable) -> CallBlock:
+        """Return the call in the slot, to be read only; raises KeyError where none began."""
+        block = self._slots.get(slot)
+        if not isinstance(block, CallBlock):
+            raise KeyError(slot)
+        return block
+
     def text(self, slot: Hashable) -> str:
         """Return the text so far of the block in the slot: prose, or a call's arguments."""
         block = self._slots.get(slot)

@@ -14,7 +14,7 @@ from . import json_codec
 from .assemble import Assembler
 from .events import Event
 from .framing import Frame, Framing
-from .outcome import Outcome
+from .outcome import Error, Outcome
 from .pricing import Pricing
 from .provider_errors import protocol_error, read_error_body
 
@@ -105,13 +105,17 @@ class Decoder(ABC):
             # Some servers send even this document in the framing of the stream.
             frames = self.framing.receive(bytes(self._head)) + self.framing.end()
             document = frames[0].data if frames else bytes(self._head)
-            self.message.fail(read_error_body(document, self.status))
+            self.message.fail(self.read_failure(document))
             return
         for frame in self.framing.end():
             self.receive_frame(frame)
         if not (self._framed or self.framing.recognised):
             self.message.fail(read_error_body(bytes(self._head), self.status))
         self.end_of_body()
+
+    def read_failure(self, document: bytes) -> Error:
+        """Return what the body of a failed response says of the error."""
+        return read_error_body(document, self.status)
 
     @abstractmethod
     def read(self, payload: Payload) -> None:

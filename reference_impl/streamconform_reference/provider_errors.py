@@ -19,7 +19,7 @@ from .outcome import Error
 PROTOCOL: Final = "protocol"
 
 _TYPE_KEYS: Final = ("type", "code", "status")
-_MESSAGE_KEYS: Final = ("message", "msg", "detail")
+_MESSAGE_KEYS: Final = ("message", "Message", "msg", "detail")  # AWS writes either
 _STATUS_KEYS: Final = ("status_code", "http_code", "status", "code")
 _HTTP_ERROR: Final = 400
 _HTTP_LIMIT: Final = 600

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 
-from streamconform.wire import stripped
-
-FOLDER = Path(os.environ.get("STREAMCONFORM_CORPUS") or ".")
-
-
-def bodies(api: str) -> list[Path]:
-    """Return the captured streams of `api`."""
-    return sorted(path for path in (FOLDER / api).glob("*") if path.suffix in (".sse", ".jsonl"))
+import pytest
+from streamconform.corpus.recordings import Folder, read
+from streamconform.model.case import Case
 
 
-def body_of(path: Path) -> bytes:
-    """Return the recorded bytes; a `.jsonl` lost its framing at its source and gets it back."""
-    raw = path.read_bytes()
-    return raw if path.suffix == ".sse" else stripped.restore(path.parent.name, raw)
+@cache
+def corpus() -> Folder:
+    """Return all of it; nothing where there is no folder."""
+    folder = os.environ.get("STREAMCONFORM_CORPUS")
+    return read(Path(folder), (), None) if folder else Folder((), ())
+
+
+def streams(*folders: str) -> list[Case]:
+    """Return the streams that lie in these folders, of all where none is named; HTTP errors are none."""
+    return [
+        case
+        for case in corpus().cases
+        if case.cassette.status < 400 and (not folders or case.id.partition("/")[0] in folders)
+    ]
+
+
+def params(cases: list[Case]) -> list[object]:
+    """Return the cases as parameters that are named like their files."""
+    return [pytest.param(case, id=case.id) for case in cases]

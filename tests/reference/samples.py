@@ -1,13 +1,45 @@
-"""The authored streams of every api."""
+"""The authored streams of every api, and inputs of the functions that belong to none."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-from . import openai_chat_streams, openai_responses_streams, streams
+from . import (
+    bedrock_converse_streams,
+    cohere_chat_streams,
+    google_generate_streams,
+    ollama_chat_streams,
+    openai_chat_streams,
+    openai_responses_streams,
+    streams,
+)
 
 SAMPLES: Mapping[str, Mapping[str, bytes]] = {
     "anthropic-messages": streams.STREAMS,
     "openai-chat": openai_chat_streams.STREAMS,
     "openai-responses": openai_responses_streams.STREAMS,
+    "cohere-chat": cohere_chat_streams.STREAMS,
+    "bedrock-converse": bedrock_converse_streams.STREAMS,
+    "google-generate": google_generate_streams.STREAMS,
+    "ollama-chat": ollama_chat_streams.STREAMS,
+}
+
+CALLS: Mapping[str, Mapping[str, Any]] = {
+    "heal": {
+        "object": {"a": 1},
+        "text": r'{"say":"\"hi\""}',
+        "escaped": r"{\"path\":\"C:\\\\temp\"}",
+        "cut": '{"path":"/etc',
+        "array": "[1]",
+        "garbage": "not json",
+    },
+    "partial": {
+        "whole": '{"a":[1,null]}',
+        "value": '{"a":',
+        "text": '{"a":"b',
+        "escape": r'{"a":"b\u00',
+        "half": r'{"a":"b\ud83d',
+        "number": '{"a":-',
+    },
 }

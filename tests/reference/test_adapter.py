@@ -35,7 +35,7 @@ def test_the_adapter_says_what_it_is() -> None:
     assert adapter.info["version"] == __version__
     assert adapter.apis == list(DECODERS)
     assert adapter.inputs == ["bytes"]
-    assert "cost" in adapter.capabilities
+    assert {"cost", "heal", "partial_json"} <= set(adapter.capabilities)
 
 
 def test_snapshots_are_the_outcome_after_each_frame() -> None:
@@ -95,13 +95,14 @@ def test_the_program_answers_every_message_and_survives_bad_ones() -> None:
         run("3", body),
         run("4", body, api="no-such-api"),
         run("5", body, input={"mode": "http", "base_url": "x", "api_key": "y"}),
-        {"op": "call", "id": "6", "function": "heal", "input": "{}"},
+        {"op": "call", "id": "6", "function": "heal", "api": None, "input": '{"a":1}'},
+        {"op": "call", "id": "9", "function": "no-such-function", "input": {}},
         {"op": "new-op"},
         run("7", half),
         {"op": "stop"},
         run("8", body),
     )
-    hello, bad, events, plain, api, mode, call, surrogate = answers
+    hello, bad, events, plain, api, mode, call, function, surrogate = answers
     assert (hello["op"], hello["protocol"], hello["implementation"]) == ("hello", 1, adapter.info)
     assert bad["errored"]["message"] == "KeyError('input')"
     expected = decode(body)
@@ -109,7 +110,8 @@ def test_the_program_answers_every_message_and_survives_bad_ones() -> None:
     assert plain == {"op": "result", "id": "3", "outcome": expected.outcome}
     assert api["skipped"] == {"reason": "does not read no-such-api"}
     assert mode["skipped"] == {"reason": "is not fed by mode http"}
-    assert call["skipped"] == {"reason": "does not know call"}
+    assert call == {"op": "result", "id": "6", "output": {"a": 1}}
+    assert function["skipped"] == {"reason": "has no function no-such-function"}
     assert surrogate["outcome"]["content"][0]["text"] == "\ud800"
 
 

@@ -1,35 +1,80 @@
-"""Recorded streams: the same answer however they are cut, and a cut one is never complete."""
+"""Recorded streams: events and outcome agree, a cut one is never complete, and an HTTP error says what it is.
+
+That the outcome does not depend on the chunks is shown by `conform compare` (tests/corpus).
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
+import json
+from collections import Counter
+from typing import Any
 
 import pytest
+from streamconform.model.case import Case
+from streamconform.wire.apis import APIS, framing, split
+from streamconform.wire.endings import ENDINGS, read
 
-from . import chunkings
-from .captures import bodies, body_of
-from .exchange import assert_event_rules, decode
+from .captures import corpus, params, streams
+from .exchange import Answer, assert_event_rules, decode
 
 pytestmark = pytest.mark.corpus
 
-BODIES = bodies("anthropic-messages")
-TERMINAL = b'"message_stop"'
+ERRORS = [case for case in corpus().cases if case.cassette.status >= 400]
+UNTYPED = {"cohere-chat": 2, "bedrock-converse": 1, "openai-responses": 1, "openai-chat": 1}
+"""HTTP errors by api whose document names no type: `{"message"}`, `{"detail"}`, `{"error": "..."}`."""
 
 
-def test_the_corpus_is_there() -> None:
-    assert BODIES
+def answer(case: Case, body: bytes) -> Answer:
+    cassette = case.cassette
+    return decode(body, api=case.api, status=cassette.status, headers=cassette.headers, pricing=None)
 
 
-@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in BODIES])
-def test_a_recorded_stream(path: Path) -> None:
-    body = body_of(path)
-    answer = decode(body)
-    assert_event_rules(answer)
-    for chunks in (chunkings.bytewise(body), chunkings.at_random(body, 1)):
-        assert decode(chunks).outcome == answer.outcome
-    if TERMINAL in body:
-        end = body.index(TERMINAL)
-        for fifth in range(5):
-            cut = decode(body[: end * fifth // 5 + 1])
-            assert cut.outcome["status"] != "complete"
-            assert_event_rules(cut)
+def payloads(case: Case, body: bytes) -> list[Any]:
+    """Return the payloads of the frames in this part of the body, by the harness's own reader."""
+    framed = framing(case.api, case.cassette.status, case.cassette.body)
+    return [read(frame.payload) for frame in split(framed, body)]
+
+
+def start_of_terminal(case: Case) -> int:
+    """Return the offset of the first terminal frame, by the harness's own reader; of the end if none."""
+    body = case.cassette.body
+    frames = split(framing(case.api, case.cassette.status, body), body)
+    ends = (frame.start for frame in frames if ENDINGS[case.api].terminal(read(frame.payload)))
+    return next(ends, len(body))
+
+
+def test_every_line_of_the_manifest_is_read_or_is_of_an_api_that_is_not_known() -> None:
+    assert {case.api for case in corpus().cases} == {*APIS}
+    assert len(corpus().cases) + len(corpus().unread) >= 2398
+    for unread in corpus().unread:
+        assert unread.api not in APIS
+        assert unread.reason == f"the api {unread.api} is not known to this version"
+
+
+@pytest.mark.parametrize("case", params(streams()))
+def test_a_recorded_stream_is_never_complete_before_its_terminal_frame(case: Case) -> None:
+    assert_event_rules(answer(case, case.cassette.body))
+    end = start_of_terminal(case)
+    for fifth in range(5):
+        part = case.cassette.body[: end * fifth // 5 + 1]
+        cut = answer(case, part)
+        assert_event_rules(cut)
+        assert cut.outcome["status"] != "complete"
+        if complete := sum(bool(block.get("complete")) for block in cut.content):
+            assert complete <= ENDINGS[case.api].calls_ended(payloads(case, part))
+
+
+@pytest.mark.parametrize("case", params(ERRORS))
+def test_an_http_error_says_type_message_and_status(case: Case) -> None:
+    found = answer(case, case.cassette.body).outcome
+    error, said = found["error"], case.cassette.body.decode()
+    assert (found["status"], found["stop"]["reason"], found["content"]) == ("error", "error", [])
+    assert error["status"] == case.cassette.status
+    assert error["message"]
+    assert json.dumps(error["message"], ensure_ascii=False)[1:-1] in said
+    assert error["type"] is None or json.dumps(error["type"]) in said
+
+
+def test_an_http_error_lacks_a_type_only_where_its_document_has_none() -> None:
+    without = [case.api for case in ERRORS if not answer(case, case.cassette.body).outcome["error"]["type"]]
+    assert Counter(without) == UNTYPED

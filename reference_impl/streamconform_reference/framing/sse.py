@@ -18,7 +18,7 @@ from typing import Final
 
 from streamconform_reference.json_codec import is_json
 
-from . import MAX_FRAME_BYTES, Frame
+from . import MAX_FRAME_BYTES, Frame, frame_of
 
 _BOM: Final = b"\xef\xbb\xbf"
 _LF: Final = 0x0A
@@ -89,29 +89,29 @@ class SseFraming:
         if lines and not self._offset and lines[0].startswith(_BOM):
             lines[0] = lines[0][len(_BOM) :]
             self._offset = len(_BOM)
+        largest, offset = self._max, self._offset
         for line in lines:
             content = line.rstrip(b"\r\n")  # a line has one line end, and no other CR or LF in it
-            if not content:
-                if self._size > 1:
-                    frames.append(self._close())
-                self._data, self._size, self._event, self._start = [], 0, None, None
-            else:
+            if content:
                 if self._start is None:
-                    self._start = self._offset
+                    self._start = offset
                 if content.startswith(b"data: "):
                     self._add(content[6:])
                 else:
                     self._field(content)
-                if len(content) > self._max or self._size > self._max:
+                if len(content) > largest or self._size > largest:
                     self._overflow()
                     break
                 self._seen_line = True
-            self._offset += len(line)
+            elif self._start is not None:
+                if self._size > 1:
+                    data = self._data
+                    whole = data[0] if len(data) == 1 else b"\n".join(data)
+                    frames.append(frame_of((whole, self._event, self._start, offset, None)))
+                self._data, self._size, self._event, self._start = [], 0, None, None
+            offset += len(line)
+        self._offset = offset
         return frames
-
-    def _close(self) -> Frame:
-        data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
-        return Frame(data, self._event, self._start or 0, self._offset)
 
     def _add(self, value: bytes) -> None:
         self._data.append(value)

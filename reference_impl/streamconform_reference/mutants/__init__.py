@@ -2,7 +2,8 @@
 
 A mutant is a module of this package, named like the mutant with `_` for `-`, that has an `adapter`.
 It replaces a table entry of a decoder, or wraps a decoder, its framing or its answers; the decoders
-know nothing of it. Its row stands in the table of its api. Importing this module loads none of them.
+know nothing of it. Its row stands in the table of its api, or of the functions that belong to none.
+Importing this module loads none of them.
 """
 
 from __future__ import annotations
@@ -13,14 +14,29 @@ from typing import Final
 
 from streamconform_reference.adapter import Adapter
 from streamconform_reference.mutants._anthropic_messages import ANTHROPIC_MESSAGES
+from streamconform_reference.mutants._bedrock_converse import BEDROCK_CONVERSE
+from streamconform_reference.mutants._cohere_chat import COHERE_CHAT
+from streamconform_reference.mutants._common import COMMON
+from streamconform_reference.mutants._google_generate import GOOGLE_GENERATE
 from streamconform_reference.mutants._mutant import Mutant
+from streamconform_reference.mutants._ollama_chat import OLLAMA_CHAT
 from streamconform_reference.mutants._openai_chat import OPENAI_CHAT
 from streamconform_reference.mutants._openai_responses import OPENAI_RESPONSES
 
 __all__ = ["MUTANTS", "Mutant", "load"]
 
 MUTANTS: Final[Mapping[str, Mutant]] = {
-    mutant.name: mutant for mutant in (*ANTHROPIC_MESSAGES, *OPENAI_CHAT, *OPENAI_RESPONSES)
+    mutant.name: mutant
+    for mutant in (
+        *ANTHROPIC_MESSAGES,
+        *OPENAI_CHAT,
+        *OPENAI_RESPONSES,
+        *GOOGLE_GENERATE,
+        *OLLAMA_CHAT,
+        *COHERE_CHAT,
+        *BEDROCK_CONVERSE,
+        *COMMON,
+    )
 }
 
 

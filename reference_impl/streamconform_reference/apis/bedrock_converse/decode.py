@@ -1,0 +1,177 @@
+"""Amazon Bedrock Converse: an AWS event stream in, events and the outcome out.
+
+Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html and the
+service model of botocore 1.44.5.
+
+What the documentation does not say, and what differs between models and proxies:
+
+- `:event-type` says what a payload is. Where that header is missing, the payload is an object with that
+  one key, as the SDKs show it. The padding `p` is no field.
+- `messageStop` is the terminal signal, but usage comes behind it, in `metadata`. So the answer stays
+  open until the end of the body, and is complete there even when the metadata was lost. Some proxies
+  send the metadata first, or several: of each count the last report wins, one without usage says nothing.
+- An exception counts even behind `messageStop`, since the provider disowns the answer with it.
+- Calls end with their block. Proxies leave `contentBlockStop` out (maximhq/bifrost#4262), so what is
+  open at `messageStop` ends there, and a call too unless the answer was truncated.
+- `malformed_model_output` and `malformed_tool_use` make the answer an error, with that type.
+- Id and model are not in the body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final
+
+from streamconform_reference.decoder import BrokenPayloadError, Decoder, Payload
+from streamconform_reference.framing import Frame, Framing
+from streamconform_reference.framing.aws_eventstream import EventStreamFraming
+from streamconform_reference.outcome import Error, StopReason
+
+from .content import DELTAS, start_block
+from .failures import EXCEPTIONS, FAILURES, read_exception, read_failed_message, read_failed_response
+from .fields import index, part, text
+from .usage import read_counts
+
+Handler = Callable[["BedrockConverseDecoder", Payload], None]
+
+# https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_MessageStopEvent.html
+STOP_REASONS: Final[Mapping[str, StopReason]] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool_use",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "content_filtered": "content_filter",
+    "guardrail_intervened": "content_filter",
+    "malformed_model_output": "error",
+    "malformed_tool_use": "error",
+}
+# What ends an answer in which a call may be cut off; in one that failed, too.
+_TRUNCATING: Final = frozenset({"length", "content_filter", "error"})
+
+
+def on_message_start(answer: BedrockConverseDecoder, _payload: Payload) -> None:
+    """Begin an answer."""
+    answer.message.begin(model=None, response_id=None)
+
+
+def on_block_start(answer: BedrockConverseDecoder, payload: Payload) -> None:
+    """Begin the block of an index."""
+    start_block(answer.message, index(payload), payload)
+
+
+def on_block_delta(answer: BedrockConverseDecoder, payload: Payload) -> None:
+    """Append to the block of an index; a delta of an unknown kind changes nothing."""
+    slot = index(payload)
+    deltas = payload.get("delta")
+    if not isinstance(deltas, dict):
+        raise BrokenPayloadError("`contentBlockDelta` has no `delta`")
+    for kind, delta in deltas.items():
+        known = answer.deltas.get(kind)
+        if known is None or delta is None:
+            continue
+        expected, handler = known
+        if not isinstance(delta, expected):
+            raise BrokenPayloadError(f"a delta of `{kind}` has another shape")
+        handler(answer.message, slot, delta)
+
+
+def on_block_stop(answer: BedrockConverseDecoder, payload: Payload) -> None:
+    """End the block of an index."""
+    answer.message.end(index(payload))
+
+
+def on_message_stop(answer: BedrockConverseDecoder, payload: Payload) -> None:
+    """Take the terminal signal; the answer stays open for its metadata."""
+    answer.stop(text(payload, "stopReason"))
+
+
+def on_metadata(answer: BedrockConverseDecoder, payload: Payload) -> None:
+    """Take the usage, and the service tier that decides about its price."""
+    answer.message.report_usage(
+        read_counts(part(payload, "usage")),
+        service_tier=text(part(payload, "serviceTier"), "type") or None,
+    )
+
+
+HANDLERS: Final[Mapping[str, Handler]] = {
+    "messageStart": on_message_start,
+    "contentBlockStart": on_block_start,
+    "contentBlockDelta": on_block_delta,
+    "contentBlockStop": on_block_stop,
+    "messageStop": on_message_stop,
+    "metadata": on_metadata,
+}
+
+
+class BedrockConverseDecoder(Decoder):
+    """Decodes one response of `POST /model/{modelId}/converse-stream`."""
+
+    framing_factory: ClassVar[Callable[[], Framing]] = EventStreamFraming
+    handlers: ClassVar[Mapping[str, Handler]] = HANDLERS
+    deltas: ClassVar[Mapping[str, tuple[type, Callable[..., None]]]] = DELTAS
+
+    def __init__(
+        self,
+        *,
+        status: int = 200,
+        headers: Mapping[str, str] | None = None,
+        pricing: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Begin before the first byte of the body."""
+        super().__init__(status=status, headers=headers, pricing=pricing)
+        self.stop_reason: str | None = None  # as it came; empty where `messageStop` has none
+        self._event: str | None = None  # what the framing says of the payload
+
+    def receive_frame(self, frame: Frame) -> None:
+        """Take one message of the stream, in its order."""
+        headers = frame.headers or {}
+        if headers.get(":message-type") in FAILURES:
+            self.take_failure(frame)
+            return
+        event = headers.get(":event-type")
+        self._event = event if isinstance(event, str) else None
+        super().receive_frame(frame)
+
+    def take_failure(self, frame: Frame) -> None:
+        """End the answer with the error that a message is; the HTTP status was 200 by then."""
+        self.message.fail(read_failed_message(frame))
+
+    def read(self, payload: Payload) -> None:
+        """Read the payload of one event; one of an unknown type changes nothing."""
+        if self._event is not None:
+            self.read_event(self._event, payload)
+            return
+        for kind, body in payload.items():
+            if isinstance(body, dict):
+                self.read_event(kind, body)
+            elif kind in self.handlers and body is not None:
+                raise BrokenPayloadError(f"`{kind}` is no object")
+
+    def read_event(self, kind: str, body: Payload) -> None:
+        """Read an event by its type."""
+        handler = self.handlers.get(kind)
+        if handler:
+            handler(self, body)
+        elif kind in EXCEPTIONS:
+            self.message.fail(read_exception(kind, body))
+
+    def read_failure(self, document: bytes) -> Error:
+        """Return what a failed response says, its type by the header."""
+        return read_failed_response(document, self.status, self.headers)
+
+    def stop(self, raw: str) -> None:
+        """Take the reason why the answer ends, and end what is still open."""
+        self.stop_reason = raw
+        reason = STOP_REASONS.get(raw, "other")
+        self.message.stop(reason, raw or None)
+        self.message.end_all(calls=reason not in _TRUNCATING)
+
+    def end_of_body(self) -> None:
+        """End the answer: complete if `messageStop` came, unless its reason is a failure."""
+        if self.stop_reason is None:
+            self.message.end_of_file()
+        elif STOP_REASONS.get(self.stop_reason) == "error":
+            self.message.fail(Error(self.stop_reason, None, None))
+        else:
+            self.message.complete()

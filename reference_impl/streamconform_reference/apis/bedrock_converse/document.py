@@ -1,0 +1,55 @@
+"""The answer without streaming, of `POST /model/{modelId}/converse`: events that would have said the same.
+
+Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streamconform_reference.decoder import BrokenPayloadError, Payload
+
+from .fields import part, text
+
+
+def as_stream(document: Payload) -> Iterator[Payload]:
+    """Yield the events, each under its type, as they are where no framing names them.
+
+    Raises:
+        BrokenPayloadError: it has no message.
+    """
+    content = part(part(document, "output"), "message").get("content")
+    if not isinstance(content, list):
+        raise BrokenPayloadError("the document has no message")
+    yield {"messageStart": {"role": "assistant"}}
+    for number, block in enumerate(content):
+        for kind, value in block.items() if isinstance(block, dict) else ():
+            for event, body in _events(kind, value):
+                yield {event: {"contentBlockIndex": number, **body}}
+        yield {"contentBlockStop": {"contentBlockIndex": number}}
+    yield {"messageStop": {"stopReason": document.get("stopReason")}}
+    yield {"metadata": {key: document[key] for key in ("usage", "serviceTier") if key in document}}
+
+
+def _events(kind: str, value: object) -> Iterator[tuple[str, Payload]]:
+    """Yield the events of one block by their types, without its number."""
+    if kind == "text":
+        yield "contentBlockDelta", {"delta": {"text": value}}
+    elif not isinstance(value, dict):
+        raise BrokenPayloadError(f"a block of `{kind}` is no object")
+    elif kind == "reasoningContent":
+        plain = part(value, "reasoningText")
+        flat = {**plain, "redactedContent": text(value, "redactedContent")}
+        yield "contentBlockDelta", {"delta": {kind: flat}}
+    elif kind == "citationsContent":
+        for each in _objects(value, "content"):
+            yield "contentBlockDelta", {"delta": {"text": text(each, "text")}}
+        for each in _objects(value, "citations"):
+            yield "contentBlockDelta", {"delta": {"citation": each}}
+    else:
+        yield "contentBlockStart", {"start": {kind: value}}
+
+
+def _objects(holder: Payload, key: str) -> list[Payload]:
+    value = holder.get(key)
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

@@ -1,0 +1,82 @@
+"""Errors of Bedrock: messages of the stream and failed responses in, one `Error` out.
+
+Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStreamOutput.html
+for the exceptions and their HTTP status, and botocore 1.44.5 for the headers.
+
+- A message of type `exception` names it in `:exception-type`; its payload has the message. One of type
+  `error` has all in its headers and need not have a payload.
+- `modelStreamErrorException` may have the words of the model's own server in `originalMessage` alone.
+- A failed response names its type in the header `x-amzn-errortype`, some in `__type` of the document,
+  with an address behind or a namespace before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from streamconform_reference import json_codec
+from streamconform_reference.decoder import Payload
+from streamconform_reference.framing import Frame, HeaderValue
+from streamconform_reference.outcome import Error
+from streamconform_reference.provider_errors import read_error, read_error_body
+
+EXCEPTIONS: Final[Mapping[str, int]] = {
+    "internalServerException": 500,
+    "modelStreamErrorException": 424,
+    "modelTimeoutException": 408,
+    "serviceUnavailableException": 503,
+    "throttlingException": 429,
+    "validationException": 400,
+}
+FAILURES: Final = ("exception", "error")
+_LONGEST_EXCERPT: Final = 500
+
+
+def read_failed_message(frame: Frame) -> Error:
+    """Return the error that a message of type `exception` or `error` is."""
+    headers = frame.headers or {}
+    try:
+        document = json_codec.loads(frame.data)
+    except json_codec.NotJsonError:
+        document = {"message": frame.data.decode("utf-8", "replace")[:_LONGEST_EXCERPT]}
+    kind = _text(headers, ":exception-type") or _text(headers, ":error-code")
+    error = read_exception(kind, document if isinstance(document, dict) else {})
+    return replace(error, message=_text(headers, ":error-message") or error.message)
+
+
+def read_exception(kind: str | None, payload: Payload) -> Error:
+    """Return the error of an exception with this name and payload."""
+    error = read_error(payload)
+    original = payload.get("originalMessage")
+    return Error(
+        type=kind or error.type,
+        message=error.message or (original if isinstance(original, str) and original else None),
+        status=EXCEPTIONS.get(kind or ""),
+    )
+
+
+def read_failed_response(document: bytes, status: int, headers: Mapping[str, str]) -> Error:
+    """Return what a response with an HTTP error says, its type by the header where it has one."""
+    error = read_error_body(document, status)
+    return replace(error, type=_bare(headers.get("x-amzn-errortype")) or error.type or _typed(document))
+
+
+def _typed(document: bytes) -> str | None:
+    try:
+        payload: Any = json_codec.loads(document)
+    except json_codec.NotJsonError:
+        return None
+    kind = payload.get("__type") if isinstance(payload, dict) else None
+    return _bare(kind) if isinstance(kind, str) else None
+
+
+def _bare(name: str | None) -> str | None:
+    """Return `ValidationException` of `aws.bedrock#ValidationException:http://…`."""
+    return (name or "").partition(":")[0].rpartition("#")[2].strip() or None
+
+
+def _text(headers: Mapping[str, HeaderValue], name: str) -> str | None:
+    value = headers.get(name)
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,62 @@
+"""Cohere Chat: server-sent events of v2 or JSON lines of v1 in, events and the outcome out.
+
+Source: https://docs.cohere.com/reference/chat-stream, https://docs.cohere.com/reference/chat-stream-v1, and
+the types of the `cohere` package 7.3.1. What is in the events, `v2` and `v1` read; how they end,
+`terminal`.
+
+What the documentation does not say, and what differs between servers:
+
+- The payload decides, not the framing: v2 names its events by `type`, v1 by `event_type`.
+- `[DONE]` may follow the end of v2 and means nothing: alone it leaves the answer incomplete.
+- A payload without a type that has a message is an error (`{"message": "..."}`), also as the only line
+  of a body that claims success.
+- Behind `message-end` or `stream-end` nothing counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final
+
+from streamconform_reference.decoder import Decoder, Payload
+from streamconform_reference.framing import Framing
+from streamconform_reference.provider_errors import read_error
+
+from . import v1, v2
+from .framing import CohereFraming
+
+# The types under which gateways send an error that is not of this api.
+UNTYPED: Final = (None, "error")
+
+
+class CohereChatDecoder(Decoder):
+    """Decodes one response of `POST /v2/chat` or `POST /v1/chat` with `"stream": true`."""
+
+    framing_factory: ClassVar[Callable[[], Framing]] = CohereFraming
+    v2_handlers: ClassVar[Mapping[str, v2.Handler]] = v2.HANDLERS
+    v1_handlers: ClassVar[Mapping[str, v1.Handler]] = v1.HANDLERS
+
+    def __init__(
+        self,
+        *,
+        status: int = 200,
+        headers: Mapping[str, str] | None = None,
+        pricing: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Begin before the first byte of the body."""
+        super().__init__(status=status, headers=headers, pricing=pricing)
+        self.v2 = v2.V2Stream(self.message)
+        self.v1 = v1.V1Stream(self.message)
+
+    def read(self, payload: Payload) -> None:
+        """Read one payload; one of an unknown type changes nothing."""
+        kind = payload.get("type")
+        if isinstance(kind, str) and (handler := self.v2_handlers.get(kind)):
+            handler(self.v2, payload)
+            return
+        name = payload.get("event_type")
+        if isinstance(name, str):
+            if old_handler := self.v1_handlers.get(name):
+                old_handler(self.v1, payload)
+        elif payload.get("error") or (kind in UNTYPED and isinstance(payload.get("message"), str)):
+            self.message.fail(read_error(payload))

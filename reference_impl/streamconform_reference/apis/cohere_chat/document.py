@@ -1,0 +1,47 @@
+"""The answer without streaming, of either version: the events that would have said the same.
+
+Source: https://docs.cohere.com/reference/chat, https://docs.cohere.com/reference/chat-v1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streamconform_reference.decoder import BrokenPayloadError, Payload
+
+from .fields import parts
+
+# Only an answer of v1 has these, beside its text.
+_V1_IDS = ("generation_id", "response_id", "chat_history")
+
+
+def as_stream(document: Payload) -> Iterator[Payload]:
+    """Yield the events of v2, or the end of a stream of v1, which has the whole answer.
+
+    Raises:
+        BrokenPayloadError: it has no message.
+    """
+    message = document.get("message")
+    if isinstance(message, dict):
+        return _as_v2(document, message)
+    if isinstance(document.get("text"), str) and any(name in document for name in _V1_IDS):
+        return iter([{"event_type": "stream-end", "response": document}])
+    raise BrokenPayloadError("the document has no message")
+
+
+def _as_v2(document: Payload, message: Payload) -> Iterator[Payload]:
+    yield {"type": "message-start", "id": document.get("id")}
+    for index, content in enumerate(parts(message, "content")):
+        yield {"type": "content-start", "index": index, **_delta(content=content)}
+        yield {"type": "content-end", "index": index}
+    yield {"type": "tool-plan-delta", **_delta(tool_plan=message.get("tool_plan"))}
+    for index, call in enumerate(parts(message, "tool_calls")):
+        yield {"type": "tool-call-start", "index": index, **_delta(tool_calls=call)}
+        yield {"type": "tool-call-end", "index": index}
+    for citation in parts(message, "citations"):
+        yield {"type": "citation-start", **_delta(citations=citation)}
+    yield {"type": "message-end", "delta": document}
+
+
+def _delta(**message: object) -> Payload:
+    return {"delta": {"message": message}}

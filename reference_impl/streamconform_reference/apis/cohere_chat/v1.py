@@ -1,0 +1,159 @@
+"""The events of `POST /v1/chat`, by their `event_type`.
+
+Source: https://docs.cohere.com/reference/chat-stream-v1, the types of the `cohere` package 7.3.1, and
+recorded streams.
+
+What the documentation does not say, and what differs between models:
+
+- Calls come in pieces (`tool-calls-chunk`), whole (`tool-calls-generation`), or in both ways. They end
+  where they come whole. Pieces may lack the index; then a name begins a call. There are no ids.
+- `tool-calls-chunk` has text too, which v2 calls the plan. Here it is part of the `text` of the answer,
+  beside the calls and in the history, so it is text.
+- `stream-end` repeats the whole answer: what was said before is not said again. Its `response` alone is
+  the answer without streaming.
+- `finish_reason` is `COMPLETE` behind tool calls, and not in the `response` of older streams.
+- Searches, their results and citations become blocks `other` at the place where they came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from streamconform_reference import json_codec
+from streamconform_reference.assemble import Assembler
+from streamconform_reference.decoder import Payload
+
+from .fields import part, parts, text
+from .terminal import read_counts, take_end, take_reason
+
+_TEXT: Final = "text"  # the slot of the one text block
+
+# Lists in the final response that earlier events have told: the event, and what a block of them is.
+_OTHERS: Final[Mapping[str, str]] = {
+    "search_queries": "search_query",
+    "search_results": "search_result",
+    "documents": "document",
+    "citations": "citation",
+}
+
+
+class V1Stream:
+    """One answer of v1, and what of it was told."""
+
+    def __init__(self, message: Assembler) -> None:
+        """Begin before its first event."""
+        self.message = message
+        self.calls = 0  # how many began
+        self._numbers: dict[int, int] = {}  # of the calls by the index of their pieces
+        self._told: set[str] = set()  # keys of `_OTHERS`
+
+    def say(self, words: str) -> None:
+        """Append to the text."""
+        self.message.add(_TEXT, "text", words)
+
+    def tell(self, payload: Payload) -> None:
+        """Keep searches, results, documents and citations."""
+        for key, what in _OTHERS.items():
+            for each in parts(payload, key):
+                self._told.add(key)
+                self.message.put_other(what, each)
+
+    def begin_call(self, name: str) -> int:
+        """Begin a call behind the others; return its number."""
+        self.message.start_call(("call", self.calls), id=None, name=name)
+        self.calls += 1
+        return self.calls - 1
+
+    def take_piece(self, delta: Payload) -> None:
+        """Take a piece of a call: its name, or a fragment of its parameters."""
+        name, index = text(delta, "name"), delta.get("index")
+        if type(index) is int:
+            if index not in self._numbers:
+                self._numbers[index] = self.begin_call(name)
+            number = self._numbers[index]
+        else:
+            number = self.begin_call(name) if name else self.calls - 1
+        fragment = text(delta, "parameters")
+        if fragment:
+            self.message.add_arguments(("call", number), fragment)
+
+    def take_calls(self, calls: list[Payload]) -> None:
+        """Take all calls as they are when they are whole, and end them."""
+        for number, call in enumerate(calls):
+            if number >= self.calls:
+                self.begin_call(text(call, "name"))
+            slot = ("call", number)
+            self.message.settle_arguments(slot, self._parameters(slot, call.get("parameters")))
+            self.message.end(slot)
+
+    def take_answer(self, response: Payload) -> None:
+        """Take what the whole answer has more than its events."""
+        self.message.settle(_TEXT, "text", text(response, "text"))
+        self.tell({key: value for key, value in response.items() if key not in self._told})
+        self.take_calls(parts(response, "tool_calls"))
+
+    def _parameters(self, slot: tuple[str, int], whole: Any) -> Any:
+        """Return the parameters as text where there are pieces, which they may complete or contradict."""
+        return json_codec.dumps(whole).decode() if self.message.text(slot) else whole
+
+
+Handler = Callable[[V1Stream, Payload], None]
+
+
+def on_stream_start(stream: V1Stream, payload: Payload) -> None:
+    """Take the id of the reply, which v2 calls its id."""
+    stream.message.begin(model=None, response_id=text(payload, "generation_id"))
+
+
+def on_text(stream: V1Stream, payload: Payload) -> None:
+    """Append to the text."""
+    stream.say(text(payload, "text"))
+
+
+def on_others(stream: V1Stream, payload: Payload) -> None:
+    """Keep searches, results, documents and citations."""
+    stream.tell(payload)
+
+
+def on_tool_calls_chunk(stream: V1Stream, payload: Payload) -> None:
+    """Take text, or a piece of a call."""
+    stream.say(text(payload, "text"))
+    if payload.get("tool_call_delta") is not None:
+        delta = part(payload, "tool_call_delta")
+        stream.say(text(delta, "text"))
+        stream.take_piece(delta)
+
+
+def on_tool_calls(stream: V1Stream, payload: Payload) -> None:
+    """Take all calls, and the text before them, which its pieces have said already."""
+    stream.message.settle(_TEXT, "text", text(payload, "text"))
+    stream.take_calls(parts(payload, "tool_calls"))
+
+
+def on_stream_end(stream: V1Stream, payload: Payload) -> None:
+    """End the answer with what it has more, its reason and usage: this is the terminal signal."""
+    response = payload.get("response")
+    if response is not None:
+        response = part(payload, "response")
+        stream.message.response_id = stream.message.response_id or text(response, "generation_id") or None
+        stream.take_answer(response)
+    else:
+        response = {}
+    raw = text(payload, "finish_reason") or text(response, "finish_reason")
+    take_reason(stream.message, raw)
+    if response.get("meta") is not None:
+        stream.message.report_usage(read_counts(part(response, "meta")))
+    take_end(stream.message, raw, payload)
+
+
+HANDLERS: Final[Mapping[str, Handler]] = {
+    "stream-start": on_stream_start,
+    "search-queries-generation": on_others,
+    "search-results": on_others,
+    "text-generation": on_text,
+    "citation-generation": on_others,
+    "tool-calls-chunk": on_tool_calls_chunk,
+    "tool-calls-generation": on_tool_calls,
+    "stream-end": on_stream_end,
+}

@@ -1,0 +1,120 @@
+"""Function calls of Gemini: `functionCall` parts in, tool calls of the accumulator out.
+
+- A part is a whole call, and its arguments are an object; without arguments it has none. Parallel
+  calls are parts of one chunk or of several, and may have one name: each part is a call.
+- Vertex AI may stream the arguments. A part with a name and `willContinue` opens the call; parts
+  without a name go on with it, by `partialArgs`; one without `willContinue` closes it. Where that
+  last part never comes, the next call or the end of the answer closes it.
+- A part without a name is never a call of its own, and ignored where no call is open.
+- The id is optional. A call that is sent again with its id and its arguments is the same call.
+- Gateways send arguments as the text of the object, which is a fragment like those of other apis.
+
+Source: https://ai.google.dev/gemini-api/docs/function-calling,
+https://docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling, and reports:
+NousResearch/hermes-agent#101536 (calls of one name), smallmain/vscode-unify-chat-provider#49 (parts
+without a name), allenhutchison/obsidian-gemini#230 (a call sent again).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from streamconform_reference.assemble import Assembler
+from streamconform_reference.decoder import BrokenPayloadError, Payload
+
+from .partial_args import PartialArgs
+
+
+class Calls:
+    """The calls of one answer; `before_call` is called before one begins, with its signature."""
+
+    def __init__(self, message: Assembler, before_call: Callable[[str], None]) -> None:
+        """Begin with no calls."""
+        self.message = message
+        self.open: Hashable = None
+        self._before_call = before_call
+        self._number = 0
+        self._named: dict[str, tuple[str, Any]] = {}
+        self._opened = ("", "")  # id and name of the open call
+        self._partial = PartialArgs()
+
+    def take(self, part: Any, signature: str) -> None:
+        """Take one `functionCall`.
+
+        Raises:
+            BrokenPayloadError: it is no object, or its partial arguments cannot be placed.
+        """
+        if not isinstance(part, dict):
+            raise BrokenPayloadError("`functionCall` is no object")
+        name, call_id = _text(part.get("name")), _text(part.get("id"))
+        if name and not self._goes_on(part, call_id, name):
+            args = part.get("args")
+            if call_id and self._named.get(call_id) == (name, args):
+                return
+            self.close()
+            self._named[call_id] = (name, args)
+            self._begin(part, call_id, name, signature)
+        elif self.open is None:
+            return
+        elif part.get("args") is not None:
+            self._settle(part["args"])
+        for entry in _entries(part):
+            self._partial.add(entry)
+        if part.get("willContinue") is not True and not (_entries(part) and self._partial.continues):
+            self.close()
+
+    def close(self) -> None:
+        """End the call that is open, if one is."""
+        if self.open is None:
+            return
+        if self._partial.begun:
+            self.message.settle_arguments(self.open, self._partial.value())
+        self.message.end(self.open)
+        self.open = None
+
+    def put_provider_call(self, part: Payload, signature: str) -> None:
+        """Take a call of a tool that the provider runs itself; its response comes as another part."""
+        self.close()
+        self._start(part, _text(part.get("id")), _text(part.get("toolType")), signature, provider=True)
+        self.close()
+
+    def _goes_on(self, part: Payload, call_id: str, name: str) -> bool:
+        """Whether a part with a name belongs to the open call: by its id, or as partial arguments."""
+        if self.open is None or (call_id, name) != self._opened:
+            return False
+        return bool(call_id or _entries(part))
+
+    def _begin(self, part: Payload, call_id: str, name: str, signature: str) -> None:
+        self._start(part, call_id, name, signature, provider=False)
+        self._opened = (call_id, name)
+        self._partial = PartialArgs()
+
+    def _start(self, part: Payload, call_id: str, name: str, signature: str, *, provider: bool) -> None:
+        self._before_call(signature)
+        self._number += 1
+        self.open = ("call", self._number)
+        self.message.start_call(
+            self.open,
+            id=call_id or None,
+            name=name,
+            executor="provider" if provider else "client",
+        )
+        self._settle(part.get("args"))
+
+    def _settle(self, args: Any) -> None:
+        if args is not None:
+            self.message.settle_arguments(self.open, args)
+
+
+def _entries(part: Payload) -> list[Payload]:
+    entries = part.get("partialArgs")
+    if entries is None:
+        return []
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise BrokenPayloadError("`partialArgs` is no list of objects")
+    return entries
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,241 @@
+"""Gemini `streamGenerateContent`: server-sent events or a JSON array in, events and the outcome out.
+
+Source: https://ai.google.dev/api/generate-content, the types of the `google-genai` package, and
+recorded streams of the Gemini API and of Vertex AI.
+
+What the documentation does not say, and what differs between servers:
+
+- The answer is complete with a `finishReason`, or with a `blockReason` where the prompt was blocked.
+  There is no `[DONE]`. The reason is not the last that comes: gateways begin with it, code execution
+  gives one a round, usage follows without candidates. So the answer stays open until the end of the
+  body; of several reasons the last counts.
+- `STOP` stands behind function calls too. A reason that names a failure makes the answer an error,
+  with the `finishMessage`. Some clients re-encode reasons as the numbers of the enum.
+- `content` may be absent, empty, or without `parts`. `thought: true` alone makes text thinking; a
+  `thoughtSignature` does not, and `prose` says where it goes.
+- Candidates other than 0 are ignored; the index 0 is left out.
+- Code that the provider ran, its results, images and what grounds the answer are blocks `other`.
+  Grounding and citations come again with later chunks: the last that is not empty counts.
+- An error may come behind content, even behind the reason, as a payload of its own or in an array.
+- Id and model are the first that are not empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final
+
+from streamconform_reference.decoder import DONE_MARK, BrokenPayloadError, Decoder, Payload
+from streamconform_reference.framing import Frame, Framing
+from streamconform_reference.framing.json_array import JsonArrayFraming
+from streamconform_reference.outcome import Error
+from streamconform_reference.provider_errors import read_error
+
+from .calls import Calls
+from .framing import GoogleFraming
+from .prose import Prose
+from .reasons import NUMBERED_REASONS, STOP_REASONS, read_word
+from .usage import buckets, read_counts
+
+PartHandler = Callable[["GoogleGenerateDecoder", Any, str], None]
+
+_CUTTING: Final = frozenset({"length", "content_filter", "error"})
+
+# What is said of the whole candidate, and repeated with later chunks.
+METADATA: Final = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
+_METADATA: Final = frozenset(METADATA)
+
+
+def take_function_call(answer: GoogleGenerateDecoder, call: Any, signature: str) -> None:
+    """Take a call, or a piece of one."""
+    answer.calls.take(call, signature)
+
+
+def take_provider_call(answer: GoogleGenerateDecoder, call: Any, signature: str) -> None:
+    """Take a call that the provider runs itself."""
+    if not isinstance(call, dict):
+        raise BrokenPayloadError("`toolCall` is no object")
+    answer.calls.put_provider_call(call, signature)
+
+
+def _keeps(kind: str) -> PartHandler:
+    def keep(answer: GoogleGenerateDecoder, data: Any, signature: str) -> None:
+        answer.begin_part(signature)
+        answer.message.put_other(kind, data)
+
+    return keep
+
+
+# Parts without text, by the field that they have. A part with none of them changes nothing.
+PARTS: Final[Mapping[str, PartHandler]] = {
+    "functionCall": take_function_call,
+    "toolCall": take_provider_call,
+    "toolResponse": _keeps("toolResponse"),
+    "executableCode": _keeps("executableCode"),
+    "codeExecutionResult": _keeps("codeExecutionResult"),
+    "inlineData": _keeps("inlineData"),
+    "fileData": _keeps("fileData"),
+    "functionResponse": _keeps("functionResponse"),
+}
+
+
+class GoogleGenerateDecoder(Decoder):
+    """Decodes one response of `streamGenerateContent`, in either of its framings."""
+
+    framing_factory: ClassVar[Callable[[], Framing]] = GoogleFraming
+    parts: ClassVar[Mapping[str, PartHandler]] = PARTS
+    calls_factory: ClassVar[type[Calls]] = Calls
+
+    def __init__(
+        self,
+        *,
+        status: int = 200,
+        headers: Mapping[str, str] | None = None,
+        pricing: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Begin before the first byte of the body."""
+        super().__init__(status=status, headers=headers, pricing=pricing)
+        self.prose = Prose(self.message)
+        self.calls = self.calls_factory(self.message, self.begin_part)
+        self.finish: str | None = None
+        self.finish_message: str | None = None
+        self.counts: dict[str, int] = {}
+
+    def receive_frame(self, frame: Frame) -> None:
+        """Take one frame; an array, as errors come in, is its elements."""
+        if not frame.data.startswith(b"[") or frame.data.strip() == DONE_MARK:
+            super().receive_frame(frame)
+            return
+        inner = JsonArrayFraming()
+        for element in inner.receive(frame.data) + inner.end():
+            super().receive_frame(element)
+
+    def read(self, payload: Payload) -> None:
+        """Read one chunk."""
+        self._identify(payload)
+        candidates = payload.get("candidates")
+        if not isinstance(candidates, list):
+            if candidates is not None:
+                raise BrokenPayloadError("`candidates` is not a list")
+            candidates = ()
+        for position, candidate in enumerate(candidates):
+            if isinstance(candidate, dict) and not candidate.get("index", position):
+                self.read_candidate(candidate)
+        if payload.get("promptFeedback"):
+            self.read_feedback(payload["promptFeedback"])
+        usage = payload.get("usageMetadata")
+        if isinstance(usage, dict):
+            self.read_usage(usage)
+        if payload.get("error"):
+            self.message.fail(read_error(payload))
+
+    def read_candidate(self, candidate: Payload) -> None:
+        """Read what candidate 0 adds, and its reason to end."""
+        content = candidate.get("content")
+        if content is not None:
+            if not isinstance(content, dict):
+                raise BrokenPayloadError("`content` is no object")
+            parts = content.get("parts")
+            if not isinstance(parts, list):
+                if parts is not None:
+                    raise BrokenPayloadError("`parts` is not a list")
+                parts = ()
+            for part in parts:
+                if not isinstance(part, dict):
+                    raise BrokenPayloadError("a part is no object")
+                self.read_part(part)
+        if not _METADATA.isdisjoint(candidate):
+            for kind in METADATA:
+                if candidate.get(kind):
+                    self._keep_last(kind, candidate[kind])
+        finish = candidate.get("finishReason")
+        if finish:
+            self.read_finish(finish, candidate.get("finishMessage"))
+
+    def read_part(self, part: Payload) -> None:
+        """Read a part; its signature goes to the thinking that it signs."""
+        signature = part.get("thoughtSignature")
+        if not isinstance(signature, str):
+            signature = ""
+        text = part.get("text")
+        if text is not None:
+            if not isinstance(text, str):
+                raise BrokenPayloadError("`text` is not text")
+            if text:
+                self.prose.say("thinking" if part.get("thought") else "text", text)
+            if signature:
+                self.prose.sign(signature)
+            return
+        for key, take in self.parts.items():
+            value = part.get(key)
+            if value is not None:
+                take(self, value, signature)
+                return
+        if signature:
+            self.prose.sign(signature)
+
+    def begin_part(self, signature: str) -> None:
+        """Make place for a part without text: sign the thinking before it, and end the prose."""
+        if signature:
+            self.prose.sign(signature)
+        self.prose.end()
+
+    def read_finish(self, finish: Any, finish_message: Any) -> None:
+        """Take a reason to end; the answer stays open, and a call only where the reason may have cut it."""
+        raw = read_word(finish, "finishReason")
+        self.finish = NUMBERED_REASONS.get(raw, raw)
+        self.finish_message = finish_message if isinstance(finish_message, str) else None
+        reason = STOP_REASONS.get(self.finish, "other")
+        self.message.stop(reason, raw)
+        if reason not in _CUTTING:
+            self.calls.close()
+
+    def read_feedback(self, feedback: Any) -> None:
+        """Take the reason why the prompt was blocked, if it was: then there are no candidates."""
+        blocked = feedback.get("blockReason") if isinstance(feedback, dict) else None
+        if blocked:
+            self.finish = read_word(blocked, "blockReason")
+            self.message.stop("content_filter", self.finish)
+
+    def end_of_body(self) -> None:
+        """End the answer: complete if there was a reason, unless that is a failure."""
+        if self.message.ended:
+            return
+        if self.finish is None:
+            self.message.end_of_file()
+        elif STOP_REASONS.get(self.finish) == "error":
+            self.message.fail(Error(self.finish, self.finish_message, None))
+        else:
+            self.prose.end()
+            self.message.complete()
+
+    def read_usage(self, usage: Payload) -> None:
+        """Take a report of usage; one without counts says nothing."""
+        counts = read_counts(usage)
+        if counts:
+            self.count(counts)
+            tier = usage.get("serviceTier")
+            self.message.report_usage(
+                self.to_buckets(self.counts), service_tier=tier if isinstance(tier, str) else None
+            )
+
+    def count(self, counts: Mapping[str, int]) -> None:
+        """Merge a report: of each count the last one wins."""
+        self.counts.update(counts)
+
+    @staticmethod
+    def to_buckets(counts: Mapping[str, int]) -> dict[str, int | None]:
+        """Return the disjoint buckets of what was counted so far."""
+        return buckets(counts)
+
+    def _identify(self, payload: Payload) -> None:
+        if self.message.response_id is None and isinstance(name := payload.get("responseId"), str):
+            self.message.response_id = name or None
+        if self.message.model is None and isinstance(name := payload.get("modelVersion"), str):
+            self.message.model = name or None
+
+    def _keep_last(self, kind: str, data: Any) -> None:
+        if self.message.other(kind) is None:
+            self.message.put_other(kind, data, slot=kind)
+        else:
+            self.message.replace_other(kind, data)

@@ -1,0 +1,64 @@
+"""Why an answer of Gemini ends: its words, and the numbers that some clients make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from streamconform_reference.decoder import BrokenPayloadError
+from streamconform_reference.outcome import StopReason
+
+# https://ai.google.dev/api/generate-content#FinishReason, and Vertex AI's MODEL_ARMOR.
+STOP_REASONS: Final[Mapping[str, StopReason]] = {
+    "STOP": "stop",
+    "MAX_TOKENS": "length",
+    "SAFETY": "content_filter",
+    "RECITATION": "content_filter",
+    "BLOCKLIST": "content_filter",
+    "PROHIBITED_CONTENT": "content_filter",
+    "SPII": "content_filter",
+    "MODEL_ARMOR": "content_filter",
+    "IMAGE_SAFETY": "content_filter",
+    "IMAGE_PROHIBITED_CONTENT": "content_filter",
+    "IMAGE_RECITATION": "content_filter",
+    "MALFORMED_FUNCTION_CALL": "error",
+    "UNEXPECTED_TOOL_CALL": "error",
+    "TOO_MANY_TOOL_CALLS": "error",
+    "MISSING_THOUGHT_SIGNATURE": "error",
+    "MALFORMED_RESPONSE": "error",
+    "LANGUAGE": "error",
+    "NO_IMAGE": "error",
+    "IMAGE_OTHER": "error",
+    "OTHER": "other",
+    "FINISH_REASON_UNSPECIFIED": "other",
+}
+
+# The reasons as numbers of the Gemini API's enum. Vertex AI has the same up to 5.
+# https://github.com/googleapis/googleapis/blob/master/google/ai/generativelanguage/v1beta/generative_service.proto
+NUMBERED_REASONS: Final[Mapping[str, str]] = {
+    "0": "FINISH_REASON_UNSPECIFIED",
+    "1": "STOP",
+    "2": "MAX_TOKENS",
+    "3": "SAFETY",
+    "4": "RECITATION",
+    "5": "OTHER",
+    "6": "LANGUAGE",
+    "7": "BLOCKLIST",
+    "8": "PROHIBITED_CONTENT",
+    "9": "SPII",
+    "10": "MALFORMED_FUNCTION_CALL",
+    "11": "IMAGE_SAFETY",
+    "12": "UNEXPECTED_TOOL_CALL",
+}
+
+
+def read_word(value: Any, key: str) -> str:
+    """Return a word of an enum, or its number as text.
+
+    Raises:
+        BrokenPayloadError: it is neither; the key is for the message.
+    """
+    if isinstance(value, (str, int)):
+        return str(value)
+    problem = f"`{key}` is not text"
+    raise BrokenPayloadError(problem)

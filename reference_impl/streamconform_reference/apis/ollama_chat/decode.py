@@ -1,0 +1,162 @@
+"""Ollama `/api/chat`: JSON lines in, events and the outcome out.
+
+Source: https://docs.ollama.com/api/chat, https://docs.ollama.com/api/errors and the types in
+https://github.com/ollama/ollama/blob/main/api/types.go
+
+What the documentation does not say, and what differs between versions:
+
+- The answer is complete with `done: true`, and nothing counts behind it. `done_reason` alone is no
+  end; older versions send none, and then the model stopped.
+- Thinking and text may share a record: thinking comes first. Tags such as `<think>` inside text stay
+  text: older versions leave them there, with or without their opening.
+- A call is whole in its record, which may be that of `done: true`, and calls share records or not.
+  Each entry is a call: `index` is the same for all in some versions, and ids are often absent.
+- Arguments are an object. Where a server sends them as text, the text is one fragment.
+- `done_reason` is `stop` behind calls too.
+- An error in mid-stream is a record `{"error": ...}` without type; a version had the words of the
+  error as its key (ollama/ollama#11781).
+- A count that is absent is not known: `prompt_eval_count` is left out where all of the prompt was
+  cached (ollama/ollama#2068). `eval_count` includes the thinking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final
+
+from streamconform_reference.apis.openai_chat.prose import Prose
+from streamconform_reference.decoder import BrokenPayloadError, Decoder, Payload
+from streamconform_reference.framing import Framing
+from streamconform_reference.framing.ndjson import NdjsonFraming
+from streamconform_reference.outcome import Error, StopReason
+from streamconform_reference.provider_errors import read_error
+
+Field = Callable[["OllamaChatDecoder", Any], None]
+
+# `load` and `unload` answer a request without messages.
+STOP_REASONS: Final[Mapping[str, StopReason]] = {
+    "stop": "stop",
+    "length": "length",
+    "load": "other",
+    "unload": "other",
+}
+
+# A larger number of tokens is no count, and JavaScript could not hold it.
+_LARGEST_COUNT: Final = 2**53
+
+
+def take_thinking(answer: OllamaChatDecoder, thinking: Any) -> None:
+    """Append thinking."""
+    if not isinstance(thinking, str):
+        raise BrokenPayloadError("`thinking` is not text")
+    answer.prose.say("thinking", thinking)
+
+
+def take_content(answer: OllamaChatDecoder, content: Any) -> None:
+    """Append visible text."""
+    if not isinstance(content, str):
+        raise BrokenPayloadError("`content` is not text")
+    answer.prose.say("text", content)
+
+
+def take_tool_calls(answer: OllamaChatDecoder, entries: Any) -> None:
+    """Take whole calls, in the order in which they come."""
+    if not isinstance(entries, list):
+        raise BrokenPayloadError("`tool_calls` is not a list")
+    for entry in entries:
+        answer.read_call(entry)
+
+
+# The fields of a message in the order in which they are read, whatever their order on the wire.
+FIELDS: Final[Mapping[str, Field]] = {
+    "thinking": take_thinking,
+    "content": take_content,
+    "tool_calls": take_tool_calls,
+}
+
+
+class OllamaChatDecoder(Decoder):
+    """Decodes one response of `POST /api/chat`, which streams unless told not to."""
+
+    framing_factory: ClassVar[Callable[[], Framing]] = NdjsonFraming
+    fields: ClassVar[Mapping[str, Field]] = FIELDS
+
+    def __init__(
+        self,
+        *,
+        status: int = 200,
+        headers: Mapping[str, str] | None = None,
+        pricing: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Begin before the first byte of the body."""
+        super().__init__(status=status, headers=headers, pricing=pricing)
+        self.prose = Prose(self.message)
+        self._calls = 0
+
+    def read(self, payload: Payload) -> None:
+        """Read one record."""
+        if self.message.model is None and isinstance(name := payload.get("model"), str):
+            self.message.model = name or None
+        message = payload.get("message")
+        if message is not None:
+            if not isinstance(message, dict):
+                raise BrokenPayloadError("`message` is no object")
+            for key, take in self.fields.items():
+                value = message.get(key)
+                if value:
+                    take(self, value)
+        if payload.get("error"):
+            self.message.fail(read_error(payload))
+        elif payload.get("done") is True:
+            self.read_done(payload)
+        elif message is None:
+            self._read_unnamed_error(payload)
+
+    def read_call(self, entry: Any) -> None:
+        """Take one call; it ends at once."""
+        function = entry.get("function") if isinstance(entry, dict) else None
+        if not isinstance(function, dict):
+            raise BrokenPayloadError("a tool call has no `function`")
+        self.prose.end()
+        slot = ("call", self._calls)
+        self._calls += 1
+        name = function.get("name")
+        self.message.start_call(slot, id=_id(entry.get("id")), name=name if isinstance(name, str) else "")
+        arguments = function.get("arguments")
+        if arguments is not None:
+            self.message.settle_arguments(slot, arguments)
+        self.message.end(slot)
+
+    def read_done(self, record: Payload) -> None:
+        """Take the last record: why the answer ends, and what it used."""
+        raw = record.get("done_reason")
+        if raw is not None and not isinstance(raw, str):
+            raise BrokenPayloadError("`done_reason` is not text")
+        self.message.report_usage(self.to_buckets(record))
+        self.message.stop(STOP_REASONS.get(raw, "other") if raw else "stop", raw or None)
+        self.prose.end()
+        self.message.complete()
+
+    @staticmethod
+    def to_buckets(record: Payload) -> dict[str, int | None]:
+        """Return the disjoint buckets of a last record."""
+        prompt, cached = _count(record, "prompt_eval_count"), _count(record, "prompt_eval_cached_count")
+        return {
+            "input": None if prompt is None else max(prompt - (cached or 0), 0),
+            "cache_read": cached,
+            "output": _count(record, "eval_count"),
+        }
+
+    def _read_unnamed_error(self, record: Payload) -> None:
+        for key, value in record.items():
+            if key.startswith("error") and isinstance(value, str) and value:
+                self.message.fail(Error(None, f"{key}: {value}", None))
+
+
+def _id(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _count(record: Payload, name: str) -> int | None:
+    value = record.get(name)
+    return value if type(value) is int and 0 <= value < _LARGEST_COUNT else None

@@ -1,0 +1,21 @@
+"""The answer without streaming: one record that has all of the message.
+
+Source: https://docs.ollama.com/api/chat
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streamconform_reference.decoder import BrokenPayloadError, Payload
+
+
+def as_stream(document: Payload) -> Iterator[Payload]:
+    """Yield the document, which is a record itself.
+
+    Raises:
+        BrokenPayloadError: it has no message.
+    """
+    if not isinstance(document.get("message"), dict):
+        raise BrokenPayloadError("the document has no message")
+    yield document

@@ -1,0 +1,194 @@
+"""AWS event streams, `application/vnd.amazon.eventstream`: bytes in, one frame for each message.
+
+A message is big-endian: its length, the length of its headers and the CRC32 of these eight bytes;
+headers; payload; the CRC32 of all before it. A header is a name, a type and a value.
+
+Source: https://docs.aws.amazon.com/transcribe/latest/dg/streaming-setting-up.html#streaming-event-stream,
+and `botocore/eventstream.py` of botocore 1.44.5, from which the limits are.
+
+- Both checksums are verified, and a length only counts when that of the prelude is right: one that
+  lies cannot make a reader wait for bytes that never come. There is no way back into the stream, so
+  whatever is wrong is a fault for good.
+- A length that is within the limits begins with a byte of 0 or 1. No text does, so the first byte says
+  whether the body is in this framing at all.
+- A message that the body's end cuts is no frame and no fault: the stream broke off.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final
+from uuid import UUID
+
+from . import Frame, HeaderValue, frame_of
+
+MAX_HEADERS_BYTES: Final = 128 * 1024
+MAX_PAYLOAD_BYTES: Final = 24 * 1024 * 1024
+
+_PRELUDE: Final = struct.Struct(">III")  # length of the message, length of its headers, checksum
+_LENGTHS_BYTES: Final = 8
+_CHECKSUM: Final = struct.Struct(">I")
+_FRAMING_BYTES: Final = _PRELUDE.size + _CHECKSUM.size
+_LARGEST_FIRST_BYTE: Final = (MAX_HEADERS_BYTES + MAX_PAYLOAD_BYTES + _FRAMING_BYTES) >> 24
+
+# The value of a header by its type: of a fixed size, or as long as its first two bytes say.
+_TRUE, _FALSE, _BYTES, _TEXT, _UUID = 0, 1, 6, 7, 9
+_NUMBERS: Final[Mapping[int, struct.Struct]] = {
+    2: struct.Struct(">b"),
+    3: struct.Struct(">h"),
+    4: struct.Struct(">i"),
+    5: struct.Struct(">q"),
+    8: struct.Struct(">q"),  # a time in milliseconds since 1970
+}
+_LENGTH: Final = struct.Struct(">H")
+_UUID_BYTES: Final = 16
+
+# Where a message names what its payload is.
+_NAMES: Final = (":event-type", ":exception-type", ":error-code")
+_COMMON_HEADERS_BYTES: Final = 512  # those of one event type are the same in each of its messages
+
+
+class BrokenHeadersError(ValueError):
+    """The headers of a message are not headers. Never leaves the framing."""
+
+
+class EventStreamFraming:
+    """Framing of AWS event streams; see `streamconform_reference.framing.Framing`.
+
+    `data` of a frame is the payload of its message, `body[start:end]` the whole message, and `event`
+    the value of `:event-type`, `:exception-type` or `:error-code`.
+    """
+
+    def __init__(
+        self, *, max_headers_bytes: int = MAX_HEADERS_BYTES, max_payload_bytes: int = MAX_PAYLOAD_BYTES
+    ) -> None:
+        """Begin at the first byte of a body."""
+        self.fault: str | None = None
+        self.recognised = False
+        self._max_headers = max_headers_bytes
+        self._max_payload = max_payload_bytes
+        self._buffer = bytearray()  # from the message that is being read
+        self._offset = 0  # of the buffer in the body
+        self._lengths: tuple[int, int] | None = None  # of that message and its headers, when verified
+        self._begun = False
+
+    def receive(self, data: bytes) -> list[Frame]:
+        """Take the next bytes; return the frames whose last byte they hold."""
+        if data and not self._begun:
+            self._begun = True
+            self.recognised = data[0] <= _LARGEST_FIRST_BYTE
+        if self.fault or not self.recognised:
+            return []
+        self._buffer += data
+        frames: list[Frame] = []
+        with memoryview(self._buffer) as view:
+            end = self._read(view, frames)
+        del self._buffer[:end]
+        self._offset += end
+        return frames
+
+    def end(self) -> list[Frame]:
+        """Take the end of the body; a message that it cuts is none."""
+        return []
+
+    def _read(self, view: memoryview, frames: list[Frame]) -> int:
+        """Append the whole messages of the view to the frames, up to a fault; return where they end."""
+        start, size = 0, len(view)
+        while size - start >= _PRELUDE.size:
+            total, headers = self._lengths or self._read_prelude(view, start)
+            end = start + total
+            if self.fault or end > size:
+                break
+            headers_end, payload_end = start + _PRELUDE.size + headers, end - _CHECKSUM.size
+            if zlib.crc32(view[start:payload_end]) != _CHECKSUM.unpack_from(view, payload_end)[0]:
+                self._fail("its checksum is wrong", start)
+                break
+            block = bytes(view[start + _PRELUDE.size : headers_end])
+            try:
+                named = _common_headers if headers <= _COMMON_HEADERS_BYTES else _named_headers
+                event, values = named(block)
+            except BrokenHeadersError as error:
+                self._fail(str(error), start)
+                break
+            payload = bytes(view[headers_end:payload_end])
+            frames.append(frame_of((payload, event, self._offset + start, self._offset + end, values)))
+            self._lengths = None
+            start = end
+        return size if self.fault else start
+
+    def _read_prelude(self, view: memoryview, start: int) -> tuple[int, int]:
+        """Return the lengths of the message that starts there and of its headers, when they are verified."""
+        total, headers, checksum = _PRELUDE.unpack_from(view, start)
+        payload = total - headers - _FRAMING_BYTES
+        if zlib.crc32(view[start : start + _LENGTHS_BYTES]) != checksum:
+            self._fail("the checksum of its lengths is wrong", start)
+        elif headers > self._max_headers or payload > self._max_payload:
+            self._fail(f"{total} bytes are more than a message can have", start)
+        elif payload < 0:
+            self._fail(f"{headers} bytes of headers do not fit into {total} bytes", start)
+        self._lengths = (total, headers)
+        return self._lengths
+
+    def _fail(self, what: str, start: int) -> None:
+        self.fault = f"the message at byte {self._offset + start} is broken: {what}"
+
+
+def read_headers(block: bytes) -> dict[str, HeaderValue]:
+    """Return the headers of a message, by their names.
+
+    Raises:
+        BrokenHeadersError: a length or a type is wrong, or a name stands twice.
+    """
+    headers: dict[str, HeaderValue] = {}
+    position = 0
+    try:
+        while position < len(block):
+            name_end = position + 1 + block[position]
+            name = block[position + 1 : name_end].decode("utf-8", "replace")
+            value, position = _read_value(block, name_end)
+            if name in headers:
+                raise BrokenHeadersError(f"the header `{name}` stands twice")
+            headers[name] = value
+    except (IndexError, struct.error):
+        raise BrokenHeadersError("its headers end in the middle of one") from None
+    return headers
+
+
+def _read_value(block: bytes, position: int) -> tuple[HeaderValue, int]:
+    """Return the value whose type is at the position, and the position behind it."""
+    kind = block[position]
+    position += 1
+    if kind in (_TRUE, _FALSE):
+        return kind == _TRUE, position
+    number = _NUMBERS.get(kind)
+    if number:
+        value: int = number.unpack_from(block, position)[0]
+        return value, position + number.size
+    if kind == _UUID:
+        return str(UUID(bytes=_slice(block, position, _UUID_BYTES))), position + _UUID_BYTES
+    if kind not in (_BYTES, _TEXT):
+        raise BrokenHeadersError(f"{kind} is no type of a header")
+    (length,) = _LENGTH.unpack_from(block, position)
+    position += _LENGTH.size
+    raw = _slice(block, position, length)
+    return raw.decode("utf-8", "replace") if kind == _TEXT else raw, position + length
+
+
+def _slice(block: bytes, position: int, length: int) -> bytes:
+    raw = block[position : position + length]
+    if len(raw) < length:
+        raise IndexError
+    return raw
+
+
+def _named_headers(block: bytes) -> tuple[bytes | None, Mapping[str, HeaderValue]]:
+    headers = read_headers(block)
+    names = (headers.get(name) for name in _NAMES)
+    event = next((name for name in names if isinstance(name, str)), None)
+    return None if event is None else event.encode(), headers
+
+
+_common_headers = lru_cache(maxsize=256)(_named_headers)

@@ -1,0 +1,94 @@
+"""JSON lines: bytes in, one frame for each line that is not blank.
+
+Source: https://github.com/ndjson/ndjson-spec
+
+- A line ends with LF. A CR before it is white space of JSON, as blanks and tabs are; U+2028, U+2029
+  and U+0085 are text.
+- The first line that is not blank decides what the body is. Where it is no JSON object, as with an HTML
+  page or an error document over several lines, the body is not in this framing and has no frames.
+- Departure: a last line without LF is delivered if it is whole JSON, since servers leave the end out.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from streamconform_reference.json_codec import is_json
+
+from . import MAX_FRAME_BYTES, Frame, frame_of
+
+_BOM: Final = b"\xef\xbb\xbf"
+_BLANK: Final = b" \t\r\n"
+_BRACE: Final = 0x7B
+
+
+class NdjsonFraming:
+    """Framing of `application/x-ndjson`; see `streamconform_reference.framing.Framing`.
+
+    `body[start:end]` of a frame is its data: the line without white space around it.
+    """
+
+    def __init__(self, *, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
+        """Begin at the first byte of a body."""
+        self.fault: str | None = None
+        self.recognised = False
+        self._max = max_frame_bytes
+        self._line = bytearray()  # a line whose end has not come
+        self._seen_line = False
+        self._offset = 0  # of the line that comes next
+
+    def receive(self, data: bytes) -> list[Frame]:
+        """Take the next bytes; return the frames whose line end they hold."""
+        if self.fault or not data or (self._seen_line and not self.recognised):
+            return []
+        lines = data.split(b"\n")
+        unended = lines.pop()
+        if lines and self._line:
+            lines[0] = bytes(self._line) + lines[0]
+            self._line.clear()
+        frames = self._read(lines) if lines else []
+        self._line += unended
+        if len(self._line) > self._max:
+            self._overflow()
+        return frames
+
+    def end(self) -> list[Frame]:
+        """Take the end of the body; return the last line, if only its line end is missing."""
+        line = bytes(self._line)
+        self._line.clear()
+        if self.fault or (self._seen_line and not self.recognised):
+            return []
+        if is_json(line.removeprefix(b"" if self._offset else _BOM)):
+            return self._read([line])
+        if not self._seen_line:  # the start of an object is cut off here; of anything else it is no stream
+            self.recognised = line.removeprefix(_BOM).lstrip(_BLANK).startswith(b"{")
+        return []
+
+    def _read(self, lines: list[bytes]) -> list[Frame]:
+        frames: list[Frame] = []
+        if not self._offset and lines[0].startswith(_BOM):
+            lines[0] = lines[0][len(_BOM) :]
+            self._offset = len(_BOM)
+        following = self._offset
+        for line in lines:
+            start, following = following, following + len(line) + 1
+            data = line
+            if not line or line[0] != _BRACE or line[-1] in _BLANK:
+                data = line.strip(_BLANK)
+                start += len(line) - len(line.lstrip(_BLANK))
+            if len(line) > self._max:
+                self._overflow()
+                break
+            if data:
+                if not self._seen_line:
+                    self._seen_line = True
+                    self.recognised = data[0] == _BRACE and is_json(data)
+                    if not self.recognised:
+                        break
+                frames.append(frame_of((data, None, start, start + len(data), None)))
+        self._offset = following
+        return frames
+
+    def _overflow(self) -> None:
+        self.fault = f"a frame is longer than {self._max} bytes"
+        self._line.clear()

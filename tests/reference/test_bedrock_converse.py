@@ -1,0 +1,512 @@
+"""Bedrock Converse: what each shape of stream amounts to."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from streamconform_reference.apis.bedrock_converse.content import DELTAS, STARTS
+from streamconform_reference.apis.bedrock_converse.decode import HANDLERS, STOP_REASONS
+from streamconform_reference.apis.bedrock_converse.failures import EXCEPTIONS
+from streamconform_reference.document import decode_document
+from streamconform_reference.json_codec import dumps
+
+from . import chunkings
+from .bedrock_converse_streams import (
+    START,
+    STREAMS,
+    USAGE,
+    Payload,
+    answer,
+    args,
+    begins,
+    delta,
+    ends,
+    exception,
+    frame,
+    metadata,
+    named,
+    says,
+    stop,
+    thinks,
+    tool,
+    whole_call,
+    whole_text,
+)
+from .exchange import PRICES, Answer, assert_event_rules, joined_deltas
+from .exchange import decode as decode_any
+
+
+def decode(body: Any, **fields: Any) -> Answer:
+    return decode_any(body, api="bedrock-converse", **fields)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """`expect` maps a path into the outcome to the value there."""
+
+    id: str
+    body: bytes
+    expect: dict[str, Any]
+    fields: dict[str, Any] = field(default_factory=dict)
+
+
+def at(outcome: dict[str, Any], path: str) -> Any:
+    value: Any = outcome
+    for key in path.split("."):
+        value = len(value) if key == "length" else value[int(key) if key.isdigit() else key]
+    return value
+
+
+def text_block(words: str) -> Payload:
+    return {"type": "text", "text": words}
+
+
+def thinking(text: str, signature: str | None, *, redacted: bool = False) -> Payload:
+    return {"type": "thinking", "text": text, "signature": signature, "redacted": redacted}
+
+
+def usage(**counts: int | None) -> Payload:
+    names = ("input", "cache_read", "cache_write", "cache_write_1h", "output", "reasoning", "web_searches")
+    return {name: counts.get(name) for name in names}
+
+
+FULL_USAGE = usage(input=100, cache_read=2000, cache_write=500, output=300)
+
+CASES = [
+    Case(
+        id="text",
+        body=STREAMS["text"],
+        expect={
+            "status": "complete",
+            "content": [text_block("Hello")],
+            "stop": {"reason": "stop", "raw": "end_turn"},
+            "usage": FULL_USAGE,
+            "cost.total": "0.007275",
+            "error": None,
+            "model": None,
+            "response_id": None,
+        },
+    ),
+    Case(
+        id="an-empty-start-says-nothing",
+        body=STREAMS["empty-start"],
+        expect={"content": [text_block("Hi")]},
+    ),
+    Case(
+        id="text-before-a-call",
+        body=STREAMS["text-then-call"],
+        expect={
+            "content": [
+                text_block("I look."),
+                {
+                    "type": "tool_call",
+                    "id": "tooluse_1",
+                    "name": "f",
+                    "arguments": {"city": "Paris"},
+                    "arguments_text": '{"city": "Paris"}',
+                    "complete": True,
+                    "executor": "client",
+                },
+            ],
+            "stop": {"reason": "tool_use", "raw": "tool_use"},
+        },
+    ),
+    Case(
+        id="calls-are-told-apart-by-their-index",
+        body=STREAMS["interleaved-calls"],
+        expect={
+            "content.0.arguments": {"a": 1},
+            "content.1.arguments": {"b": 2},
+            "content.length": 2,
+            "stop.reason": "tool_use",
+        },
+    ),
+    Case(
+        id="an-empty-fragment-is-no-arguments",
+        body=STREAMS["no-arguments"],
+        expect={"content.0.arguments": {}, "content.0.complete": True},
+    ),
+    Case(
+        id="input-as-a-value",
+        body=answer(tool(0), args({"a": 1}), stop(), reason="tool_use"),
+        expect={"content.0.arguments": {"a": 1}, "content.0.arguments_text": None},
+    ),
+    Case(
+        id="a-truncated-call-is-not-complete",
+        body=STREAMS["truncated-call"],
+        expect={
+            "content.0.complete": False,
+            "content.0.arguments_text": '{"a": "par',
+            "stop.reason": "length",
+            "status": "complete",
+        },
+    ),
+    Case(
+        id="a-malformed-call-has-no-arguments",
+        body=STREAMS["malformed-call"],
+        expect={"content.0.complete": True, "content.0.arguments": None},
+    ),
+    Case(
+        id="a-tool-of-the-provider-and-its-result-and-a-citation",
+        body=STREAMS["provider-tool"],
+        expect={
+            "content.0.executor": "provider",
+            "content.1.kind": "tool_result",
+            "content.1.data.content": [{"text": "found"}],
+            "content.2": text_block("cited"),
+            "content.3.kind": "citation",
+            "content.3.data.title": "t",
+            "stop.reason": "stop",
+        },
+    ),
+    Case(
+        id="unknown-blocks-are-other-and-unknown-deltas-nothing",
+        body=answer(
+            begins(0, image={"format": "png"}),
+            delta(0, image={"x": 1}),
+            delta(0, future=[]),
+            stop(),
+            says("a", 1),
+        ),
+        expect={
+            "content.0": {"type": "other", "kind": "image", "data": {"format": "png"}},
+            "content.1": text_block("a"),
+        },
+    ),
+    Case(
+        id="reasoning-with-its-signature",
+        body=STREAMS["reasoning-then-text"],
+        expect={"content": [thinking("hmm", "c2ln"), text_block("Yes")]},
+    ),
+    Case(
+        id="redacted-reasoning",
+        body=STREAMS["redacted-reasoning"],
+        expect={"content.0": thinking("", "b3BhcXVl", redacted=True)},
+    ),
+    Case(
+        id="redacted-reasoning-under-a-proxys-name",
+        body=answer(thinks(data="b3BhcXVl"), stop()),
+        expect={"content.0": thinking("", "b3BhcXVl", redacted=True)},
+    ),
+    Case(
+        id="a-signature-alone-and-no-stop-of-its-block",
+        body=STREAMS["signature-without-text"],
+        expect={"content.0": thinking("", "c2ln")},
+    ),
+    Case(
+        id="what-no-block-stop-ended-ends-with-the-message",
+        body=STREAMS["no-block-stops"],
+        expect={"content.1.complete": True, "content.1.arguments": {"a": 1}, "stop.reason": "tool_use"},
+    ),
+    Case(
+        id="a-call-that-no-block-stop-ended-is-cut-where-the-answer-is-truncated",
+        body=answer(tool(0), args('{"a":1}'), reason="max_tokens"),
+        expect={"content.0.complete": False, "stop.reason": "length"},
+    ),
+    Case(
+        id="usage-before-the-stop",
+        body=STREAMS["metadata-first"],
+        expect={"status": "complete", "usage": FULL_USAGE},
+    ),
+    Case(
+        id="metrics-alone-do-not-erase-usage",
+        body=STREAMS["metrics-behind-usage"],
+        expect={"status": "complete", "usage": FULL_USAGE},
+    ),
+    Case(
+        id="the-last-report-of-each-field-wins",
+        body=answer(whole_text("Hi")) + metadata(usage={"outputTokens": 0, "inputTokens": None}),
+        expect={"usage": {**FULL_USAGE, "output": 0}},
+    ),
+    Case(
+        id="writes-for-an-hour-and-a-service-tier",
+        body=STREAMS["written-for-an-hour"],
+        fields={"pricing": {**PRICES, "service_tier": {"flex": "0.5"}}},
+        expect={
+            "usage": {**FULL_USAGE, "cache_write_1h": 200},
+            "cost.cache_write": "0.0011625",
+            "cost.input": "0.00015",
+        },
+    ),
+    Case(
+        id="metadata-is-no-end",
+        body=STREAMS["metadata-without-a-stop"],
+        expect={
+            "status": "incomplete",
+            "stop": {"reason": None, "raw": None},
+            "usage": FULL_USAGE,
+            "content": [text_block("par")],
+        },
+    ),
+    Case(
+        id="lost-metadata-leaves-the-answer-complete",
+        body=START + whole_text("Hi") + ends() + metadata(usage=USAGE)[:-1],
+        expect={"status": "complete", "usage": None, "cost": None},
+    ),
+    Case(
+        id="the-end-of-the-body-before-the-stop",
+        body=START + says("par"),
+        expect={"status": "incomplete", "content": [text_block("par")]},
+    ),
+    Case(
+        id="a-stop-without-a-reason",
+        body=answer(whole_text("Hi"), reason=None),  # type: ignore[arg-type]
+        expect={"status": "complete", "stop": {"reason": "other", "raw": None}},
+    ),
+    Case(
+        id="a-reason-that-is-new",
+        body=answer(whole_text("Hi"), reason="future"),
+        expect={"status": "complete", "stop": {"reason": "other", "raw": "future"}},
+    ),
+    Case(
+        id="malformed-output-is-an-error",
+        body=STREAMS["malformed-output"],
+        expect={
+            "status": "error",
+            "stop": {"reason": "error", "raw": "malformed_tool_use"},
+            "error": {"type": "malformed_tool_use", "message": None, "status": None},
+            "content": [text_block("par")],
+            "usage": FULL_USAGE,
+        },
+    ),
+    Case(
+        id="an-exception-ends-the-answer",
+        body=STREAMS["exception"],
+        expect={
+            "status": "error",
+            "error": {"type": "throttlingException", "message": "Too many requests", "status": 429},
+            "stop": {"reason": "error", "raw": None},
+            "content": [text_block("par")],
+        },
+    ),
+    Case(
+        id="an-exception-counts-behind-the-stop-too",
+        body=STREAMS["exception-behind-the-stop"],
+        expect={"status": "error", "error.status": 500, "stop": {"reason": "error", "raw": "end_turn"}},
+    ),
+    Case(
+        id="an-exception-with-the-words-of-the-model-alone",
+        body=START
+        + exception("modelStreamErrorException", "", originalMessage="boom", originalStatusCode=500),
+        expect={"error": {"type": "modelStreamErrorException", "message": "boom", "status": 424}},
+    ),
+    Case(
+        id="an-exception-that-is-new-and-no-json",
+        body=START + named({":message-type": "exception", ":exception-type": "futureException"}, b"no json"),
+        expect={"error": {"type": "futureException", "message": "no json", "status": None}},
+    ),
+    Case(
+        id="an-error-message-without-a-payload",
+        body=STREAMS["error-message"],
+        expect={"error": {"type": "InternalFailure", "message": "it broke", "status": None}},
+    ),
+    Case(
+        id="an-exception-as-an-event",
+        body=START + frame("validationException", {"message": "no"}),
+        expect={"error": {"type": "validationException", "message": "no", "status": 400}},
+    ),
+    Case(
+        id="the-type-in-the-payload-where-no-header-has-it",
+        body=named({}, b'{"messageStart":{"role":"assistant"}}')
+        + named({}, b'{"contentBlockDelta":{"contentBlockIndex":0,"delta":{"text":"Hi"}},"metadata":null}')
+        + named({}, b'{"messageStop":{"stopReason":"end_turn"}}'),
+        expect={"status": "complete", "content": [text_block("Hi")]},
+    ),
+    Case(
+        id="unknown-events-change-nothing",
+        body=STREAMS["unknown-event"],
+        expect={"status": "complete", "content": [text_block("on")]},
+    ),
+    Case(
+        id="a-damaged-message-is-a-protocol-error",
+        body=STREAMS["damaged"],
+        expect={"status": "error", "error.type": "protocol"},
+    ),
+    Case(
+        id="a-payload-that-is-no-json-is-a-protocol-error",
+        body=START + says("par") + named({":event-type": "contentBlockDelta"}, b"{"),
+        expect={"status": "error", "error.type": "protocol", "content": [text_block("par")]},
+    ),
+    Case(
+        id="a-known-event-of-another-shape-is-a-protocol-error",
+        body=START + says("par") + frame("contentBlockDelta", {"delta": {"text": "x"}}),
+        expect={"error.type": "protocol", "content": [text_block("par")]},
+    ),
+    Case(
+        id="text-that-is-no-text-is-a-protocol-error",
+        body=START + says("par") + delta(0, text=["x"]),
+        expect={"error.type": "protocol", "content": [text_block("par")]},
+    ),
+    Case(
+        id="a-failed-response-names-its-type-in-a-header",
+        body=b'{"message":"The provided model identifier is invalid."}',
+        fields={
+            "status": 400,
+            "headers": {"x-amzn-errortype": "ValidationException:http://internal.amazon.com/coral/"},
+        },
+        expect={
+            "error": {
+                "type": "ValidationException",
+                "message": "The provided model identifier is invalid.",
+                "status": 400,
+            }
+        },
+    ),
+    Case(
+        id="a-failed-response-names-its-type-in-the-document",
+        body=b'{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"no"}',
+        fields={"status": 403},
+        expect={"error.type": "AccessDeniedException", "error.status": 403},
+    ),
+    Case(
+        id="a-document-instead-of-a-stream",
+        body=b'{"message":"no"}',
+        expect={"error": {"type": "protocol", "message": "no", "status": None}},
+    ),
+    Case(
+        id="a-page-instead-of-a-stream",
+        body=b"<html>no</html>",
+        expect={"status": "error", "error.type": "protocol"},
+    ),
+    Case(id="nothing-at-all", body=b"", expect={"status": "error", "error.type": "protocol"}),
+]
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in CASES])
+def test_a_stream_amounts_to(case: Case) -> None:
+    found = decode(case.body, **case.fields)
+    assert {path: at(found.outcome, path) for path in case.expect} == case.expect
+    assert_event_rules(found)
+
+
+@pytest.mark.parametrize("raw", sorted(STOP_REASONS))
+def test_every_reason_of_the_documentation_is_known(raw: str) -> None:
+    outcome = decode(answer(whole_call('{"a":1}'), reason=raw)).outcome
+    expected = "tool_use" if STOP_REASONS[raw] == "stop" else STOP_REASONS[raw]
+    assert outcome["stop"] == {"reason": expected, "raw": raw}
+
+
+@pytest.mark.parametrize("kind", sorted(EXCEPTIONS))
+def test_every_exception_of_the_documentation_has_its_status(kind: str) -> None:
+    assert decode(START + exception(kind)).outcome["error"]["status"] == EXCEPTIONS[kind]
+
+
+@pytest.mark.parametrize("name", sorted(STREAMS))
+def test_the_outcome_and_the_events_do_not_depend_on_the_cuts(name: str) -> None:
+    body = STREAMS[name]
+    whole = decode(body)
+    for chunks in (chunkings.bytewise(body), *(chunkings.at_random(body, seed) for seed in range(5))):
+        found = decode(chunks)
+        assert found.outcome == whole.outcome
+        assert joined_deltas(found.events) == joined_deltas(whole.events)
+
+
+@pytest.mark.parametrize("name", sorted(STREAMS))
+def test_a_cut_before_the_stop_is_not_complete(name: str) -> None:
+    body = STREAMS[name]
+    end = body.find(b"messageStop")
+    for length in range(0, end if end > 0 else len(body), 7):
+        found = decode(body[:length])
+        assert found.outcome["status"] != "complete"
+        assert_event_rules(found)
+
+
+DOCUMENT: Payload = {
+    "output": {
+        "message": {
+            "role": "assistant",
+            "content": [
+                {"reasoningContent": {"reasoningText": {"text": "hmm", "signature": "c2ln"}}},
+                {"reasoningContent": {"redactedContent": "b3BhcXVl"}},
+                {"text": "Hi"},
+                {"toolUse": {"toolUseId": "tooluse_3", "name": "f", "input": {"a": 1}}},
+            ],
+        }
+    },
+    "stopReason": "tool_use",
+    "usage": USAGE,
+    "metrics": {"latencyMs": 9},
+}
+
+
+def test_the_answer_without_streaming_equals_its_stream_but_for_the_text_of_its_calls() -> None:
+    stream = answer(
+        thinks(text="hmm"),
+        thinks(signature="c2ln"),
+        stop(),
+        thinks(1, redactedContent="b3BhcXVl"),
+        stop(1),
+        whole_text("Hi", 2),
+        whole_call('{"a":1}', 3),
+        reason="tool_use",
+    )
+    expected = decode(stream).outcome
+    assert expected["content"][3].pop("arguments_text") == '{"a":1}'
+    found = decode_document(json.dumps(DOCUMENT).encode(), "bedrock-converse", pricing=PRICES).to_json()
+    assert found["content"][3].pop("arguments_text") is None
+    assert found == expected
+
+
+def test_cited_text_of_a_document_is_text_with_citations() -> None:
+    content = [{"citationsContent": {"content": [{"text": "a"}], "citations": [{"title": "t"}]}}]
+    document = {"output": {"message": {"content": content}}, "stopReason": "end_turn"}
+    found = decode_document(json.dumps(document).encode(), "bedrock-converse").to_json()
+    assert found["content"] == [
+        text_block("a"),
+        {"type": "other", "kind": "citation", "data": {"title": "t"}},
+    ]
+
+
+SCALARS = st.one_of(st.none(), st.booleans(), st.integers(-2, 3), st.just(2**70), st.just("x"))
+KEYS = st.sampled_from(
+    [
+        "contentBlockIndex",
+        "delta",
+        "start",
+        "usage",
+        "inputTokens",
+        "input",
+        "signature",
+        "stopReason",
+        "text",
+    ]
+)
+KINDS = st.sampled_from([*HANDLERS, *EXCEPTIONS, "future"])
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(KEYS | st.sampled_from([*DELTAS, *STARTS]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=150)
+@given(events=st.lists(st.tuples(KINDS, st.dictionaries(KEYS, VALUES, max_size=4)), max_size=8))
+def test_no_payload_raises(events: list[tuple[str, Payload]]) -> None:
+    body = b"".join(frame(kind, payload) for kind, payload in events)
+    found = decode(body)
+    assert_event_rules(found)
+    dumps(found.outcome)
+    assert decode(chunkings.bytewise(body)).outcome == found.outcome
+
+
+@settings(max_examples=100)
+@given(
+    name=st.sampled_from(sorted(STREAMS)),
+    position=st.integers(0, 900),
+    damage=st.binary(min_size=1, max_size=4),
+)
+def test_no_damage_raises_or_passes_for_an_answer(name: str, position: int, damage: bytes) -> None:
+    body = STREAMS[name]
+    broken = body[:position] + damage + body[position + len(damage) :]
+    found = decode(broken)
+    assert_event_rules(found)
+    if broken != body and len(broken) == len(body):
+        assert found.outcome["status"] == "error" or found.outcome == decode(body).outcome

@@ -1,0 +1,142 @@
+"""Recorded streams against what else is in them: their own final answers, their records, other framings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from streamconform.model.case import Case
+from streamconform_reference.document import decode_document
+
+from .bedrock_converse_streams import damaged
+from .captures import params, streams
+from .exchange import Answer, assert_event_rules
+from .exchange import decode as decode_any
+
+pytestmark = pytest.mark.corpus
+
+COHERE_V1 = streams("cohere-v1")
+GOOGLE = streams("google-generate")
+TERMINAL = ("response.completed", "response.incomplete", "response.failed")
+
+# Where the deltas and the final answer differ, by file: in which fields, and why. The deltas stand.
+EDITED = "its source shortened the deltas or the final text by hand, so one is no part of the other"
+EXCEPTIONS: Mapping[str, tuple[frozenset[str], str]] = {
+    "vercel-ai__openai-azure-gpt5-reasoning-multi-summary-no-encryption": (frozenset({"text"}), EDITED),
+    "vercel-ai__openai-azure-gpt5-reasoning-multi-summary-with-encryption": (frozenset({"text"}), EDITED),
+    "vercel-ai__openai-openai-shell-container.1": (frozenset({"text"}), EDITED),
+}
+
+
+def decode(case: Case, body: bytes | None = None) -> Answer:
+    return decode_any(case.cassette.body if body is None else body, api=case.api, pricing=None)
+
+
+def document(case: Case, value: Any) -> dict[str, Any]:
+    """Return the outcome of an answer in one piece."""
+    return dict(decode_document(json.dumps(value).encode(), case.api).to_json())
+
+
+def payloads(body: bytes) -> list[dict[str, Any]]:
+    """Return the payloads of SSE or of a JSON array, read as a whole."""
+    if body.lstrip().startswith(b"["):
+        elements: list[dict[str, Any]] = json.loads(body)
+        return elements
+    lines = (line[5:] for line in body.splitlines() if line.startswith(b"data:"))
+    return [json.loads(line) for line in lines if line.strip() != b"[DONE]"]
+
+
+def sse(chunks: list[dict[str, Any]]) -> bytes:
+    return b"".join(b"data: %s\r\n\r\n" % json.dumps(chunk).encode() for chunk in chunks)
+
+
+def texts(outcome: dict[str, Any], kind: str) -> list[str]:
+    return [block["text"] for block in outcome["content"] if block["type"] == kind]
+
+
+def others(outcome: dict[str, Any], kind: str) -> list[str]:
+    blocks = (block for block in outcome["content"] if block["type"] == "other" and block["kind"] == kind)
+    return sorted(json.dumps(block["data"], sort_keys=True) for block in blocks)
+
+
+def essence(outcome: dict[str, Any], call: tuple[str, ...]) -> dict[str, Any]:
+    """Return what deltas and a final answer have in common, calls by these fields, in an own order."""
+    calls = ([each[name] for name in call] for each in outcome["content"] if each["type"] == "tool_call")
+    return {
+        "text": "".join(texts(outcome, "text")),
+        "refusal": "".join(texts(outcome, "refusal")),
+        "thinking": texts(outcome, "thinking"),
+        "calls": sorted(map(json.dumps, calls)),
+        "citations": others(outcome, "citation"),
+        "usage": outcome["usage"],
+        "stop": outcome["stop"],
+        "status": outcome["status"],
+    }
+
+
+@pytest.mark.parametrize("case", params(COHERE_V1))
+def test_the_events_of_cohere_v1_say_what_its_final_answer_says(case: Case) -> None:
+    lines = case.cassette.body.splitlines()
+    last = json.loads(lines[-1])
+    told = ("text", "tool_calls", "citations", "documents", "search_results", "search_queries")
+    alone = {**last, "response": {key: value for key, value in last["response"].items() if key not in told}}
+    streamed = decode(case, b"\n".join([*lines[:-1], json.dumps(alone).encode()])).outcome
+    whole = document(case, {"finish_reason": last["finish_reason"], **last["response"]})
+    fields = ("name", "arguments", "complete")
+    assert essence(streamed, fields) == essence(whole, fields)
+    assert streamed["response_id"] == whole["response_id"]
+    # The final answer names the documents that it cites, the events all that were found.
+    assert set(others(whole, "document")) <= set(others(streamed, "document"))
+
+
+@pytest.mark.parametrize("case", params(streams("openai-responses")))
+def test_the_deltas_of_responses_alone_say_what_the_final_answer_says(case: Case) -> None:
+    frames = payloads(case.cassette.body)
+    end = next((at for at, frame in enumerate(frames) if frame["type"] in TERMINAL), None)
+    final = {} if end is None else frames[end].get("response", {})
+    if end is None or not final.get("output"):
+        return
+    alone = {**frames[end], "response": {key: value for key, value in final.items() if key != "output"}}
+    fields = ("name", "id", "arguments", "complete", "executor")
+    streamed = essence(decode(case, sse([*frames[:end], alone])).outcome, fields)
+    whole = essence(document(case, final), fields)
+    differing = {key for key in whole if whole[key] != streamed[key]}
+    assert differing == EXCEPTIONS.get(case.cassette.name, (frozenset(), ""))[0]
+
+
+def test_both_framings_of_google_are_there() -> None:
+    assert {case.cassette.body.lstrip()[:1] for case in GOOGLE} == {b"d", b"["}
+
+
+@pytest.mark.parametrize("case", params(GOOGLE))
+def test_both_framings_of_google_say_the_same(case: Case) -> None:
+    chunks = payloads(case.cassette.body)
+    expected = decode(case).outcome
+    assert decode(case, json.dumps(chunks).encode()).outcome == expected
+    assert decode(case, sse(chunks)).outcome == expected
+    if len(chunks) == 1:
+        assert document(case, chunks[0]) == expected
+
+
+@pytest.mark.parametrize("case", params(streams("ollama-chat")))
+def test_an_answer_of_ollama_is_what_its_records_say_one_by_one(case: Case) -> None:
+    messages = [json.loads(line)["message"] for line in case.cassette.body.splitlines() if line]
+    outcome = decode(case).outcome
+    for kind, key in (("text", "content"), ("thinking", "thinking")):
+        assert "".join(texts(outcome, kind)) == "".join(message.get(key) or "" for message in messages)
+    calls = [call["function"] for message in messages for call in message.get("tool_calls") or ()]
+    found = [block for block in outcome["content"] if block["type"] == "tool_call"]
+    assert [(call["name"], call["arguments"]) for call in calls] == [
+        (block["name"], block["arguments"]) for block in found
+    ]
+
+
+@pytest.mark.parametrize("case", params(streams("bedrock-converse")))
+def test_a_bit_that_fell_over_is_an_error_on_bedrock(case: Case) -> None:
+    end = case.cassette.body.index(b"messageStop")
+    for fifth in range(5):
+        broken = decode(case, damaged(case.cassette.body, end * fifth // 5))
+        assert broken.outcome["status"] == "error"
+        assert_event_rules(broken)

@@ -1,0 +1,418 @@
+"""Ollama's own chat: what each shape of stream amounts to."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from streamconform_reference.apis.ollama_chat.decode import FIELDS, STOP_REASONS
+from streamconform_reference.document import decode_document
+from streamconform_reference.json_codec import dumps
+
+from . import chunkings
+from .exchange import Answer, assert_event_rules, joined_deltas
+from .exchange import decode as decode_any
+from .ollama_chat_streams import ERROR, HEAD, STREAMS, Payload, call, calls, ends, lines, record, thinks
+
+
+def decode(body: Any, **fields: Any) -> Answer:
+    return decode_any(body, api="ollama-chat", **fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """`expect` maps a path into the outcome to the value there."""
+
+    id: str
+    body: bytes
+    expect: dict[str, Any]
+
+
+def at(outcome: dict[str, Any], path: str) -> Any:
+    value: Any = outcome
+    for key in path.split("."):
+        value = len(value) if key == "length" else value[int(key) if key.isdigit() else key]
+    return value
+
+
+def tool(
+    name: str, arguments: Any, call_id: str, text: str | None = None, *, complete: bool = True
+) -> dict[str, Any]:
+    return {
+        "type": "tool_call",
+        "id": call_id,
+        "name": name,
+        "arguments": arguments,
+        "arguments_text": text,
+        "complete": complete,
+        "executor": "client",
+    }
+
+
+def shown(words: str) -> dict[str, Any]:
+    return {"type": "text", "text": words}
+
+
+def thinking(words: str) -> dict[str, Any]:
+    return {"type": "thinking", "text": words, "signature": None, "redacted": False}
+
+
+COMPLETE = {"status": "complete", "stop": {"reason": "stop", "raw": "stop"}, "error": None}
+CALLED = {"status": "complete", "stop": {"reason": "tool_use", "raw": "stop"}}
+
+CASES = [
+    Case(
+        "deltas-are-one-block",
+        STREAMS["text"],
+        {**COMPLETE, "content": [shown("Hello")], "model": "llama-x", "response_id": None},
+    ),
+    Case("crlf", STREAMS["crlf"], {**COMPLETE, "content": [shown("crlf")]}),
+    Case(
+        "thinking-and-text-in-one-record",
+        STREAMS["thinking-then-text"],
+        {**COMPLETE, "content": [thinking("hmm"), shown("Yes")]},
+    ),
+    Case(
+        "thinking-behind-text-is-a-new-block",
+        lines(thinks("a"), record("b"), thinks("c"), ends()),
+        {"content": [thinking("a"), shown("b"), thinking("c")]},
+    ),
+    Case("tags-stay-text", STREAMS["think-tags"], {"content": [shown("<think>hm</think>Yes")]}),
+    Case(
+        "a-call-is-whole-in-its-record",
+        STREAMS["call"],
+        {**CALLED, "content": [tool("f", {"city": "Paris"}, "call_a")]},
+    ),
+    Case(
+        "a-call-on-the-last-record",
+        STREAMS["call-on-the-last-record"],
+        {**CALLED, "content": [thinking("hm"), tool("f", {"x": 1}, "call_a")]},
+    ),
+    Case(
+        "calls-without-ids-get-some",
+        STREAMS["calls-without-ids"],
+        {**CALLED, "content": [tool("f", {"x": 1}, "call_0"), tool("f", {"x": 2}, "call_1")]},
+    ),
+    Case(
+        "calls-of-one-index-are-two",
+        STREAMS["calls-of-one-index"],
+        {"content": [tool("f", {"x": 1}, "a"), tool("g", {"y": 2}, "b")]},
+    ),
+    Case(
+        "calls-of-one-id-are-two",
+        lines(calls(call("f", {"x": 1}, id="a"), call("f", {"x": 2}, id="a")), ends()),
+        {"content.0.id": "a", "content.1.id": "a_2"},
+    ),
+    Case("no-arguments-are-an-empty-object", STREAMS["no-arguments"], {"content": [tool("f", {}, "call_0")]}),
+    Case(
+        "arguments-as-text-are-a-fragment",
+        STREAMS["text-arguments"],
+        {**CALLED, "content": [tool("f", {"x": 1}, "call_0", '{"x": 1}')]},
+    ),
+    Case(
+        "arguments-as-text-that-does-not-parse",
+        STREAMS["malformed-text-arguments"],
+        {**CALLED, "content": [tool("f", None, "call_0", '{"x": INVALID}')]},
+    ),
+    Case(
+        "text-before-and-behind-a-call",
+        lines(record("a"), calls(call("f", {})), record("b"), ends()),
+        {"content": [shown("a"), tool("f", {}, "call_1"), shown("b")]},
+    ),
+    Case(
+        "text-and-a-call-in-one-record",
+        lines(record("a", tool_calls=[call("f", {})]), ends()),
+        {"content": [shown("a"), tool("f", {}, "call_1")]},
+    ),
+    Case(
+        "length-behind-a-call",
+        STREAMS["length-behind-a-call"],
+        {"stop": {"reason": "length", "raw": "length"}, "content.0.complete": True},
+    ),
+    Case(
+        "length-and-a-call-that-does-not-parse",
+        lines(calls(call("f", '{"x": ')), ends("length")),
+        {"stop.reason": "length", "content": [tool("f", None, "call_0", '{"x": ', complete=False)]},
+    ),
+    Case(
+        "load",
+        STREAMS["load"],
+        {
+            "status": "complete",
+            "stop": {"reason": "other", "raw": "load"},
+            "content": [],
+            "usage": None,
+        },
+    ),
+    Case("unload", lines(ends("unload")), {"stop": {"reason": "other", "raw": "unload"}}),
+    Case("an-unknown-reason", lines(ends("abort")), {"stop": {"reason": "other", "raw": "abort"}}),
+    Case(
+        "no-reason-is-stop",
+        STREAMS["no-done-reason"],
+        {"status": "complete", "stop": {"reason": "stop", "raw": None}},
+    ),
+    Case(
+        "no-done-is-a-cut",
+        STREAMS["no-done"],
+        {"status": "incomplete", "stop": {"reason": None, "raw": None}, "content": [shown("ab")]},
+    ),
+    Case(
+        "a-reason-without-done-is-a-cut",
+        lines({**record("a"), "done_reason": "stop"}),
+        {"status": "incomplete", "stop.reason": None},
+    ),
+    Case(
+        "nothing-counts-behind-done",
+        lines(record("a"), ends(), record("b"), ERROR),
+        {**COMPLETE, "content": [shown("a")]},
+    ),
+    Case(
+        "an-error-in-mid-stream",
+        STREAMS["error-in-mid-stream"],
+        {
+            "status": "error",
+            "stop": {"reason": "error", "raw": None},
+            "error": {"type": None, "message": ERROR["error"], "status": None},
+            "content": [shown("par")],
+        },
+    ),
+    Case(
+        "an-error-as-the-key",
+        lines(record("par"), {"error parsing tool call": "invalid character 'x'"}),
+        {
+            "status": "error",
+            "error.message": "error parsing tool call: invalid character 'x'",
+            "content": [shown("par")],
+        },
+    ),
+    Case(
+        "unknown-records-and-fields-say-nothing",
+        lines({"x": 1}, {**HEAD, "done": False}, {**record("a"), "context": [1, 2]}, ends()),
+        {**COMPLETE, "content": [shown("a")]},
+    ),
+    Case("a-line-without-end", STREAMS["last-line-without-end"], {**COMPLETE, "content": [shown("end")]}),
+    Case(
+        "a-line-that-is-no-json",
+        lines(record("a")) + b"oops\n" + lines(ends()),
+        {"status": "error", "error.type": "protocol", "content": [shown("a")]},
+    ),
+    Case("the-first-model-counts", lines(record("a"), {**ends(), "model": "x"}), {"model": "llama-x"}),
+]
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in CASES])
+def test_the_outcome_has(case: Case) -> None:
+    answer = decode(case.body)
+    assert {path: at(answer.outcome, path) for path in case.expect} == case.expect
+    assert_event_rules(answer)
+    assert decode(chunkings.bytewise(case.body)).outcome == answer.outcome
+
+
+BROKEN: tuple[Payload, ...] = (
+    {**HEAD, "message": "a"},
+    record(thinking=1),
+    {**HEAD, "message": {"content": ["a"]}},
+    record(tool_calls={"a": 1}),
+    record(tool_calls=["f"]),
+    record(tool_calls=[{"name": "f"}]),
+    {**HEAD, "done": True, "done_reason": 1},
+)
+
+
+@pytest.mark.parametrize("payload", BROKEN, ids=str)
+def test_a_broken_record_is_a_protocol_error_and_keeps_what_came(payload: Payload) -> None:
+    answer = decode(lines(record("a"), payload, record("b"), ends()))
+    assert answer.outcome["status"] == "error"
+    assert answer.outcome["error"]["type"] == "protocol"
+    assert answer.content == [shown("a")] or answer.content[0] == shown("a")
+    assert_event_rules(answer)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """`buckets` are input, cache_read and output."""
+
+    id: str
+    counts: dict[str, Any]
+    buckets: tuple[int | None, ...]
+
+
+COUNTS = [
+    Counts("plain", {"prompt_eval_count": 10, "eval_count": 5}, (10, None, 5)),
+    Counts("an-absent-prompt-is-not-known", {"eval_count": 5}, (None, None, 5)),
+    Counts("an-absent-answer-is-not-known", {"prompt_eval_count": 10}, (10, None, None)),
+    Counts("zero-is-zero", {"prompt_eval_count": 0, "eval_count": 0}, (0, None, 0)),
+    Counts(
+        "the-cached-part",
+        {"prompt_eval_count": 100, "prompt_eval_cached_count": 60, "eval_count": 5},
+        (40, 60, 5),
+    ),
+    Counts("not-a-count", {"prompt_eval_count": -1, "eval_count": 5}, (None, None, 5)),
+]
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in COUNTS])
+def test_usage(case: Counts) -> None:
+    answer = decode(lines(record("a"), ends(**case.counts)))
+    found = answer.outcome["usage"]
+    assert tuple(found[name] for name in ("input", "cache_read", "output")) == case.buckets
+    assert found["reasoning"] is None
+    assert [event for event in answer.events if event["type"] == "usage"][-1]["usage"] == found
+
+
+# Responses that are no stream.
+
+
+@pytest.mark.parametrize("status", [200, 404, 500])
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_an_error_document(status: int, end: bytes) -> None:
+    body = json.dumps({"error": "model 'x' not found"}).encode() + end
+    for chunks in ([body], chunkings.bytewise(body)):
+        outcome = decode(chunks, status=status).outcome
+        assert outcome["status"] == "error"
+        failed = status if status >= 400 else None
+        assert outcome["error"] == {"type": None, "message": "model 'x' not found", "status": failed}
+
+
+def test_an_error_document_over_several_lines() -> None:
+    body = json.dumps({"error": {"message": "no", "type": "t"}}, indent=2).encode()
+    assert decode(body).outcome["error"] == {"type": "t", "message": "no", "status": None}
+    assert decode(body, status=401).outcome["error"] == {"type": "t", "message": "no", "status": 401}
+
+
+@pytest.mark.parametrize("body", [b"", b"\n", b"<html>\n</html>", b"[1]", b'"x"', b'{"model": "x"'])
+def test_a_body_without_records_is_never_complete(body: bytes) -> None:
+    assert decode(body).outcome["status"] != "complete"
+
+
+def test_an_answer_without_streaming_equals_its_stream() -> None:
+    entry = call("f", {"x": 1}, id="a")
+    document = ends("stop", "Hi", entry)
+    document["message"]["thinking"] = "hm"
+    stream = lines(thinks("hm"), record("Hi"), calls(entry), ends())
+    whole = decode_document(json.dumps(document).encode(), "ollama-chat").to_json()
+    assert whole == decode(stream, pricing=None).outcome
+    assert whole["status"] == "complete"
+
+
+# Events.
+
+
+def test_a_call_ends_with_its_record() -> None:
+    answer = decode(lines(record("a"), calls(call("f", {"x": 1})), record("b")))
+    assert answer.types() == [
+        *("text_start", "text_delta", "text_end", "toolcall_start", "toolcall_end"),
+        *("text_start", "text_delta", "error"),
+    ]
+
+
+def test_a_long_thought_is_told_delta_by_delta() -> None:
+    answer = decode(lines(*(thinks(f"{n} ") for n in range(50)), ends()))
+    assert answer.types().count("thinking_delta") == 50
+    assert answer.content == [thinking("".join(f"{n} " for n in range(50)))]
+
+
+def test_a_huge_last_record_is_read() -> None:
+    body = lines(record("a"), {**ends(), "context": list(range(100_000))})
+    assert decode(chunkings.at(body, list(range(0, len(body), 4096)))).outcome["status"] == "complete"
+
+
+# However the bytes are cut.
+
+
+@pytest.mark.parametrize("name", sorted(STREAMS))
+def test_the_answer_is_the_same_at_every_cut(name: str) -> None:
+    body = STREAMS[name]
+    expected = decode(body)
+    assert_event_rules(expected)
+    for chunks in (chunkings.bytewise(body), *chunkings.two_way_cuts(body)):
+        answer = decode(chunks)
+        assert answer.outcome == expected.outcome
+        assert joined_deltas(answer.events) == joined_deltas(expected.events)
+
+
+@settings(max_examples=100)
+@given(name=st.sampled_from(sorted(STREAMS)), cuts=st.lists(st.integers(0, 1000), max_size=8))
+def test_the_answer_is_the_same_however_it_is_cut(name: str, cuts: list[int]) -> None:
+    body = STREAMS[name]
+    answer = decode(chunkings.at(body, cuts))
+    assert answer.outcome == decode(body).outcome
+    assert_event_rules(answer)
+
+
+@pytest.mark.parametrize("name", sorted(STREAMS))
+def test_a_stream_cut_before_done_is_never_complete(name: str) -> None:
+    body = STREAMS[name]
+    done = body.find(b'"done": true')
+    for cut in range(1, done if done > 0 else len(body), 7):
+        answer = decode(body[:cut])
+        assert answer.outcome["status"] != "complete"
+        assert answer.outcome["stop"]["reason"] in (None, "error")
+        assert_event_rules(answer)
+
+
+# No bytes raise.
+
+SCALARS = st.one_of(st.none(), st.booleans(), st.integers(-2, 3), st.just(2**70), st.floats(), st.just("x"))
+KEYS = st.sampled_from(
+    [
+        *("message", "done", "done_reason", "error", "error parsing", "model", "eval_count"),
+        *("prompt_eval_count", "function", "name", "arguments", "id", "index", "role"),
+        *FIELDS,
+    ]
+)
+VALUES = st.recursive(
+    SCALARS | st.sampled_from([*STOP_REASONS, "", '{"x": 1}', '{"x"']),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=8,
+)
+CALLS = st.fixed_dictionaries(
+    {}, optional={"id": SCALARS, "function": st.dictionaries(KEYS, VALUES, max_size=3) | VALUES}
+)
+MESSAGES = st.fixed_dictionaries(
+    {},
+    optional={
+        "content": st.text(max_size=3) | VALUES,
+        "thinking": st.text(max_size=3) | VALUES,
+        "tool_calls": st.lists(CALLS, max_size=3) | VALUES,
+    },
+)
+PAYLOADS = st.builds(
+    lambda message, rest: {**rest, "message": message}, MESSAGES, st.dictionaries(KEYS, VALUES, max_size=3)
+)
+
+
+@settings(max_examples=150)
+@given(payloads=st.lists(PAYLOADS | VALUES, max_size=6))
+def test_any_payloads(payloads: list[Any]) -> None:
+    body = b"".join(json.dumps(payload).encode() + b"\n" for payload in payloads)
+    answer = decode(body)
+    assert_event_rules(answer)
+    assert decode(chunkings.bytewise(body)).outcome == answer.outcome
+    dumps(answer.outcome)
+
+
+@settings(max_examples=150)
+@given(body=st.binary(max_size=120), status=st.sampled_from([200, 204, 400, 500]))
+def test_any_bytes(body: bytes, status: int) -> None:
+    answer = decode(body, status=status)
+    assert_event_rules(answer)
+    assert decode(chunkings.bytewise(body), status=status).outcome == answer.outcome
+
+
+@settings(max_examples=150)
+@given(
+    name=st.sampled_from(sorted(STREAMS)),
+    position=st.integers(0, 800),
+    damage=st.binary(min_size=1, max_size=4),
+)
+def test_any_damage_to_a_good_stream(name: str, position: int, damage: bytes) -> None:
+    body = STREAMS[name]
+    damaged = body[:position] + damage + body[position + len(damage) :]
+    answer = decode(damaged)
+    assert_event_rules(answer)
+    assert decode(chunkings.bytewise(damaged)).outcome == answer.outcome
