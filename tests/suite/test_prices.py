@@ -1,0 +1,253 @@
+"""Expected costs, computed a second time by genai-prices: with the case's prices, and with those it lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from genai_prices import Usage, calc_price
+from genai_prices.types import (
+    ClauseEquals,
+    ModelInfo,
+    ModelPrice,
+    PriceCalculation,
+    PriceVariant,
+    Provider,
+    Tier,
+    TieredPrices,
+)
+from streamconform.model.case import AnyOf, Case, Literally
+from streamconform.resources import bundled
+from streamconform.suite.load import Sources, load
+from streamconform.wire.apis import APIS
+
+AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
+"""Prices change; the list is asked for those of this hour."""
+
+PROVIDERS = {
+    "anthropic-messages": "anthropic",
+    "openai-responses": "openai",
+    "google-generate": "google",
+    "cohere-chat": "cohere",
+    "bedrock-converse": "aws",
+    "sonar": "perplexity",
+}
+"""By model or api; what is not here the list finds by the model's name alone."""
+
+KEYS = {
+    "input": "input_mtok",
+    "output": "output_mtok",
+    "cache_read": "cache_read_mtok",
+    "cache_write_5m": "cache_write_mtok",
+    "cache_write_1h": "cache_write_1h_mtok",
+    "web_search_per_1000": "web_searches_kcount",
+}
+"""A case's word for a price to the package's."""
+
+BUCKETS = ("input", "cache_read", "cache_write", "cache_write_1h", "output", "web_searches")
+
+UNLISTED: Mapping[str, str] = {
+    "qwen3:8b": "runs on the user's own machine, so the cases make prices up",
+    "command-a-reasoning-08-2025": "the cases take the prices of command-a",
+    "command-a-vision-07-2025": "the cases take the prices of command-a",
+}
+"""Models that the list does not know, and why."""
+
+REGIONAL = (
+    "a regional profile costs 10 % more than the global one, whose prices the cases take"
+    " (docs.aws.amazon.com/bedrock/latest/userguide/global-cross-region-inference.html)"
+)
+BEFORE = "the case takes the prices of the model's forerunner; only the arithmetic counts"
+NO_WRITE_PRICE = "the case leaves out the price of cache writes on purpose"
+SEARCHES = "the list has no price for Cohere's search units"
+
+OTHER_PRICES: Mapping[str, tuple[frozenset[str], str]] = {
+    "us.anthropic.claude-sonnet-4-5-20250929-v1:0": (frozenset(KEYS) - {"web_search_per_1000"}, REGIONAL),
+    "deepseek-v4-flash": (frozenset({"input", "output", "cache_read"}), BEFORE),
+    "command-r-08-2024": (frozenset({"web_search_per_1000"}), SEARCHES),
+    "command-a-03-2025": (frozenset({"cache_read"}), "the case adds a price to show that it is not used"),
+}
+"""By model: prices that differ from the list's, and why."""
+
+OTHER_TOTALS: Mapping[str, tuple[str, str]] = {
+    "anthropic-messages/cost/cost-no-cache-write-price": ("0.01262", NO_WRITE_PRICE),
+    "openai-responses/cost/cost-no-cache-write-price": ("0.00128", NO_WRITE_PRICE),
+    "openai-chat/cost/cost-cumulative-usage": (
+        "0.012215",
+        "the list adds what a request costs beside its tokens, for which a case's prices have no word",
+    ),
+    "openai-chat/cost/cost-deepseek-hit-and-miss": ("0.000060474", BEFORE),
+    "google-generate/cost/cost-service-tier-flex": (
+        "0.000075",
+        "the list has no tiers of this api; flex is half price (ai.google.dev/gemini-api/docs/optimization)",
+    ),
+    "cohere-chat/usage-and-cost/cost-search-units-priced": ("0.00009", SEARCHES),
+    "bedrock-converse/usage/usage-after-message-stop": ("0.004026", REGIONAL),
+    "bedrock-converse/usage/cost-with-cache": ("0.0080025", REGIONAL),
+    "bedrock-converse/usage/cost-cache-of-one-hour": ("0.017589", REGIONAL),
+    "bedrock-converse/usage/cost-long-context": (
+        "0.5511033",
+        REGIONAL + "; and the model takes no long prompts any more",
+    ),
+    "bedrock-converse/usage/cost-service-tier-flex": ("0.00464", "the list has no tiers of this api"),
+}
+"""By case: the total that the list comes to instead, and why."""
+
+CASES = {
+    case.id: case
+    for case in load(Sources(bundled("specs"), bundled("cassettes")))
+    if isinstance(case, Case) and case.pricing is not None and "cost.total" in case.expect.fields
+}
+
+
+def allowed(case: Case, path: str) -> tuple[Any, ...]:
+    """Return the values that the case allows there; null where it says nothing."""
+    match case.expect.fields.get(path):
+        case Literally(value):
+            return (value,)
+        case AnyOf(values):
+            return values
+        case None:
+            return (None,)
+        case other:
+            raise AssertionError(f"{case.id} expects {other} of {path}")
+
+
+def usage_of(case: Case) -> Usage:
+    """Return the expected usage in the package's words; there the input is the whole prompt."""
+    # Where more than one count is right (`any_of: [null, 0, 1008]`), the cost follows from the first.
+    count = {name: allowed(case, f"usage.{name}")[0] or 0 for name in BUCKETS}
+    return Usage(
+        input_tokens=count["input"] + count["cache_read"] + count["cache_write"],
+        cache_read_tokens=count["cache_read"],
+        cache_write_tokens=count["cache_write"],
+        cache_write_1h_tokens=count["cache_write_1h"],
+        output_tokens=count["output"],
+        web_searches=count["web_searches"],
+    )
+
+
+def served(case: Case) -> dict[str, str]:
+    """Return the service tier that the answer names last, as the package wants to be told."""
+    tiers = re.findall(rb'"service_?[tT]ier":\s*(?:\{"type":\s*)?"(\w+)"', case.cassette.body)
+    key = "processing" if case.api == "anthropic-messages" else "service_tier"
+    return {key: tiers[-1].decode()} if tiers else {}
+
+
+def prices(table: Mapping[str, Any], factor: str = "1") -> ModelPrice:
+    """Return a case's price table as the package's; the factor holds for tokens, not for searches."""
+
+    def price(key: str) -> Decimal | TieredPrices:
+        if key == "web_search_per_1000":
+            return Decimal(table[key])
+        tiers = [Tier(each["above"], Decimal(each[key]) * Decimal(factor)) for each in table.get("tiers", ())]
+        base = Decimal(table[key]) * Decimal(factor)
+        return TieredPrices(base, tiers) if tiers else base
+
+    return ModelPrice(**{name: price(key) for key, name in KEYS.items() if key in table})
+
+
+def by_table(case: Case) -> PriceCalculation:
+    """Return what the package computes from the case's own prices."""
+    assert case.pricing is not None
+    key = next(iter(served(case)), "service_tier")
+    factors = case.pricing.get("service_tier", {})
+    model = ModelInfo(
+        id="m",
+        match=ClauseEquals("m"),
+        prices=prices(case.pricing),
+        price_variants=[PriceVariant({key: tier}, prices(case.pricing, f)) for tier, f in factors.items()],
+    )
+    provider = Provider(id="p", name="p", api_pattern="", models=[model])
+    return model.calc_price(usage_of(case), provider, genai_request_timestamp=AT, price_context=served(case))
+
+
+def by_list(case: Case, context: Mapping[str, str]) -> PriceCalculation:
+    """Return what the package computes from its own price list; raises LookupError for an unknown model."""
+    model = case.cassette.model
+    assert model
+    return calc_price(
+        usage_of(case),
+        model,
+        provider_id=PROVIDERS.get(model) or PROVIDERS.get(case.api),
+        genai_request_timestamp=AT,
+        price_context=dict(context),
+    )
+
+
+def totals(case: Case) -> set[Decimal]:
+    return {Decimal(total) for total in allowed(case, "cost.total") if total is not None}
+
+
+def parts(case: Case) -> dict[str, Decimal]:
+    """Return the parts of the cost that the case names."""
+    named = {
+        name: allowed(case, f"cost.{name}")[0] for name in ("input", "cache_read", "cache_write", "output")
+    }
+    return {name: Decimal(amount) for name, amount in named.items() if amount is not None}
+
+
+def base(price: Decimal | TieredPrices | None, tier: int) -> Decimal | None:
+    """Return the price of a prompt with one token more than `tier`."""
+    if not isinstance(price, TieredPrices):
+        return price
+    return next((each.price for each in reversed(price.tiers) if tier >= each.start), price.base)
+
+
+def test_priced_cases_of_every_api_are_here() -> None:
+    assert {case.api for case in CASES.values()} == {*APIS}
+    assert len(CASES) >= 97
+    assert OTHER_TOTALS.keys() <= CASES.keys()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_arithmetic_of_another_comes_to_the_expected_cost(name: str) -> None:
+    case = CASES[name]
+    found = by_table(case)
+    assert found.total_price in totals(case)
+    named = parts(case)
+    assert found.output_price == named.pop("output", found.output_price)
+    if len(named) == 3:
+        assert found.input_price == sum(named.values())
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, case in CASES.items() if case.cassette.model not in UNLISTED]
+)
+def test_the_price_list_of_another_comes_to_the_expected_cost(name: str) -> None:
+    case = CASES[name]
+    found = by_list(case, served(case))
+    agrees = found.total_price in totals(case)
+    assert agrees == (name not in OTHER_TOTALS)
+    assert agrees or found.total_price == Decimal(OTHER_TOTALS[name][0])
+
+
+def test_prices_are_those_of_the_list() -> None:
+    found: dict[str, set[str]] = {}
+    for case in CASES.values():
+        assert case.pricing is not None
+        if case.cassette.model in UNLISTED:
+            continue
+        listed, ours = by_list(case, {}).model_price, prices(case.pricing)
+        tiers = [0, *(each["above"] for each in case.pricing.get("tiers", ()))]
+        found.setdefault(case.cassette.model or "", set()).update(
+            key
+            for key, name in KEYS.items()
+            if key in case.pricing
+            for tier in tiers
+            if base(getattr(ours, name), tier) != base(getattr(listed, name), tier)
+        )
+    assert {model: keys for model, keys in found.items() if keys} == {
+        model: keys for model, (keys, _) in OTHER_PRICES.items()
+    }
+
+
+def test_what_the_list_lacks_it_lacks() -> None:
+    models = {case.cassette.model: case for case in CASES.values()}
+    for model in UNLISTED:
+        with pytest.raises(LookupError):
+            by_list(models[model], {})
