@@ -237,7 +237,7 @@ def _children(folder):
         (("run", "--specs", "nowhere"), 2, "`nowhere` is not a folder"),
         (("run", "--timeout", "0"), 2, "--timeout"),
         (("explain", "call-split"), 2, "no case `call-split`; did you mean"),
-        (("explain", "tool-use/text-then-call@pigeon"), 2, "no delivery `pigeon`"),
+        (("explain", "anthropic-messages/tool-use/text-then-call@pigeon"), 2, "no delivery `pigeon`"),
         (("fly",), 2, "No such command 'fly'"),
     ],
 )

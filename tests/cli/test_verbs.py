@@ -8,6 +8,7 @@ import shutil
 import pytest
 import yaml
 from streamconform.cli import VERBS
+from streamconform.suite.load import spec_files
 
 from .project import ROOT
 
@@ -83,7 +84,9 @@ def test_list_of_trials_names_each_delivery(project):
 
 
 def test_explain_shows_frames_events_and_expected_beside_actual(project):
-    ran = project.run("explain", "tool-use/text-then-call", "-i", "mutant:start-usage-kept")
+    ran = project.run(
+        "explain", "anthropic-messages/tool-use/text-then-call", "-i", "mutant:start-usage-kept"
+    )
     assert ran.code == 0
     for part in ("message_start", "→ toolcall_start", "ok stop.reason", "verdict: pass", "sources"):
         assert part in ran.out
@@ -235,7 +238,7 @@ def test_the_command_line_wins_over_the_config_file(project):
 
 
 def test_every_bundled_spec_is_plain_yaml_for_other_readers_too():
-    for path in sorted((ROOT / "specs").glob("*/*.yaml")):
+    for path in spec_files(ROOT / "specs"):
         assert yaml.safe_load(path.read_text("utf-8"))["topic"] == path.stem
 
 

@@ -223,3 +223,34 @@ def test_the_model_is_that_of_the_request_and_only_text():
 def test_the_content_type_is_without_parameters():
     headers = {"content-type": "Text/Event-Stream; charset=utf-8"}
     assert dataclasses.replace(builders.cassette(), headers=headers).content_type == "text/event-stream"
+
+
+@pytest.mark.parametrize("name", builders.FRAMED)
+def test_a_body_of_every_framing_comes_back_as_it_was(tmp_path, name):
+    api, framed, body = builders.FRAMED[name]
+    suffix = {"json_array": "json"}.get(framed, framed)
+    given = dataclasses.replace(builders.cassette(body, api=api, name=name), suffix=suffix)
+    cassettes.save(tmp_path, given)
+    assert (tmp_path / api / f"{name}.{suffix}").read_bytes() == body
+    assert cassettes.load(tmp_path, api, name) == given
+
+
+MODELS = [
+    ("/v1/messages", {"model": "m-1"}, "m-1"),
+    ("/model/amazon.nova-lite-v1%3A0/converse-stream", {}, "amazon.nova-lite-v1:0"),
+    ("/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse", {}, "gemini-2.5-flash"),
+    (
+        "/v1/projects/p/locations/l/publishers/google/models/gemini-2.5-pro:streamGenerateContent",
+        {},
+        "gemini-2.5-pro",
+    ),
+    ("/v1/messages", {}, None),
+    ("/v1/messages", {"model": 3}, None),
+]
+
+
+@pytest.mark.parametrize(("path", "body", "model"), MODELS)
+def test_the_model_is_named_in_the_request_s_body_or_path(path, body, model):
+    given = builders.cassette()
+    request = dataclasses.replace(given.request, path=path, body=body)
+    assert dataclasses.replace(given, request=request).model == model

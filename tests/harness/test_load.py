@@ -10,7 +10,7 @@ from streamconform.model.case import Literally
 from streamconform.model.outcome import Usage
 from streamconform.suite import cassettes
 from streamconform.suite.lint import lint_all, lint_paths
-from streamconform.suite.load import Sources, collect, load, spec_files
+from streamconform.suite.load import Sources, load, spec_files
 
 from . import builders
 
@@ -84,7 +84,7 @@ MISTAKES = [
     ("two-matchers", "{text: hello}", "{text: {present: true, any_of: [a]}}", 13, "valid under"),
     ("kind-is-a-matcher", "{text: hello}", "{other: {kind: {present: true}}}", 13, "is not a string"),
     ("unknown-delivery", "tags: [text]", "skip: {deliveries: [slowly], why: it is}", 8, "is not one of"),
-    ("not-yet-a-kind", "spec: 1", "spec: 1\nkind: heal", 2, "is not one of `stream`"),
+    ("not-yet-a-kind", "spec: 1", "spec: 1\nkind: tokens", 2, "is not one of `stream`, `heal`, `partial`"),
     ("unknown-price", "tags: [text]", 'pricing: {input: "1", output: "1", zzz: "1"}', 8, "unknown key `zzz`"),
     (
         "unquoted-price",
@@ -148,12 +148,6 @@ def test_only_folders_named_like_an_api_are_specs(sources):
 def test_a_folder_that_is_not_there_is_told(tmp_path):
     with pytest.raises(SelectionError, match="is not a folder"):
         spec_files(tmp_path / "nothing")
-
-
-def test_an_api_that_is_not_judged_yet_is_told(sources):
-    path = write(sources, GOOD.replace("api: anthropic-messages", "api: bedrock-converse"))
-    problems = collect(sources, [path]).problems
-    assert any("is not judged by this version" in each.message for each in problems)
 
 
 def test_lint_finds_nothing_wrong_with_a_good_suite(sources):

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from streamconform.schemas import accepts, validator
 from streamconform.suite import yaml_text
+from streamconform.suite.load import spec_files
 
 ROOT = Path(__file__).parents[2]
-SPECS = sorted((ROOT / "specs").glob("*/*.yaml"))
+SPECS = spec_files(ROOT / "specs")
 CASSETTES = sorted((ROOT / "cassettes").glob("*/*.yaml"))
 
 STRANGE = (

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from streamconform.adapters import json_line
+from streamconform.model.capability import CALLED, OF_STREAMS
 
 GROUP: Final = "streamconform"
 UNUSABLE: Final = 3
@@ -136,7 +137,9 @@ def main(target: str) -> None:
             case "hello":
                 _send(out, _line(_greeting(adapter, target)))
             case "run":
-                _send(out, _result(adapter, message))
+                _send(out, _answer(adapter, message))
+            case "call":
+                _send(out, _output(adapter, message))
             case "stop":
                 return
             case _:
@@ -171,7 +174,24 @@ def _greeting(adapter: Callable[[Run], Any], target: str) -> dict[str, Any]:
         "capabilities": getattr(adapter, "capabilities", None),
     }
     told = {key: _plain(value) for key, value in given.items() if value is not None}
+    told |= _claimed(adapter, told.get("capabilities"))
     return {"op": "hello", "protocol": 1, "implementation": info} | told
+
+
+def _claimed(adapter: Callable[[Run], Any], named: Any) -> dict[str, Any]:
+    """Return the capabilities to tell: without those of functions that the adapter does not have.
+
+    Where the adapter names none, the functions that it has are claimed beside all that streams have.
+    """
+    there = {need for function, need in CALLED.items() if callable(getattr(adapter, function, None))}
+    absent = {*CALLED.values()} - there
+    if isinstance(named, dict):
+        return {
+            "capabilities": {api: [each for each in own if each not in absent] for api, own in named.items()}
+        }
+    if named is not None:
+        return {"capabilities": [each for each in named if each not in absent]}
+    return {"capabilities": sorted(OF_STREAMS | there)} if there else {}
 
 
 def _plain(value: Any) -> Any:
@@ -180,9 +200,8 @@ def _plain(value: Any) -> Any:
     return sorted(value) if isinstance(value, set | frozenset) else list(value)
 
 
-def _result(adapter: Callable[[Run], Any], message: Mapping[str, Any]) -> bytes:
-    """Return the line that answers a run: what the adapter made of it, or its own fault."""
-    head = {"op": "result", "id": message["id"]}
+def _answer(adapter: Callable[[Run], Any], message: Mapping[str, Any]) -> bytes:
+    """Return the line that answers a run."""
     given = message["input"]
     run = Run(
         api=message["api"],
@@ -193,12 +212,33 @@ def _result(adapter: Callable[[Run], Any], message: Mapping[str, Any]) -> bytes:
         model=message.get("model"),
         pricing=message.get("pricing"),
     )
-    try:
+
+    def outcome() -> dict[str, Any]:
         answered = call(adapter, run)
-        result = head | {"outcome": answered.outcome}
-        if answered.events is not None:
-            result |= {"events": answered.events, "taken": answered.taken}
-        return _line(result)
+        told = {} if answered.events is None else {"events": answered.events, "taken": answered.taken}
+        return {"outcome": answered.outcome} | told
+
+    return _result(message["id"], outcome)
+
+
+def _output(adapter: Callable[[Run], Any], message: Mapping[str, Any]) -> bytes:
+    """Return the line that answers a call of one of the adapter's functions."""
+    function = message["function"]
+
+    def output() -> dict[str, Any]:
+        if not callable(getattr(adapter, function, None)):
+            return {"skipped": {"reason": f"the adapter has no `{function}`"}}
+        given = getattr(adapter, function)(message.get("api"), message["input"])
+        return {"output": asyncio.run(_wait(given)) if inspect.isawaitable(given) else given}
+
+    return _result(message["id"], output)
+
+
+def _result(id_: str, answer: Callable[[], dict[str, Any]]) -> bytes:
+    """Return the line with what `answer` returns, or its fault; a value that is no JSON is one too."""
+    head = {"op": "result", "id": id_}
+    try:
+        return _line(head | answer())
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - anything, sys.exit included; it is told, not hidden

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from streamconform.model.capability import CAPABILITIES, Claims
+from streamconform.model.capability import OF_STREAMS, Capability, Claims
 from streamconform.model.trial import Input
 
 FaultKind = Literal[
@@ -25,7 +25,7 @@ FaultKind = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Greeting:
-    """What an implementation says of itself; None means that it claims everything."""
+    """What an implementation says of itself; None means every api, and everything that streams have."""
 
     name: str
     version: str | None = None
@@ -36,11 +36,13 @@ class Greeting:
     capabilities: Claims | Mapping[str, Claims] | None = None
     concurrency: int = 1
 
-    def claims(self, api: str) -> Claims:
-        """Return what it claims for `api`."""
+    def claims(self, api: str | None) -> Claims:
+        """Return what it claims for `api`; without one, what it claims for any."""
         if self.capabilities is None:
-            return CAPABILITIES
+            return OF_STREAMS
         if isinstance(self.capabilities, Mapping):
+            if api is None:
+                return frozenset[Capability]().union(*self.capabilities.values())
             return self.capabilities.get(api, frozenset())
         return self.capabilities
 
@@ -53,6 +55,13 @@ class Observation:
     events: Any = None
     taken: tuple[int, ...] | None = None
     """For each event how many chunks had been taken when it came out, where the adapter can say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """An answer to a call: a JSON value, not yet judged."""
+
+    value: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,4 +94,4 @@ class Hang:
     seconds: float
 
 
-Answer = Observation | Skipped | Errored | Fault | Hang
+Answer = Observation | Output | Skipped | Errored | Fault | Hang

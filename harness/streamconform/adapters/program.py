@@ -15,7 +15,7 @@ from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Answer, Fault, Greeting, Hang, Observation
 from streamconform.adapters.process import LineTooLongError, Process, unusable
 from streamconform.errors import ImplementationError
-from streamconform.model.trial import Trial
+from streamconform.model.trial import AnyTrial
 
 HELLO_SECONDS = 60.0
 """To import and answer the greeting: large libraries need several seconds on a cold disk."""
@@ -81,7 +81,7 @@ class Program:
         self._reader = asyncio.create_task(self._read_stdout())
         return greeting
 
-    async def ask(self, trial: Trial, seconds: float, *, events: bool) -> Answer | Collateral:
+    async def ask(self, trial: AnyTrial, seconds: float, *, events: bool) -> Answer | Collateral:
         """Return the answer to `trial`; after a `Hang`, a `Fault` or `Collateral` the process is gone."""
         if self.dead or self._left is not None:
             await self.kill()
@@ -94,7 +94,7 @@ class Program:
         try:
             async with asyncio.timeout(seconds):
                 with contextlib.suppress(OSError):  # the reader tells how it ended
-                    await self._process.send(protocol.run(id_, trial, events=events))
+                    await self._process.send(protocol.question(id_, trial, events=events))
                 answer = await pending.future
         except TimeoutError:
             # a child of the program can hold its stdout open when it has ended

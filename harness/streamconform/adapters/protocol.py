@@ -18,10 +18,12 @@ from streamconform.adapters.interface import (
     FaultKind,
     Greeting,
     Observation,
+    Output,
     Skipped,
 )
 from streamconform.model.capability import CAPABILITIES, Claims
-from streamconform.model.trial import Trial
+from streamconform.model.case import Case
+from streamconform.model.trial import AnyTrial, Call, Trial
 from streamconform.schemas import problems
 
 VERSION: Final = 1
@@ -70,30 +72,60 @@ def hello() -> bytes:
 
 def run(id_: str, trial: Trial, *, events: bool) -> bytes:
     """Return the request to read the stream of `trial`; nothing in it tells what is expected."""
-    cassette = trial.case.cassette
     chunks = [
         BYTE[chunk[0]] if len(chunk) == 1 else b2a_base64(chunk, newline=False) for chunk in trial.chunks
     ]
-    head = _line(
-        {
-            "op": "run",
-            "id": id_,
-            "api": trial.case.api,
-            "request": cassette.request.body,
-            "model": cassette.model,
-            "pricing": trial.case.pricing,
-            "want": ["outcome", "events"] if events else ["outcome"],
-            "input": {
-                "mode": "bytes",
-                "status": cassette.status,
-                "headers": dict(cassette.headers),
-                "chunks": [],
-            },
-        }
-    )
+    want = ["outcome", "events"] if events else ["outcome"]
+    head = f'{{"op":"run","id":{json.dumps(id_)},"want":{json.dumps(want)},'.encode()
+    return head + _REQUESTS.of(trial.case) + (b'"' + b'","'.join(chunks) + b'"' if chunks else b"") + _END
+
+
+class _Requests:
+    """What a run message says of its case, up to its chunks; the trials of a case come one after the other.
+
+    It is the largest part of most messages, and would be written anew for each of twenty trials.
+    """
+
+    def __init__(self) -> None:
+        self._last: tuple[Case, bytes] | None = None
+
+    def of(self, case: Case) -> bytes:
+        if self._last is None or self._last[0] is not case:
+            self._last = (case, _of_case(case))
+        return self._last[1]
+
+
+_REQUESTS: Final = _Requests()
+_END: Final = b"]}}\n"
+
+
+def _of_case(case: Case) -> bytes:
+    cassette = case.cassette
+    told = {
+        "api": case.api,
+        "request": cassette.request.body,
+        "model": cassette.model,
+        "pricing": case.pricing,
+        "input": {
+            "mode": "bytes",
+            "status": cassette.status,
+            "headers": dict(cassette.headers),
+            "chunks": [],
+        },
+    }
     # The chunks, thousands where each is one byte, are put into their list as the text that they are.
-    end = b"]}}\n"
-    return head.removesuffix(end) + (b'"' + b'","'.join(chunks) + b'"' if chunks else b"") + end
+    return _line(told).removeprefix(b"{").removesuffix(_END)
+
+
+def call(id_: str, called: Call) -> bytes:
+    """Return the request to call the function of `called` with its input."""
+    case = called.case
+    return _line({"op": "call", "id": id_, "function": case.function, "api": case.api, "input": case.input})
+
+
+def question(id_: str, trial: AnyTrial, *, events: bool) -> bytes:
+    """Return the request that `trial` is about."""
+    return run(id_, trial, events=events) if isinstance(trial, Trial) else call(id_, trial)
 
 
 def greeting(line: bytes, fallback: str) -> Greeting:
@@ -221,13 +253,16 @@ def _answer(message: Mapping[str, Any], line: bytes) -> Answer:
         case {"outcome": outcome}:
             counts = tuple(taken) if isinstance(taken, list) and all(type(n) is int for n in taken) else None
             return Observation(outcome, message.get("events"), counts)
+        case {"output": output}:
+            return Output(output)
         case {"skipped": {"reason": str(reason)}}:
             return Skipped(reason)
         case {"errored": {"message": str(said), **rest}}:
             traceback = rest.get("traceback")
             return Errored(said, traceback if isinstance(traceback, str) else None)
         case _:
-            words = f"a result with none of `outcome`, `skipped`, `errored`: {shown(line)}; send one of them"
+            these = "`outcome`, `output`, `skipped`, `errored`"
+            words = f"a result with none of {these}: {shown(line)}; send one of them"
             return Fault("not-a-message", words)
 
 

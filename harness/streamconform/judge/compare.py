@@ -9,7 +9,7 @@ from streamconform.judge import align
 from streamconform.judge.match import beyond_safe, fits
 from streamconform.model.capability import Capability, Claims
 from streamconform.model.case import Expectation, ExpectedBlock, Leaf, Level, Literally
-from streamconform.model.outcome import Block, Outcome
+from streamconform.model.outcome import Block, Outcome, ToolCall
 from streamconform.model.trial import lower
 from streamconform.model.verdict import Check, CheckVerdict
 from streamconform.suite.expectation import shown
@@ -60,10 +60,11 @@ def compare(expect: Expectation, outcome: Outcome, claims: Claims, level: Level)
             message=f"expected {_types(wanted)}, got {_types(got)}",
         )
     for i, (block, at) in enumerate(zip(wanted, align.pair(wanted, got), strict=True)):
+        unfinished = _unfinished(block, None if at is None else got[at])
         for name, leaf in block.fields.items():
             path = block_path(block.type, name)
             need = BLOCK_NEEDS.get(path)
-            if _judged(block, name) and (need is None or need in claims):
+            if not (unfinished and name == "arguments") and (need is None or need in claims):
                 yield check(
                     f"content.{i}.{path}", leaf, _block_field(got, at, name), level, absent=at is None
                 )
@@ -111,9 +112,13 @@ def client_calls(expect: Expectation) -> int:
     )
 
 
-def _judged(block: ExpectedBlock, name: str) -> bool:
-    """Arguments of a call that had not ended are nobody's business."""
-    return name != "arguments" or block.fields.get("complete") != Literally(value=False)
+def _unfinished(block: ExpectedBlock, got: Block | None) -> bool:
+    """Return whether a call had not ended, so that its arguments are nobody's business."""
+    complete = block.fields.get("complete")
+    if complete == Literally(value=False):
+        return True
+    open_ = isinstance(got, ToolCall) and got.complete is False
+    return open_ and complete is not None and fits(complete, got=False)
 
 
 def _block_field(got: list[Block], at: int | None, name: str) -> Any:

@@ -13,16 +13,17 @@ from streamconform.adapters.interface import (
     Fault,
     Hang,
     Observation,
+    Output,
     Skipped,
 )
 from streamconform.judge import decode, invariants
-from streamconform.judge.compare import FAILED, client_calls, compare
+from streamconform.judge.compare import FAILED, check, client_calls, compare
 from streamconform.judge.partial import compare_partial
-from streamconform.model.capability import Claims
-from streamconform.model.case import Case, Level
+from streamconform.model.capability import CALLED, Claims
+from streamconform.model.case import AnyCase, CallCase, Level
 from streamconform.model.event import BlockDelta, Event
 from streamconform.model.outcome import Outcome
-from streamconform.model.trial import Trial
+from streamconform.model.trial import AnyTrial, Call, Trial
 from streamconform.model.verdict import Check, Culprit, Verdict
 from streamconform.schemas import problems
 
@@ -41,18 +42,21 @@ class Judgement:
     reason: str | None = None
 
 
-def not_claimed(case: Case, claims: Claims) -> str | None:
+def not_claimed(case: AnyCase, claims: Claims) -> str | None:
     """Return why the whole case is skipped for an implementation with `claims`, or None."""
+    if isinstance(case, CallCase):
+        need = CALLED[case.function]
+        return None if need in claims else f"{need} is not claimed"
     if "parallel_tool_calls" not in claims and client_calls(case.expect) > 1:
         return "parallel_tool_calls is not claimed"
     return None
 
 
-def judge(trial: Trial, answer: Answer, claims: Claims, first_delta: FirstDelta) -> Judgement:
+def judge(trial: AnyTrial, answer: Answer, claims: Claims, first_delta: FirstDelta) -> Judgement:
     """Return the judgement on `answer`, what an implementation with `claims` said to `trial`."""
     match answer:
-        case Observation():
-            return _observed(trial, answer, claims, first_delta)
+        case Observation() | Output():
+            return _answered(trial, answer, claims, first_delta)
         case Skipped(reason):
             words = f"skipped what it claims: {reason}"
             return Judgement("fail", "adapter", reason=words)
@@ -95,9 +99,23 @@ def checks_of(
     return checks, "implementation"
 
 
-def _observed(trial: Trial, seen: Observation, claims: Claims, first_delta: FirstDelta) -> Judgement:
-    checks, culprit = checks_of(trial, seen, claims, first_delta)
-    failed = tuple(check for check in checks if check.verdict != "pass")
+def check_output(call: Call, got: Any) -> Check:
+    """Return the one check of a call: what its function returned."""
+    return check("output", call.case.expect, got, call.level)
+
+
+def _answered(
+    trial: AnyTrial, answer: Observation | Output, claims: Claims, first_delta: FirstDelta
+) -> Judgement:
+    match trial, answer:
+        case Trial(), Observation():
+            checks, culprit = checks_of(trial, answer, claims, first_delta)
+        case Call(), Output(value):
+            checks, culprit = [check_output(trial, value)], "implementation"
+        case _:
+            asked = "run has an `outcome`" if isinstance(trial, Trial) else "call has an `output`"
+            return Judgement("faulted", "adapter", reason=f"not-a-message: the answer to a {asked}")
+    failed = tuple(each for each in checks if each.verdict != "pass")
     return Judgement(verdict_of(checks), culprit if failed else None, failed, len(checks) - len(failed))
 
 
@@ -166,6 +184,8 @@ def observation_json(answer: Answer) -> Mapping[str, Any] | None:
     match answer:
         case Observation(outcome, events):
             return {"outcome": outcome} if events is None else {"outcome": outcome, "events": events}
+        case Output(value):
+            return {"output": value}
         case Errored(_, traceback) if traceback:
             return {"traceback": traceback}
         case _:

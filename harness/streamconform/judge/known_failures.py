@@ -86,7 +86,7 @@ def standing(entry: KnownFailure, result: TrialResult, paths: Paths) -> Standing
     where = parts(entry.match)
     if result.verdict == "skipped" or where.case.match(result.case) is None:
         return None
-    if where.delivery is not None and where.delivery.match(result.delivery or "") is None:
+    if not where.delivers(result.delivery):
         return None
     if result.verdict in ("hang", "faulted"):
         fits = where.check is None and entry.verdict == result.verdict and _begins(entry, message(result))

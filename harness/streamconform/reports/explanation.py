@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from streamconform.adapters.interface import Answer, Greeting, Observation
+from streamconform.adapters.interface import Answer, Greeting, Observation, Output
 from streamconform.adapters.program import Collateral
-from streamconform.judge.judge import checks_of, judge
+from streamconform.judge.judge import check_output, checks_of, judge
 from streamconform.model.cassette import Authored, Cassette, Derived, Recorded
-from streamconform.model.trial import Trial
+from streamconform.model.trial import AnyTrial, Call, Trial
 from streamconform.model.verdict import Check
 from streamconform.reports.terminal import frames as frame_words
 from streamconform.reports.words import difference, printable, value
@@ -25,9 +25,9 @@ WIDTH = 110
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A trial whose chunks end where its frames end, and what an implementation answered."""
+    """A call, or a trial whose chunks end where its frames end, and what an implementation answered."""
 
-    trial: Trial
+    trial: AnyTrial
     impl: str
     greeting: Greeting
     answer: Answer | Collateral
@@ -35,13 +35,16 @@ class Explained:
 
 def explain(given: Explained, *, verbose: bool) -> str:
     """Return the explanation; `verbose` shows payloads whole, and the request."""
-    parts = [_head(given.trial, verbose=verbose), _wire(given, verbose=verbose), _verdict(given)]
+    trial = given.trial
+    parts = [_head(trial, verbose=verbose), _verdict(given)]
+    if isinstance(trial, Trial):
+        parts.insert(1, _wire(trial, given.answer, verbose=verbose))
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
-def _head(trial: Trial, *, verbose: bool) -> Iterator[str]:
-    case, cassette, size = trial.case, trial.case.cassette, len(trial.body)
-    yield f"{case.id}@{trial.delivery}  ({case.level})"
+def _head(trial: AnyTrial, *, verbose: bool) -> Iterator[str]:
+    case = trial.case
+    yield f"{trial.id}  ({case.level})"
     yield f"  {printable(case.title, 200)}"
     if case.why:
         yield f"  {printable(case.why, 600)}"
@@ -50,22 +53,33 @@ def _head(trial: Trial, *, verbose: bool) -> Iterator[str]:
         "sources": " ".join(case.sources),
         "guards": " ".join(case.guards),
         "spec": f"{case.path}:{case.line}",
-        "cassette": f"{cassette.api}/{cassette.name}, {_provenance(cassette)}",
-        "request": f"{cassette.request.method} {cassette.request.path}, model {cassette.model}",
-        "response": f"status {cassette.status}, {cassette.content_type or 'no type'}, {size} bytes",
+        **_about(trial, verbose=verbose),
     }
     for name, text in rows.items():
         if text:
             yield f"  {name:<9} {text}"
-    if verbose:
-        yield from json.dumps(cassette.request.body, indent=2, ensure_ascii=False).splitlines()
+    if verbose and isinstance(trial, Trial):
+        yield from json.dumps(trial.case.cassette.request.body, indent=2, ensure_ascii=False).splitlines()
 
 
-def _wire(given: Explained, *, verbose: bool) -> Iterator[str]:
+def _about(trial: AnyTrial, *, verbose: bool) -> dict[str, str]:
+    """Return what is given to the implementation, by name."""
+    if isinstance(trial, Call):
+        text = json.dumps(trial.case.input, ensure_ascii=False)
+        return {"calls": trial.case.function, "input": printable(text, 10**6 if verbose else 600)}
+    cassette, size = trial.case.cassette, len(trial.body)
+    return {
+        "cassette": f"{cassette.api}/{cassette.name}, {_provenance(cassette)}",
+        "request": f"{cassette.request.method} {cassette.request.path}, model {cassette.model}",
+        "response": f"status {cassette.status}, {cassette.content_type or 'no type'}, {size} bytes",
+    }
+
+
+def _wire(trial: Trial, answer: Answer | Collateral, *, verbose: bool) -> Iterator[str]:
     """Yield each frame with its number, offset and time, and behind `→` the events that it caused."""
-    trial, body = given.trial, given.trial.body
+    body = trial.body
     frames = split(framing(trial.case.api, trial.case.cassette.status, body), body)
-    beside, rest = _events(given, len(frames))
+    beside, rest = _events(answer, len(frames))
     yield "Wire: frame, byte offset, ms since the request; → what the implementation made of it"
     if not frames:
         yield f"  {printable(body.decode('utf-8', 'replace'), 2000 if verbose else 400)}"
@@ -92,9 +106,16 @@ def _verdict(given: Explained) -> Iterator[str]:
     blame = Blame(installed())
     judgement = judge(trial, answer, claims, blame.first_delta)
     checks: list[Check] = []
-    if isinstance(answer, Observation):
-        checks, _ = checks_of(trial, answer, claims, blame.first_delta)
-    failed = {check.path: check for check in blame.told(trial, judgement.checks, claims)}
+    told = judgement.checks
+    match trial, answer:
+        case Trial(), Observation():
+            checks, _ = checks_of(trial, answer, claims, blame.first_delta)
+            told = blame.told(trial, told, claims)
+        case Call(), Output(output):
+            checks = [check_output(trial, output)]
+        case _:
+            pass
+    failed = {check.path: check for check in told}
     width = max((len(check.path) for check in checks), default=0)
     for check in checks:
         if (
@@ -117,12 +138,11 @@ def _failed(check: Check, width: int) -> Iterator[str]:
         yield f"      {'':<{width}}  decided by {frame_words(check.frames)}"
 
 
-def _events(given: Explained, count: int) -> tuple[dict[int, list[Any]], list[Any]]:
+def _events(answer: Answer | Collateral, count: int) -> tuple[dict[int, list[Any]], list[Any]]:
     """Return the events by the frame that caused them, and those that came at the end of the stream.
 
     Without the adapter's word on when each event came out, all of them are at the end.
     """
-    answer = given.answer
     if not isinstance(answer, Observation) or not isinstance(answer.events, list):
         return {}, []
     taken = answer.taken if answer.taken and len(answer.taken) == len(answer.events) else None

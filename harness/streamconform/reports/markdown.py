@@ -83,7 +83,7 @@ def _cause(number: int, cause: Cause, header: Header) -> Iterator[str]:
     yield f"**{number}.** {code(cause.what, 200)}: {tally}{fault}{of}"
     yield ""
     for failure in cause.failures[:CASES_SHOWN]:
-        yield f"- {code(failure.first.case, 200)}, {_deliveries(failure)}"
+        yield f"- {code(failure.first.case, 200)}{_deliveries(failure)}"
     if len(cause.failures) > CASES_SHOWN:
         yield f"- … and {len(cause.failures) - CASES_SHOWN} more"
     yield ""
@@ -100,7 +100,7 @@ def _body(failure: Failure, header: Header) -> Iterator[str]:
 
 
 def _deliveries(failure: Failure) -> str:
-    shown = ", ".join(code(each or "-") for each in failure.deliveries[:8])
+    shown = "".join(f", {code(each)}" for each in failure.deliveries[:8] if each)
     more = len(failure.deliveries) - 8
     return f"{shown} and {more} more" if more > 0 else shown
 

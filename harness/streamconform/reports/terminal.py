@@ -153,7 +153,8 @@ class Terminal:
 
     def _failure(self, failure: Failure, info: ImplementationInfo, results: Results) -> None:
         first, check = failure.first, failure.check
-        self.console.print(Text.assemble("   ", (first.case, "bold"), f"  {_deliveries(failure, results)}"))
+        named = _deliveries(failure, results)
+        self.console.print(Text.assemble("   ", (first.case, "bold"), f"  {named}" if named else ""))
         if first.title:
             self._line(f"      {printable(first.title, 160)}", "italic")
         if check is not None:

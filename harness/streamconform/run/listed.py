@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from streamconform.adapters.interface import Observation
-from streamconform.judge.judge import checks_of
+from streamconform.judge.judge import check_output, checks_of
 from streamconform.judge.known_failures import Checked
 from streamconform.model.capability import CAPABILITIES, Claims
-from streamconform.model.case import Case
+from streamconform.model.case import AnyCase
 from streamconform.model.known_failure import KnownFailure, KnownFailures
-from streamconform.model.trial import DELIVERIES, Trial
+from streamconform.model.trial import DELIVERIES, AnyTrial, Call, Trial
 from streamconform.suite.expand import expand
 from streamconform.suite.select import parts
 
@@ -30,22 +30,25 @@ class Listed:
     today: date
 
 
-def checked(trial: Trial, claims: Claims) -> Checked:
+def checked(trial: AnyTrial, claims: Claims) -> Checked:
     """Return the paths of the checks that an implementation with `claims` gets in `trial`."""
+    if isinstance(trial, Call):
+        only = frozenset({check_output(trial, None).path})
+        return Checked(only, only)
     certain = _paths(trial, claims)
     whole = certain if trial.derived is None else _paths(replace(trial, derived=None), claims)
     return Checked(certain, certain | whole)
 
 
 def unmatched(
-    entries: Sequence[KnownFailure], cases: Sequence[Case], selected: Iterable[Trial], seed: int
+    entries: Sequence[KnownFailure], cases: Sequence[AnyCase], selected: Iterable[AnyTrial], seed: int
 ) -> frozenset[int]:
     """Return the numbers of the entries that match nothing in the full suite of `cases`.
 
     Full are all deliveries and faults, whatever was `selected`; only the trials of cases are made that
     an entry names and nothing selected fits.
     """
-    chosen: dict[str, list[Trial]] = {}
+    chosen: dict[str, list[AnyTrial]] = {}
     for trial in selected:
         chosen.setdefault(trial.case.id, []).append(trial)
     left = dict(enumerate(entries))
@@ -59,13 +62,13 @@ def unmatched(
     return frozenset(left)
 
 
-def _full(case: Case, seed: int) -> tuple[Trial, ...]:
+def _full(case: AnyCase, seed: int) -> tuple[AnyTrial, ...]:
     return tuple(expand([case], DELIVERIES, "http", seed, "all"))  # no other input has more deliveries
 
 
-def _matches(entry: KnownFailure, trial: Trial) -> bool:
+def _matches(entry: KnownFailure, trial: AnyTrial) -> bool:
     where = parts(entry.match)
-    if where.delivery is not None and where.delivery.match(trial.delivery) is None:
+    if not where.delivers(trial.delivery):
         return False
     check = where.check
     return check is None or any(check.match(path) for path in checked(trial, CAPABILITIES).possible)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Greeting
 from streamconform.judge.judge import not_claimed
-from streamconform.model.case import Case
-from streamconform.model.trial import Trial
+from streamconform.model.case import AnyCase
+from streamconform.model.trial import AnyTrial
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +33,16 @@ class Judged:
     index: int
     connection: Connection
     greeting: Greeting
-    trials: tuple[Trial, ...]
-    skipped: tuple[tuple[Trial, str], ...]
+    trials: tuple[AnyTrial, ...]
+    skipped: tuple[tuple[AnyTrial, str], ...]
     """Trials that are not asked, with the reason."""
 
 
-def divide(index: int, connection: Connection, greeting: Greeting, trials: Sequence[Trial]) -> Judged:
+def divide(index: int, connection: Connection, greeting: Greeting, trials: Sequence[AnyTrial]) -> Judged:
     """Return what is asked of an implementation and what is skipped, by what it claims."""
     reasons: dict[str, str | None] = {}
-    asked: list[Trial] = []
-    skipped: list[tuple[Trial, str]] = []
+    asked: list[AnyTrial] = []
+    skipped: list[tuple[AnyTrial, str]] = []
     for trial in trials:
         case = trial.case
         if case.id not in reasons:
@@ -55,8 +55,8 @@ def divide(index: int, connection: Connection, greeting: Greeting, trials: Seque
     return Judged(index, connection, greeting, tuple(asked), tuple(skipped))
 
 
-def unclaimed(case: Case, greeting: Greeting) -> str | None:
+def unclaimed(case: AnyCase, greeting: Greeting) -> str | None:
     """Return why nothing of `case` is asked of an implementation, or None."""
-    if greeting.apis is not None and case.api not in greeting.apis:
+    if greeting.apis is not None and case.api is not None and case.api not in greeting.apis:
         return f"the api {case.api} is not claimed"
     return not_claimed(case, greeting.claims(case.api))

@@ -14,7 +14,7 @@ from streamconform.adapters.program import Collateral, Program
 from streamconform.errors import ImplementationError
 from streamconform.judge.judge import Judgement, judge, observation_json
 from streamconform.model.result import TrialResult
-from streamconform.model.trial import Trial
+from streamconform.model.trial import AnyTrial, Trial
 from streamconform.model.verdict import UNEXPECTED
 from streamconform.run.blame import Blame
 from streamconform.run.plan import Judged, Settings
@@ -26,7 +26,7 @@ GIVE_UP_AT_ONCE = 10
 
 Emit = Callable[[TrialResult], TrialResult]
 """Takes a result and gives it back as it was written: with known failures told apart."""
-Watch = Callable[[Judged, Trial, Answer], None]
+Watch = Callable[[Judged, AnyTrial, Answer], None]
 """Sees every answer as it comes, those that passed too, which results do not keep."""
 
 
@@ -66,8 +66,8 @@ class Work:
     """The trials of one implementation that wait, and those to ask again alone."""
 
     judged: Judged
-    waiting: deque[Trial]
-    again: list[Trial] = field(default_factory=list)
+    waiting: deque[AnyTrial]
+    again: list[AnyTrial] = field(default_factory=list)
     last_fault: str = ""
 
 
@@ -151,7 +151,7 @@ async def _lane(program: Program, work: Work, bench: Bench) -> None:
         if bench.watch is not None:
             bench.watch(work.judged, trial, answer)
         judgement = judge(trial, answer, claims, bench.blame.first_delta)
-        if judgement.checks:
+        if judgement.checks and isinstance(trial, Trial):
             judgement = replace(judgement, checks=bench.blame.told(trial, judgement.checks, claims))
         result = bench.emit(_result(work.judged, trial, judgement, ms, answer))
         if is_unexpected(result, strict=settings.strict):
@@ -177,7 +177,7 @@ def _count(answer: Answer, work: Work, tally: Tally) -> None:
 
 
 def _result(
-    judged: Judged, trial: Trial, judgement: Judgement, ms: float, answer: Answer | None = None
+    judged: Judged, trial: AnyTrial, judgement: Judgement, ms: float, answer: Answer | None = None
 ) -> TrialResult:
     clean = judgement.verdict == "pass" and not judgement.checks
     return TrialResult(

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TextIO
+from typing import Any, Final, Self, TextIO
 
 from streamconform.errors import ReportError
 from streamconform.model.result import Footer, Header, TrialResult
@@ -15,6 +15,8 @@ from streamconform.model.verdict import Check
 SCHEMA = "results.v1"
 OPTIONAL = frozenset({"reason", "observation", "known", "title", "guards"})
 """Fields of a trial that are left out where they hold nothing."""
+
+_ENCODED: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class ResultsWriter:
@@ -40,7 +42,7 @@ class ResultsWriter:
 
     def write(self, line: Header | TrialResult | Footer) -> None:
         """Append one line."""
-        self._file.write(json.dumps(to_json(line), separators=(",", ":")) + "\n")
+        self._file.write(_ENCODED(to_json(line)) + "\n")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from streamconform import __version__
 from streamconform.adapters.connect import Connection
 from streamconform.judge.known_failures import Checked, Finding, Settler, audit, problems
 from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
-from streamconform.model.trial import Trial
+from streamconform.model.trial import AnyTrial
 from streamconform.model.verdict import VERDICTS
 from streamconform.run.blame import Blame, installed
 from streamconform.run.exits import Exit, Happened, of_run
@@ -31,7 +31,7 @@ class Order:
     """What is to be judged against what."""
 
     connections: tuple[Connection, ...]
-    trials: tuple[Trial, ...]
+    trials: tuple[AnyTrial, ...]
     settings: Settings
     selection: Mapping[str, Any]
     blame: bool = True

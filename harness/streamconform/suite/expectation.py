@@ -47,6 +47,13 @@ def parse(expect: Mapping[str, Any]) -> Expectation:
     return Expectation(tuple(block(each) for each in expect["content"]), fields)
 
 
+def output(expect: Mapping[str, Any]) -> Literally | AnyOf:
+    """Return what a call must return: the value of `output`, or one of `any_of`. Both are literal JSON."""
+    return (
+        AnyOf(tuple(expect["any_of"]), expect["why"]) if "any_of" in expect else Literally(expect["output"])
+    )
+
+
 def block(entry: Mapping[str, Any]) -> ExpectedBlock:
     """Return the block in `entry`, a mapping with one key, the block's type."""
     ((key, given),) = entry.items()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from streamconform.errors import Problem, SelectionError, SourceError
-from streamconform.model.case import Case, Expectation, Skip
+from streamconform.model.case import AnyCase, CallCase, Case, Skip
 from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Usage
 from streamconform.schemas import check
@@ -31,13 +31,13 @@ class Sources:
 class Loaded:
     """What could be read, and what was wrong with the rest."""
 
-    cases: list[Case] = field(default_factory=list)
+    cases: list[AnyCase] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     used: set[tuple[str, str]] = field(default_factory=set)
     """(api, cassette name) of every cassette that a case names."""
 
 
-def load(sources: Sources) -> tuple[Case, ...]:
+def load(sources: Sources) -> tuple[AnyCase, ...]:
     """Return every case in the order of the files; raises `SourceError` with every problem."""
     loaded = collect(sources, spec_files(sources.specs))
     if loaded.problems:
@@ -66,21 +66,25 @@ def collect(sources: Sources, files: list[Path]) -> Loaded:
         if not problems:
             problems += _naming(path, document)
         loaded.problems += problems
-        if not problems:
-            _cases(sources, path, document, known, loaded)
+        if problems:
+            continue
+        if "api" in document.value:
+            _streams(sources, path, document, known, loaded)
+        else:
+            loaded.cases += _calls(path, document)
     return loaded
 
 
 def _naming(path: Path, document: yaml_text.Document) -> Iterator[Problem]:
-    spec = document.value
-    if spec["api"] not in APIS:
-        yield document.problem(
-            ("api",), f"`{spec['api']}` is not judged by this version; known: {', '.join(APIS)}"
+    spec, folder = document.value, path.parent.name
+    api = spec.get("api")
+    if api is not None and api != folder:
+        yield document.problem(("api",), f"`{api}` stands in the folder `{folder}`; they must agree")
+    if api is None and folder != COMMON:
+        words = (
+            f"a spec of kind `{spec['kind']}` belongs to no api: it stands in `{COMMON}`, not in `{folder}`"
         )
-    if spec["api"] != path.parent.name:
-        yield document.problem(
-            ("api",), f"`{spec['api']}` stands in the folder `{path.parent.name}`; they must agree"
-        )
+        yield document.problem(("kind",), words)
     if spec["topic"] != path.stem:
         yield document.problem(("topic",), f"`{spec['topic']}` stands in `{path.name}`; they must agree")
     first: dict[str, int | None] = {}
@@ -92,7 +96,7 @@ def _naming(path: Path, document: yaml_text.Document) -> Iterator[Problem]:
         first.setdefault(entry["id"], line)
 
 
-def _cases(
+def _streams(
     sources: Sources,
     path: Path,
     document: yaml_text.Document,
@@ -114,37 +118,49 @@ def _cases(
                 loaded.problems += [named, *error.problems]
         cassette = known[key]
         if cassette is not None:
-            expect = expectation.parse(entry["expect"])
-            line = document.line(("cases", i)) or 0
-            loaded.cases.append(_case(spec, entry, expect, cassette, str(path), line))
+            loaded.cases.append(_stream(spec["api"], entry, cassette, _head(path, document, i)))
 
 
-def _case(
-    spec: Mapping[str, Any],
-    entry: Mapping[str, Any],
-    expect: Expectation,
-    cassette: Cassette,
-    path: str,
-    line: int,
-) -> Case:
+def _calls(path: Path, document: yaml_text.Document) -> Iterator[CallCase]:
+    spec = document.value
+    for i, entry in enumerate(spec["cases"]):
+        yield CallCase(
+            api=None,
+            function=spec["kind"],
+            input=entry["input"],
+            expect=expectation.output(entry["expect"]),
+            **_head(path, document, i),
+        )
+
+
+def _head(path: Path, document: yaml_text.Document, number: int) -> dict[str, Any]:
+    """Return the fields that a case of any kind has, but the api."""
+    spec = document.value
+    entry = spec["cases"][number]
+    return {
+        "id": f"{spec.get('api', COMMON)}/{spec['topic']}/{entry['id']}",
+        "title": entry["title"],
+        "level": entry.get("level", "must"),
+        "why": entry.get("why"),
+        "reviewed": entry.get("reviewed", True),
+        "tags": frozenset(entry.get("tags", ())),
+        "sources": tuple(entry.get("sources", ())),
+        "guards": tuple(entry.get("guards", ())),
+        "path": str(path),
+        "line": document.line(("cases", number)) or 0,
+    }
+
+
+def _stream(api: str, entry: Mapping[str, Any], cassette: Cassette, head: Mapping[str, Any]) -> Case:
     skip = entry.get("skip")
     return Case(
-        id=f"{spec['api']}/{spec['topic']}/{entry['id']}",
-        api=spec["api"],
-        title=entry["title"],
+        api=api,
         cassette=cassette,
-        expect=expect,
-        level=entry.get("level", "must"),
-        why=entry.get("why"),
-        reviewed=entry.get("reviewed", True),
-        tags=frozenset(entry.get("tags", ())),
-        sources=tuple(entry.get("sources", ())),
-        guards=tuple(entry.get("guards", ())),
+        expect=expectation.parse(entry["expect"]),
         pricing=entry.get("pricing"),
         usage_seen=tuple(Usage(**seen) for seen in entry.get("usage_seen", ())),
         skip=None
         if skip is None
         else Skip(skip["why"], frozenset(skip.get("deliveries", ())), frozenset(skip.get("faults", ()))),
-        path=path,
-        line=line,
+        **head,
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from streamconform.errors import Problem, SelectionError, SourceError
-from streamconform.model.case import Case
+from streamconform.model.case import AnyCase
 from streamconform.model.trial import FaultSet
 from streamconform.schemas import check
 from streamconform.suite import yaml_text
@@ -33,7 +33,7 @@ class Profile:
     faults: FaultSet | None
 
 
-def profile(specs: Path, name: str, cases: Sequence[Case]) -> Profile:
+def profile(specs: Path, name: str, cases: Sequence[AnyCase]) -> Profile:
     """Return the profile `name` of the folder `specs`, whose cases are `cases`.
 
     Raises `SelectionError` where there is none of that name, and `SourceError` with every problem of its
@@ -53,7 +53,7 @@ def profile(specs: Path, name: str, cases: Sequence[Case]) -> Profile:
     return _read(files[name], cases)
 
 
-def load_all(specs: Path, cases: Sequence[Case]) -> tuple[Profile, ...]:
+def load_all(specs: Path, cases: Sequence[AnyCase]) -> tuple[Profile, ...]:
     """Return every profile of `specs`; raises `SourceError` with every problem of every file."""
     loaded: list[Profile] = []
     problems: list[Problem] = []
@@ -72,7 +72,7 @@ def profile_files(specs: Path) -> list[Path]:
     return sorted((specs / FOLDER).glob("*.yaml"))
 
 
-def _read(path: Path, cases: Sequence[Case]) -> Profile:
+def _read(path: Path, cases: Sequence[AnyCase]) -> Profile:
     document = yaml_text.read(path)
     problems = check("profile.v1", document) or tuple(_problems(path, document, cases))
     if problems:
@@ -88,7 +88,7 @@ def _read(path: Path, cases: Sequence[Case]) -> Profile:
     )
 
 
-def _problems(path: Path, document: yaml_text.Document, cases: Sequence[Case]) -> Iterator[Problem]:
+def _problems(path: Path, document: yaml_text.Document, cases: Sequence[AnyCase]) -> Iterator[Problem]:
     name, listed = document.value["name"], document.value["cases"]
     if name != path.stem:
         yield document.problem(("name",), f"`{name}` stands in `{path.name}`; they must agree")

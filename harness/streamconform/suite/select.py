@@ -14,8 +14,8 @@ from functools import cache
 from typing import NamedTuple
 
 from streamconform.errors import SelectionError
-from streamconform.model.case import LEVELS, Case, Level
-from streamconform.model.trial import FAULTS, Trial
+from streamconform.model.case import LEVELS, AnyCase, Level
+from streamconform.model.trial import FAULTS, AnyTrial
 
 
 class Parts(NamedTuple):
@@ -24,6 +24,10 @@ class Parts(NamedTuple):
     case: re.Pattern[str]
     delivery: re.Pattern[str] | None
     check: re.Pattern[str] | None
+
+    def delivers(self, name: str | None) -> bool:
+        """Return whether the pattern is about trials of this delivery; None: of a call, which has none."""
+        return self.delivery is None or (name is not None and self.delivery.match(name) is not None)
 
 
 def glob(pattern: str) -> re.Pattern[str]:
@@ -52,10 +56,10 @@ def matches(pattern: str, trial_id: str) -> bool:
     return glob(pattern).match(subject) is not None
 
 
-def select_cases(cases: Sequence[Case], apis: Iterable[str]) -> tuple[Case, ...]:
+def select_cases(cases: Sequence[AnyCase], apis: Iterable[str]) -> tuple[AnyCase, ...]:
     """Return the cases of `apis`, all where none is named; raises `SelectionError` for one without any."""
     wanted = tuple(apis)
-    present = {case.api for case in cases}
+    present = {case.api for case in cases if case.api is not None}
     for api in wanted:
         if api not in present:
             raise SelectionError(
@@ -65,8 +69,8 @@ def select_cases(cases: Sequence[Case], apis: Iterable[str]) -> tuple[Case, ...]
 
 
 def cases_meant(
-    cases: Sequence[Case], patterns: Sequence[str], deliveries: Sequence[str]
-) -> tuple[Case, ...]:
+    cases: Sequence[AnyCase], patterns: Sequence[str], deliveries: Sequence[str]
+) -> tuple[AnyCase, ...]:
     """Return the cases that may have a trial which `patterns` mean, without making the trials.
 
     `deliveries` are the names that trials may have; of faults, without the number of the frame.
@@ -81,7 +85,7 @@ def cases_meant(
     return tuple(case for case in cases if not patterns or case.id in chosen)
 
 
-def _may_mean(pattern: str, case: Case, deliveries: Sequence[str]) -> bool:
+def _may_mean(pattern: str, case: AnyCase, deliveries: Sequence[str]) -> bool:
     subject, at, _ = pattern.partition("@")
     if "*" in pattern or "/" in pattern:
         return glob(subject).match(case.id) is not None
@@ -101,13 +105,13 @@ def _in_name(word: str, name: str) -> bool:
 
 
 def select_trials(
-    trials: Iterable[Trial], patterns: Sequence[str], *, lenient: bool = False
-) -> tuple[Trial, ...]:
+    trials: Iterable[AnyTrial], patterns: Sequence[str], *, lenient: bool = False
+) -> tuple[AnyTrial, ...]:
     """Return the trials that any of `patterns` means (all where there is none).
 
     Raises `SelectionError` for a pattern that means none, unless `lenient`: of a part of the suite.
     """
-    chosen: list[Trial] = []
+    chosen: list[AnyTrial] = []
     hit: set[str] = set()
     for trial in trials:
         meant = [each for each in patterns if matches(each, trial.id)]
@@ -134,7 +138,7 @@ class Shard(NamedTuple):
     number: int
     parts: int
 
-    def holds(self, case: Case) -> bool:
+    def holds(self, case: AnyCase) -> bool:
         """Return whether a case is in this part: its id decides, so its trials stay together."""
         digest = hashlib.sha256(case.id.encode()).digest()
         return int.from_bytes(digest[:8]) % self.parts == self.number - 1
@@ -148,7 +152,7 @@ def shard(text: str) -> Shard:
     return Shard(int(found[1]), int(found[2]))
 
 
-def find_case(name: str, cases: Sequence[Case]) -> Case:
+def find_case(name: str, cases: Sequence[AnyCase]) -> AnyCase:
     """Return the case `name`: its id, or the end of it where that is unique. A delivery behind is ignored."""
     wanted = name.partition("@")[0]
     hits = [case for case in cases if case.id == wanted or case.id.endswith(f"/{wanted}")]
@@ -162,13 +166,13 @@ def find_case(name: str, cases: Sequence[Case]) -> Case:
     )
 
 
-def closest(pattern: str, cases: Sequence[Case]) -> str:
+def closest(pattern: str, cases: Sequence[AnyCase]) -> str:
     """Return a hint with the case ids that are most like `pattern`, or with the way to list them."""
     near = _near(pattern.partition("@")[0].replace("*", "").strip("/"), cases)
     return f"; the closest cases are {_listed(near)}" if near else "; `conform list` shows the ids"
 
 
-def _near(wanted: str, cases: Sequence[Case]) -> list[str]:
+def _near(wanted: str, cases: Sequence[AnyCase]) -> list[str]:
     """Return up to three case ids whose end, of as many components as `wanted` has, is most like it."""
     count = wanted.count("/") + 1
     ends: dict[str, list[str]] = {}

@@ -1,0 +1,128 @@
+"""Cases without bytes as a user meets them: run, listed, explained, known, reported."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+
+import pytest
+
+from .project import Project
+
+ADAPTER = """
+def adapter(run):
+    return {"status": "complete", "content": []}
+
+
+def heal(api, given):
+    return given if isinstance(given, dict) else {"raw": given}
+
+
+adapter.heal = heal
+adapter.apis = []
+"""
+HEAL = ("run", "-i", "mine", "-k", "common/**")
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path).with_file("mine/conform.py", ADAPTER).with_file("mine/__init__.py", "")
+
+
+def results(folder):
+    lines = (folder / ".conform" / "results.jsonl").read_text("utf-8").splitlines()
+    return [each for each in map(json.loads, lines) if each["kind"] == "trial"]
+
+
+def test_the_reference_passes_all_of_them_in_process_and_as_a_program(tmp_path):
+    for words in (("run",), ("run", "-i", f"cmd:{shlex.quote(sys.executable)} -m streamconform_reference")):
+        ran = Project(tmp_path).run(*words, "-k", "common/**", "--strict")
+        assert ran.code == 0, ran.out
+    trials = results(tmp_path)
+    assert {(each["delivery"], each["verdict"]) for each in trials} == {(None, "pass")}
+    assert all(each["id"] == each["case"] and each["passed"] == 1 for each in trials)
+
+
+def test_an_adapter_is_judged_on_the_functions_it_has(project):
+    ran = project.run(*HEAL)
+    assert ran.code == 1
+    by_verdict = {each["id"]: each["verdict"] for each in results(project.folder)}
+    assert by_verdict["common/heal/object"] == "pass"
+    assert by_verdict["common/heal/json-text"] == "fail"
+    assert {v for id_, v in by_verdict.items() if id_.startswith("common/partial/")} == {"skipped"}
+    assert "reproduce: conform run -i mine -k common/heal/apostrophe" in ran.out
+    assert "guards against NousResearch/atropos#478" in ran.out
+    assert " \n" not in ran.out
+
+
+def test_without_a_function_nothing_is_asked(tmp_path):
+    project = Project(tmp_path).with_file("mine.py", "def adapter(run):\n    return None\n")
+    ran = project.run("run", "-i", "python:mine:adapter", "-k", "common/**")
+    assert ran.code == 5
+    assert {each["reason"] for each in results(tmp_path)} == {
+        "heal is not claimed",
+        "partial_json is not claimed",
+    }
+
+
+def test_what_failed_last_and_what_is_known_have_ids_without_delivery(project):
+    project.run(*HEAL)
+    failed = sum(each["verdict"] == "fail" for each in results(project.folder))
+    again = project.run("run", "-i", "mine", "--last-failed")
+    assert f"{failed} cases, {failed} trials" in again.last
+    project.run(
+        "run", "-i", "mine", "--deliver", "fast", "--known-failures", "k.yaml", "--update-known-failures"
+    )
+    assert "- match: common/heal/json-text\n" in (project.folder / "k.yaml").read_text("utf-8")
+    assert project.run(*HEAL, "--known-failures", "k.yaml").code == 0
+
+
+@pytest.mark.parametrize("kind", ["json", "junit", "markdown", "github", "badge"])
+def test_every_report_tells_of_them(project, kind):
+    ran = project.run(*HEAL, "-q", "--report", f"{kind}=out")
+    assert ran.code == 1
+    text = (project.folder / "out").read_text("utf-8")
+    assert kind == "badge" or ("apostrophe" in text and "`-`" not in text)
+
+
+def test_a_profile_may_hold_them(project):
+    profile = """\
+profile: 1
+name: small
+title: One of each kind
+frozen: true
+deliveries: [recorded]
+faults: none
+cases: [common/heal/object]
+"""
+    spec = """\
+spec: 1
+kind: heal
+topic: heal
+cases:
+  - {id: object, title: An object is itself, input: {a: 1}, expect: {output: {a: 1}}}
+  - {id: text, title: Text of an object, input: "{}", expect: {output: {}}}
+"""
+    with_specs = project.with_file("specs/common/heal.yaml", spec).with_file(
+        "specs/profiles/small.yaml", profile
+    )
+    own = ("-i", "mine", "--specs", "specs", "--profile")
+    assert with_specs.run("run", *own, "small").last.startswith("1 case, 1 trial, 0 unexpected")
+    assert with_specs.run("run", *own, "next").code == 1
+
+
+def test_one_is_listed_and_explained(project):
+    listed = json.loads(project.run("list", "-k", "common/heal/json-text", "--format", "json").out)
+    assert [(each["function"], each["deliveries"]) for each in listed] == [("heal", [])]
+    assert (
+        "common/heal/json-text  must  a call\n"
+        in project.run("list", "-k", "common/heal/json-text", "--trials").out
+    )
+    explained = project.run("explain", "heal/json-text", "-i", "mine")
+    assert 'input     "{\\"command\\":\\"ls\\"}"' in explained.out
+    assert "fail output" in explained.out
+    assert "verdict: fail" in explained.out
+    wrong = project.run("explain", "common/heal/json-text@whole")
+    assert wrong.code == 2
+    assert "has no `whole`: a case without bytes is not delivered" in wrong.err

@@ -1,0 +1,271 @@
+"""Cases without bytes: one trial each, one check, and an adapter is asked only for functions that it has."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+
+import pytest
+from streamconform.adapters import protocol
+from streamconform.adapters.connect import Connection
+from streamconform.adapters.interface import Errored, Fault, Greeting, Observation, Output, Skipped
+from streamconform.adapters.program import Program
+from streamconform.errors import SourceError
+from streamconform.judge.judge import judge, not_claimed
+from streamconform.model.capability import CAPABILITIES, OF_STREAMS
+from streamconform.model.case import AnyOf, Literally
+from streamconform.model.trial import DELIVERIES, Call
+from streamconform.run.listed import checked
+from streamconform.run.plan import unclaimed
+from streamconform.schemas import problems
+from streamconform.suite.expand import expand
+from streamconform.suite.lint import lint_all
+from streamconform.suite.load import Sources, load
+from streamconform.suite.select import find_case, matches, select_cases, shard
+
+from . import builders
+
+GOOD = """\
+spec: 1
+kind: partial
+topic: partial
+cases:
+  - id: open-brace
+    title: An object that has only begun
+    input: "{"
+    level: should
+    why: It is an object
+    tags: [object]
+    sources: [https://docs.example.org]
+    guards: [a/b#1]
+    expect: {output: {}}
+  - id: number
+    title: Digits at the end
+    input: '{"a":1'
+    tags: [number]
+    sources: [https://docs.example.org]
+    expect: {any_of: [{a: 1}, {}], why: it may go on}
+"""
+
+
+@pytest.fixture
+def sources(tmp_path):
+    made = Sources(tmp_path / "specs", tmp_path / "cassettes")
+    (made.specs / "common").mkdir(parents=True)
+    made.cassettes.mkdir()
+    return made
+
+
+def write(sources, text, name="common/partial.yaml"):
+    path = sources.specs / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, "utf-8")
+
+
+def verdict(call, answer):
+    found = judge(call, answer, CAPABILITIES, lambda _: None)
+    return found.verdict, found.culprit
+
+
+def test_a_case_without_bytes_has_what_every_case_has(sources):
+    write(sources, GOOD)
+    one, other = load(sources)
+    assert (one.id, one.api, one.function, one.input) == ("common/partial/open-brace", None, "partial", "{")
+    assert (one.level, one.why, one.guards, one.line) == ("should", "It is an object", ("a/b#1",), 5)
+    assert one.expect == Literally({})
+    assert other.expect == AnyOf(({"a": 1}, {}), "it may go on")
+    assert lint_all(sources, strict=True) == (2, [])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "line", "says"),
+    [
+        ("kind: partial", "kind: partial\napi: openai-chat", 3, "unknown key `api`"),
+        ('input: "{"', "input: {}", 7, "is not a string"),
+        ('    input: "{"\n', "", 5, "key `input` is missing"),
+        ("{output: {}}", "{output: {}, why: so}", 13, "unknown key `why`"),
+        (", why: it may go on", "", 19, "key `why` is missing"),
+        ("any_of: [{a: 1}, {}]", "any_of: [{}]", 19, "too short"),
+        ("level: should", "cassette: small", 8, "unknown key `cassette`"),
+        ("kind: partial", "kind: tokens", 2, "is not one of `stream`, `heal`, `partial`"),
+        ("id: number", "id: open-brace", 14, "stands twice"),
+    ],
+)
+def test_a_mistake_is_told_at_its_line(sources, before, after, line, says):
+    assert before in GOOD
+    write(sources, GOOD.replace(before, after))
+    with pytest.raises(SourceError) as raised:
+        load(sources)
+    assert any(each.line == line and says in each.message for each in raised.value.problems), raised.value
+
+
+def test_it_stands_in_the_common_folder_only(sources):
+    write(sources, GOOD, "openai-chat/partial.yaml")
+    with pytest.raises(SourceError, match="stands in `common`, not in `openai-chat`"):
+        load(sources)
+
+
+def test_it_is_one_trial_whatever_is_asked_for():
+    case = builders.call().case
+    for deliveries, faults in (((), "none"), (DELIVERIES, "all")):
+        (only,) = expand([case], deliveries, "http", 3, faults)
+        assert only == Call(case)
+        assert (only.id, only.delivery, only.level) == (case.id, None, "must")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "means"),
+    [("common/**", True), ("**", True), ("small", True), ("common/partial/small", True)]
+    + [(word, False) for word in ("common/partial/small@*", "**@whole", "common/heal/**", "small@")],
+)
+def test_patterns_mean_it_without_a_delivery(pattern, means):
+    assert matches(pattern, builders.call().id) == means
+
+
+def test_it_is_found_and_kept_apart_from_apis():
+    call, stream = builders.call().case, builders.case()
+    assert find_case("partial/small", [stream, call]) is call
+    assert select_cases([stream, call], [stream.api]) == (stream,)
+    assert sum(shard(f"{k}/3").holds(call) for k in (1, 2, 3)) == 1
+
+
+@pytest.mark.parametrize(
+    ("expect", "got", "holds"),
+    [
+        (Literally({"a": 1}), {"a": 1.0}, True),
+        (Literally({"a": 1}), {"a": True}, False),
+        (Literally({"a": 1}), {"a": 1, "b": 2}, False),
+        (Literally(None), None, True),
+        (AnyOf(({}, None), "either"), None, True),
+        (AnyOf(({}, {"a": [1]}), "either"), {"a": [1]}, True),
+        (AnyOf(({}, {"a": [1]}), "either"), {"a": []}, False),
+    ],
+)
+def test_the_output_is_compared_as_a_json_value(expect, got, holds):
+    found = judge(builders.call(expect=expect), Output(got), CAPABILITIES, lambda _: None)
+    assert (found.verdict, found.passed) == (("pass", 1) if holds else ("fail", 0))
+    assert [check.path for check in found.checks] == ([] if holds else ["output"])
+
+
+def test_an_integer_that_not_every_language_holds_is_no_must():
+    assert verdict(builders.call(expect=Literally({"id": 2**53 + 1})), Output({"id": 2**53})) == (
+        "warn",
+        "implementation",
+    )
+    assert verdict(builders.call(level="may"), Output(1)) == ("pass", "implementation")
+
+
+def test_an_answer_of_the_other_kind_is_the_adapters_fault():
+    assert verdict(builders.call(), Observation({})) == ("faulted", "adapter")
+    assert verdict(builders.trial(), Output({})) == ("faulted", "adapter")
+    assert verdict(builders.call(), Skipped("no")) == ("fail", "adapter")
+    assert verdict(builders.call(), Errored("oops")) == ("faulted", "adapter")
+
+
+def test_functions_are_never_claimed_by_silence():
+    call, heal = builders.call().case, builders.call(function="heal").case
+    assert Greeting(name="x").claims(None) == OF_STREAMS
+    assert unclaimed(call, Greeting(name="x")) == "partial_json is not claimed"
+    named = Greeting(name="x", apis=frozenset(), capabilities=frozenset({"partial_json"}))
+    assert unclaimed(call, named) is None
+    assert unclaimed(heal, named) == "heal is not claimed"
+    by_api = Greeting(name="x", capabilities={"a": frozenset({"usage"}), "b": frozenset({"heal"})})
+    assert unclaimed(heal, by_api) is None
+    assert not_claimed(call, CAPABILITIES) is None
+
+
+def test_known_failures_can_name_its_one_check():
+    assert checked(builders.call(), CAPABILITIES).certain == {"output"}
+
+
+def test_the_message_fits_the_protocol_and_tells_nothing_of_what_is_expected():
+    call = builders.call(expect=Literally({"secret": 1}))
+    line = protocol.question("7", call, events=True)
+    message = json.loads(line)
+    assert message == {"op": "call", "id": "7", "function": "partial", "api": None, "input": "{"}
+    assert problems("protocol.v1", message, "call") == ()
+
+
+ADAPTERS = """\
+def streams_only(run):
+    return {"status": "complete", "content": []}
+
+def both(run):
+    return {"status": "complete", "content": []}
+
+both.heal = lambda api, given: {"api": api, "given": given}
+
+async def partial(api, given):
+    return {"async": given}
+
+both.partial = partial
+
+def picky(run):
+    return None
+
+picky.capabilities = ["usage", "heal", "partial_json"]
+picky.partial = lambda api, given: 1 / 0
+
+def by_api(run):
+    return None
+
+by_api.capabilities = {"openai-chat": ["usage", "heal"]}
+
+def wild(run):
+    return None
+
+wild.partial = lambda api, given: float("nan")
+"""
+
+
+def hosted(folder, monkeypatch, name, *calls):
+    """Return the greeting of an adapter, and its answers."""
+    (folder / "mine.py").write_text(ADAPTERS, "utf-8")
+    monkeypatch.chdir(folder)
+    connection = Connection(
+        "python:mine", (sys.executable, "-m", "streamconform.adapters.host", f"mine:{name}")
+    )
+
+    async def asked():
+        program = Program(connection)
+        try:
+            greeting = await program.start()
+            return greeting, [await program.ask(call, 20.0, events=False) for call in calls]
+        finally:
+            await program.stop()
+
+    return asyncio.run(asked())
+
+
+def test_an_adapter_has_the_functions_that_are_its_attributes(tmp_path, monkeypatch):
+    heal, partial = builders.call([1], function="heal"), builders.call("{")
+    greeting, answers = hosted(tmp_path, monkeypatch, "both", heal, partial, builders.trial())
+    assert greeting.capabilities == OF_STREAMS | {"heal", "partial_json"}
+    assert answers[:2] == [Output({"api": None, "given": [1]}), Output({"async": "{"})]
+    assert isinstance(answers[2], Observation)
+
+
+def test_what_names_no_capabilities_and_has_no_function_claims_what_streams_have(tmp_path, monkeypatch):
+    greeting, _ = hosted(tmp_path, monkeypatch, "streams_only")
+    assert greeting.capabilities is None
+    assert greeting.claims(None) == OF_STREAMS
+
+
+def test_a_capability_without_its_function_is_not_claimed(tmp_path, monkeypatch):
+    assert hosted(tmp_path, monkeypatch, "picky")[0].capabilities == {"usage", "partial_json"}
+    assert hosted(tmp_path, monkeypatch, "by_api")[0].capabilities == {"openai-chat": {"usage"}}
+
+
+def test_a_function_that_raises_is_the_adapters_fault(tmp_path, monkeypatch):
+    _, (answer, skipped) = hosted(
+        tmp_path, monkeypatch, "picky", builders.call(), builders.call(function="heal")
+    )
+    assert isinstance(answer, Errored)
+    assert answer.message == "ZeroDivisionError: division by zero"
+    assert skipped == Skipped("the adapter has no `heal`")
+
+
+def test_an_output_that_is_no_json_is_the_adapters_fault(tmp_path, monkeypatch):
+    _, (answer,) = hosted(tmp_path, monkeypatch, "wild", builders.call())
+    assert isinstance(answer, Errored | Fault)
