@@ -10,6 +10,8 @@ from streamconform.corpus.recordings import read
 from streamconform.errors import SourceError, UsageError
 from streamconform.model.case import NOTHING_EXPECTED
 from streamconform.suite import cassettes
+from streamconform.wire import eventstream
+from streamconform.wire.apis import framing
 
 from ..harness.builders import ANTHROPIC, TEXT_FRAMES, cassette, sse_body
 
@@ -53,6 +55,38 @@ def test_a_plain_folder_is_read_by_the_names_of_its_folders(tmp_path):
     (unread,) = found.unread
     assert unread.file == "future-api/c.sse"
     assert unread.reason == "the api future-api is not known to this version"
+
+
+def test_a_body_gets_the_media_type_of_its_framing(tmp_path):
+    place(
+        tmp_path,
+        {
+            "bedrock-converse/a.jsonl": b'{"messageStop":{"stopReason":"end_turn"}}\n',
+            "bedrock-converse/b.eventstream": eventstream.event(b"{}", "messageStop"),
+            "cohere-v1/c.ndjson": b'{"event_type":"stream-end"}\n',
+            "cohere-v2/d.jsonl": b'{"type":"message-end"}\n',
+            "google-generate/e.json": b"[{}]",
+            "ollama-chat/f.jsonl": b'{"done":true}\n',
+        },
+    )
+    found = read(tmp_path, (), None)
+    assert found.unread == ()
+    assert [(each.api, each.cassette.content_type) for each in found.cases] == [
+        ("bedrock-converse", "application/vnd.amazon.eventstream"),
+        ("bedrock-converse", "application/vnd.amazon.eventstream"),
+        ("cohere-chat", "application/x-ndjson"),
+        ("cohere-chat", "text/event-stream"),
+        ("google-generate", "application/json"),
+        ("ollama-chat", "application/x-ndjson"),
+    ]
+    assert [framing(each.api, 200, each.cassette.body) for each in found.cases] == [
+        "eventstream",
+        "eventstream",
+        "ndjson",
+        "sse",
+        "json_array",
+        "ndjson",
+    ]
 
 
 def test_a_manifest_tells_api_status_and_content_type(tmp_path):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from streamconform.errors import SourceError
 from streamconform.record.importers import take
+from streamconform.wire import eventstream
 from streamconform.wire.stripped import NotStrippedError, restore
 
 from ..harness.builders import TEXT_FRAMES, sse_body
@@ -86,9 +87,31 @@ def test_each_api_has_its_own_framing(api, body):
     assert restore(api, b'\n{"type":"a"}\r\n') == body
 
 
-def test_binary_frames_are_not_made_up():
-    with pytest.raises(NotStrippedError, match="bedrock-converse cannot be put back"):
-        restore("bedrock-converse", b"{}")
+def test_a_binary_message_is_named_by_its_only_key_and_holds_what_stood_there():
+    body = restore("bedrock-converse", '{"a": {"n":1.50, "t":"\\u00fcü"}}\n{"b":{}}\n'.encode())
+    frames = eventstream.split(body)
+    assert [(each.event, each.payload.decode()) for each in frames] == [
+        ("a", '{"n":1.50, "t":"\\u00fcü"}'),
+        ("b", "{}"),
+    ]
+    assert frames[-1].end == len(body)
+
+
+@pytest.mark.parametrize("line", [b"{}", b'{"a":1,"b":2}'])
+def test_a_payload_that_does_not_name_one_event_is_refused(line):
+    with pytest.raises(NotStrippedError, match="payload 2 does not name one event"):
+        restore("bedrock-converse", b'{"a":{}}\n' + line)
+
+
+def test_an_imported_event_stream_without_its_secrets_has_sound_checksums():
+    address = b"somebody@somewhere.dev"
+    body = eventstream.event(b'{"text":"%s"}' % address, "contentBlockDelta")
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: application/vnd.amazon.eventstream\r\n\r\n"
+    (made,) = take(Path("a.eventstream"), head + body, "bedrock-converse", None).cassettes
+    assert made.suffix == "eventstream"
+    assert len(made.body) == len(body)
+    assert address not in made.body
+    assert len(eventstream.split(made.body)) == 1
 
 
 WRONG = {

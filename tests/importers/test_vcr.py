@@ -15,6 +15,7 @@ import yaml
 from streamconform.errors import SourceError
 from streamconform.model.cassette import Derived
 from streamconform.record.importers import take
+from streamconform.wire import eventstream
 
 from .provider import BODY, KEY, REQUEST, provider
 
@@ -244,3 +245,59 @@ def test_deep_json_is_a_clear_error(tmp_path):
     path.write_text('{"interactions": ' + "[" * 200_000)
     with pytest.raises(SourceError, match="not a cassette of vcrpy"):
         taken(path)
+
+
+VENDORS = {
+    "https://generativelanguage.googleapis.com/v1beta/models/g:streamGenerateContent?alt=sse": (
+        "google-generate"
+    ),
+    "https://x-aiplatform.googleapis.com/v1/projects/p/locations/l/publishers/google/models/g"
+    ":streamGenerateContent": "google-generate",
+    "https://x-aiplatform.googleapis.com/v1/publishers/anthropic/models/c:streamRawPredict": (
+        "anthropic-messages"
+    ),
+    "http://127.0.0.1:11434/api/chat": "ollama-chat",
+    "https://api.cohere.com/v1/chat": "cohere-chat",
+    "https://api.cohere.com/v2/chat": "cohere-chat",
+    "https://bedrock-runtime.us-east-1.amazonaws.com/model/a.b-v1%3A0/converse-stream": "bedrock-converse",
+    "https://api.groq.com/openai/v1/chat/completions": "openai-chat",
+    "https://x.openai.azure.com/openai/deployments/d/chat/completions?api-version=1": "openai-chat",
+}
+STREAMS = {
+    "anthropic-messages": ("text/event-stream", BODY),
+    "bedrock-converse": (
+        "application/vnd.amazon.eventstream",
+        eventstream.event(b'{"stopReason":"end_turn"}', "messageStop"),
+    ),
+    "cohere-chat": ("text/event-stream", b'data: {"type":"message-end"}\n\n'),
+    "google-generate": ("text/event-stream", b'data: {"candidates":[]}\r\n\r\n'),
+    "ollama-chat": ("application/x-ndjson", b'{"done":false}\n{"done":true}\n'),
+    "openai-chat": ("text/event-stream", b"data: [DONE]\n\n"),
+}
+
+
+@pytest.mark.parametrize(("uri", "api"), VENDORS.items())
+def test_the_api_is_known_by_the_path_of_the_request(tmp_path, uri, api):
+    media, body = STREAMS[api]
+    response = {"status": {"code": 200}, "headers": {"Content-Type": [media]}, "body": {"string": body}}
+    found = taken(written(tmp_path, response, uri=uri))
+    assert found.left == ()
+    assert [(each.api, each.body) for each in found.cassettes] == [(api, body)]
+
+
+@pytest.mark.parametrize("uri", ["http://127.0.0.1:11434/api/chat", "https://api.cohere.com/v1/chat"])
+def test_a_whole_answer_of_an_api_that_streams_json_lines_is_no_stream_of_one_line(tmp_path, uri):
+    headers = {"content-type": ["application/json; charset=utf-8"]}
+    response = {"status": {"code": 200}, "headers": headers, "body": {"string": b'{"done":true}'}}
+    found = taken(written(tmp_path, response, uri=uri))
+    assert (found.cassettes, [each.why for each in found.left]) == (
+        (),
+        ["not a stream: status 200, application/json"],
+    )
+
+
+@pytest.mark.parametrize("path", ["/v1beta/models/g:generateContent", "/model/a.b-v1%3A0/converse"])
+def test_a_path_that_asks_for_an_answer_at_once_is_said_to_be_none_of_a_stream(tmp_path, path):
+    response = {"status": {"code": 200}, "headers": {}, "body": {"string": b"{}"}}
+    found = taken(written(tmp_path, response, uri=f"https://example.org{path}"))
+    assert [each.why for each in found.left] == [f"not a stream: it was asked for at `{path}`"]

@@ -15,10 +15,12 @@ from rich.text import Text
 from streamconform import reports
 from streamconform.adapters.connect import connect
 from streamconform.cli import options
-from streamconform.corpus import recordings
+from streamconform.cli.corpus import cache_option
+from streamconform.corpus import cache, recordings
 from streamconform.corpus.comparison import Comparison, to_json
 from streamconform.corpus.gather import Gathered, causes, table
 from streamconform.corpus.report import lines, markdown
+from streamconform.corpus.sources import SOURCES
 from streamconform.errors import UsageError
 from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
 from streamconform.reports.terminal import Terminal
@@ -42,9 +44,11 @@ PER_CAUSE: Final = 3
 @click.option(
     "--corpus",
     required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of recordings: with a manifest.jsonl, or <api>/<name>.sse, .ndjson, .json, .jsonl.",
+    metavar="FOLDER|NAME",
+    help="Folder of recordings: with a manifest.jsonl, or <api>/<name>.sse, .ndjson, .json, .jsonl. "
+    "Or the name of a source that `conform corpus pull` fetched.",
 )
+@cache_option
 @click.option("--api", multiple=True, metavar="API", help="Only this api. Repeatable.")
 @click.option(
     "--deliver",
@@ -79,6 +83,7 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     \b
     conform compare mypkg --corpus recordings             against itself: deliveries, invariants
     conform compare reference mypkg --corpus recordings   against each other, the first one is the measure
+    conform compare mypkg --corpus mirascope              what `conform corpus pull mirascope` fetched
 
     Nobody has to know the right answer: two implementations that differ cannot both be right, and one whose
     outcome depends on how the bytes came is wrong. Exit codes: 0 nothing differs and no invariant is broken,
@@ -89,7 +94,7 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     wanted = [_parsed(each) for each in given["report"]]
     names = given["impls"] or tuple(chosen.get("impl", ())) or ("reference",)
     deliveries = _deliveries(given["deliver"])
-    folder = recordings.read(given["corpus"], given["api"], given["limit"])
+    folder = recordings.read(_corpus(given["corpus"], given["where"]), given["api"], given["limit"])
     order = Order(
         connections=tuple(connect(name) for name in names),
         trials=tuple(expand(folder.cases, deliveries, "bytes", chosen.get("seed", 0))),
@@ -116,6 +121,13 @@ def command(ctx: click.Context, /, **given: Any) -> None:
         with_text = kind not in WITHOUT_TEXT if text is None else text
         reports.write_text(path, REPORTS[kind](found, with_text))
     ctx.exit(worst(finished.exit, Exit.UNEXPECTED if found.causes else Exit.EXPECTED))
+
+
+def _corpus(given: str, cached: str | None) -> Path:
+    """Return the folder that is meant: a source goes by its name, a folder of that name is `./NAME`."""
+    if given in SOURCES:
+        return cache.recordings(cache.home(cached), SOURCES[given])
+    return Path(given)
 
 
 def _run(order: Order, progress: Progress) -> Finished:

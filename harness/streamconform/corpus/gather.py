@@ -14,7 +14,7 @@ from streamconform.judge import decode
 from streamconform.model.case import Case
 from streamconform.model.outcome import Outcome
 from streamconform.model.result import TrialResult
-from streamconform.model.trial import DELIVERIES, Trial
+from streamconform.model.trial import DELIVERIES, AnyTrial, Trial
 from streamconform.model.verdict import Check
 from streamconform.run.plan import Judged
 
@@ -84,10 +84,10 @@ class Gathered:
         self.greetings: dict[int, Greeting] = {}
         self._outcomes: dict[tuple[str, int], dict[str, Outcome]] = {}
 
-    def take(self, judged: Judged, trial: Trial, answer: Answer) -> None:
+    def take(self, judged: Judged, trial: AnyTrial, answer: Answer) -> None:
         """Note an answer; one that is not in the normal form is the judge's business."""
         self.greetings[judged.index] = judged.greeting
-        if not isinstance(answer, Observation):
+        if not (isinstance(trial, Trial) and isinstance(answer, Observation)):
             return
         try:
             outcome = decode.outcome(answer.outcome)

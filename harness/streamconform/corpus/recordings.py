@@ -161,7 +161,7 @@ def _recording(path: Path, entry: _Entry) -> Cassette:
             body = restore(entry.api, body)
         except NotStrippedError as error:
             raise _Refused(str(error)) from error
-    kind = path.suffix if not stripped else ".ndjson" if APIS[entry.api].framing == "ndjson" else ".sse"
+    kind = f".{APIS[entry.api].framing}" if stripped else path.suffix
     guessed = MEDIA_TYPES.get(kind, MEDIA_TYPES[".sse"])
     return Cassette(
         api=entry.api,

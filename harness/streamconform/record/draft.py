@@ -64,25 +64,40 @@ def composed(specs: Path, cassette: Cassette, topic: str, title: str) -> str:
 
 def case_text(cassette: Cassette, title: str) -> str:
     """Return the YAML of one draft case, indented as an item of `cases`."""
-    case = {
+    case: dict[str, Any] = {
         "id": cassette.name,
         "title": title if len(title) <= TITLE_MAX else title[: TITLE_MAX - 1] + "…",
         "cassette": cassette.name,
         "reviewed": False,
-        "expect": expected(outcome(cassette), cassette.body),
     }
+    found = outcome(cassette)
+    seen = usage_seen(cassette, found)
+    if seen:
+        case["usage_seen"] = [FlowMap(each) for each in seen]
+    case["expect"] = expected(found, cassette.body)
     first, *rest = dump(case, cassette.name).splitlines(keepends=True)
     return REMARK + "  - " + first + "".join("    " + line if line.strip() else line for line in rest)
 
 
 def outcome(cassette: Cassette) -> Outcome:
     """Return what the reference makes of `cassette`; raises `DraftRefused` where it cannot read the api."""
+    return decode.outcome(_said(cassette)[-1]["outcome"])
+
+
+def usage_seen(cassette: Cassette, found: Outcome) -> list[dict[str, int]]:
+    """Return the usage reports that were no longer true in the end, each once: a cut may end with one."""
+    reports = (each["usage"] for each in _said(cassette) if each.get("type") == "usage")
+    counted = ({name: n for name, n in each.items() if n is not None} for each in reports)
+    seen = {tuple(each.items()): each for each in counted if each and decode.usage(each) != found.usage}
+    return list(seen.values())
+
+
+def _said(cassette: Cassette) -> list[dict[str, Any]]:
     from streamconform_reference import adapter
 
     if cassette.api not in adapter.apis:
         raise DraftRefused(f"the bundled parser does not read {cassette.api} yet, so no draft can be made")
-    *_, last = adapter(Fed(cassette.api, cassette.status, cassette.headers, (cassette.body,)))
-    return decode.outcome(last["outcome"])
+    return [*adapter(Fed(cassette.api, cassette.status, cassette.headers, (cassette.body,)))]
 
 
 def expected(found: Outcome, body: bytes) -> dict[str, Any]:

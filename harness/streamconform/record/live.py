@@ -32,6 +32,7 @@ MAX_BYTES = 16 * 1024 * 1024
 SUFFIXES = {
     "application/json": "json",
     "application/vnd.amazon.eventstream": "eventstream",
+    "application/stream+json": "ndjson",
     "application/x-ndjson": "ndjson",
     "text/event-stream": "sse",
 }

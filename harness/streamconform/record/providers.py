@@ -52,8 +52,22 @@ ENDPOINTS: Final[Mapping[str, Endpoint]] = {
         headers={},
         streaming_only=("stream_options",),
     ),
+    "ollama-chat": Endpoint(
+        path="/api/chat",
+        key_variable="OLLAMA_API_KEY",  # a local server asks for none
+        key_header="authorization",
+        key_prefix="Bearer ",
+        headers={},
+    ),
+    "cohere-chat": Endpoint(
+        path="/v2/chat",
+        key_variable="COHERE_API_KEY",
+        key_header="authorization",
+        key_prefix="Bearer ",
+        headers={},
+    ),
 }
-"""The apis that can be recorded."""
+"""The apis that can be recorded; the others name the model in the path, and ask elsewhere for a stream."""
 
 CREDENTIALS: Final = frozenset(
     [

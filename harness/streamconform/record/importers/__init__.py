@@ -74,6 +74,8 @@ def _api(exchange: Exchange, wanted: str | None) -> str | Left:
         return wanted
     if found is None and wanted is not None and framing(wanted, exchange.status, exchange.body) != "document":
         return wanted
+    if found is None and exchange.at_once:
+        return Left(exchange.origin, f"not a stream: it was asked for at `{exchange.path[-100:]}`")
     if found is None:
         return Left(exchange.origin, f"its path belongs to no api: `{exchange.path[:100]}`")
     if wanted not in (None, found):

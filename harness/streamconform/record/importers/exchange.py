@@ -14,7 +14,8 @@ from streamconform.record import scrub
 from streamconform.record.importers.coding import Undecodable, decoded
 from streamconform.record.live import SUFFIXES
 from streamconform.record.placeholders import Placeholders
-from streamconform.wire.apis import APIS, framing
+from streamconform.wire import eventstream
+from streamconform.wire.apis import APIS, framing, split
 
 PATHS: Final = (
     ("anthropic-messages", re.compile(r"/messages/?$|/publishers/anthropic/.*:streamRawPredict$")),
@@ -26,6 +27,9 @@ PATHS: Final = (
     ("bedrock-converse", re.compile(r"/converse-stream/?$")),
 )
 """By which end of its path a request is known to belong to an api."""
+
+AT_ONCE: Final = re.compile(r":(?:generateContent|rawPredict)$|/model/[^/]+/(?:converse|invoke)$")
+"""The paths at which the apis that ask for a stream by path are asked for an answer at once."""
 
 ASKED_AT: Final[Mapping[str, str]] = {
     "anthropic-messages": "/v1/messages",
@@ -91,6 +95,11 @@ class Exchange:
         return next((api for api, ends in PATHS if ends.search(self.path)), None)
 
     @property
+    def at_once(self) -> bool:
+        """Return whether the request's path says that no stream was asked for."""
+        return AT_ONCE.search(self.path) is not None
+
+    @property
     def path(self) -> str:
         """Return the path that was asked, without its query; empty where it was not kept."""
         return urlsplit(self.url or "").path
@@ -109,20 +118,22 @@ def to_cassette(exchange: Exchange, api: str, name: str) -> Cassette:
         raise Unfit(str(error)) from error
     framed = framing(api, exchange.status, coding.body)
     media = exchange.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if framed == "document" and exchange.status < 400 and media == "application/json":
+    whole = framed == "document" or (framed == "ndjson" and len(split(framed, coding.body)) == 1)
+    if whole and exchange.status < 400 and media == "application/json":
         raise Unfit(f"not a stream: status {exchange.status}, {media}")
     if not coding.body:
         raise Unfit(f"it has no body (status {exchange.status})")
     headers = scrub.kept(exchange.headers, scrub.KEPT_OF_RESPONSE - {"content-encoding"})
     notes = [each for each in (coding.note, _request_note(exchange)) if each]
     clean = _Cleaner(exchange, headers, coding.body)
+    body = clean(coding.body)
     return Cassette(
         api=api,
         name=name,
         request=_request(exchange, api, clean),
         status=exchange.status,
         headers=clean.texts(headers) or {"content-type": MEDIA_TYPE[framed]},
-        body=clean(coding.body),
+        body=body if framed != "eventstream" else eventstream.resealed(coding.body, body),
         suffix=SUFFIXES.get(media) or BODY_SUFFIX.get(framed) or BODY_SUFFIX[APIS[api].framing],
         marks=(),
         provenance=Derived(exchange.origin, f"{exchange.recipe}; {CUTS_LOST}", note=" ".join(notes) or None),

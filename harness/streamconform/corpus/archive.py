@@ -1,0 +1,103 @@
+"""Files out of a `.tar.gz` that nobody trusts: selected, bounded, read in memory; nothing is unpacked."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import tarfile
+import zlib
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from streamconform.errors import Problem, SourceError
+
+MAX_ARCHIVE: Final = 128 * 1024 * 1024
+MAX_UNPACKED: Final = 512 * 1024 * 1024
+"""Bytes of the whole archive when decompressed, its headers among them: the largest source has 40 MB."""
+MAX_MEMBERS: Final = 50_000
+MAX_MEMBER: Final = 64 * 1024 * 1024
+MAX_SELECTED: Final = 256 * 1024 * 1024
+"""Bytes of all files that are selected: they are held in memory."""
+BROKEN: Final = (tarfile.TarError, EOFError, OSError, ValueError, zlib.error)
+"""What the standard library raises on archives that are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A selected file; `data` is None where it is not read, and `why` says so."""
+
+    path: PurePosixPath
+    """Below the archive's own folder."""
+    data: bytes | None
+    why: str | None = None
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of the file at `path`; raises `SourceError` where it is larger than any source."""
+    if path.stat().st_size > MAX_ARCHIVE:
+        raise _wrong(path, f"larger than {MAX_ARCHIVE} bytes")
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read(path: Path, select: Collection[str]) -> tuple[Member, ...]:
+    """Return the files of the archive whose path matches a glob of `select`, in the order of their paths.
+
+    Links and devices are never followed, and what is too large is not read. Raises `SourceError` where the
+    file is no archive, names a path outside of its own folder, or goes beyond a bound.
+    """
+    try:
+        with gzip.open(path) as file, tarfile.open(fileobj=_Bounded(file), mode="r|") as archive:
+            members = tuple(_members(path, archive, select))
+    except BROKEN as error:
+        words = str(error).partition("\n")[0] or type(error).__name__
+        raise _wrong(path, f"not a source distribution (.tar.gz): {words}") from error
+    return tuple(sorted(members, key=lambda each: each.path))
+
+
+class _Bounded(io.BufferedIOBase):
+    """A file that ends with an error where a bomb would go on."""
+
+    def __init__(self, file: gzip.GzipFile) -> None:
+        self._file, self._left = file, MAX_UNPACKED
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Return at most `size` bytes."""
+        data = self._file.read(size)
+        self._left -= len(data)
+        if self._left < 0:
+            raise ValueError(f"larger than {MAX_UNPACKED} bytes when decompressed")
+        return data
+
+
+def _members(path: Path, archive: tarfile.TarFile, select: Collection[str]) -> Iterator[Member]:
+    room = MAX_SELECTED
+    for number, info in enumerate(archive, start=1):
+        if number > MAX_MEMBERS:
+            raise _wrong(path, f"more than {MAX_MEMBERS} files")
+        name = PurePosixPath(info.name)
+        if name.is_absolute() or ".." in name.parts or "\0" in info.name or "\\" in info.name:
+            raise _wrong(path, f"hostile: it names `{info.name[:100]!a}`, outside of its own folder")
+        inside = PurePosixPath(*name.parts[1:])
+        if info.isdir() or not any(fnmatchcase(str(inside), each) for each in select):
+            continue
+        if not info.isreg() or info.issparse():
+            yield Member(inside, None, "not a plain file (a link, a device or sparse)")
+            continue
+        if info.size > MAX_MEMBER:
+            yield Member(inside, None, f"larger than {MAX_MEMBER} bytes")
+            continue
+        room -= info.size
+        if room < 0:
+            raise _wrong(path, f"the files to read are larger than {MAX_SELECTED} bytes")
+        file = archive.extractfile(info)
+        assert file is not None, "a plain file has content"
+        yield Member(inside, file.read())
+
+
+def _wrong(path: Path, words: str) -> SourceError:
+    return SourceError((Problem(path.name, None, words),))

@@ -1,0 +1,29 @@
+"""A build backend that builds nothing: it stands in for a source distribution's own while pip downloads that.
+
+pip asks the backend of whatever it downloads for metadata (PEP 517). A real backend is foreign code, needs
+more downloads, and runs code of the archive; this one, found on `PYTHONPATH` under the real one's name,
+hands over the metadata that the archive has already: `PKG-INFO` is in the format of `METADATA`. It is copied
+out of this package and runs by itself, in the folder of the unpacked archive.
+"""
+
+from __future__ import annotations
+
+import email
+import shutil
+from pathlib import Path
+
+
+def prepare_metadata_for_build_wheel(metadata_directory: str, config_settings: object = None) -> str:
+    """Write the `.dist-info` folder that pip reads name and version from, and return its name."""
+    del config_settings
+    with Path("PKG-INFO").open("rb") as file:
+        fields = email.message_from_binary_file(file)
+    folder = f"{fields['Name'].replace('-', '_')}-{fields['Version']}.dist-info"
+    Path(metadata_directory, folder).mkdir()
+    shutil.copyfile("PKG-INFO", Path(metadata_directory, folder, "METADATA"))
+    return folder
+
+
+def build_wheel(*_: object) -> str:
+    """Refuse: a wheel is never asked for by `pip download`."""
+    raise NotImplementedError("this backend builds nothing")

@@ -1,0 +1,263 @@
+"""`conform corpus`: from a source distribution, by a real pip without network, to recordings."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import replace
+
+import pytest
+from streamconform.cli import corpus as verb
+from streamconform.corpus import cache
+from streamconform.corpus.download import PullFailed
+from streamconform.corpus.pull import NOT_ASKED, SAME_BYTES, pull
+from streamconform.corpus.recordings import read
+from streamconform.corpus.sources import SOURCES
+from streamconform.errors import SourceError
+from streamconform.wire.apis import APIS
+
+from ..cli.project import Project
+from .sdists import BODY, KNOWN, ROOT, interaction, sdist, vcr
+
+ERROR = b'{"type":"error","error":{"type":"not_found_error","message":"model: none"}}'
+CHAT = "https://api.groq.com/openai/v1/chat/completions"
+CHUNK = b'data: {"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":"stop"}]}\n\n'
+DENIED = {"status": 404, "body": ERROR, "media": "application/json"}
+FILES = {
+    "tests/cassettes/test_a/one.yaml": vcr(interaction(), interaction(CHAT, CHUNK)),
+    "tests/cassettes/test_a/same.yaml": vcr(interaction()),
+    "tests/cassettes/test_b/errors.yaml": vcr(interaction(**DENIED), interaction(**DENIED, stream=False)),
+    "tests/cassettes/test_b/whole.yaml": vcr(interaction(body=b"{}", media="application/json")),
+    "tests/cassettes/broken.yaml": b"[",
+    "tests/other.yaml": vcr(interaction()),
+    "setup.py": b"raise SystemExit('the archive was run')",
+}
+NOTHING = "pip finds no source distribution"
+
+
+@pytest.fixture
+def offered(tmp_path, monkeypatch):
+    """A folder in which pip, and nowhere else, looks for distributions."""
+    folder = tmp_path / "offered"
+    folder.mkdir()
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    monkeypatch.setenv("CONFORM_CACHE", str(tmp_path / "cache"))
+    return folder
+
+
+@pytest.fixture
+def root(offered):
+    del offered
+    return cache.home(os.environ["CONFORM_CACHE"])
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path)
+
+
+def quietly(done, total):
+    del done, total
+
+
+def test_what_streams_is_imported_and_everything_else_is_counted(offered, root):
+    found = pull(root, sdist(offered, FILES), quietly)
+    assert found.recordings == {"anthropic-messages": 2, "openai-chat": 1}
+    assert found.left == {SAME_BYTES: 1, NOT_ASKED: 1, "not a stream": 1, "not a cassette of vcrpy": 1}
+    folder = read(found.folder, (), None)
+    assert [(case.id, case.cassette.status) for case in folder.cases] == [
+        ("anthropic-messages/test-a-one.sse", 200),
+        ("anthropic-messages/test-b-errors.json", 404),
+        ("openai-chat/test-a-one.sse", 200),
+    ]
+    assert folder.unread == ()
+    first = folder.cases[0].cassette
+    assert (first.body, first.request.body["stream"]) == (BODY, True)
+    assert first.provenance.source == (
+        f"{KNOWN.distribution} {KNOWN.version}, tests/cassettes/test_a/one.yaml, interaction 1 of 2"
+    )
+    assert "sk-ant-secret" not in "".join(
+        path.read_text("utf-8") for path in found.folder.rglob("*") if path.is_file()
+    )
+    assert cache.pulled(root, KNOWN) == found
+    assert [each.name for each in root.iterdir()] == [KNOWN.key]
+
+
+def test_recordings_of_one_name_are_numbered_and_long_names_keep_their_end(offered, root):
+    deep = "a-long-name-of-a-folder/" * 5
+    bodies = [BODY + b": %d\n\n" % number for number in range(4)]
+    files = {
+        "tests/cassettes/one.yaml": vcr(*(interaction(body=each) for each in bodies[:2])),
+        "tests/cassettes/one-2.yaml": vcr(interaction(body=bodies[2])),
+        f"tests/cassettes/{deep}end.yaml": vcr(interaction(body=bodies[3])),
+    }
+    found = pull(root, sdist(offered, files), quietly)
+    names = [case.cassette.name for case in read(found.folder, (), None).cases]
+    assert set(names[1:]) == {"one", "one-2", "one-3"}
+    assert names[0].endswith("-a-long-name-of-a-folder-end")
+    assert len(names[0]) <= 80
+
+
+def test_nothing_of_an_archive_is_read_or_run_that_has_another_digest(offered, root, tmp_path):
+    marker = tmp_path / "ran"
+    runs = f"open({str(marker)!r}, 'w')\n".encode()
+    hostile = {
+        "pyproject.toml": b'[build-system]\nrequires = []\nbuild-backend = "evil"\nbackend-path = ["."]\n',
+        "evil.py": runs,
+        "setup.py": runs,
+    }
+    sdist(offered, FILES | hostile)
+    with pytest.raises(PullFailed) as raised:
+        pull(root, KNOWN, quietly)
+    words = str(raised.value)
+    assert "nothing of it was read" in words
+    assert f"expected SHA-256 {KNOWN.sha256}" in words
+    assert "got      SHA-256 " in words
+    assert "pip cache purge" in words
+    assert not marker.exists()
+    assert list(root.iterdir()) == []
+
+
+def test_a_version_that_pip_does_not_find_is_told_from_a_distribution_that_it_does_not_find(offered, root):
+    source = sdist(offered, FILES)
+    other = replace(source, version="9.9")
+    with pytest.raises(PullFailed, match=rf"not its version 9\.9 .*the last are {KNOWN.version}"):
+        pull(root, other, quietly)
+    (offered / f"{ROOT}.tar.gz").unlink()
+    with pytest.raises(PullFailed, match=NOTHING):
+        pull(root, source, quietly)
+
+
+def test_an_index_that_cannot_be_reached_is_no_missing_distribution(root, monkeypatch):
+    monkeypatch.delenv("PIP_NO_INDEX")
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")  # nobody listens on `discard`
+    monkeypatch.setenv("PIP_RETRIES", "1")
+    with pytest.raises(PullFailed, match="pip cannot reach its index"):
+        pull(root, KNOWN, quietly)
+
+
+def test_what_pip_says_is_shown_where_nobody_knows_better(offered, root, monkeypatch):
+    monkeypatch.setenv("PIP_TIMEOUT", "soon")
+    with pytest.raises(PullFailed, match=r"(?s)pip cannot fetch .*invalid.*'soon'"):
+        pull(root, sdist(offered, FILES), quietly)
+
+
+def test_a_python_without_pip_is_told_so(offered, root, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pip", None)
+    with pytest.raises(PullFailed, match="python -m ensurepip"):
+        pull(root, sdist(offered, FILES), quietly)
+
+
+@pytest.mark.parametrize("at", [0, 3])
+def test_a_pull_that_is_interrupted_leaves_nothing(offered, root, at):
+    def interrupt(done, total):
+        del total
+        if done == at:
+            raise KeyboardInterrupt
+
+    source = sdist(offered, FILES)
+    with pytest.raises(KeyboardInterrupt):
+        pull(root, source, interrupt)
+    assert list(root.iterdir()) == []
+    assert cache.pulled(root, source) is None
+    assert pull(root, source, quietly).recordings
+
+
+def test_a_hostile_archive_leaves_nothing(offered, root):
+    source = sdist(offered, {"tests/cassettes/../../x.yaml": b""} | FILES)
+    with pytest.raises((PullFailed, SourceError)):
+        pull(root, source, quietly)
+    assert list(root.iterdir()) == []
+
+
+def test_an_archive_without_recordings_is_a_failure(offered, root):
+    with pytest.raises(PullFailed, match="no recording in"):
+        pull(root, sdist(offered, {"tests/cassettes/broken.yaml": b"["}), quietly)
+    assert list(root.iterdir()) == []
+
+
+def test_pulled_sources_are_listed_compared_and_dropped_by_name(offered, root, project):
+    assert "not pulled" in project.run("corpus", "list").out
+    missing = project.run("compare", "reference", "--corpus", KNOWN.name)
+    assert missing.code == 2
+    assert f"`conform corpus pull {KNOWN.name}`" in missing.err
+    pull(root, sdist(offered, FILES), quietly)
+    (row,) = [line for line in project.run("corpus", "list").out.splitlines() if line.startswith(KNOWN.name)]
+    assert row.split() == [
+        KNOWN.name,
+        KNOWN.version,
+        KNOWN.licence,
+        "2",
+        "anthropic-messages,",
+        "1",
+        "openai-chat",
+    ]
+    again = project.run("corpus", "pull", KNOWN.name)
+    assert (again.code, again.err) == (0, "")
+    assert again.out == f"{KNOWN.name} {KNOWN.version} is there already: {root / KNOWN.key}\n"
+    compared = project.run("compare", "reference", "--corpus", KNOWN.name)
+    assert compared.code == 0, compared.out + compared.err
+    assert compared.last.startswith("3 recordings, 9 trials, 0 causes")
+    documents = json.loads(project.run("corpus", "list", "--format", "json").out)
+    (document,) = [each for each in documents if each["name"] == KNOWN.name]
+    assert document["pulled"]["recordings"] == {"anthropic-messages": 2, "openai-chat": 1}
+    assert project.run("corpus", "drop", KNOWN.name).out.endswith("dropped\n")
+    assert project.run("corpus", "drop", KNOWN.name).out.endswith("was not pulled\n")
+    assert list(root.iterdir()) == []
+
+
+def test_a_pull_from_the_command_line_says_what_is_wrong(offered, project):
+    sdist(offered, FILES)
+    ran = project.run("corpus", "pull", KNOWN.name)
+    assert ran.code == 2
+    assert "is not the one that was looked at" in ran.err
+    assert "Traceback" not in ran.err
+    unknown = project.run("corpus", "pull", "nobody")
+    assert unknown.code == 2
+    assert f"no source `nobody`; known are {', '.join(SOURCES)}" in unknown.err
+
+
+def test_a_pull_tells_what_came_of_it(offered, root):
+    source = sdist(offered, FILES)
+    told = list(verb._told(source, pull(root, source, quietly)))
+    assert told[:4] == [
+        f"{KNOWN.name} {KNOWN.version} (Apache-2.0): 3 recordings in {root / KNOWN.key}",
+        "      2  anthropic-messages",
+        "      1  openai-chat",
+        "not imported: 4",
+    ]
+
+
+def test_a_folder_that_pull_did_not_write_is_told_with_the_way_out(root):
+    (root / KNOWN.key).mkdir(parents=True)
+    with pytest.raises(SourceError, match=f"conform corpus drop {KNOWN.name}"):
+        cache.pulled(root, KNOWN)
+
+
+def test_what_a_killed_pull_left_goes_with_the_source(root):
+    (root / f".{KNOWN.key}.x1y2" / "made").mkdir(parents=True)
+    assert cache.drop(root, KNOWN)
+    assert list(root.iterdir()) == []
+
+
+def test_the_cache_is_where_the_user_says(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert cache.home(None) == tmp_path / ".cache" / "streamconform" / "corpus"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache.home(None) == tmp_path / "xdg" / "streamconform" / "corpus"
+    assert cache.home(str(tmp_path / "own")) == tmp_path / "own" / "corpus"
+
+
+def test_the_table_of_sources_is_sound():
+    for name, source in SOURCES.items():
+        assert source.name == name
+        assert len(bytes.fromhex(source.sha256)) == 32
+        assert set(source.apis) <= set(APIS)
+        assert source.licence in ("MIT", "Apache-2.0")
+        assert all(each.startswith("tests/") and each.endswith(".yaml") for each in source.select)
