@@ -11,6 +11,7 @@ from streamconform.cli import VERBS
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.trial import DELIVERIES, FAULTS
 from streamconform.run.exits import Exit
+from streamconform_reference.mutants import MUTANTS
 
 from .cli.project import Project
 from .docs_outputs import BLOCK, ROOT, printed, without_times
@@ -46,8 +47,15 @@ def test_every_config_key_delivery_and_capability_is_documented():
     assert [key for key in config.KEYS if f"`{key}`" not in documented("configuration.md")] == []
     in_use = [name for name in DELIVERIES if name != "gzip"]
     assert [name for name in (*in_use, *FAULTS) if f"| `{name}` |" not in documented("specs.md")] == []
-    later = {"requests", "heal", "partial_json", "count_tokens"}
+    later = {"requests", "count_tokens"}
     assert [name for name in CAPABILITIES - later if f"`{name}`" not in documented("adapters.md")] == []
+
+
+def test_every_mutant_is_on_the_page_of_the_selftest():
+    """`conform selftest --table docs/selftest.md` writes it; `.ci/run` compares the whole of it."""
+    page = documented("selftest.md")
+    assert f"{len(MUTANTS)} of {len(MUTANTS)} mutants are caught" in page
+    assert [each.name for each in MUTANTS.values() if f"| `{each.name}` | {each.bug} |" not in page] == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -5,10 +5,15 @@ For each framing one function, chunks in, number of payloads out; it holds nothi
 
 from __future__ import annotations
 
+import struct
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import orjson
+
+_PRELUDE: Final = struct.Struct(">III")
+_CHECKSUM: Final = struct.Struct(">I")
 
 
 def sse(chunks: Iterable[bytes]) -> int:
@@ -30,9 +35,58 @@ def sse(chunks: Iterable[bytes]) -> int:
     return count
 
 
+def json_lines(chunks: Iterable[bytes]) -> int:
+    """Read JSON lines with LF line ends and no blank line."""
+    count = 0
+    buffer = bytearray()
+    for chunk in chunks:
+        unseen = len(buffer)
+        buffer += chunk
+        end = buffer.rfind(b"\n", unseen)
+        if end < 0:
+            continue
+        for line in bytes(buffer[:end]).split(b"\n"):
+            orjson.loads(line)
+            count += 1
+        del buffer[: end + 1]
+    return count
+
+
+def event_stream(chunks: Iterable[bytes]) -> int:
+    """Read messages of an AWS event stream, and verify the two checksums of each.
+
+    Without them a reader would believe lengths that lie. The headers stay unread.
+    """
+    count = 0
+    buffer = bytearray()
+    for chunk in chunks:
+        buffer += chunk
+        body, start = bytes(buffer), 0
+        while len(body) - start >= _PRELUDE.size:
+            total, headers, checksum = _PRELUDE.unpack_from(body, start)
+            end = start + total
+            if end > len(body):
+                break
+            message = body[start:end]
+            if (
+                zlib.crc32(message[:8]) != checksum
+                or zlib.crc32(message[:-4]) != _CHECKSUM.unpack_from(message, total - 4)[0]
+            ):
+                raise ValueError(start)
+            orjson.loads(message[12 + headers : -4])
+            start = end
+            count += 1
+        del buffer[:start]
+    return count
+
+
 FLOORS: Final[Mapping[str, Callable[[Iterable[bytes]], int]]] = {
     "anthropic-messages": sse,
     "openai-chat": sse,
     "openai-responses": sse,
+    "google-generate": sse,
+    "ollama-chat": json_lines,
+    "cohere-chat": sse,
+    "bedrock-converse": event_stream,
 }
 """A row for each api."""

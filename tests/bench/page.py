@@ -10,6 +10,7 @@ from typing import Final
 
 from .commands import Suite
 from .measure import Timed
+from .streams import APIS
 
 LIMIT: Final = 6
 """How many times the floor the reference may take."""
@@ -21,7 +22,7 @@ def streams(rows: Iterable[Timed]) -> str:
     """Return the table of streams."""
     cells = [
         (
-            *(row.api, row.kind, row.chunking, f"{row.size:,}", f"{row.deltas:,}"),
+            *(row.api, row.kind, row.chunking, f"{row.size:,}", _pieces(row)),
             *(f"{row.floor / 1e6:.1f}", f"{row.reference / 1e6:.1f}", f"{row.ratio:.1f}"),
         )
         for row in rows
@@ -77,6 +78,11 @@ def machine() -> str:
     return f"{day}, {python}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores"
 
 
+def _pieces(row: Timed) -> str:
+    whole = row.kind == "tool call" and APIS[row.api].whole_calls
+    return "whole" if whole else f"{row.deltas:,}"
+
+
 def _table(names: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int) -> str:
     """Return a table whose last `numbers` columns stand to the right."""
     rule = ["---"] * (len(names) - numbers) + ["---:"] * numbers
@@ -93,12 +99,16 @@ Measured on {machine}."""
 
 METHOD: Final = f"""## How it is measured
 
-- **Floor**: cut the body at its blank lines and call `orjson.loads` on each payload; nothing else, not even
-  comments or other line ends (`tests/bench/floor.py`).
+- **Floor**: cut the body at its blank lines, or at its line ends where it is JSON lines, and call
+  `orjson.loads` on each payload; nothing else, not even comments or other line ends (`tests/bench/floor.py`).
+  That of `bedrock-converse` also verifies both checksums of each message, by `zlib.crc32`, since a reader
+  without them reads no event stream; it leaves the headers unread.
 - **Reference**: bytes in, every event and the outcome out, as values (`tests/bench/measure.py`).
 - Streams are built, not recorded: every delta has {CHARACTERS} characters, some of them of several bytes, in
   the frames that the api documents (`tests/bench/streams.py`).
-- `whole` hands over one chunk, `frame by frame` a chunk a frame, `1 KiB` chunks of that size.
+- `google-generate` and `ollama-chat` send a call in one payload (only Vertex AI can stream arguments), so a
+  tool call of theirs is `whole`, and its time for each delta is that for each {CHARACTERS} characters.
+- As chunks, `whole` hands over one chunk, `frame by frame` a chunk a frame, `1 KiB` chunks of that size.
 - Floor and reference run in turn in one process. Each figure is the least of several runs, in time of the
   processor, so that waiting for one counts for nothing; garbage is collected before each run and not in it.
 - Limits: the ratio at most {LIMIT}, and the time for each delta the same from 50 KB to 800 KB: no text is

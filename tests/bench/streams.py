@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from . import other_streams as other
+from .frames import sse
+
 Kind = Literal["text", "tool call"]
 Frames = Iterator[bytes]
 
@@ -20,6 +23,8 @@ class Api:
 
     text: Callable[[Iterable[str]], Frames]
     call: Callable[[Iterable[str]], Frames]
+    whole_calls: bool = False
+    """Whether the api sends a call in one payload, so that there is only one piece of it."""
 
 
 def deltas_of_text(count: int, size: int) -> list[str]:
@@ -36,12 +41,6 @@ def deltas_of_call(count: int, size: int) -> list[str]:
     room = count * size - len(head) - len(tail)
     whole = head + line * (room // len(line)) + "x" * (room % len(line)) + tail
     return [whole[start : start + size] for start in range(0, len(whole), size)]
-
-
-def sse(payload: Mapping[str, Any], event: str | None = None) -> bytes:
-    """Return one event."""
-    text = json.dumps(payload, separators=(",", ":"), ensure_ascii=False)
-    return (f"event: {event}\n" if event else "").encode() + f"data: {text}\n\n".encode()
 
 
 def _typed(payload: Mapping[str, Any]) -> bytes:
@@ -153,6 +152,10 @@ APIS: Final[Mapping[str, Api]] = {
     "anthropic-messages": Api(anthropic_text, anthropic_call),
     "openai-chat": Api(chat_text, chat_call),
     "openai-responses": Api(responses_text, responses_call),
+    "google-generate": Api(other.google_text, other.google_call, whole_calls=True),
+    "ollama-chat": Api(other.ollama_text, other.ollama_call, whole_calls=True),
+    "cohere-chat": Api(other.cohere_text, other.cohere_call),
+    "bedrock-converse": Api(other.bedrock_text, other.bedrock_call),
 }
 """A row for each api."""
 

@@ -25,6 +25,7 @@ VERBS: Final[Mapping[str, str]] = {
     "record": "Record an exchange with a live server as a cassette and a draft spec.",
     "import": "Turn captured streams into cassettes and draft specs.",
     "compare": "Run implementations over recordings and show where they differ.",
+    "corpus": "Pull recordings that others publish, for `compare`.",
     "schema": "Print a published JSON Schema.",
     "selftest": "Judge the suite itself with broken parsers.",
 }

@@ -14,8 +14,8 @@ from streamconform.adapters.program import Collateral, Program
 from streamconform.cli import options
 from streamconform.delivery.deliver import cut, deliver
 from streamconform.errors import SelectionError
-from streamconform.model.case import Case
-from streamconform.model.trial import DELIVERIES, FAULTS, Trial
+from streamconform.model.case import AnyCase, Case
+from streamconform.model.trial import DELIVERIES, FAULTS, AnyTrial, Call, Trial
 from streamconform.reports.explanation import Explained, explain
 from streamconform.suite.expand import expand
 from streamconform.suite.load import load
@@ -33,14 +33,22 @@ def command(case: str, impl: str | None, timeout: float, verbose: int, **given: 
     """Show CASE: every frame with offset and time, the events beside it, expected and actual.
 
     CASE is a case's id or the end of it; with `@DELIVERY` or `@FAULT.N` behind it the bytes are as that makes
-    them.
+    them. Of a case without bytes its input is shown.
     """
     chosen = options.settings(given)
     found = find_case(case, load(options.sources(chosen)))
-    trial = _framewise(found, case.partition("@")[2] or "recorded", chosen.get("seed", 0))
+    trial = _trial(found, case.partition("@")[2], chosen.get("seed", 0))
     connection = connect(impl or "reference")
     greeting, answer = asyncio.run(_ask(connection, trial, timeout))
     click.echo_via_pager(explain(Explained(trial, connection.impl, greeting, answer), verbose=bool(verbose)))
+
+
+def _trial(case: AnyCase, name: str, seed: int) -> AnyTrial:
+    if isinstance(case, Case):
+        return _framewise(case, name or "recorded", seed)
+    if name:
+        raise SelectionError(f"`{case.id}` has no `{name}`: a case without bytes is not delivered")
+    return Call(case)
 
 
 def _framewise(case: Case, name: str, seed: int) -> Trial:
@@ -60,13 +68,16 @@ def _delivery(case: Case, name: str, seed: int) -> Trial:
 
 
 def _fault(case: Case, name: str) -> Trial:
-    trials = {each.delivery: each for each in expand((case,), (), "bytes", 0, "all")}
+    made = expand((case,), (), "bytes", 0, "all")
+    trials = {each.delivery: each for each in made if isinstance(each, Trial)}
     if name not in trials:
         raise SelectionError(f"`{case.id}` has no fault `{name}`; it has {', '.join(trials) or 'none'}")
     return trials[name]
 
 
-async def _ask(connection: Connection, trial: Trial, seconds: float) -> tuple[Greeting, Answer | Collateral]:
+async def _ask(
+    connection: Connection, trial: AnyTrial, seconds: float
+) -> tuple[Greeting, Answer | Collateral]:
     program = Program(connection)
     try:
         greeting = await program.start()

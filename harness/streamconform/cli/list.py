@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from streamconform.cli import options
-from streamconform.model.case import Case
-from streamconform.model.trial import Trial
+from streamconform.model.case import AnyCase, Case
+from streamconform.model.trial import AnyTrial, Trial
 
 
 @click.command("list")
@@ -29,7 +29,8 @@ def command(shape: str, trials: bool, **given: Any) -> None:  # noqa: FBT001 - c
         click.echo(json.dumps(_json(selected), indent=1, ensure_ascii=False))
     elif trials:
         for trial in selected:
-            click.echo(f"{trial.id}  {trial.level}  {len(trial.chunks)} chunks")
+            what = f"{len(trial.chunks)} chunks" if isinstance(trial, Trial) else "a call"
+            click.echo(f"{trial.id}  {trial.level}  {what}")
     else:
         cases = list({trial.case.id: trial.case for trial in selected}.values())
         width = max((len(case.id) for case in cases), default=0)
@@ -38,12 +39,13 @@ def command(shape: str, trials: bool, **given: Any) -> None:  # noqa: FBT001 - c
         click.echo(f"{len(cases)} cases, {len(selected)} trials", err=True)
 
 
-def _json(selected: tuple[Trial, ...]) -> list[dict[str, Any]]:
+def _json(selected: tuple[AnyTrial, ...]) -> list[dict[str, Any]]:
     deliveries: dict[str, list[str]] = {}
-    cases: dict[str, Case] = {}
+    cases: dict[str, AnyCase] = {}
     for trial in selected:
         cases[trial.case.id] = trial.case
-        deliveries.setdefault(trial.case.id, []).append(trial.delivery)
+        named = deliveries.setdefault(trial.case.id, [])
+        named += [] if trial.delivery is None else [trial.delivery]
     return [
         {
             "id": case.id,
@@ -52,9 +54,18 @@ def _json(selected: tuple[Trial, ...]) -> list[dict[str, Any]]:
             "tags": sorted(case.tags),
             "sources": case.sources,
             "guards": case.guards,
-            "cassette": f"{case.api}/{case.cassette.name}",
-            "provenance": case.cassette.provenance.kind,
+            **_about(case),
             "deliveries": deliveries[case.id],
         }
         for case in cases.values()
     ]
+
+
+def _about(case: AnyCase) -> dict[str, Any]:
+    """Return what an expectation is about: a cassette, or the input of a function."""
+    if isinstance(case, Case):
+        return {
+            "cassette": f"{case.api}/{case.cassette.name}",
+            "provenance": case.cassette.provenance.kind,
+        }
+    return {"function": case.function, "input": case.input}

@@ -12,8 +12,8 @@ import click
 
 from streamconform import config
 from streamconform.errors import SelectionError, UsageError
-from streamconform.model.case import LEVELS, Case
-from streamconform.model.trial import DELIVERIES, DELIVERY_SETS, FAULT_SETS, FAULTS, FaultSet, Trial
+from streamconform.model.case import LEVELS, AnyCase
+from streamconform.model.trial import DELIVERIES, DELIVERY_SETS, FAULT_SETS, FAULTS, AnyTrial, FaultSet
 from streamconform.reports import STREAMED
 from streamconform.resources import bundled
 from streamconform.run.pool import is_unexpected
@@ -123,11 +123,11 @@ def sources(chosen: dict[str, Any]) -> Sources:
 class Selected:
     """The cases of the full suite, and the trials that were chosen of it."""
 
-    suite: tuple[Case, ...]
-    trials: tuple[Trial, ...]
+    suite: tuple[AnyCase, ...]
+    trials: tuple[AnyTrial, ...]
 
 
-def trials(chosen: dict[str, Any]) -> tuple[Trial, ...]:
+def trials(chosen: dict[str, Any]) -> tuple[AnyTrial, ...]:
     """Return the trials that `chosen` selects; raises `SourceError` and `SelectionError`."""
     return selected(chosen).trials
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import click
@@ -88,7 +91,8 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     wanted = [reports.parse(each) for each in chosen.get("report", ())]
     connections = _connections(chosen)
     must_update_whole(given, chosen, len(connections))
-    found, note = options.rerun(chosen)
+    with _uncollected():
+        found, note = options.rerun(chosen)
     if note:
         click.echo(note, err=True)
     file = known_failures(chosen, found)
@@ -115,6 +119,19 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     if file and chosen.get("update"):
         click.echo(update(file, finished, strict=how.strict), err=True)
     ctx.exit(finished.exit)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Leave out the garbage collector, now and later, for what is made: all of it is kept to the end."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if enabled:
+            gc.enable()
 
 
 def _connections(chosen: dict[str, Any]) -> tuple[Connection, ...]:

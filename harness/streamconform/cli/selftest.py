@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import click
 
 from streamconform.adapters.connect import connect
 from streamconform.cli import options
+from streamconform.model.trial import AnyTrial
 from streamconform.reports import write_text
 from streamconform.run.exits import Exit
 from streamconform.run.plan import Settings
@@ -31,7 +33,7 @@ from streamconform.selftest.table import table
 def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], **given: Any) -> None:  # noqa: FBT001
     """Judge the suite itself: each mutant has to be caught, and only where it is broken.
 
-    Exit code 1: a mutant survives, or fails where it is not broken.
+    Exit code 1: a mutant survives, no case that catches it names its bug, or it fails where it is not broken.
     """
     from streamconform_reference.mutants import MUTANTS
 
@@ -44,12 +46,17 @@ def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], **give
         raise click.UsageError(f"no mutant `{unknown[0]}`; `conform selftest --list` names them")
     verbose = bool(given["verbose"])
     chosen = options.settings(given)
-    fails = {name: each.fails for name, each in MUTANTS.items() if not mutant or name in mutant}
-    results = _run(tuple(fails), chosen)
-    rows = matrix(results, fails)
+    meant = {name: each for name, each in MUTANTS.items() if not mutant or name in mutant}
+    selected = options.trials(chosen)
+    runs = [
+        (matrix(results, {name: (meant[name].fails, meant[name].issues) for name in names}), results)
+        for names, trials in _groups(tuple(meant), selected)
+        for results in (_run(names, trials, chosen),)
+    ]
+    rows = tuple(row for killed, _ in runs for row in killed)
     for row in rows:
         _show(row, verbose=verbose)
-    resting = idle(results)
+    resting = idle([trial for _, results in runs for trial in results.trials])
     if verbose and len(rows) == len(MUTANTS):
         for case in resting:
             click.echo(f"catches no mutant: {case}")
@@ -57,15 +64,30 @@ def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], **give
         bugs = {each.name: (each.bug, each.issues) for each in MUTANTS.values()}
         write_text(given["table"], table(rows, bugs, resting).rstrip("\n"))
     dead = sum(row.dead for row in rows)
-    cases = len({each.case for each in results.trials})
+    cases = len({trial.case.id for trial in selected})
     click.echo(f"{dead} of {len(rows)} mutants caught by {cases - len(resting)} of {cases} cases")
     ctx.exit(Exit.EXPECTED if dead == len(rows) else Exit.UNEXPECTED)
 
 
-def _run(names: tuple[str, ...], chosen: dict[str, Any]) -> Results:
+def _groups(
+    names: tuple[str, ...], trials: tuple[AnyTrial, ...]
+) -> Iterator[tuple[tuple[str, ...], tuple[AnyTrial, ...]]]:
+    """Yield the mutants that read the same apis, with the trials of those; without apis, the calls."""
+    from streamconform_reference.mutants import load
+
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for name in names:
+        groups.setdefault(tuple(load(name).apis), []).append(name)
+    for apis, members in groups.items():
+        meant = tuple(each for each in trials if each.case.api in (apis or (None,)))
+        if meant:
+            yield tuple(members), meant
+
+
+def _run(names: tuple[str, ...], trials: tuple[AnyTrial, ...], chosen: dict[str, Any]) -> Results:
     order = Order(
         connections=tuple(connect(f"mutant:{name}") for name in names),
-        trials=options.trials(chosen),
+        trials=trials,
         settings=Settings(workers=chosen.get("workers") or options.default_workers(), timeout=10.0),
         selection={},
         blame=False,
@@ -76,7 +98,7 @@ def _run(names: tuple[str, ...], chosen: dict[str, Any]) -> Results:
 
 
 def _show(row: Killed, *, verbose: bool) -> None:
-    said = "caught" if row.dead else "SURVIVES" if not row.cases else "ASTRAY"
+    said = "caught" if row.dead else "SURVIVES" if not row.cases else "ASTRAY" if row.named else "UNNAMED"
     click.echo(f"{said:<9} {row.name:<36} by {len(row.cases)} cases")
     for id_ in row.astray[:5]:
         click.echo(f"          fails where it is not broken: {id_}")

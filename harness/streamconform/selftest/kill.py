@@ -21,17 +21,21 @@ class Killed:
     """Ids of failed checks that none of the mutant's patterns means."""
     faulted: int
     """Trials without an answer: a mutant is wrong, it does not crash."""
+    named: bool
+    """Whether a case that caught it guards against a bug that it stands for."""
 
     @property
     def dead(self) -> bool:
-        """Return whether the suite caught it, and only where it is broken."""
-        return bool(self.cases) and not self.astray and not self.faulted
+        """Return whether the suite caught it, by a case that names its bug, and only where it is broken."""
+        return bool(self.cases) and self.named and not self.astray and not self.faulted
 
 
-def matrix(results: Results, fails: Mapping[str, Sequence[str]]) -> tuple[Killed, ...]:
-    """Return a row for each mutant of `fails` (name to patterns); the run judged them in this order."""
+def matrix(
+    results: Results, mutants: Mapping[str, tuple[Sequence[str], Sequence[str]]]
+) -> tuple[Killed, ...]:
+    """Return a row for each of `mutants` (name to patterns and bugs); the run judged them in this order."""
     rows = []
-    for index, (name, patterns) in enumerate(fails.items()):
+    for index, (name, (patterns, bugs)) in enumerate(mutants.items()):
         own = [each for each in results.trials if each.implementation == index]
         meant = [glob(pattern) for pattern in patterns]
         failed = [f"{each.id}:{c.path}" for each in own for c in each.checks if c.verdict != "may"]
@@ -41,18 +45,19 @@ def matrix(results: Results, fails: Mapping[str, Sequence[str]]) -> tuple[Killed
                 tuple(dict.fromkeys(each.case for each in own if _caught(each))),
                 tuple(id_ for id_ in failed if not any(pattern.match(id_) for pattern in meant)),
                 sum(each.verdict in ("faulted", "hang") for each in own),
+                any(bug in each.guards for each in own if _caught(each) for bug in bugs),
             )
         )
     return tuple(rows)
 
 
-def idle(results: Results) -> tuple[str, ...]:
+def idle(trials: Sequence[TrialResult]) -> tuple[str, ...]:
     """Return the cases that catch no mutant by what they expect.
 
     Faults do not count: whoever takes the end of the bytes for the end of the answer fails in every case.
     """
-    busy = {each.case for each in results.trials if _caught(each) and each.delivery in DELIVERIES}
-    return tuple(dict.fromkeys(each.case for each in results.trials if each.case not in busy))
+    busy = {each.case for each in trials if _caught(each) and each.delivery in (None, *DELIVERIES)}
+    return tuple(dict.fromkeys(each.case for each in trials if each.case not in busy))
 
 
 def _caught(result: TrialResult) -> bool:

@@ -1,4 +1,4 @@
-"""The kill matrix as Markdown: a row for each mutant, and the cases that catch none. Pure."""
+"""The kill matrix as a page: a row for each mutant, and how many cases catch none. Pure."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from streamconform.selftest.kill import Killed
 
+HEAD = """\
+# The broken parsers, and the cases that catch them
+
+`conform selftest --table PATH` judges the suite with parsers of which each has one real bug, and writes this
+page. A mutant has to fail, and only where it is broken; `conform run --impl mutant:NAME` shows any of them.
+"""
 CASES_NAMED = 3
 """Cases named in a row; the rest is a number."""
 
@@ -20,6 +26,7 @@ def _lines(
     rows: Sequence[Killed], bugs: Mapping[str, tuple[str, Sequence[str]]], idle: Sequence[str]
 ) -> Iterator[str]:
     dead = sum(row.dead for row in rows)
+    yield HEAD
     yield f"{dead} of {len(rows)} mutants are caught, each only where it is broken."
     yield ""
     yield "| mutant | what it does wrong | reported | cases that catch it |"
