@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import resource
 import subprocess
 import sys
 import time
@@ -24,6 +25,8 @@ class Suite:
     cases: int
     trials: int
     seconds: float
+    processor: float
+    """Seconds of the processor, of all programs together; half of it is the least that two cores need."""
 
 
 def help_ratio(runs: int) -> float:
@@ -33,20 +36,26 @@ def help_ratio(runs: int) -> float:
 
 
 def suite(runs: int, folder: Path) -> Suite:
-    """Return what the whole suite takes, the least of `runs`; its results go into `folder`."""
+    """Return what the whole suite takes, the least of `runs` in each time; its results go into `folder`."""
     command = (*SUITE, "--report", f"jsonl={folder / 'results.jsonl'}")
-    seconds = []
+    seconds, processor = [], []
     said = ""
     for _ in range(runs):
-        start = time.perf_counter()
+        start, before = time.perf_counter(), _of_children()
         said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         seconds.append(time.perf_counter() - start)
+        processor.append(_of_children() - before)
     found = _LAST_LINE.search(said)
     assert found is not None, f"`conform run --quiet` says how many trials there were, not {said!r}"
-    return Suite(int(found[1]), int(found[2]), min(seconds))
+    return Suite(int(found[1]), int(found[2]), min(seconds), min(processor))
 
 
 def _seconds(command: tuple[str, ...]) -> float:
     start = time.perf_counter()
     subprocess.run(command, check=True, capture_output=True)
     return time.perf_counter() - start
+
+
+def _of_children() -> float:
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
