@@ -195,12 +195,12 @@ def adapter(run):
         start_new_session=True,
     )
     results = project.folder / ".conform/results.jsonl"
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline and not _children(project.folder):
         time.sleep(0.05)
     assert _children(project.folder), "the adapter has started its child"
     os.kill(running.pid, number)
-    out, err = running.communicate(timeout=30)
+    out, err = running.communicate(timeout=120)
     assert running.returncode == 130, out + err
     assert "Traceback" not in err
     assert _children(project.folder) == []
