@@ -9,7 +9,7 @@ import re
 
 from streamconform.wire.frames import Frame
 
-TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["{}\[\],]|[^\s"{}\[\],]+', re.DOTALL)
+TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|["{}\[\],]|[^\s"{}\[\],]+', re.DOTALL)
 OPENING = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*\[")
 SEPARATOR = b",\r\n"
 

@@ -24,14 +24,15 @@ _BLANK: Final = b" \t\r\n"
 
 # What is skipped in one go. Strings are, with all that is no bracket, up to the next bracket; likewise
 # to the end of an element without brackets. The others lead to the end of a string, to the array, and
-# to its next element.
-_STRING: Final = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_PLAIN: Final = rb'[^"{}\[\]]*+(?:%s[^"{}\[\]]*+)*+' % _STRING
+# to its next element. No quantifier is possessive: Python 3.11 before 3.11.5 matches those wrongly, and
+# since no two parts can match the same byte, nothing is tried twice anyway.
+_STRING: Final = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
+_PLAIN: Final = rb'[^"{}\[\]]*(?:%s[^"{}\[\]]*)*' % _STRING
 _TO_BRACKET: Final = re.compile(_PLAIN, re.DOTALL)
-_TO_SEPARATOR: Final = re.compile(rb'[^",{\[\]]*+(?:%s[^",{\[\]]*+)*+' % _STRING, re.DOTALL)
-_TO_QUOTE: Final = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
-_TO_HEAD: Final = re.compile(rb"[ \t\r\n]*+")
-_TO_ELEMENT: Final = re.compile(rb"[ \t\r\n,]*+")
+_TO_SEPARATOR: Final = re.compile(rb'[^",{\[\]]*(?:%s[^",{\[\]]*)*' % _STRING, re.DOTALL)
+_TO_QUOTE: Final = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
+_TO_HEAD: Final = re.compile(rb"[ \t\r\n]*")
+_TO_ELEMENT: Final = re.compile(rb"[ \t\r\n,]*")
 
 _LEVELS: Final = 10
 
@@ -45,7 +46,7 @@ def _whole() -> re.Pattern[bytes]:
     """
     pattern = rb"[{\[]%s[}\]]" % _PLAIN
     for _ in range(_LEVELS):
-        pattern = rb"[{\[]%s(?:%s%s)*+[}\]]" % (_PLAIN, pattern, _PLAIN)
+        pattern = rb"[{\[]%s(?:%s%s)*[}\]]" % (_PLAIN, pattern, _PLAIN)
     return re.compile(pattern, re.DOTALL)
 
 
