@@ -7,6 +7,12 @@ import os
 import shutil
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How fast examples are made and judged says something of the machine, and nothing of the code.
+SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
+settings.register_profile("any-machine", deadline=None, suppress_health_check=SLOW)
+settings.load_profile("any-machine")
 
 NEEDED = {
     "corpus": bool(os.environ.get("STREAMCONFORM_CORPUS")),

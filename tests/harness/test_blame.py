@@ -115,6 +115,14 @@ def test_without_a_teller_checks_have_no_frames():
     assert Blame(None).first_delta(builders.trial()) is None
 
 
+def test_calls_that_are_called_complete_belong_to_the_frames_that_ended_them():
+    case = next(each for each in builders.bundled_cases() if each.id.endswith("tool-use/parallel-calls"))
+    told = frames_of("content.complete_calls", 0, case=case)
+    frames = split(framing(case.api, 200, case.cassette.body), case.cassette.body)
+    assert told
+    assert all(b"content_block_stop" in frames[number].payload for number in told)
+
+
 def test_a_document_has_no_frames():
     assert frames_of("status", None, case=builders.case(body=b"<html>")) == ()
 

@@ -127,6 +127,8 @@ class _Reader:
         _, where, *rest = self.path.split(".")
         if where == "length":
             return len(blocks)
+        if where == "complete_calls":
+            return sum(isinstance(each, ToolCall) and each.complete is True for each in blocks)
         if int(where) >= len(blocks):
             return None
         block = blocks[int(where)]
