@@ -53,6 +53,10 @@ class Decoder(ABC):
         self.message = Assembler(Pricing(pricing) if pricing is not None else None)
         self._head = bytearray()  # of a body in which no frame was seen
         self._framed = False
+        self.begin()
+
+    def begin(self) -> None:  # noqa: B027 - most decoders remember something, one does not
+        """Set what a decoder remembers between payloads; `message` is there already."""
 
     def receive_data(self, data: bytes) -> list[Event]:
         """Take the next bytes of the body, cut anywhere; return the events that they bring."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from streamconform_reference import fields
 from streamconform_reference.adapter import adapter_for
-from streamconform_reference.apis.openai_responses import fields
 from streamconform_reference.apis.openai_responses.decode import OpenaiResponsesDecoder
 from streamconform_reference.decoder import Payload
 

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from streamconform_reference.assemble import Assembler
 from streamconform_reference.decoder import BrokenPayloadError, Payload
+from streamconform_reference.fields import text
 from streamconform_reference.outcome import Executor
 
 PartHandler = Callable[[Assembler, Hashable, Payload], None]
@@ -134,23 +135,3 @@ def _start_call(message: Assembler, slot: Hashable, block: Payload, executor: Ex
         executor=executor,
         carried=block.get("input"),
     )
-
-
-def part(payload: Payload, key: str) -> Payload:
-    """Return the object under the key, which has to be there."""
-    value = payload.get(key)
-    if not isinstance(value, dict):
-        problem = f"`{payload['type']}` has no `{key}`"
-        raise BrokenPayloadError(problem)
-    return value
-
-
-def text(holder: Payload, key: str) -> str:
-    """Return the text under the key, empty where it is null or absent."""
-    value = holder.get(key)
-    if isinstance(value, str):
-        return value
-    if value is not None:
-        problem = f"`{key}` is not text"
-        raise BrokenPayloadError(problem)
-    return ""

@@ -27,17 +27,16 @@ from typing import Any, ClassVar, Final
 
 from streamconform_reference.assemble import Assembler
 from streamconform_reference.decoder import BrokenPayloadError, Decoder, Payload
+from streamconform_reference.fields import count, part, text
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.outcome import StopReason, Usage
 from streamconform_reference.provider_errors import read_error
 
-from .content import DELTAS, part, start_block, text
+from .content import DELTAS, start_block
 
 Handler = Callable[[Assembler, Payload], None]
 
-# A larger number of tokens is no count, and JavaScript could not hold it.
-_LARGEST_COUNT: Final = 2**53
 
 # https://docs.claude.com/en/api/handling-stop-reasons
 STOP_REASONS: Final[Mapping[str, StopReason]] = {
@@ -163,14 +162,7 @@ def _take_usage(message: Assembler, usage: Any) -> None:
 
 def read_counts(usage: Payload) -> dict[str, int | None]:
     """Return what a `usage` object reports, by the field names of the outcome's usage."""
-    return {name: _count(usage, *path) for name, path in USAGE_FIELDS.items()}
-
-
-def _count(usage: Payload, *path: str) -> int | None:
-    value: Any = usage
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value if type(value) is int and 0 <= value < _LARGEST_COUNT else None
+    return {name: count(usage, *path) for name, path in USAGE_FIELDS.items()}
 
 
 def _index(payload: Payload) -> int:

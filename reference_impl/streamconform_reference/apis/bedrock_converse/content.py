@@ -21,9 +21,10 @@ from typing import Any, Final
 
 from streamconform_reference.assemble import Assembler
 from streamconform_reference.decoder import Payload
+from streamconform_reference.fields import text
 from streamconform_reference.outcome import Executor
 
-from .fields import part, text
+from .fields import part
 
 PartHandler = Callable[[Assembler, int, Any], None]
 

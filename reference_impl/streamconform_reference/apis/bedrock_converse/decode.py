@@ -20,16 +20,17 @@ What the documentation does not say, and what differs between models and proxies
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from streamconform_reference.decoder import BrokenPayloadError, Decoder, Payload
+from streamconform_reference.fields import text
 from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.framing.aws_eventstream import EventStreamFraming
 from streamconform_reference.outcome import Error, StopReason
 
 from .content import DELTAS, start_block
 from .failures import EXCEPTIONS, FAILURES, read_exception, read_failed_message, read_failed_response
-from .fields import index, part, text
+from .fields import index, part
 from .usage import read_counts
 
 Handler = Callable[["BedrockConverseDecoder", Payload], None]
@@ -111,15 +112,8 @@ class BedrockConverseDecoder(Decoder):
     handlers: ClassVar[Mapping[str, Handler]] = HANDLERS
     deltas: ClassVar[Mapping[str, tuple[type, Callable[..., None]]]] = DELTAS
 
-    def __init__(
-        self,
-        *,
-        status: int = 200,
-        headers: Mapping[str, str] | None = None,
-        pricing: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Begin before the first byte of the body."""
-        super().__init__(status=status, headers=headers, pricing=pricing)
+    def begin(self) -> None:
+        """Set what is remembered between payloads."""
         self.stop_reason: str | None = None  # as it came; empty where `messageStop` has none
         self._event: str | None = None  # what the framing says of the payload
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streamconform_reference.decoder import BrokenPayloadError, Payload
+from streamconform_reference.fields import parts, text
 
-from .fields import part, text
+from .fields import part
 
 
 def as_stream(document: Payload) -> Iterator[Payload]:
@@ -42,14 +43,9 @@ def _events(kind: str, value: object) -> Iterator[tuple[str, Payload]]:
         flat = {**plain, "redactedContent": text(value, "redactedContent")}
         yield "contentBlockDelta", {"delta": {kind: flat}}
     elif kind == "citationsContent":
-        for each in _objects(value, "content"):
+        for each in parts(value, "content"):
             yield "contentBlockDelta", {"delta": {"text": text(each, "text")}}
-        for each in _objects(value, "citations"):
+        for each in parts(value, "citations"):
             yield "contentBlockDelta", {"delta": {"citation": each}}
     else:
         yield "contentBlockStart", {"start": {kind: value}}
-
-
-def _objects(holder: Payload, key: str) -> list[Payload]:
-    value = holder.get(key)
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

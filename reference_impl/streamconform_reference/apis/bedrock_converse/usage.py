@@ -14,8 +14,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from streamconform_reference.decoder import Payload
-
-from .fields import count
+from streamconform_reference.fields import count
 
 USAGE_FIELDS: Final[Mapping[str, str]] = {
     "input": "inputTokens",

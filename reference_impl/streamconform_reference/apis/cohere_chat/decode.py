@@ -16,7 +16,7 @@ What the documentation does not say, and what differs between servers:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from streamconform_reference.decoder import Decoder, Payload
 from streamconform_reference.framing import Framing
@@ -36,15 +36,8 @@ class CohereChatDecoder(Decoder):
     v2_handlers: ClassVar[Mapping[str, v2.Handler]] = v2.HANDLERS
     v1_handlers: ClassVar[Mapping[str, v1.Handler]] = v1.HANDLERS
 
-    def __init__(
-        self,
-        *,
-        status: int = 200,
-        headers: Mapping[str, str] | None = None,
-        pricing: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Begin before the first byte of the body."""
-        super().__init__(status=status, headers=headers, pricing=pricing)
+    def begin(self) -> None:
+        """Set what is remembered between payloads."""
         self.v2 = v2.V2Stream(self.message)
         self.v1 = v1.V1Stream(self.message)
 

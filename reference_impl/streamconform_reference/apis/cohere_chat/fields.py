@@ -1,23 +1,11 @@
-"""Fields of a payload, read by their type: null and absent are one, any other type is broken."""
+"""Fields of Cohere's payloads that are read otherwise than everybody's."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from streamconform_reference.decoder import BrokenPayloadError, Payload
-
-# A larger number of tokens is no count, and JavaScript could not hold it.
-_LARGEST_COUNT: Final = 2**53
-
-
-def text(holder: Payload, key: str) -> str:
-    """Return the text under the key, empty where it is null or absent."""
-    value = holder.get(key)
-    if isinstance(value, str):
-        return value
-    if value is not None:
-        raise BrokenPayloadError(f"`{key}` is not text")
-    return ""
+from streamconform_reference.fields import LARGEST_COUNT
 
 
 def part(holder: Payload, *path: str) -> Payload:
@@ -31,12 +19,6 @@ def part(holder: Payload, *path: str) -> Payload:
     return found
 
 
-def parts(holder: Payload, key: str) -> list[Payload]:
-    """Return the objects of the list under the key, none where there is no list."""
-    value = holder.get(key)
-    return [element for element in value if isinstance(element, dict)] if isinstance(value, list) else []
-
-
 def count(holder: Payload, *path: str) -> int | None:
     """Return the number of tokens under a path of keys; Cohere's types say that it may be a float."""
     value: Any = holder
@@ -44,4 +26,4 @@ def count(holder: Payload, *path: str) -> int | None:
         value = value.get(key) if isinstance(value, dict) else None
     if type(value) is float and value.is_integer():
         value = int(value)
-    return value if type(value) is int and 0 <= value < _LARGEST_COUNT else None
+    return value if type(value) is int and 0 <= value < LARGEST_COUNT else None

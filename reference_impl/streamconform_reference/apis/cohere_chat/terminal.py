@@ -22,10 +22,11 @@ from typing import Final
 
 from streamconform_reference.assemble import Assembler
 from streamconform_reference.decoder import Payload
+from streamconform_reference.fields import text
 from streamconform_reference.outcome import Error, StopReason
 from streamconform_reference.provider_errors import read_error
 
-from .fields import count, text
+from .fields import count
 
 STOP_REASONS: Final[Mapping[str, StopReason]] = {
     "COMPLETE": "stop",

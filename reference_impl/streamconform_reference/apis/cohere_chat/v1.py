@@ -23,8 +23,9 @@ from typing import Any, Final
 from streamconform_reference import json_codec
 from streamconform_reference.assemble import Assembler
 from streamconform_reference.decoder import Payload
+from streamconform_reference.fields import parts, text
 
-from .fields import part, parts, text
+from .fields import part
 from .terminal import read_counts, take_end, take_reason
 
 _TEXT: Final = "text"  # the slot of the one text block

@@ -22,9 +22,10 @@ from typing import Any, Final
 
 from streamconform_reference.assemble import Assembler
 from streamconform_reference.decoder import BrokenPayloadError, Payload
+from streamconform_reference.fields import text
 from streamconform_reference.outcome import ProseKind
 
-from .fields import part, text
+from .fields import part
 from .terminal import read_counts, take_end, take_reason
 
 # What a content block holds, by its type, which is the key of its text too.

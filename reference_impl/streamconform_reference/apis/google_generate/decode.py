@@ -86,15 +86,8 @@ class GoogleGenerateDecoder(Decoder):
     parts: ClassVar[Mapping[str, PartHandler]] = PARTS
     calls_factory: ClassVar[type[Calls]] = Calls
 
-    def __init__(
-        self,
-        *,
-        status: int = 200,
-        headers: Mapping[str, str] | None = None,
-        pricing: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Begin before the first byte of the body."""
-        super().__init__(status=status, headers=headers, pricing=pricing)
+    def begin(self) -> None:
+        """Set what is remembered between payloads."""
         self.prose = Prose(self.message)
         self.calls = self.calls_factory(self.message, self.begin_part)
         self.finish: str | None = None

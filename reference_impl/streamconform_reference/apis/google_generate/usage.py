@@ -17,8 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-# A larger number of tokens is no count, and JavaScript could not hold it.
-_LARGEST_COUNT: Final = 2**53
+from streamconform_reference.fields import LARGEST_COUNT
 
 COUNTS: Final = (
     "promptTokenCount",
@@ -32,9 +31,7 @@ COUNTS: Final = (
 def read_counts(usage: Mapping[str, Any]) -> dict[str, int]:
     """Return what one `usageMetadata` reports; null says nothing."""
     return {
-        name: count
-        for name in COUNTS
-        if type(count := usage.get(name)) is int and 0 <= count < _LARGEST_COUNT
+        name: count for name in COUNTS if type(count := usage.get(name)) is int and 0 <= count < LARGEST_COUNT
     }
 
 

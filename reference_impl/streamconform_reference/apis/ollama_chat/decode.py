@@ -24,11 +24,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
-from streamconform_reference.apis.openai_chat.prose import Prose
 from streamconform_reference.decoder import BrokenPayloadError, Decoder, Payload
+from streamconform_reference.fields import count
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.ndjson import NdjsonFraming
 from streamconform_reference.outcome import Error, StopReason
+from streamconform_reference.prose import Prose
 from streamconform_reference.provider_errors import read_error
 
 Field = Callable[["OllamaChatDecoder", Any], None]
@@ -40,9 +41,6 @@ STOP_REASONS: Final[Mapping[str, StopReason]] = {
     "load": "other",
     "unload": "other",
 }
-
-# A larger number of tokens is no count, and JavaScript could not hold it.
-_LARGEST_COUNT: Final = 2**53
 
 
 def take_thinking(answer: OllamaChatDecoder, thinking: Any) -> None:
@@ -81,15 +79,8 @@ class OllamaChatDecoder(Decoder):
     framing_factory: ClassVar[Callable[[], Framing]] = NdjsonFraming
     fields: ClassVar[Mapping[str, Field]] = FIELDS
 
-    def __init__(
-        self,
-        *,
-        status: int = 200,
-        headers: Mapping[str, str] | None = None,
-        pricing: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Begin before the first byte of the body."""
-        super().__init__(status=status, headers=headers, pricing=pricing)
+    def begin(self) -> None:
+        """Set what is remembered between payloads."""
         self.prose = Prose(self.message)
         self._calls = 0
 
@@ -140,11 +131,11 @@ class OllamaChatDecoder(Decoder):
     @staticmethod
     def to_buckets(record: Payload) -> dict[str, int | None]:
         """Return the disjoint buckets of a last record."""
-        prompt, cached = _count(record, "prompt_eval_count"), _count(record, "prompt_eval_cached_count")
+        prompt, cached = count(record, "prompt_eval_count"), count(record, "prompt_eval_cached_count")
         return {
             "input": None if prompt is None else max(prompt - (cached or 0), 0),
             "cache_read": cached,
-            "output": _count(record, "eval_count"),
+            "output": count(record, "eval_count"),
         }
 
     def _read_unnamed_error(self, record: Payload) -> None:
@@ -155,8 +146,3 @@ class OllamaChatDecoder(Decoder):
 
 def _id(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
-
-
-def _count(record: Payload, name: str) -> int | None:
-    value = record.get(name)
-    return value if type(value) is int and 0 <= value < _LARGEST_COUNT else None

@@ -33,9 +33,9 @@ from streamconform_reference.decoder import BrokenPayloadError, Decoder, Payload
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.outcome import Error, StopReason
+from streamconform_reference.prose import Prose
 from streamconform_reference.provider_errors import read_error
 
-from .prose import Prose
 from .reasoning import DETAIL_KEYS, TEXT_KEYS, Reasoning, read_reasoning
 from .tool_calls import LEGACY_INDEX, Calls, read_fragment
 from .usage import buckets, read_counts, usages
@@ -155,15 +155,8 @@ class OpenaiChatDecoder(Decoder):
     fields: ClassVar[Mapping[str, Field]] = FIELDS
     calls_factory: ClassVar[type[Calls]] = Calls
 
-    def __init__(
-        self,
-        *,
-        status: int = 200,
-        headers: Mapping[str, str] | None = None,
-        pricing: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Begin before the first byte of the body."""
-        super().__init__(status=status, headers=headers, pricing=pricing)
+    def begin(self) -> None:
+        """Set what is remembered between payloads."""
         self.prose = Prose(self.message)
         self.calls = self.calls_factory(self.message, self.prose.end)
         self.finish: str | None = None

@@ -12,12 +12,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from streamconform_reference.decoder import Payload
-
-# A larger number of tokens is no count, and JavaScript could not hold it.
-_LARGEST_COUNT: Final = 2**53
+from streamconform_reference.fields import count
 
 # Where `usage` holds each count: paths of keys, the first with a number wins. OpenAI's own path is
 # first. The others: Mistral, Moonshot, DeepSeek; Alibaba, LiteLLM; Together.
@@ -80,11 +78,4 @@ def buckets(counts: Mapping[str, int]) -> dict[str, int | None]:
 
 
 def _first_count(usage: Payload, paths: tuple[tuple[str, ...], ...]) -> int | None:
-    return next((count for path in paths if (count := _count(usage, path)) is not None), None)
-
-
-def _count(usage: Payload, path: tuple[str, ...]) -> int | None:
-    value: Any = usage
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value if type(value) is int and 0 <= value < _LARGEST_COUNT else None
+    return next((found for path in paths if (found := count(usage, *path)) is not None), None)

@@ -18,12 +18,11 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from streamconform_reference import json_codec
+from streamconform_reference import fields, json_codec
 from streamconform_reference.assemble import Assembler
 from streamconform_reference.decoder import Payload
 from streamconform_reference.outcome import ProseKind
 
-from . import fields
 from .calls import CALLS, Tools, call_id, call_name
 from .items import Family, Item, Items
 

@@ -15,10 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from streamconform_reference import fields
 from streamconform_reference.decoder import Payload
 from streamconform_reference.outcome import Executor
-
-from . import fields
 
 Tools = Sequence[Payload]
 """The tools of the request, which the response repeats."""

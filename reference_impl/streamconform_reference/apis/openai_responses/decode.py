@@ -27,13 +27,13 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar, Final
 
+from streamconform_reference import fields
 from streamconform_reference.decoder import BrokenPayloadError, Decoder, Payload
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.outcome import ProseKind
 from streamconform_reference.provider_errors import read_error
 
-from . import fields
 from .answer import (
     PROSE,
     REASONING_PARTS,
@@ -230,15 +230,8 @@ class OpenaiResponsesDecoder(Decoder):
     framing_factory: ClassVar[Callable[[], Framing]] = SseFraming
     handlers: ClassVar[Mapping[str, Handler]] = HANDLERS
 
-    def __init__(
-        self,
-        *,
-        status: int = 200,
-        headers: Mapping[str, str] | None = None,
-        pricing: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Begin before the first byte of the body; header names are in lower case."""
-        super().__init__(status=status, headers=headers, pricing=pricing)
+    def begin(self) -> None:
+        """Set what is remembered between payloads."""
         self.answer = Answer(self.message)
 
     def read(self, payload: Payload) -> None:

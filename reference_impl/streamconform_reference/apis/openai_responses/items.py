@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from streamconform_reference import fields
 from streamconform_reference.decoder import Payload
 
-from . import fields
 from .calls import CALLS
 
 Family = Literal["message", "reasoning", "call", "other"]

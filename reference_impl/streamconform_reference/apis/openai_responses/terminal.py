@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from streamconform_reference import fields
 from streamconform_reference.decoder import Payload
 from streamconform_reference.outcome import Error, StopReason
 from streamconform_reference.provider_errors import read_error
 
-from . import fields
 from .answer import Answer, begin_item, finish_item, identify
 
 # `incomplete_details.reason`; any other is `other`.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from streamconform_reference.decoder import BrokenPayloadError, Payload
+from .decoder import BrokenPayloadError, Payload
 
-# A larger number of tokens is no count, and JavaScript could not hold it.
-_LARGEST_COUNT: Final = 2**53
+LARGEST_COUNT: Final = 2**53
+"""A larger number of tokens is no count, and JavaScript could not hold it."""
 
 
 def text(holder: Payload, key: str) -> str:
@@ -41,8 +41,8 @@ def index(payload: Payload, key: str) -> int | None:
 
 
 def count(holder: Payload, *path: str) -> int | None:
-    """Return the number of tokens or requests under a path of keys."""
+    """Return the number of tokens or requests under a path of keys, None where it is no count."""
     value: Any = holder
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
-    return value if type(value) is int and 0 <= value < _LARGEST_COUNT else None
+    return value if type(value) is int and 0 <= value < LARGEST_COUNT else None
