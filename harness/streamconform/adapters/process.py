@@ -13,6 +13,7 @@ from collections import deque
 
 from streamconform.adapters.environment import stripped
 from streamconform.adapters.leftovers import kill_marked, new_mark
+from streamconform.legible import legible
 
 STDERR_TAIL = 4000
 """Characters of stderr that are kept of each read, and shown at most."""
@@ -158,5 +159,5 @@ def unusable(impl: str, why: str, stderr: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return `text` with whatever could move a terminal's cursor written as escapes."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:500])
+    """Return the beginning of `text` with whatever could move a terminal's cursor written as escapes."""
+    return legible(text[:500])

@@ -21,6 +21,7 @@ from streamconform.adapters.interface import (
     Output,
     Skipped,
 )
+from streamconform.legible import legible
 from streamconform.model.capability import CAPABILITIES, Claims
 from streamconform.model.case import Case
 from streamconform.model.trial import AnyTrial, Call, Trial
@@ -199,8 +200,7 @@ def parsed(line: bytes) -> Mapping[str, Any]:
 def shown(line: bytes) -> str:
     """Return the beginning of `line` as harmless text: bytes that are no UTF-8, and controls, as escapes."""
     whole = line.rstrip(b"\r\n")
-    text = whole[:SHOWN].decode("utf-8", "backslashreplace")
-    harmless = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    harmless = legible(whole[:SHOWN].decode("utf-8", "backslashreplace"))
     return f"`{harmless}`" if len(whole) <= SHOWN else f"`{harmless}…` ({len(line)} bytes)"
 
 

@@ -77,14 +77,13 @@ def _stream(case: Case, framed: Framing) -> _Stream:
     ending = ENDINGS[case.api]
     ends = [number for number, payload in enumerate(payloads) if ending.terminal(payload)]
     terminal = ends[0] if ends else len(frames)
-    later = [n for n in range(terminal, len(frames)) if ending.terminal(payloads[n]) or _says(payloads[n])]
+    later = [
+        n
+        for n in range(terminal, len(frames))
+        if ending.terminal(payloads[n]) or any(payloads[n].get(name) for name in ending.content)
+    ]
     types = tuple(_type(payload, frame.event) for frame, payload in zip(frames, payloads, strict=True))
     return _Stream(case, framed, ending, frames, payloads, types, terminal, later[-1] if later else terminal)
-
-
-def _says(payload: Payload) -> bool:
-    """Return whether a payload behind the terminal signal can still carry content."""
-    return any(payload.get(key) for key in ("choices", "delta", "item", "content_block", "candidates"))
 
 
 def _transitions(stream: _Stream) -> list[int]:

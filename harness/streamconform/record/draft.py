@@ -70,8 +70,9 @@ def case_text(cassette: Cassette, title: str) -> str:
         "cassette": cassette.name,
         "reviewed": False,
     }
-    found = outcome(cassette)
-    seen = usage_seen(cassette, found)
+    said = _said(cassette)
+    found = decode.outcome(said[-1]["outcome"])
+    seen = _usage_seen(said, found)
     if seen:
         case["usage_seen"] = [FlowMap(each) for each in seen]
     case["expect"] = expected(found, cassette.body)
@@ -84,20 +85,20 @@ def outcome(cassette: Cassette) -> Outcome:
     return decode.outcome(_said(cassette)[-1]["outcome"])
 
 
-def usage_seen(cassette: Cassette, found: Outcome) -> list[dict[str, int]]:
-    """Return the usage reports that were no longer true in the end, each once: a cut may end with one."""
-    reports = (each["usage"] for each in _said(cassette) if each.get("type") == "usage")
-    counted = ({name: n for name, n in each.items() if n is not None} for each in reports)
-    seen = {tuple(each.items()): each for each in counted if each and decode.usage(each) != found.usage}
-    return list(seen.values())
-
-
 def _said(cassette: Cassette) -> list[dict[str, Any]]:
     from streamconform_reference import adapter
 
     if cassette.api not in adapter.apis:
         raise DraftRefused(f"the bundled parser does not read {cassette.api} yet, so no draft can be made")
     return [*adapter(Fed(cassette.api, cassette.status, cassette.headers, (cassette.body,)))]
+
+
+def _usage_seen(said: list[dict[str, Any]], found: Outcome) -> list[dict[str, int]]:
+    """Return the usage reports that were no longer true in the end, each once: a cut may end with one."""
+    reports = (each["usage"] for each in said if each.get("type") == "usage")
+    counted = ({name: n for name, n in each.items() if n is not None} for each in reports)
+    seen = {tuple(each.items()): each for each in counted if each and decode.usage(each) != found.usage}
+    return list(seen.values())
 
 
 def expected(found: Outcome, body: bytes) -> dict[str, Any]:

@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from streamconform.legible import legible
 from streamconform.model.result import Header, TrialResult
 from streamconform.model.verdict import Check
 from streamconform.run.pool import is_unexpected
-from streamconform.run.results import Results, legible
+from streamconform.run.results import Results
 
 AROUND = 24
 """Characters shown before the place where two texts part."""

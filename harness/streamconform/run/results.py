@@ -54,11 +54,6 @@ class Results:
     footer: Footer | None
 
 
-def legible(text: str) -> str:
-    """Return `text` with every character that Unicode does not call graphic, but the space, as an escape."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
 def to_json(line: Header | TrialResult | Footer) -> dict[str, Any]:
     """Return the JSON form of one line."""
     match line:

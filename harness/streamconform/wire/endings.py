@@ -24,6 +24,8 @@ class Ending:
     """Whether a payload is the terminal signal; an error frame is one."""
     calls_ended: Callable[[Sequence[Payload]], int]
     """How many tool calls had ended, of the client and of the provider, after these payloads."""
+    content: tuple[str, ...]
+    """Members of a payload that carry content; some servers send such payloads behind the terminal one."""
     error_frame: Mapping[Framing, bytes]
     """A frame by which the provider fails in mid-stream, in each framing in which it is documented."""
     error_type: str | None
@@ -149,6 +151,7 @@ ENDINGS: Final[Mapping[str, Ending]] = {
     "anthropic-messages": Ending(
         terminal=_anthropic_terminal,
         calls_ended=_anthropic_calls,
+        content=("delta", "content_block"),
         error_frame={
             "sse": sse.event(
                 b'{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}', "error"
@@ -161,6 +164,7 @@ ENDINGS: Final[Mapping[str, Ending]] = {
     "openai-chat": Ending(
         terminal=_chat_terminal,
         calls_ended=_none_before_the_end,
+        content=("choices",),
         error_frame={
             "sse": sse.event(
                 b'{"error":{"message":"The server had an error while processing your request.",'
@@ -175,6 +179,7 @@ ENDINGS: Final[Mapping[str, Ending]] = {
     "openai-responses": Ending(
         terminal=_responses_terminal,
         calls_ended=_responses_calls,
+        content=("delta", "item"),
         # as the server sends it; the reference documents the same members without the inner object
         error_frame={
             "sse": sse.event(
@@ -190,6 +195,7 @@ ENDINGS: Final[Mapping[str, Ending]] = {
     "google-generate": Ending(
         terminal=_google_terminal,
         calls_ended=_google_calls,
+        content=("candidates",),
         error_frame={
             "sse": sse.event(
                 b'{"error":{"code":503,"message":"The model is overloaded. Please try again later.",'
@@ -204,6 +210,7 @@ ENDINGS: Final[Mapping[str, Ending]] = {
     "ollama-chat": Ending(
         terminal=_ollama_terminal,
         calls_ended=_ollama_calls,
+        content=(),
         error_frame={"ndjson": ndjson.line(b'{"error":"an error was encountered while running the model"}')},
         error_type=None,
         error_message="an error was encountered while running the model",
@@ -212,6 +219,7 @@ ENDINGS: Final[Mapping[str, Ending]] = {
     "cohere-chat": Ending(
         terminal=_cohere_terminal,
         calls_ended=_cohere_calls,
+        content=("delta",),
         error_frame={},  # none is documented: a stream that fails ends with `message-end` and a reason
         error_type=None,
         error_message="",
@@ -220,6 +228,7 @@ ENDINGS: Final[Mapping[str, Ending]] = {
     "bedrock-converse": Ending(
         terminal=_bedrock_terminal,
         calls_ended=_bedrock_calls,
+        content=("delta",),
         error_frame={
             "eventstream": eventstream.event(
                 b'{"message":"The service is currently unavailable."}',
