@@ -54,6 +54,27 @@ def decode(
     return Answer(events, last["outcome"])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A body, and how it comes; `expect` maps a path into the outcome to the value there."""
+
+    id: str
+    body: bytes
+    expect: dict[str, Any]
+    fields: dict[str, Any] = field(default_factory=dict)
+
+
+def at(outcome: dict[str, Any], path: str) -> Any:
+    value: Any = outcome
+    for key in path.split("."):
+        value = len(value) if key == "length" else value[int(key) if key.isdigit() else key]
+    return value
+
+
+def text_block(words: str) -> dict[str, Any]:
+    return {"type": "text", "text": words}
+
+
 def joined_deltas(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Join neighbouring deltas of one block; how the bytes are cut may not change more."""
     joined: list[dict[str, Any]] = []

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from . import chunkings
-from .exchange import Answer, assert_event_rules, decode, joined_deltas
+from .exchange import Answer, assert_event_rules, at, decode, joined_deltas
 from .streams import (
     ERROR,
     PING,
@@ -40,13 +40,6 @@ class Case:
     expect: dict[str, Any]
     status: int = 200
     fields: dict[str, Any] = field(default_factory=dict)
-
-
-def at(outcome: dict[str, Any], path: str) -> Any:
-    value: Any = outcome
-    for key in path.split("."):
-        value = len(value) if key == "length" else value[int(key) if key.isdigit() else key]
-    return value
 
 
 BROKEN: tuple[dict[str, Any], ...] = (

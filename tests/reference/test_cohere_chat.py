@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -47,33 +46,12 @@ from .cohere_chat_streams import (
     whole_call,
     whole_text,
 )
-from .exchange import PRICES, Answer, assert_event_rules, joined_deltas
+from .exchange import PRICES, Answer, Case, assert_event_rules, at, joined_deltas, text_block
 from .exchange import decode as decode_any
 
 
 def decode(body: Any, **fields: Any) -> Answer:
     return decode_any(body, api="cohere-chat", **fields)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """`expect` maps a path into the outcome to the value there."""
-
-    id: str
-    body: bytes
-    expect: dict[str, Any]
-    fields: dict[str, Any] = field(default_factory=dict)
-
-
-def at(outcome: dict[str, Any], path: str) -> Any:
-    value: Any = outcome
-    for key in path.split("."):
-        value = len(value) if key == "length" else value[int(key) if key.isdigit() else key]
-    return value
-
-
-def text_block(words: str) -> Payload:
-    return {"type": "text", "text": words}
 
 
 def thinking(text: str) -> Payload:

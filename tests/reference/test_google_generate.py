@@ -15,7 +15,7 @@ from streamconform_reference.document import decode_document
 from streamconform_reference.json_codec import dumps
 
 from . import chunkings
-from .exchange import Answer, assert_event_rules, joined_deltas
+from .exchange import Answer, assert_event_rules, at, joined_deltas
 from .exchange import decode as decode_any
 from .google_generate_streams import (
     BARE_ERROR,
@@ -52,13 +52,6 @@ class Case:
     id: str
     body: bytes
     expect: dict[str, Any]
-
-
-def at(outcome: dict[str, Any], path: str) -> Any:
-    value: Any = outcome
-    for key in path.split("."):
-        value = len(value) if key == "length" else value[int(key) if key.isdigit() else key]
-    return value
 
 
 def tool(name: str, arguments: Any, call_id: str, *, complete: bool = True, **fields: Any) -> dict[str, Any]:
@@ -689,28 +682,6 @@ def test_any_payloads(payloads: list[Any], as_array: bool) -> None:  # noqa: FBT
     assert_event_rules(answer)
     assert decode(chunkings.bytewise(body)).outcome == answer.outcome
     dumps(answer.outcome)
-
-
-@settings(max_examples=150)
-@given(body=st.binary(max_size=120), status=st.sampled_from([200, 204, 400, 500]))
-def test_any_bytes(body: bytes, status: int) -> None:
-    answer = decode(body, status=status)
-    assert_event_rules(answer)
-    assert decode(chunkings.bytewise(body), status=status).outcome == answer.outcome
-
-
-@settings(max_examples=150)
-@given(
-    name=st.sampled_from(sorted(STREAMS)),
-    position=st.integers(0, 2000),
-    damage=st.binary(min_size=1, max_size=4),
-)
-def test_any_damage_to_a_good_stream(name: str, position: int, damage: bytes) -> None:
-    body = STREAMS[name]
-    damaged = body[:position] + damage + body[position + len(damage) :]
-    answer = decode(damaged)
-    assert_event_rules(answer)
-    assert decode(chunkings.bytewise(damaged)).outcome == answer.outcome
 
 
 def test_a_short_path_does_not_make_a_long_array() -> None:

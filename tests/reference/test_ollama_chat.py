@@ -14,7 +14,7 @@ from streamconform_reference.document import decode_document
 from streamconform_reference.json_codec import dumps
 
 from . import chunkings
-from .exchange import Answer, assert_event_rules, joined_deltas
+from .exchange import Answer, assert_event_rules, at, joined_deltas
 from .exchange import decode as decode_any
 from .ollama_chat_streams import ERROR, HEAD, STREAMS, Payload, call, calls, ends, lines, record, thinks
 
@@ -30,13 +30,6 @@ class Case:
     id: str
     body: bytes
     expect: dict[str, Any]
-
-
-def at(outcome: dict[str, Any], path: str) -> Any:
-    value: Any = outcome
-    for key in path.split("."):
-        value = len(value) if key == "length" else value[int(key) if key.isdigit() else key]
-    return value
 
 
 def tool(
@@ -394,25 +387,3 @@ def test_any_payloads(payloads: list[Any]) -> None:
     assert_event_rules(answer)
     assert decode(chunkings.bytewise(body)).outcome == answer.outcome
     dumps(answer.outcome)
-
-
-@settings(max_examples=150)
-@given(body=st.binary(max_size=120), status=st.sampled_from([200, 204, 400, 500]))
-def test_any_bytes(body: bytes, status: int) -> None:
-    answer = decode(body, status=status)
-    assert_event_rules(answer)
-    assert decode(chunkings.bytewise(body), status=status).outcome == answer.outcome
-
-
-@settings(max_examples=150)
-@given(
-    name=st.sampled_from(sorted(STREAMS)),
-    position=st.integers(0, 800),
-    damage=st.binary(min_size=1, max_size=4),
-)
-def test_any_damage_to_a_good_stream(name: str, position: int, damage: bytes) -> None:
-    body = STREAMS[name]
-    damaged = body[:position] + damage + body[position + len(damage) :]
-    answer = decode(damaged)
-    assert_event_rules(answer)
-    assert decode(chunkings.bytewise(damaged)).outcome == answer.outcome
