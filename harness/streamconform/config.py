@@ -39,6 +39,7 @@ KEYS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "deliver": (_word, "fast, standard or full"),
     "faults": (_word, "none, one or all"),
     "select": (_words, "a pattern or a list of patterns"),
+    "input": (_word, "bytes, push or http"),
     "known_failures": (_word, "a file"),
     "report": (_words, "KIND=PATH or a list of them"),
     "workers": (_whole, "a whole number"),

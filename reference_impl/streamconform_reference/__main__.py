@@ -1,8 +1,9 @@
 """The reference implementation as a program: protocol version 1, JSON lines on stdin and stdout.
 
 This is the smallest honest example of such a program. It answers `hello` with what it can do, each
-`run` and each `call` with one `result`, and ends at `stop` or at the end of its input. stdout is for
-the protocol alone.
+`run` and each `call` with one `result`, and ends at `stop` or at the end of its input. A run of mode
+`push` has its chunks in lines of their own: events are told between them, as they happen. stdout is
+for the protocol alone.
 """
 
 from __future__ import annotations
@@ -10,19 +11,23 @@ from __future__ import annotations
 import base64
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from . import adapter, json_codec
-from .adapter import FUNCTIONS
+from .adapter import FUNCTIONS, open_decoder
+from .apis import DECODERS
+from .decoder import Decoder
+from .events import Event
 
 PROTOCOL: Final = 1
+INPUTS: Final = (*adapter.inputs, "push")
 
 
 @dataclass(frozen=True, slots=True)
 class BytesRun:
-    """A `run` message of mode `bytes`, as the adapter takes it."""
+    """A `run` message, as the adapter takes it; of mode `push` it has no chunks yet."""
 
     api: str
     status: int
@@ -40,31 +45,38 @@ def hello() -> dict[str, Any]:
         "protocol": PROTOCOL,
         "implementation": adapter.info,
         "apis": adapter.apis,
-        "inputs": adapter.inputs,
+        "inputs": list(INPUTS),
         "capabilities": adapter.capabilities,
         "concurrency": 1,
     }
 
 
 def run(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the outcome of a run, its events where they are wanted, or why it was skipped."""
-    given = message["input"]
-    if message["api"] not in adapter.apis:
-        return {"skipped": {"reason": f"does not read {message['api']}"}}
-    if given["mode"] not in adapter.inputs:
-        return {"skipped": {"reason": f"is not fed by mode {given['mode']}"}}
-    *events, last = adapter(
-        BytesRun(
-            api=message["api"],
-            status=given["status"],
-            headers=given["headers"],
-            request=message.get("request"),
-            model=message.get("model"),
-            pricing=message.get("pricing"),
-            chunks=tuple(base64.b64decode(chunk) for chunk in given["chunks"]),
-        )
-    )
+    """Return the outcome of a run with its chunks, and its events where they are wanted."""
+    *events, last = adapter(bytes_run(message))
     return {**last, "events": events} if "events" in message["want"] else last
+
+
+def bytes_run(message: Mapping[str, Any]) -> BytesRun:
+    """Return a `run` message as the adapter takes it."""
+    given = message["input"]
+    return BytesRun(
+        api=message["api"],
+        status=given["status"],
+        headers=given["headers"],
+        request=message.get("request"),
+        model=message.get("model"),
+        pricing=message.get("pricing"),
+        chunks=tuple(base64.b64decode(chunk) for chunk in given.get("chunks", ())),
+    )
+
+
+def declined(message: Mapping[str, Any]) -> str | None:
+    """Return why a run is not answered, or None."""
+    if message["api"] not in adapter.apis:
+        return f"does not read {message['api']}"
+    mode = message["input"]["mode"]
+    return None if mode in INPUTS else f"is not fed by mode {mode}"
 
 
 def call(message: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,25 +87,63 @@ def call(message: Mapping[str, Any]) -> dict[str, Any]:
     return {"output": function(message.get("api"), message["input"])}
 
 
-def answer(message: Any) -> dict[str, Any] | None:
-    """Return the answer to one message, None where there is none to give."""
-    match message:
-        case {"op": "hello"}:
-            return hello()
-        case {"op": "run" | "call" as op, "id": str(number)}:
-            try:
-                told = run(message) if op == "run" else call(message)
-            except Exception as error:  # noqa: BLE001 - our own fault is an answer, never a crash
-                told = {"errored": {"message": repr(error), "traceback": traceback.format_exc()}}
-            return {"op": "result", "id": number, **told}
-        case {"op": str(op), "id": str(number)}:
-            return {"op": "result", "id": number, "skipped": {"reason": f"does not know {op}"}}
-        case _:
-            return None
+class Session:
+    """A conversation: what is told to each message, and the pushed runs that have not ended."""
+
+    def __init__(self) -> None:
+        """Begin before the first message."""
+        self._open: dict[str, tuple[Decoder, bool]] = {}
+
+    def answers(self, message: Any) -> Iterator[dict[str, Any]]:
+        """Yield the lines that answer one message, none where there is nothing to say."""
+        match message:
+            case {"op": "hello"}:
+                yield hello()
+            case {"op": str(op), "id": str(number)}:
+                try:
+                    yield from self._answered(op, number, message)
+                except Exception as error:  # noqa: BLE001 - our own fault is an answer, never a crash
+                    self._open.pop(number, None)
+                    told = {"message": repr(error), "traceback": traceback.format_exc()}
+                    yield {"op": "result", "id": number, "errored": told}
+            case _:
+                pass
+
+    def _answered(self, op: str, number: str, message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        result = {"op": "result", "id": number}
+        match op:
+            case "run":
+                why = declined(message)
+                if why is not None:
+                    yield {**result, "skipped": {"reason": why}}
+                elif message["input"]["mode"] == "push":
+                    decoder = open_decoder(bytes_run(message), DECODERS)
+                    self._open[number] = decoder, "events" in message["want"]
+                else:
+                    yield {**result, **run(message)}
+            case "chunk" if number in self._open:
+                decoder, live = self._open[number]
+                yield from _told(number, decoder.receive_data(base64.b64decode(message["data"])), live=live)
+            case "eof" if number in self._open:
+                decoder, live = self._open.pop(number)
+                yield from _told(number, decoder.receive_eof(), live=live)
+                yield {**result, "outcome": decoder.outcome.to_json()}
+            case "chunk" | "eof":
+                pass  # of a run that is answered
+            case "call":
+                yield {**result, **call(message)}
+            case _:
+                yield {**result, "skipped": {"reason": f"does not know {op}"}}
+
+
+def _told(number: str, events: list[Event], *, live: bool) -> Iterator[dict[str, Any]]:
+    for event in events if live else ():
+        yield {"op": "event", "id": number, "event": event.to_json()}
 
 
 def main() -> None:
     """Answer line by line until `stop` or the end of the input."""
+    session = Session()
     for line in sys.stdin.buffer:
         try:
             message = json_codec.loads(line)
@@ -102,10 +152,9 @@ def main() -> None:
             continue
         if isinstance(message, dict) and message.get("op") == "stop":
             break
-        reply = answer(message)
-        if reply is not None:
-            sys.stdout.buffer.write(json_codec.dumps(reply) + b"\n")
-            sys.stdout.buffer.flush()
+        for line_out in session.answers(message):
+            sys.stdout.buffer.write(json_codec.dumps(line_out) + b"\n")
+        sys.stdout.buffer.flush()
 
 
 if __name__ == "__main__":

@@ -17,13 +17,14 @@ from .smoke_document import DOCUMENT, filled
 
 PROGRAM = """\
 import copy, json, os, sys, time
-from streamconform_reference.__main__ import answer, hello
+from streamconform_reference.__main__ import Session, hello
 from streamconform_reference import json_codec
 
 def write(value):
     sys.stdout.buffer.write(json_codec.dumps(value) + b"\\n")
     sys.stdout.buffer.flush()
 
+def answer(message): return next(Session().answers(message), None)
 def greeting(): return hello() | {{"apis": ["anthropic-messages"]}}
 def reply(message): return answer(message)
 def outcome(given): return given

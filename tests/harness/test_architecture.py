@@ -33,7 +33,7 @@ NEVER_THE_REFERENCE = (
 MAY_NAME_IT = ("adapters/connect.py",)
 """Writes `streamconform_reference.mutants…` into the argv of a program; imports nothing of it."""
 
-BELOW = ("model", "wire", "suite", "delivery", "judge", "adapters", "run", "smoke", "templates")
+BELOW = ("model", "wire", "suite", "delivery", "judge", "adapters", "run", "replay", "smoke", "templates")
 PURE = ("model", "wire", "delivery", "judge")
 NO_IO = frozenset(
     [

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from streamconform.adapters.peers.environments import program
 from streamconform.errors import UsageError
 
 
@@ -67,5 +68,6 @@ FORMS: Final[Mapping[str, Callable[[str], tuple[str, ...]]]] = {
     "python": _python,
     "cmd": _command,
     "mutant": _mutant,
+    "peer": program,
 }
 """What may stand before the colon, and what it starts."""

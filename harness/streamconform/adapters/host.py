@@ -18,51 +18,23 @@ from binascii import a2b_base64
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
-from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from streamconform.adapters import json_line
+from streamconform.adapters.runs import AnyRun, Chunks, HttpRun, Run
 from streamconform.model.capability import CALLED, OF_STREAMS
+from streamconform.model.trial import Input
 
 GROUP: Final = "streamconform"
+INPUTS: Final[frozenset[Input]] = frozenset({"bytes", "http"})
+"""What a callable can be given; to be pushed to it would have to be several."""
 UNUSABLE: Final = 3
 """Exit code where the target cannot be imported; the reason is the last line on stderr."""
 
 
-class Chunks:
-    """The body, chunk by chunk, as `for` and `async for` take it; counts what was taken."""
-
-    def __init__(self, chunks: list[bytes]) -> None:
-        """Hold `chunks`; none is taken yet."""
-        self.taken = 0
-        self._chunks = chunks
-
-    def __iter__(self) -> Iterator[bytes]:
-        """Yield the chunks that are left."""
-        for chunk in islice(self._chunks, self.taken, None):
-            self.taken += 1
-            yield chunk
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Yield the chunks that are left, letting other tasks run in between."""
-        for chunk in self:
-            await asyncio.sleep(0)
-            yield chunk
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What an adapter is called with."""
-
-    api: str
-    status: int
-    headers: Mapping[str, str]
-    """Lower-case names."""
-    chunks: Chunks
-    request: Mapping[str, Any] | None = None
-    model: str | None = None
-    pricing: Mapping[str, Any] | None = None
+Tell = Callable[[Any], None]
+"""Hands on an event as it happens."""
 
 
 @dataclass(slots=True)
@@ -74,16 +46,21 @@ class Answered:
     taken: list[int] = field(default_factory=list)
     """For each event, how many chunks had been taken when it came out."""
     given: bool = False
+    tell: Tell | None = None
+    """Where events go at once; None: they are kept."""
 
-    def take(self, item: Any, run: Run) -> None:
+    def take(self, item: Any, run: AnyRun) -> None:
         """Note one yielded item: an event, or last the outcome."""
-        if self.events is None:
+        if self.events is None and self.tell is None:
             self.events = []
         if isinstance(item, dict) and "outcome" in item and "type" not in item:
             self.outcome, self.given = item["outcome"], True
             return
-        self.events.append(item)
-        self.taken.append(run.chunks.taken)
+        if self.tell is not None:
+            self.tell(item)
+        elif isinstance(run, Run) and self.events is not None:
+            self.events.append(item)
+            self.taken.append(run.chunks.taken)
 
 
 class Missing(Exception):
@@ -101,9 +78,9 @@ def resolve(target: str) -> Callable[[Run], Any]:
     return _attribute(f"{target}.conform", "adapter")
 
 
-def call(adapter: Callable[[Run], Any], run: Run) -> Answered:
+def call(adapter: Callable[[Any], Any], run: AnyRun, tell: Tell | None = None) -> Answered:
     """Return what `adapter` makes of `run`, whether it is plain, a generator, or either of them async."""
-    answered = Answered()
+    answered = Answered(tell=tell)
     given = adapter(run)
     if inspect.isasyncgen(given) or hasattr(given, "__aiter__"):
         asyncio.run(_drain(given, run, answered))
@@ -137,7 +114,7 @@ def main(target: str) -> None:
             case "hello":
                 _send(out, _line(_greeting(adapter, target)))
             case "run":
-                _send(out, _answer(adapter, message))
+                _send(out, _answer(adapter, message, out))
             case "call":
                 _send(out, _output(adapter, message))
             case "stop":
@@ -170,7 +147,7 @@ def _greeting(adapter: Callable[[Run], Any], target: str) -> dict[str, Any]:
     info = {"name": target.partition(":")[0], "language": "python"} | dict(getattr(adapter, "info", {}))
     given = {
         "apis": getattr(adapter, "apis", None),
-        "inputs": getattr(adapter, "inputs", None),
+        "inputs": [each for each in getattr(adapter, "inputs", ()) if each in INPUTS] or None,
         "capabilities": getattr(adapter, "capabilities", None),
     }
     told = {key: _plain(value) for key, value in given.items() if value is not None}
@@ -200,21 +177,24 @@ def _plain(value: Any) -> Any:
     return sorted(value) if isinstance(value, set | frozenset) else list(value)
 
 
-def _answer(adapter: Callable[[Run], Any], message: Mapping[str, Any]) -> bytes:
-    """Return the line that answers a run."""
+def _run(message: Mapping[str, Any]) -> AnyRun:
     given = message["input"]
-    run = Run(
-        api=message["api"],
-        status=given["status"],
-        headers=given["headers"],
-        chunks=Chunks(list(map(a2b_base64, given["chunks"]))),
-        request=message.get("request"),
-        model=message.get("model"),
-        pricing=message.get("pricing"),
-    )
+    told = {name: message.get(name) for name in ("request", "model", "pricing")}
+    if given["mode"] == "http":
+        return HttpRun(message["api"], given["base_url"], given["api_key"], **told)
+    chunks = Chunks(list(map(a2b_base64, given["chunks"])))
+    return Run(message["api"], given["status"], given["headers"], chunks, **told)
+
+
+def _answer(adapter: Callable[[Any], Any], message: Mapping[str, Any], out: BinaryIO) -> bytes:
+    """Return the line that answers a run; where it asks a server, its events are sent as they happen."""
+    run = _run(message)
+
+    def tell(event: Any) -> None:
+        _send(out, _line({"op": "event", "id": message["id"], "event": event}))
 
     def outcome() -> dict[str, Any]:
-        answered = call(adapter, run)
+        answered = call(adapter, run, tell if isinstance(run, HttpRun) else None)
         told = {} if answered.events is None else {"events": answered.events, "taken": answered.taken}
         return {"outcome": answered.outcome} | told
 
@@ -250,7 +230,7 @@ async def _wait(given: Awaitable[Any]) -> Any:
     return await given
 
 
-async def _drain(given: AsyncIterator[Any], run: Run, answered: Answered) -> None:
+async def _drain(given: AsyncIterator[Any], run: AnyRun, answered: Answered) -> None:
     async for item in given:
         answered.take(item, run)
 

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 
 from streamconform.adapters import protocol
 from streamconform.adapters.connect import Connection
+from streamconform.adapters.feed import WITH_THE_RUN, Feed, Gate
 from streamconform.adapters.interface import Answer, Fault, Greeting, Hang, Observation
 from streamconform.adapters.process import LineTooLongError, Process, unusable
 from streamconform.errors import ImplementationError
-from streamconform.model.trial import AnyTrial
+from streamconform.model.trial import AnyTrial, Trial
 
 HELLO_SECONDS = 60.0
 """To import and answer the greeting: large libraries need several seconds on a cold disk."""
@@ -37,6 +38,9 @@ class Pending:
     events: list[object] = field(default_factory=list)
     size: int = 0
     """Bytes of the lines that brought its events."""
+    gate: Gate | None = None
+    taken: list[int] = field(default_factory=list)
+    """For each event the chunks that had gone through the gate when it came."""
 
 
 class Program:
@@ -81,20 +85,24 @@ class Program:
         self._reader = asyncio.create_task(self._read_stdout())
         return greeting
 
-    async def ask(self, trial: AnyTrial, seconds: float, *, events: bool) -> Answer | Collateral:
+    async def ask(
+        self, trial: AnyTrial, seconds: float, *, events: bool, feed: Feed = WITH_THE_RUN
+    ) -> Answer | Collateral:
         """Return the answer to `trial`; after a `Hang`, a `Fault` or `Collateral` the process is gone."""
         if self.dead or self._left is not None:
             await self.kill()
             return self._left or self._exited()
         self._count += 1
         id_ = str(self._count)
-        pending = Pending(asyncio.get_running_loop().create_future())
+        pending = Pending(asyncio.get_running_loop().create_future(), gate=feed.gate)
         self._pending[id_] = pending
         answer: Answer | Collateral
         try:
             async with asyncio.timeout(seconds):
                 with contextlib.suppress(OSError):  # the reader tells how it ended
-                    await self._process.send(protocol.question(id_, trial, events=events))
+                    await self._process.send(protocol.question(id_, trial, events=events, feed=feed))
+                    if feed.input == "push" and isinstance(trial, Trial):
+                        await self._push(id_, trial, pending)
                 answer = await pending.future
         except TimeoutError:
             # a child of the program can hold its stdout open when it has ended
@@ -105,7 +113,8 @@ class Program:
         if isinstance(answer, Hang | Fault | Collateral):
             await self.kill()
         if isinstance(answer, Observation) and answer.events is None and pending.events:
-            return Observation(answer.outcome, pending.events, answer.taken)
+            taken = answer.taken if pending.gate is None else tuple(pending.taken)
+            return Observation(answer.outcome, pending.events, taken)
         return answer
 
     async def stop(self) -> None:
@@ -126,6 +135,16 @@ class Program:
                 self._reader.cancel()
             self._fail_all(Fault("exited", "the program was ended"), collateral=True)
         await asyncio.sleep(0)
+
+    async def _push(self, id_: str, trial: Trial, pending: Pending) -> None:
+        """Send the chunks one by one, and the end; whoever has answered already gets no more of them."""
+        for chunk in trial.chunks:
+            if pending.gate is not None:
+                await pending.gate.passes()
+            if pending.future.done():
+                return
+            await self._process.send(protocol.chunk(id_, chunk))
+        await self._process.send(protocol.eof(id_))
 
     async def _greeted(self) -> bytes:
         """Return the line that answers the greeting, empty where it ended before."""
@@ -167,6 +186,9 @@ class Program:
             return _stray(said.id, line, twice=said.id in self._answered)
         if isinstance(said, protocol.LiveEvent):
             pending.events.append(said.event)
+            if pending.gate is not None:
+                pending.taken.append(pending.gate.handed)
+                pending.gate.saw(said.event)
             pending.size += len(line)
             if len(pending.events) > MAX_EVENTS or pending.size > protocol.MAX_LINE:
                 words = f"more than {MAX_EVENTS} events, or {protocol.MAX_LINE} bytes of them, for one run"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 from binascii import b2a_base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from streamconform import __version__
 from streamconform.adapters import json_line
+from streamconform.adapters.feed import WITH_THE_RUN, Feed
 from streamconform.adapters.interface import (
     Answer,
     Errored,
@@ -35,6 +36,8 @@ MAX_DEPTH: Final = 200
 """Levels of nesting in one line: what is judged and reported is walked recursively."""
 
 STOP: Final = b'{"op":"stop"}\n'
+API_KEY: Final = "conform"
+"""What a client may send to the replay server; any is accepted."""
 SHOWN: Final = 120
 """Bytes of a line that a message shows."""
 BYTE: Final = tuple(b2a_base64(bytes((i,)), newline=False) for i in range(256))
@@ -71,14 +74,17 @@ def hello() -> bytes:
     return _line({"op": "hello", "protocol": VERSION, "harness": __version__})
 
 
-def run(id_: str, trial: Trial, *, events: bool) -> bytes:
+def run(id_: str, trial: Trial, *, events: bool, feed: Feed = WITH_THE_RUN) -> bytes:
     """Return the request to read the stream of `trial`; nothing in it tells what is expected."""
-    chunks = [
-        BYTE[chunk[0]] if len(chunk) == 1 else b2a_base64(chunk, newline=False) for chunk in trial.chunks
-    ]
     want = ["outcome", "events"] if events else ["outcome"]
     head = f'{{"op":"run","id":{json.dumps(id_)},"want":{json.dumps(want)},'.encode()
-    return head + _REQUESTS.of(trial.case) + (b'"' + b'","'.join(chunks) + b'"' if chunks else b"") + _END
+    if feed.input == "bytes":
+        return head + _REQUESTS.of(trial.case) + _listed(trial.chunks) + _END
+    if feed.input == "http":
+        return head + _of_case(trial.case, {"mode": "http", "base_url": feed.base_url, "api_key": API_KEY})
+    cassette = trial.case.cassette
+    given = {"mode": "push", "status": cassette.status, "headers": dict(cassette.headers)}
+    return head + _of_case(trial.case, given)
 
 
 class _Requests:
@@ -92,7 +98,10 @@ class _Requests:
 
     def of(self, case: Case) -> bytes:
         if self._last is None or self._last[0] is not case:
-            self._last = (case, _of_case(case))
+            cassette = case.cassette
+            headers = dict(cassette.headers)
+            given = {"mode": "bytes", "status": cassette.status, "headers": headers, "chunks": []}
+            self._last = (case, _of_case(case, given).removesuffix(_END))
         return self._last[1]
 
 
@@ -100,22 +109,32 @@ _REQUESTS: Final = _Requests()
 _END: Final = b"]}}\n"
 
 
-def _of_case(case: Case) -> bytes:
+def _of_case(case: Case, given: Mapping[str, Any]) -> bytes:
+    """Return the rest of a run message, behind its first members; `input` is the last."""
     cassette = case.cassette
     told = {
         "api": case.api,
         "request": cassette.request.body,
         "model": cassette.model,
         "pricing": case.pricing,
-        "input": {
-            "mode": "bytes",
-            "status": cassette.status,
-            "headers": dict(cassette.headers),
-            "chunks": [],
-        },
+        "input": given,
     }
-    # The chunks, thousands where each is one byte, are put into their list as the text that they are.
-    return _line(told).removeprefix(b"{").removesuffix(_END)
+    return _line(told).removeprefix(b"{")
+
+
+def _listed(chunks: Sequence[bytes]) -> bytes:
+    """Return the chunks, thousands where each is one byte, as the inside of a JSON list of base64 texts."""
+    return b'"' + b'","'.join(map(_base64, chunks)) + b'"' if chunks else b""
+
+
+def chunk(id_: str, data: bytes) -> bytes:
+    """Return the line that hands over one chunk of the run `id_`, which was asked with mode push."""
+    return b'{"op":"chunk","id":"%s","data":"%s"}\n' % (id_.encode(), _base64(data))
+
+
+def eof(id_: str) -> bytes:
+    """Return the line that ends the body of the run `id_`."""
+    return _line({"op": "eof", "id": id_})
 
 
 def call(id_: str, called: Call) -> bytes:
@@ -124,9 +143,9 @@ def call(id_: str, called: Call) -> bytes:
     return _line({"op": "call", "id": id_, "function": case.function, "api": case.api, "input": case.input})
 
 
-def question(id_: str, trial: AnyTrial, *, events: bool) -> bytes:
+def question(id_: str, trial: AnyTrial, *, events: bool, feed: Feed = WITH_THE_RUN) -> bytes:
     """Return the request that `trial` is about."""
-    return run(id_, trial, events=events) if isinstance(trial, Trial) else call(id_, trial)
+    return run(id_, trial, events=events, feed=feed) if isinstance(trial, Trial) else call(id_, trial)
 
 
 def greeting(line: bytes, fallback: str) -> Greeting:
@@ -202,6 +221,10 @@ def shown(line: bytes) -> str:
     whole = line.rstrip(b"\r\n")
     harmless = legible(whole[:SHOWN].decode("utf-8", "backslashreplace"))
     return f"`{harmless}`" if len(whole) <= SHOWN else f"`{harmless}…` ({len(line)} bytes)"
+
+
+def _base64(data: bytes) -> bytes:
+    return BYTE[data[0]] if len(data) == 1 else b2a_base64(data, newline=False)
 
 
 def _line(message: Mapping[str, Any]) -> bytes:

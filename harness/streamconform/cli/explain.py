@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import replace
 from typing import Any
 
@@ -12,12 +13,15 @@ from streamconform.adapters.connect import Connection, connect
 from streamconform.adapters.interface import Answer, Greeting
 from streamconform.adapters.program import Collateral, Program
 from streamconform.cli import options
-from streamconform.delivery.deliver import cut, deliver
+from streamconform.delivery.deliver import cut
 from streamconform.errors import SelectionError
 from streamconform.model.case import AnyCase, Case
-from streamconform.model.trial import DELIVERIES, FAULTS, AnyTrial, Call, Trial
+from streamconform.model.trial import AnyTrial, Call, Trial
+from streamconform.replay.server import ReplayServer
 from streamconform.reports.explanation import Explained, explain
-from streamconform.suite.expand import expand
+from streamconform.run.asking import Asker
+from streamconform.run.plan import divide
+from streamconform.suite.expand import one
 from streamconform.suite.load import load
 from streamconform.suite.select import find_case
 from streamconform.wire.apis import framing, split
@@ -53,26 +57,9 @@ def _trial(case: AnyCase, name: str, seed: int) -> AnyTrial:
 
 def _framewise(case: Case, name: str, seed: int) -> Trial:
     """Return the trial with a chunk a frame, so that each event can stand beside the frame that made it."""
-    trial = _fault(case, name) if name.partition(".")[0] in FAULTS else _delivery(case, name, seed)
+    trial = one(case, name, seed)
     frames = split(framing(case.api, case.cassette.status, trial.body), trial.body)
     return replace(trial, chunks=cut(trial.body, (frame.end for frame in frames)))
-
-
-def _delivery(case: Case, name: str, seed: int) -> Trial:
-    if name not in DELIVERIES:
-        raise SelectionError(
-            f"no delivery `{name}`; known are {', '.join(DELIVERIES)}, and {', '.join(FAULTS)}"
-        )
-    framed = framing(case.api, case.cassette.status, case.cassette.body)
-    return Trial(case, name, case.level, deliver(case.cassette, framed, name, f"{seed}:{case.id}"))
-
-
-def _fault(case: Case, name: str) -> Trial:
-    made = expand((case,), (), "bytes", 0, "all")
-    trials = {each.delivery: each for each in made if isinstance(each, Trial)}
-    if name not in trials:
-        raise SelectionError(f"`{case.id}` has no fault `{name}`; it has {', '.join(trials) or 'none'}")
-    return trials[name]
 
 
 async def _ask(
@@ -81,7 +68,9 @@ async def _ask(
     program = Program(connection)
     try:
         greeting = await program.start()
-        claims = greeting.claims(trial.case.api)
-        return greeting, await program.ask(trial, seconds, events="events" in claims)
+        judged = divide(0, connection, greeting, ())
+        async with ReplayServer() if judged.input == "http" else contextlib.nullcontext() as server:
+            answer, _ = await Asker(judged, lambda _: None, server).ask(program, trial, seconds)
+        return greeting, answer
     finally:
         await program.stop()

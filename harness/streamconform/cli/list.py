@@ -13,6 +13,7 @@ from streamconform.model.trial import AnyTrial, Trial
 
 
 @click.command("list")
+@options.input_option
 @options.selection_options
 @options.last_failed_option
 @options.sources_options
@@ -20,7 +21,7 @@ from streamconform.model.trial import AnyTrial, Trial
 @click.option("--format", "shape", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(shape: str, trials: bool, **given: Any) -> None:  # noqa: FBT001 - click hands flags over so
     """List the cases that a run would judge, with level and title."""
-    chosen = options.settings(given)
+    chosen = {"input": "bytes"} | options.settings(given)
     found, note = options.rerun(chosen)
     selected = found.trials
     if note:

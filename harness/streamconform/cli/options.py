@@ -13,7 +13,16 @@ import click
 from streamconform import config
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import LEVELS, AnyCase
-from streamconform.model.trial import DELIVERIES, DELIVERY_SETS, FAULT_SETS, FAULTS, AnyTrial, FaultSet
+from streamconform.model.trial import (
+    DELIVERIES,
+    DELIVERY_SETS,
+    FAULT_SETS,
+    FAULTS,
+    AnyTrial,
+    FaultSet,
+    Input,
+    inputs,
+)
 from streamconform.reports import STREAMED
 from streamconform.resources import bundled
 from streamconform.run.pool import is_unexpected
@@ -31,7 +40,13 @@ RESULTS: Final = Path(".conform") / "results.jsonl"
 MAX_WORKERS: Final = 4
 """Programs started by default, at most: each is a process with the judged library in it."""
 FAULT_CHOICES: Final = get_args(FaultSet)
-CHOICES: Final = {"deliver": tuple(DELIVERY_SETS), "faults": FAULT_CHOICES, "level": LEVELS}
+INPUT_CHOICES: Final = get_args(Input)
+CHOICES: Final = {
+    "deliver": tuple(DELIVERY_SETS),
+    "faults": FAULT_CHOICES,
+    "level": LEVELS,
+    "input": INPUT_CHOICES,
+}
 """What a setting may be; of an option click says so, of a key in the config file we do."""
 
 
@@ -39,6 +54,16 @@ def last_failed_option(command: F) -> F:
     """Add `--last-failed`."""
     return click.option(
         "--lf", "--last-failed", "last_failed", is_flag=True, help="Only what was unexpected in the last run."
+    )(command)
+
+
+def input_option(command: F) -> F:
+    """Add `--input`."""
+    return click.option(
+        "--input",
+        type=click.Choice(INPUT_CHOICES),
+        help="How implementations are fed: the bytes at once, chunk by chunk, or by a server that stands for "
+        "the provider. [default: what each names first in its `inputs`]",
     )(command)
 
 
@@ -146,6 +171,7 @@ def selected(chosen: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
     if listed is not None:
         cases = tuple(case for case in cases if case.id in set(listed.cases))
     patterns, seed = tuple(chosen.get("select", ())), chosen.get("seed", 0)
+    given: Input | None = chosen.get("input")
     deliveries, faults = handed_over(chosen, listed) if ids is None else (tuple(DELIVERIES), "all")
     meant = cases_meant(cases, patterns, (*deliveries, *(FAULTS if faults != "none" else ())))
     level, part = chosen.get("level", "may"), chosen.get("shard")
@@ -158,7 +184,9 @@ def selected(chosen: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
         and (own is None or own.holds(case))
         and (named is None or case.id in named)
     ]
-    made = expand(wanted, deliveries, "bytes", seed, faults)
+    # over HTTP there are more of them than over bytes; a run asks of each implementation what it can be fed
+    every = expand(wanted, deliveries, "http", seed, faults)
+    made = (each for each in every if given is None or given in inputs(each.delivery))
     lenient = own is not None or ids is not None
     found = select_trials(made, patterns, lenient=lenient)
     left = tuple(each for each in found if at_least(each.level, level) and (ids is None or each.id in ids))

@@ -27,6 +27,7 @@ RECORDED: Final = (
     "level",
     "deliver",
     "faults",
+    "input",
     "shard",
     "last_failed",
     "known_failures",
@@ -45,6 +46,7 @@ RECORDED: Final = (
     metavar="IMPL",
     help='What to judge: reference, a package, python:MODULE:NAME, "cmd:PROGRAM ARGS", mutant:NAME.',
 )
+@options.input_option
 @options.selection_options
 @options.last_failed_option
 @options.sources_options
@@ -82,6 +84,7 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     conform run -- ./my-parser --flag             the same, behind --
     conform run -k 'anthropic-messages/tool-use/**' --deliver fast
     conform run --known-failures known.yaml       what is listed may fail; --update-known-failures lists it
+    conform run -i mypkg --input http             your real client, against a server that replays the streams
     conform run --last-failed                     only what was unexpected in the last run
 
     Without --impl and without config, the bundled reference is judged.
@@ -155,6 +158,7 @@ def _settings(chosen: dict[str, Any], connections: tuple[Connection, ...]) -> Se
         timeout=float(chosen.get("timeout", 10)),
         seed=chosen.get("seed", 0),
         strict=mutants or bool(chosen.get("strict", False)),
+        input=chosen.get("input"),
         maxfail=1 if chosen.get("exitfirst") else chosen.get("maxfail", 0),
     )
 

@@ -25,6 +25,9 @@ MOST: Final[Mapping[str, int]] = {
 }
 """Faults of each kind a case, 32 in all; where a stream has more places they are spread over it."""
 
+MOST_OVER_HTTP: Final[Mapping[str, int]] = {"reset": 4, "stall": 2}
+"""The same of those that only a connection can do; a stall costs time."""
+
 DEPTH: Final = 4
 """Levels of a payload that say of which type a frame is."""
 
@@ -54,8 +57,10 @@ class _Stream:
     """Number of the last frame that may still change the content; after it the outcome stands."""
 
 
-def faults(case: Case, framed: Framing, *, every: bool) -> Iterator[Fault]:
+def faults(case: Case, framed: Framing, *, every: bool, http: bool = False) -> Iterator[Fault]:
     """Yield the faults of `case`, in the order of `MOST`; one of each kind unless `every` is asked for.
+
+    Those that only a connection can do come last, and only where there is one (`http`).
 
     A body that is not in the api's framing has none. A place is taken once for each pair of types of
     neighbouring frames, so that every transition of the protocol is broken once.
@@ -64,7 +69,7 @@ def faults(case: Case, framed: Framing, *, every: bool) -> Iterator[Fault]:
         return
     stream = _stream(case, framed)
     skipped = case.skip.faults if case.skip else frozenset[str]()
-    for kind, most in MOST.items():
+    for kind, most in {**MOST, **(MOST_OVER_HTTP if http else {})}.items():
         if kind not in skipped:
             places = _spread(PLACES[kind](stream), most)
             chosen = places if every else _telling(places, stream)
@@ -118,14 +123,29 @@ def _first_of_a_kind(stream: _Stream, numbers: Iterable[int]) -> list[int]:
 
 
 def _before_terminal(stream: _Stream) -> list[int]:
+    return [n for n in _transitions(stream) if n < stream.terminal]
+
+
+def _where_errors_come(stream: _Stream) -> list[int]:
     """Return where an error may come: in a stream that would have been whole, before its end."""
     known = stream.framed in stream.ending.error_frame
     whole = known and stream.case.expect.fields.get("status") == Literally("complete")
-    return [n for n in _transitions(stream) if n < stream.terminal] if whole else []
+    return _before_terminal(stream) if whole else []
 
 
 def _after_frame(stream: _Stream, name: str, number: int) -> Fault:
     return _broken(stream, name, stream.frames[number].end, number + 1)
+
+
+def _disconnected(stream: _Stream, name: str, number: int) -> Fault:
+    """Return the stream up to a frame behind which the connection fails.
+
+    No provider says what a client calls that: it may show it as an error of its own, or as what it is, an
+    answer that is not whole.
+    """
+    chunks = cut(stream.case.cassette.body[: stream.frames[number].end], (f.start for f in stream.frames))
+    told = {"status": AnyOf(("incomplete", "error")), "stop.reason": AnyOf((None, "error"))}
+    return Fault(name, chunks, _partial(stream, number + 1, told))
 
 
 def _inside_json(stream: _Stream, name: str, number: int) -> Fault:
@@ -250,7 +270,9 @@ PLACES: Final[Mapping[str, Callable[[_Stream], list[int]]]] = {
     "cut-after-frame": _transitions,
     "cut-inside-json": _inside,
     "cut-inside-utf8": _characters,
-    "error-frame": _before_terminal,
+    "error-frame": _where_errors_come,
+    "reset": _before_terminal,
+    "stall": _before_terminal,
 }
 """Where a fault of each kind can happen: numbers of frames."""
 
@@ -259,5 +281,7 @@ MAKE: Final[Mapping[str, Callable[[_Stream, str, int], Fault]]] = {
     "cut-inside-json": _inside_json,
     "cut-inside-utf8": _inside_utf8,
     "error-frame": _error_frame,
+    "reset": _disconnected,
+    "stall": _disconnected,
 }
-"""The broken stream of each kind; a row here and in `PLACES` and `MOST` is a fault over bytes."""
+"""The broken stream of each kind; a row here and in `PLACES` and `MOST` is a fault."""

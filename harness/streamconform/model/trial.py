@@ -28,6 +28,7 @@ class Delivery:
 
 SSE: Final = frozenset[Framing]({"sse"})
 ANY: Final = frozenset[Framing]({"sse", "ndjson", "json_array", "eventstream", "document"})
+ANY_INPUT: Final = frozenset[Input]({"bytes", "push", "http"})
 HTTP: Final = frozenset[Input]({"http"})
 
 DELIVERIES: Final[Mapping[str, Delivery]] = {
@@ -69,6 +70,17 @@ FAULTS: Final[Mapping[str, Level]] = {
     "reset": "must",
     "stall": "should",
 }
+
+FAULTS_OVER_HTTP: Final = frozenset({"reset", "stall"})
+"""What only a connection can do."""
+
+
+def inputs(delivery: str | None) -> frozenset[Input]:
+    """Return the inputs over which a delivery, or a fault, can be handed over; None: a call, by any."""
+    name = (delivery or "").partition(".")[0]
+    if name in FAULTS_OVER_HTTP:
+        return HTTP
+    return DELIVERIES[name].inputs if name in DELIVERIES else ANY_INPUT
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,8 @@ class Explained:
 def explain(given: Explained, *, verbose: bool) -> str:
     """Return the explanation; `verbose` shows payloads whole, and the request."""
     trial = given.trial
-    parts = [_head(trial, verbose=verbose), _verdict(given)]
+    who = f"Expected beside actual: {printable(given.greeting.name)}, {given.impl}"
+    parts = [_head(trial, verbose=verbose), (who, *verdict(given))]
     if isinstance(trial, Trial):
         parts.insert(1, _wire(trial, given.answer, verbose=verbose))
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
@@ -96,10 +97,10 @@ def _wire(trial: Trial, answer: Answer | Collateral, *, verbose: bool) -> Iterat
             yield f"{'':>22}→ {_event(event)}"
 
 
-def _verdict(given: Explained) -> Iterator[str]:
+def verdict(given: Explained) -> Iterator[str]:
+    """Yield a line for each check, those that did not pass last, and the verdict."""
     trial, answer = given.trial, given.answer
     claims = given.greeting.claims(trial.case.api)
-    yield f"Expected beside actual: {printable(given.greeting.name)}, {given.impl}"
     if isinstance(answer, Collateral):
         yield "  no answer"
         return

@@ -167,7 +167,7 @@ class Terminal:
                 self._line(f"      decided by {frames(check.frames)}; {shown}", "dim")
             elif check.path in AT_THE_END:
                 self._line("      decided by the end of the stream", "dim")
-        if check is None and first.reason:
+        if first.reason:
             self._line(f"      {printable(first.reason, 300)}")
         for line in _traceback(first):
             self._line(f"      | {printable(line, 160)}", "dim")

@@ -129,8 +129,8 @@ class _Reader:
             return len(blocks)
         if where == "complete_calls":
             return sum(isinstance(each, ToolCall) and each.complete is True for each in blocks)
-        if int(where) >= len(blocks):
-            return None
+        if not where.isdigit() or int(where) >= len(blocks):
+            return None  # what is told of all blocks together, such as of a cut, has no frame
         block = blocks[int(where)]
         name = rest[-1]
         if name == "arguments" and isinstance(block, ToolCall):

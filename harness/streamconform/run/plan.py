@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Greeting
+from streamconform.errors import UsageError
 from streamconform.judge.judge import not_claimed
 from streamconform.model.case import AnyCase
-from streamconform.model.trial import AnyTrial
+from streamconform.model.trial import AnyTrial, Input, inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,8 @@ class Settings:
     strict: bool = False
     maxfail: int = 0
     """Unexpected verdicts after which the run stops; 0: never."""
+    input: Input | None = None
+    """How implementations are fed; None: as each prefers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +39,31 @@ class Judged:
     trials: tuple[AnyTrial, ...]
     skipped: tuple[tuple[AnyTrial, str], ...]
     """Trials that are not asked, with the reason."""
+    input: Input = "bytes"
 
 
-def divide(index: int, connection: Connection, greeting: Greeting, trials: Sequence[AnyTrial]) -> Judged:
-    """Return what is asked of an implementation and what is skipped, by what it claims."""
+def divide(
+    index: int,
+    connection: Connection,
+    greeting: Greeting,
+    trials: Sequence[AnyTrial],
+    asked_input: Input | None = None,
+) -> Judged:
+    """Return what is asked of an implementation and what is skipped, by what it claims.
+
+    Trials that need another input than it is fed by are none of its. Raises `UsageError` where it does
+    not take `asked_input`.
+    """
+    fed = asked_input or greeting.inputs[0]
+    if fed not in greeting.inputs:
+        taken = ", ".join(f"`{each}`" for each in greeting.inputs)
+        raise UsageError(f"`--input {fed}`: `{connection.impl}` takes {taken} (its `inputs`)")
     reasons: dict[str, str | None] = {}
     asked: list[AnyTrial] = []
     skipped: list[tuple[AnyTrial, str]] = []
     for trial in trials:
+        if fed not in inputs(trial.delivery):
+            continue
         case = trial.case
         if case.id not in reasons:
             reasons[case.id] = unclaimed(case, greeting)
@@ -52,7 +72,7 @@ def divide(index: int, connection: Connection, greeting: Greeting, trials: Seque
             asked.append(trial)
         else:
             skipped.append((trial, reason))
-    return Judged(index, connection, greeting, tuple(asked), tuple(skipped))
+    return Judged(index, connection, greeting, tuple(asked), tuple(skipped), fed)
 
 
 def unclaimed(case: AnyCase, greeting: Greeting) -> str | None:

@@ -16,6 +16,9 @@ from streamconform.judge.judge import Judgement, judge, observation_json
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AnyTrial, Trial
 from streamconform.model.verdict import UNEXPECTED
+from streamconform.replay.exchange import Exchange
+from streamconform.replay.server import ReplayServer
+from streamconform.run.asking import Asker, over_http, with_requests
 from streamconform.run.blame import Blame
 from streamconform.run.plan import Judged, Settings
 
@@ -59,6 +62,8 @@ class Bench:
     emit: Emit
     tally: Tally
     watch: Watch | None = None
+    server: ReplayServer | None = None
+    """Where implementations ask that are fed over HTTP."""
 
 
 @dataclass(slots=True)
@@ -67,6 +72,7 @@ class Work:
 
     judged: Judged
     waiting: deque[AnyTrial]
+    asker: Asker
     again: list[AnyTrial] = field(default_factory=list)
     last_fault: str = ""
 
@@ -89,7 +95,8 @@ async def judge_all(judged: Judged, bench: Bench) -> None:
     for trial, reason in judged.skipped:
         bench.emit(_result(judged, trial, Judgement("skipped", None, reason=reason), 0.0))
     bench.tally.barren = 0
-    work = Work(judged, deque(judged.trials))
+    asker = Asker(judged, bench.blame.first_delta, bench.server)
+    work = Work(judged, deque(judged.trials), asker)
     await _together(work, judged.greeting.concurrency, bench)
     if work.again:
         work.waiting.extend(sorted(work.again, key=judged.trials.index))
@@ -138,11 +145,12 @@ async def _lane(program: Program, work: Work, bench: Bench) -> None:
         claims = work.judged.greeting.claims(trial.case.api)
         started = time.perf_counter()
         answer: Answer | Collateral
+        exchange: Exchange | None = None
         if tally.gave_up(index):
             words = f"not asked: the program ended {tally.barren} times in a row ({work.last_fault})"
             answer = Fault("gave-up", words)
         else:
-            answer = await program.ask(trial, settings.timeout, events="events" in claims)
+            answer, exchange = await work.asker.ask(program, trial, settings.timeout)
         ms = (time.perf_counter() - started) * 1000
         if isinstance(answer, Collateral):
             work.again.append(trial)
@@ -153,7 +161,9 @@ async def _lane(program: Program, work: Work, bench: Bench) -> None:
         judgement = judge(trial, answer, claims, bench.blame.first_delta)
         if judgement.checks and isinstance(trial, Trial):
             judgement = replace(judgement, checks=bench.blame.told(trial, judgement.checks, claims))
-        result = bench.emit(_result(work.judged, trial, judgement, ms, answer))
+        if exchange is not None:
+            judgement = over_http(judgement, exchange, answer)
+        result = bench.emit(_result(work.judged, trial, judgement, ms, answer, exchange))
         if is_unexpected(result, strict=settings.strict):
             tally.unexpected += 1
             if settings.maxfail and tally.unexpected >= settings.maxfail:
@@ -177,7 +187,12 @@ def _count(answer: Answer, work: Work, tally: Tally) -> None:
 
 
 def _result(
-    judged: Judged, trial: AnyTrial, judgement: Judgement, ms: float, answer: Answer | None = None
+    judged: Judged,
+    trial: AnyTrial,
+    judgement: Judgement,
+    ms: float,
+    answer: Answer | None = None,
+    exchange: Exchange | None = None,
 ) -> TrialResult:
     clean = judgement.verdict == "pass" and not judgement.checks
     return TrialResult(
@@ -192,7 +207,7 @@ def _result(
         checks=judgement.checks,
         passed=judgement.passed,
         reason=judgement.reason,
-        observation=None if clean or answer is None else observation_json(answer),
+        observation=None if clean or answer is None else with_requests(observation_json(answer), exchange),
         title=None if clean else trial.case.title,
         guards=() if clean else trial.case.guards,
     )

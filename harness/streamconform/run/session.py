@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -13,10 +14,12 @@ from typing import Any
 
 from streamconform import __version__
 from streamconform.adapters.connect import Connection
+from streamconform.errors import SelectionError
 from streamconform.judge.known_failures import Checked, Finding, Settler, audit, problems
 from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
 from streamconform.model.trial import AnyTrial
 from streamconform.model.verdict import VERDICTS
+from streamconform.replay.server import ReplayServer
 from streamconform.run.blame import Blame, installed
 from streamconform.run.exits import Exit, Happened, of_run
 from streamconform.run.listed import Listed, checked
@@ -111,13 +114,16 @@ class _Runner:
         order = self.order
         greetings = [await greet(connection) for connection in order.connections]
         self._judged = [
-            divide(i, connection, greeting, order.trials)
+            divide(i, connection, greeting, order.trials, order.settings.input)
             for i, (connection, greeting) in enumerate(zip(order.connections, greetings, strict=True))
         ]
+        planned = sum(len(each.trials) + len(each.skipped) for each in self._judged)
+        if order.trials and not planned:
+            raise SelectionError("what is selected is there over HTTP only: `--input http`")
         self.header = Header(
             version=__version__,
             cases=len({trial.case.id for trial in order.trials}),
-            trials=len(order.trials) * len(self._judged),
+            trials=planned,
             implementations=tuple(_info(each) for each in self._judged),
             selection=order.selection,
             seed=order.settings.seed,
@@ -126,12 +132,14 @@ class _Runner:
         self._writer.write(self.header)
         self.progress.begun(self.header)
         blame = Blame(installed() if order.blame else None)
-        bench = Bench(order.settings, blame, self._emit, self._tally, self.progress.answered)
-        try:
-            for judged in self._judged:
-                await judge_all(judged, bench)
-        except Stopped:
-            self.cut_short = True
+        over_http = any(each.input == "http" for each in self._judged)
+        async with ReplayServer() if over_http else contextlib.nullcontext() as server:
+            bench = Bench(order.settings, blame, self._emit, self._tally, self.progress.answered, server)
+            try:
+                for judged in self._judged:
+                    await judge_all(judged, bench)
+            except Stopped:
+                self.cut_short = True
 
     def _emit(self, result: TrialResult) -> TrialResult:
         assert self._writer is not None, "results are written after the header"
@@ -193,5 +201,5 @@ def _info(judged: Judged) -> ImplementationInfo:
         language=greeting.language,
         issues=greeting.issues,
         impl=judged.connection.impl,
-        input="bytes",
+        input=judged.input,
     )

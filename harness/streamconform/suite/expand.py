@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from streamconform.delivery.deliver import deliver
 from streamconform.delivery.faults import faults as broken
+from streamconform.errors import SelectionError
 from streamconform.model.case import AnyCase, CallCase, Case, Level
 from streamconform.model.trial import (
     DELIVERIES,
@@ -42,28 +43,56 @@ def expand(
         framed = framing(case.api, case.cassette.status, case.cassette.body)
         yield from _delivered(case, framed, wanted, input_mode, seed)
         if faults != "none":
-            yield from _broken(case, framed, every=faults == "all")
+            yield from _broken(case, framed, every=faults == "all", http=input_mode == "http")
 
 
 def _delivered(
     case: Case, framed: Framing, wanted: Iterable[str], input_mode: Input, seed: int
 ) -> Iterator[Trial]:
     skipped = case.skip.deliveries if case.skip else frozenset[str]()
-    seen: set[tuple[bytes, ...]] = set()
+    seen: set[tuple[bool, tuple[bytes, ...]]] = set()
     for name in wanted:
         delivery = DELIVERIES[name]
         if name in skipped or framed not in delivery.framings or input_mode not in delivery.inputs:
             continue
         chunks = deliver(case.cassette, framed, name, f"{seed}:{case.id}")
-        if chunks not in seen:
-            seen.add(chunks)
+        same = name == "gzip", chunks  # which is done to the chunks on the way
+        if same not in seen:
+            seen.add(same)
             yield Trial(case, name, lower(case.level, delivery_level(case.api, name)), chunks)
 
 
-def _broken(case: Case, framed: Framing, *, every: bool) -> Iterator[Trial]:
-    for fault in broken(case, framed, every=every):
+def _broken(case: Case, framed: Framing, *, every: bool, http: bool) -> Iterator[Trial]:
+    for fault in broken(case, framed, every=every, http=http):
         level = lower(case.level, FAULTS[fault.name.partition(".")[0]])
         yield Trial(case, fault.name, level, fault.chunks, fault.expect)
+
+
+def one(case: Case, name: str, seed: int) -> Trial:
+    """Return the trial `name` of a case: a delivery, or a fault, over whatever input.
+
+    A fault is named with its frame; without, it is the one that tells most. Raises `SelectionError` for
+    one that the case does not have.
+    """
+    kind, numbered, _ = name.partition(".")
+    if kind not in FAULTS:
+        if name not in DELIVERIES:
+            known = f"{', '.join(DELIVERIES)}, and {', '.join(FAULTS)}"
+            raise SelectionError(f"no delivery `{name}`; known are {known}")
+        for each in expand((case,), (name,), "http", seed):
+            if isinstance(each, Trial):
+                return each
+        raise SelectionError(f"`{case.id}` has no `{name}`: its body has no such form, or the case skips it")
+    trials = [
+        each
+        for each in expand((case,), (), "http", seed, "all" if numbered else "one")
+        if isinstance(each, Trial)
+    ]
+    for each in trials:
+        if name in (each.delivery, each.delivery.partition(".")[0]):
+            return each
+    there = ", ".join(each.delivery for each in trials) or "none"
+    raise SelectionError(f"`{case.id}` has no fault `{name}`; it has {there}")
 
 
 def delivery_level(api: str, name: str) -> Level:

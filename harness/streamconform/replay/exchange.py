@@ -1,0 +1,79 @@
+"""One trial on the server: what it answers, what it was asked, and whether it is over."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from streamconform.adapters.feed import Gate
+from streamconform.model.trial import Trial
+from streamconform.replay.endpoints import asked, expected
+from streamconform.replay.reply import Reply, problem, reply
+from streamconform.replay.request import Received
+
+KEPT: Final = 16
+"""Requests of one trial that are kept; whoever asks more often is answered no more."""
+SHOWN: Final = 8
+"""Requests that results show of a trial."""
+
+
+@dataclass(slots=True, eq=False)
+class Exchange:
+    """A trial that is on: the same answer to every request that asks for it."""
+
+    base_url: str
+    trial: Trial
+    gate: Gate | None = None
+    time_scale: float = 0.0
+    requests: list[tuple[Received, Reply]] = field(default_factory=list)
+    """Each request, its target without the prefix, and what was answered."""
+    strays: list[str] = field(default_factory=list)
+    """Requests without a trial in their path that came meanwhile."""
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    transports: set[asyncio.WriteTransport] = field(default_factory=set)
+    """The connections on which an answer is being sent."""
+
+    def answer(self, received: Received, target: str) -> Reply:
+        """Return the answer to a request for `target`, the path below the base URL, and keep both."""
+        if len(self.requests) >= KEPT:
+            words = f"this trial was asked {KEPT} times already"
+            return problem(404, words, "one request")
+        wanted = asked(self.trial.case.cassette, received.method, target, received.stream)
+        made = reply(self.trial, wanted, received.header("accept-encoding"), self.time_scale)
+        self.requests.append((replace(received, target=target, rest=b""), made))
+        return made
+
+    def gate_of(self, made: Reply) -> Gate | None:
+        """Return the gate that the chunks of an answer go through: only those of the first one do."""
+        first = next((each for _, each in self.requests if each.recorded), None)
+        return self.gate if made is first else None
+
+    @property
+    def unfit(self) -> str | None:
+        """Return why nothing can be judged by what was answered, or None."""
+        return next((made.unfit for _, made in self.requests if made.unfit), None)
+
+    @property
+    def complaint(self) -> str | None:
+        """Return what was wrong with the requests, or None."""
+        wrong = next((made.note for _, made in self.requests if made.note), None)
+        if wrong is not None or any(made.recorded for _, made in self.requests):
+            return wrong
+        wanted = f"expected {expected(self.trial.case.api)}"
+        if self.strays:
+            return f"the server got `{self.strays[0]}`, without the path of the base URL; {wanted}"
+        return f"no request came; {wanted}"
+
+    def told(self) -> list[dict[str, Any]]:
+        """Return the requests as results show them."""
+        return [
+            {"method": each.method, "path": each.target[:400], "bytes": each.size, "status": made.status}
+            for each, made in self.requests[:SHOWN]
+        ]
+
+    def end(self) -> None:
+        """Say that the trial is over: what is still being sent is sent no further."""
+        self.over.set()
+        for transport in tuple(self.transports):
+            transport.abort()

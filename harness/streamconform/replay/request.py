@@ -1,0 +1,132 @@
+"""One request, read from a connection within bounds. Whatever comes is a request or a `BadRequest`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+import h11
+
+MAX_BODY: Final = 32 * 1024 * 1024
+"""Bytes of a request: what the largest context with images needs."""
+VERSIONS: Final = (b"1.0", b"1.1")
+KEPT_BODY: Final = 1024 * 1024
+"""Bytes of a request that are kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What a client may cost."""
+
+    connections: int = 512
+    """At once; where there are more, the one that waited longest for a request goes."""
+    head_bytes: int = 64 * 1024
+    request_seconds: float = 30.0
+    """From the first byte of a request to its last."""
+    idle_seconds: float = 120.0
+    """Between two requests."""
+    stall_seconds: float | None = 0.2
+    """How long a stalled stream stays silent before it is closed; None: until the client goes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Received:
+    """A request as it came. `target` is the path with its query; header names are lower-case."""
+
+    method: str
+    target: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+    """Its first `KEPT_BODY` bytes."""
+    size: int
+    """Bytes of the whole body."""
+    keep: bool
+    """Whether the connection may go on."""
+    chunked: bool
+    """Whether the client understands chunks."""
+    rest: bytes = b""
+    """What came behind it."""
+
+    def header(self, name: str) -> str:
+        """Return the values of a header, joined."""
+        return ", ".join(value for each, value in self.headers if each == name)
+
+    @property
+    def stream(self) -> Any:
+        """Return the member `stream` of the body; None where it has none, or is no JSON object."""
+        try:
+            body = json.loads(self.body)
+        except (ValueError, RecursionError):
+            return None
+        return body.get("stream") if isinstance(body, dict) else None
+
+
+class BadRequest(Exception):
+    """What came is no request that can be answered; says with which status, and why."""
+
+    def __init__(self, status: int, words: str) -> None:
+        """Keep both."""
+        super().__init__(words)
+        self.status = status
+        self.words = words
+
+
+async def receive(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, begun: bytes, bounds: Bounds
+) -> Received | None:
+    """Return the next request, None where the client went without one; raises `BadRequest`.
+
+    `begun` are bytes that came behind the request before. Raises `TimeoutError` where it takes too long.
+    """
+    connection = h11.Connection(h11.SERVER, max_incomplete_event_size=bounds.head_bytes)
+    loop = asyncio.get_running_loop()
+    request: h11.Request | None = None
+    body = bytearray()
+    size = 0
+    if begun:
+        connection.receive_data(begun)
+    async with asyncio.timeout(bounds.request_seconds if begun else bounds.idle_seconds) as limit:
+        first = not begun
+        while True:
+            try:
+                event = connection.next_event()
+            except h11.RemoteProtocolError as error:
+                raise BadRequest(error.error_status_hint, f"not a request of HTTP/1.1: {error}") from error
+            match event:
+                case h11.NEED_DATA:
+                    if connection.they_are_waiting_for_100_continue and request is not None:
+                        writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+                    data = await reader.read(65536)
+                    if first:
+                        limit.reschedule(loop.time() + bounds.request_seconds)
+                        first = False
+                    connection.receive_data(data)
+                case h11.Request():
+                    if event.http_version not in VERSIONS:
+                        raise BadRequest(505, "HTTP/1.1 is spoken here")
+                    request = event
+                case h11.Data():
+                    size += len(event.data)
+                    body += event.data[: KEPT_BODY - len(body)]
+                    if size > MAX_BODY:
+                        raise BadRequest(413, f"a request of more than {MAX_BODY} bytes")
+                case h11.EndOfMessage() if request is not None:
+                    keep = connection.their_state is not h11.MUST_CLOSE
+                    return _received(request, bytes(body), size, keep=keep, rest=connection.trailing_data[0])
+                case _:
+                    return None
+
+
+def _received(request: h11.Request, body: bytes, size: int, *, keep: bool, rest: bytes) -> Received:
+    return Received(
+        method=request.method.decode("ascii", "replace"),
+        target=request.target.decode("latin-1"),
+        headers=tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers),
+        body=body,
+        size=size,
+        keep=keep,
+        chunked=request.http_version >= b"1.1",
+        rest=rest,
+    )

@@ -1,0 +1,70 @@
+"""A program asked for a trial by its input: bytes with the run, pushed behind it, or from our server."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
+
+from streamconform.adapters.feed import Feed, Gate
+from streamconform.adapters.interface import Answer, Observation
+from streamconform.adapters.program import Collateral, Program
+from streamconform.judge.judge import FirstDelta, Judgement
+from streamconform.model.trial import AnyTrial, Call, Trial
+from streamconform.replay.exchange import Exchange
+from streamconform.replay.server import ReplayServer
+from streamconform.run.plan import Judged
+
+
+@dataclass(slots=True)
+class Asker:
+    """Asks the programs of one implementation."""
+
+    judged: Judged
+    first_delta: FirstDelta
+    server: ReplayServer | None = None
+    live: bool | None = None
+    """Whether its events come one by one; None until it was seen."""
+
+    async def ask(
+        self, program: Program, trial: AnyTrial, seconds: float
+    ) -> tuple[Answer | Collateral, Exchange | None]:
+        """Return the answer of `program` to `trial`, and over HTTP what it asked the server."""
+        events = "events" in self.judged.greeting.claims(trial.case.api)
+        if isinstance(trial, Call) or self.judged.input == "bytes":
+            return await program.ask(trial, seconds, events=events), None
+        gate = self._gate(trial) if events and self.live is not False else None
+        server = self.server if self.judged.input == "http" else None
+        with server.exchange(trial, gate) if server is not None else nullcontext() as exchange:
+            feed = Feed(self.judged.input, exchange.base_url if exchange is not None else None, gate)
+            answer = await program.ask(trial, seconds, events=events, feed=feed)
+        if gate is not None and isinstance(answer, Observation) and answer.events:
+            self.live = gate.seen > 0
+        return answer, exchange
+
+    def _gate(self, trial: Trial) -> Gate | None:
+        """Return the gate before the last chunk; None where the first delta cannot come out before it."""
+        if trial.delivery != "recorded" or len(trial.chunks) < 2:
+            return None
+        ends = self.first_delta(trial)
+        begins = sum(map(len, itertools.islice(trial.chunks, len(trial.chunks) - 1)))
+        return Gate(len(trial.chunks)) if ends is not None and ends <= begins else None
+
+
+def over_http(judgement: Judgement, exchange: Exchange, answer: Answer) -> Judgement:
+    """Return `judgement` with what the server saw: why nothing can be judged, or what was wrong."""
+    if exchange.unfit is not None and isinstance(answer, Observation):
+        return Judgement("skipped", None, reason=exchange.unfit)
+    if judgement.verdict == "pass" or exchange.complaint is None:
+        return judgement
+    words = exchange.complaint if judgement.reason is None else f"{judgement.reason}; {exchange.complaint}"
+    return replace(judgement, reason=words)
+
+
+def with_requests(told: Mapping[str, Any] | None, exchange: Exchange | None) -> Mapping[str, Any] | None:
+    """Return what results keep of an answer, with the requests that the server got."""
+    if exchange is None:
+        return told
+    return {**(told or {}), "requests": exchange.told()}

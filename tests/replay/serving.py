@@ -1,0 +1,52 @@
+"""`conform serve` as a user starts it, and ends it."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..cli.project import CONFORM
+
+
+@dataclass
+class Served:
+    """What was printed before the first request; the requests, and how it ended, are known afterwards."""
+
+    urls: list[str]
+    lines: list[str]
+    log: str = ""
+    code: int | None = None
+    more: dict = field(default_factory=dict)
+
+
+@contextlib.contextmanager
+def serve(folder: Path, *words: str, end: signal.Signals = signal.SIGINT) -> Iterator[Served]:
+    """Serve until the context ends, then send `end`."""
+    process = subprocess.Popen(
+        (*CONFORM, "serve", *words),
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        ready = process.stderr.readline()  # comes behind the lines of the cases
+        if "Ctrl-C ends" not in ready:
+            _, rest = process.communicate(timeout=30)
+            raise AssertionError(ready + rest)
+        count = int(ready.split()[0])
+        lines = [process.stdout.readline().rstrip() for _ in range(count)]
+        served = Served([line.split()[0] for line in lines], lines)
+        yield served
+        process.send_signal(end)
+        _, served.log = process.communicate(timeout=30)
+        served.code = process.returncode
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()

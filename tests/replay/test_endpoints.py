@@ -1,0 +1,115 @@
+"""Every path that a client may append to a base URL, and what is said of every other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from streamconform.model.cassette import Request
+from streamconform.replay.endpoints import STREAMS, asked
+from streamconform.wire.apis import APIS
+
+from ..harness import builders
+
+STREAM, DOCUMENT, NEITHER = "stream", "document", None
+ANTHROPIC, CHAT, RESPONSES = "anthropic-messages", "openai-chat", "openai-responses"
+GOOGLE, OLLAMA, COHERE, BEDROCK = "google-generate", "ollama-chat", "cohere-chat", "bedrock-converse"
+VERTEX = "/v1/projects/p/locations/global/publishers/google/models/gemini-3"
+
+TARGETS = [
+    (ANTHROPIC, "/v1/messages", STREAM),
+    (ANTHROPIC, "/v1/messages?beta=true", STREAM),
+    (ANTHROPIC, "/messages", STREAM),
+    (ANTHROPIC, "/v1/messages/", NEITHER),
+    (ANTHROPIC, "/v1/complete", NEITHER),
+    (CHAT, "/chat/completions", STREAM),
+    (CHAT, "/v1/chat/completions", STREAM),
+    (CHAT, "/openai/deployments/gpt-5/chat/completions?api-version=2025-01-01", STREAM),
+    (CHAT, "/api/v1/chat/completions", STREAM),
+    (CHAT, "/v1/completions", NEITHER),
+    (CHAT, "/v1/responses", NEITHER),
+    (RESPONSES, "/responses", STREAM),
+    (RESPONSES, "/v1/responses", STREAM),
+    (RESPONSES, "/v1/responses/resp_1", NEITHER),
+    (GOOGLE, "/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse", STREAM),
+    (GOOGLE, "/v1/models/gemini-2.5-flash%3AstreamGenerateContent?alt=sse&key=k", STREAM),
+    (GOOGLE, "/models/gemini-2.5-flash:streamGenerateContent?alt=sse", STREAM),
+    (GOOGLE, f"{VERTEX}:streamGenerateContent?alt=sse", STREAM),
+    (GOOGLE, "/v1beta/models/gemini-2.5-flash:generateContent", DOCUMENT),
+    (GOOGLE, "/v1beta/models/gemini-2.5-flash:countTokens", NEITHER),
+    (OLLAMA, "/api/chat", STREAM),
+    (OLLAMA, "/api/generate", NEITHER),
+    (COHERE, "/v2/chat", STREAM),
+    (COHERE, "/v2/embed", NEITHER),
+    (BEDROCK, "/model/us.anthropic.claude-sonnet-4-5-v1%3A0/converse-stream", STREAM),
+    (BEDROCK, "/model/arn%3Aaws%3Abedrock%3Aus%3A1%3Aprofile%2Fx/converse-stream", STREAM),
+    (BEDROCK, "/model/us.amazon.nova-pro-v1:0/converse", DOCUMENT),
+    (BEDROCK, "/model/us.amazon.nova-pro-v1:0/invoke", NEITHER),
+]
+BODIES = {GOOGLE: "google-sse", OLLAMA: "ollama", COHERE: "cohere-v2", BEDROCK: "bedrock"}
+
+
+def cassette(api: str, name: str | None = None, path: str | None = None):
+    name = name or BODIES.get(api)
+    made = builders.cassette(builders.FRAMED[name][2] if name else None, api=api)
+    own = path or STREAMS[api][0]
+    return replace(made, request=Request(method="POST", path=own, headers={}, body={"stream": True}))
+
+
+@pytest.mark.parametrize(("api", "target", "kind"), TARGETS)
+def test_a_path_asks_for_a_stream_for_a_document_or_for_nothing_that_is_here(api, target, kind):
+    given = asked(cassette(api), "POST", target, stream=True)
+    assert given.kind == kind
+    assert (given.note is None) == (kind is not None)
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_every_api_answers_where_its_recordings_were_made(api):
+    told = {
+        asked(each, each.request.method, each.request.path, each.request.body.get("stream")).kind
+        for each in builders.bundled_cassettes()
+        if each.api == api
+    }
+    assert told == {"stream"}
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_only_post_is_a_request_for_an_answer(api):
+    given = asked(cassette(api), "GET", STREAMS[api][0], stream=True)
+    assert given.kind is None
+    assert given.note == f"the server got `GET {STREAMS[api][0]}`; expected `POST BASE_URL{STREAMS[api][0]}`"
+
+
+@pytest.mark.parametrize(
+    ("api", "stream", "kind", "noted"),
+    [
+        (ANTHROPIC, False, DOCUMENT, False),
+        (ANTHROPIC, None, STREAM, True),
+        (CHAT, True, STREAM, False),
+        (OLLAMA, None, STREAM, False),
+        (OLLAMA, False, DOCUMENT, False),
+        (GOOGLE, None, STREAM, False),
+        (BEDROCK, None, STREAM, False),
+    ],
+)
+def test_where_the_path_does_not_say_it_the_body_says_whether_to_stream(api, stream, kind, noted):
+    target = STREAMS[api][0] + ("?alt=sse" if api == GOOGLE else "")
+    given = asked(cassette(api), "POST", target, stream)
+    assert (given.kind, given.note is not None) == (kind, noted)
+
+
+OTHER_FORM = [
+    (GOOGLE, "google-array", "/v1beta/models/m:streamGenerateContent?alt=sse", "a JSON array"),
+    (GOOGLE, "google-sse", "/v1beta/models/m:streamGenerateContent", "is SSE"),
+    (COHERE, "cohere-v1", "/v2/chat", "of `/v1/chat`"),
+    (COHERE, "cohere-v2", "/v1/chat", "of `/v2/chat`"),
+]
+
+
+@pytest.mark.parametrize(("api", "name", "target", "says"), OTHER_FORM)
+def test_a_client_that_asks_for_the_other_form_is_not_judged_by_this_one(api, name, target, says):
+    own = {"cohere-v1": "/v1/chat", "cohere-v2": "/v2/chat"}.get(name)
+    given = asked(cassette(api, name, own), "POST", target, stream=True)
+    assert given.kind is None
+    assert given.note is None
+    assert says in given.unfit

@@ -1,0 +1,326 @@
+"""Whole runs over HTTP and with pushed chunks: real programs, real clients, the server between them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+from streamconform.adapters import feed
+from streamconform.adapters.connect import Connection, connect
+from streamconform.adapters.interface import Observation
+from streamconform.errors import SelectionError, UsageError
+from streamconform.run.plan import Settings
+from streamconform.run.session import Finished, Order, Progress, conduct
+from streamconform.suite.expand import expand, one
+
+from ..harness import builders
+
+HERE = Path(__file__).parent
+REFERENCE = Connection("cmd:reference", (sys.executable, "-m", "streamconform_reference"))
+CASES = (
+    "anthropic-messages/tool-use/parallel-calls-with-ping",
+    "openai-chat/tool-calls/",
+    "openai-responses/tool-calls/",
+    "google-generate/tool-use/",
+    "ollama-chat/tool-use/",
+    "cohere-chat/tool-use/",
+    "bedrock-converse/tool-use/",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    finished: Finished
+    seen: dict
+
+    @property
+    def verdicts(self) -> dict:
+        return {each.id: each.verdict for each in self.finished.results.trials}
+
+    def reason(self, id_: str) -> str | None:
+        return next(each.reason for each in self.finished.results.trials if each.id == id_)
+
+    def failed(self, id_: str) -> list[str]:
+        (found,) = (each for each in self.finished.results.trials if each.id == id_)
+        return [check.path for check in found.checks]
+
+
+def run(folder: Path, trials, *connections, input_=None, workers=1, timeout=5.0) -> Ran:
+    seen = {}
+
+    def watch(judged, trial, answer):
+        seen[judged.index, trial.id] = answer
+
+    order = Order(
+        connections=connections,
+        trials=tuple(trials),
+        settings=Settings(workers=workers, timeout=timeout, input=input_),
+        selection={},
+    )
+    quiet = Progress(lambda _: None, lambda _: None, watch)
+    return Ran(conduct(order, folder / "results.jsonl", quiet), seen)
+
+
+def hosted(folder: Path, body: str, claims: Sequence[str] = ()) -> Connection:
+    """Return the connection to an adapter over HTTP with this body."""
+    (folder / "mine.py").write_text(CLIENT.replace("BODY", body).replace("CLAIMS", repr(claims)), "utf-8")
+    return connect("python:mine:adapter")
+
+
+@pytest.fixture(autouse=True)
+def there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@cache
+def first_of_each_api():
+    cases = builders.bundled_cases()
+    return tuple(next(case for case in cases if case.id.startswith(start)) for start in CASES)
+
+
+CLIENT = """
+import httpx, json, os, time
+
+TEXT = "Grüß dich 🌍"
+GOOD = {"status": "complete", "stop": {"reason": "stop"}, "content": [{"type": "text", "text": TEXT}]}
+DELTA = {"type": "text_delta", "content_index": 0, "delta": TEXT}
+
+def read(run, path="/v1/messages", **headers):
+    with httpx.Client(trust_env=False, headers=headers) as client:
+        return client.post(run.base_url + path, json=run.request).content
+
+def stream(run):
+    with httpx.Client(trust_env=False) as client:
+        with client.stream("POST", run.base_url + "/v1/messages", json=run.request) as got:
+            yield from got.iter_raw()
+
+def events():
+    yield {"type": "text_start", "content_index": 0}
+    yield DELTA
+
+def rest():
+    yield {"type": "text_end", "content_index": 0, "text": TEXT}
+    yield {"type": "done", "stop": {"reason": "stop"}}
+    yield {"outcome": GOOD}
+
+def adapter(run):
+    BODY
+adapter.inputs = ["http"]
+adapter.capabilities = CLAIMS
+"""
+
+
+def small(name: str = "small", **request):
+    case = builders.case({**builders.TEXT_EXPECT, "usage": {}}, id=f"anthropic-messages/text/{name}")
+    return with_request(case, request) if request else case
+
+
+def with_request(case, body):
+    asked = replace(case.cassette.request, body={"model": "m", "stream": True, **body})
+    return replace(case, cassette=replace(case.cassette, request=asked))
+
+
+def delivered(case, *names):
+    return [one(case, name, 0) for name in names]
+
+
+def test_the_reference_makes_the_same_of_bytes_of_pushed_chunks_and_of_http(tmp_path):
+    (tmp_path / "over_http.py").write_text((HERE / "over_http.py").read_text("utf-8"), "utf-8")
+    names = ("recorded", "whole", "bytewise", "random", "gzip")
+    trials = list(expand(first_of_each_api(), names, "http", 0, "one"))
+    over_http = run(tmp_path, trials, connect("reference"), connect("python:over_http:adapter"), workers=2)
+    assert set(over_http.verdicts.values()) == {"pass"}
+    pushed = run(tmp_path, trials, REFERENCE, input_="push", workers=2)
+    assert set(pushed.verdicts.values()) == {"pass"}
+    inputs = [each.input for each in over_http.finished.results.header.implementations]
+    assert inputs == ["bytes", "http"]
+    same = [id_ for index, id_ in over_http.seen if index == 0]
+    assert len(same) < len(over_http.seen) - len(same)
+    for id_ in same:
+        told = over_http.seen[0, id_]
+        assert over_http.seen[1, id_].outcome == told.outcome, id_
+        assert over_http.seen[1, id_].events == told.events, id_
+        assert pushed.seen[0, id_].outcome == told.outcome, id_
+        assert pushed.seen[0, id_].events == told.events, id_
+
+
+def test_only_http_has_the_faults_and_deliveries_of_a_connection(tmp_path):
+    (tmp_path / "over_http.py").write_text((HERE / "over_http.py").read_text("utf-8"), "utf-8")
+    trials = list(expand([small()], ("gzip",), "http", 0, "all"))
+    ran = run(tmp_path, trials, connect("reference"), connect("python:over_http:adapter"))
+    kinds = [Counter(), Counter()]
+    for each in ran.finished.results.trials:
+        kinds[each.implementation][each.delivery.partition(".")[0]] += 1
+    assert set(kinds[1]) - set(kinds[0]) == {"gzip", "reset", "stall"}
+    assert ran.finished.results.header.trials == len(ran.finished.results.trials)
+    assert set(ran.verdicts.values()) == {"pass"}
+
+
+def test_a_trial_that_is_there_over_http_only_is_no_trial_of_anybody_else(tmp_path):
+    with pytest.raises(SelectionError, match="`--input http`"):
+        run(tmp_path, delivered(small(), "gzip"), connect("reference"))
+
+
+def test_an_input_that_is_not_claimed_cannot_be_asked_for(tmp_path):
+    with pytest.raises(UsageError, match="`--input http`: `reference` takes `bytes`"):
+        run(tmp_path, delivered(small(), "whole"), connect("reference"), input_="http")
+
+
+VIOLENT = """
+    for chunk in stream(run):
+        if "kill" in run.request: os.kill(os.getpid(), 9)
+        if "hang" in run.request: time.sleep(60)
+    return GOOD
+"""
+
+
+def test_a_client_that_is_killed_or_hangs_costs_its_own_trial_only(tmp_path):
+    cases = [small(f"good-{n}") for n in range(6)]
+    cases[2:2] = [small("killed", kill=True), small("hangs", hang=True)]
+    ran = run(tmp_path, [one(case, "bytewise", 0) for case in cases], hosted(tmp_path, VIOLENT), timeout=2.0)
+    verdicts = {id_.rpartition("/")[2].partition("@")[0]: verdict for id_, verdict in ran.verdicts.items()}
+    assert (verdicts.pop("killed"), verdicts.pop("hangs")) == ("faulted", "hang")
+    assert set(verdicts.values()) == {"pass"}
+
+
+def test_a_program_that_is_killed_with_others_in_flight_has_those_asked_again(tmp_path):
+    source = (HERE / "client.py").read_text("utf-8")
+    source = source.replace(
+        "    url = ", "    'kill' in message['request'] and os.kill(os.getpid(), 9)\n    url = "
+    )
+    source = source.replace("import json\n", "import json\nimport os\n")
+    (tmp_path / "client.py").write_text(source, "utf-8")
+    cases = [small(f"good-{n}") for n in range(20)]
+    cases[5:5] = [small("killed", kill=True)]
+    program = Connection("cmd:client", (sys.executable, "client.py"))
+    ran = run(tmp_path, [one(case, "recorded", 0) for case in cases], program)
+    assert Counter(ran.verdicts.values()) == {"pass": 20, "faulted": 1}
+
+
+NOTHING = "return {'status': 'error', 'content': []}"
+
+
+def test_a_wrong_path_is_the_reason_that_is_shown(tmp_path):
+    adapter = hosted(tmp_path, f"read(run, '/v1/complete'); {NOTHING}")
+    ran = run(tmp_path, delivered(small(), "whole"), adapter)
+    (result,) = ran.finished.results.trials
+    assert result.verdict == "fail"
+    assert result.reason == "the server got `POST /v1/complete`; expected `POST BASE_URL/v1/messages`"
+    (asked,) = result.observation["requests"]
+    assert (asked["method"], asked["path"], asked["status"]) == ("POST", "/v1/complete", 404)
+
+
+def test_who_asks_nothing_is_told_so(tmp_path):
+    ran = run(tmp_path, delivered(small(), "whole"), hosted(tmp_path, NOTHING))
+    assert ran.reason(f"{small().id}@whole") == "no request came; expected `POST BASE_URL/v1/messages`"
+
+
+def test_gzip_is_not_judged_where_it_is_not_accepted(tmp_path):
+    adapter = hosted(tmp_path, "read(run, **{'accept-encoding': 'identity'}); return GOOD")
+    ran = run(tmp_path, delivered(small(), "gzip"), adapter)
+    assert list(ran.verdicts.values()) == ["skipped"]
+    assert ran.reason(f"{small().id}@gzip") == "the client does not accept gzip"
+
+
+LIVE = """
+    for n, chunk in enumerate(stream(run)):
+        if n == 0: yield from events()
+    yield from rest()
+"""
+EAGER = "read(run); yield from events(); yield from rest()"
+
+
+def test_events_are_to_come_out_before_the_stream_is_over(tmp_path, monkeypatch):
+    trials = delivered(small(), "recorded", "bytewise")
+    monkeypatch.setattr(feed, "HOLD_SECONDS", 30)
+    live = run(tmp_path, trials, hosted(tmp_path, LIVE, ["events"]))
+    assert set(live.verdicts.values()) == {"pass"}
+    monkeypatch.setattr(feed, "HOLD_SECONDS", 0.2)
+    eager = run(tmp_path, trials, hosted(tmp_path, EAGER, ["events"]))
+    assert eager.verdicts == {trials[0].id: "fail", trials[1].id: "pass"}
+    assert eager.failed(trials[0].id) == ["invariant.streaming"]
+
+
+PUSHED = """
+greet(inputs=["push"], capabilities=["events"])
+delta = {"type": "text_delta", "content_index": 0, "delta": GOOD["content"][0]["text"]}
+def tell():
+    write(op="event", id=run, event={"type": "text_start", "content_index": 0})
+    write(op="event", id=run, event=delta)
+while (message := read())["op"] != "stop":
+    run = message["id"]
+    if message["op"] == "run": count = 0
+    if message["op"] == "chunk":
+        count += 1
+        if count == LIVE_AT: tell()
+    if message["op"] == "eof":
+        if count < LIVE_AT: tell()
+        write(op="event", id=run, event={"type": "text_end", "content_index": 0, "text": delta["delta"]})
+        write(op="event", id=run, event={"type": "done", "stop": {"reason": "stop"}})
+        write(op="result", id=run, outcome=GOOD)
+"""
+
+
+@pytest.mark.parametrize(("at", "verdict"), [("5", "pass"), ("1000", "fail")])
+def test_a_program_gets_pushed_chunks_one_by_one_and_says_events_between_them(
+    tmp_path, monkeypatch, at, verdict
+):
+    monkeypatch.setattr(feed, "HOLD_SECONDS", 30 if verdict == "pass" else 0.2)
+    good = f"GOOD = {GOOD!r}\n"
+    program = builders.program(tmp_path, good + PUSHED.replace("LIVE_AT", at))
+    trials = delivered(small(), "recorded", "whole")
+    ran = run(tmp_path, trials, program)
+    assert ran.verdicts == {trials[0].id: verdict, trials[1].id: "pass"}
+    assert isinstance(ran.seen[0, trials[0].id], Observation)
+    assert ran.failed(trials[0].id) == (["invariant.streaming"] if verdict == "fail" else [])
+
+
+def test_a_program_that_answers_early_gets_no_more_chunks(tmp_path):
+    good = f"GOOD = {GOOD!r}\n"
+    code = """
+greet(inputs=["push"], capabilities=[])
+while (message := read())["op"] != "stop":
+    if message["op"] == "run": write(op="result", id=message["id"], outcome=GOOD)
+"""
+    trials = delivered(small(), "bytewise", "whole")
+    ran = run(tmp_path, trials, builders.program(tmp_path, good + code))
+    assert set(ran.verdicts.values()) == {"pass"}
+
+
+@pytest.mark.slow
+def test_two_thousand_trials_with_sixteen_at_once_take_less_than_forty_seconds(tmp_path):
+    program = Connection("cmd:client", (sys.executable, str(HERE / "client.py")))
+    names = (
+        "recorded",
+        "whole",
+        "random",
+        "crlf",
+        "comments",
+        "unknown-event",
+        "utf8-split",
+        "unknown-field",
+    )
+    trials = [one(small(f"n{n}"), name, 0) for n in range(250) for name in names]
+    before = spent()
+    ran = run(tmp_path, trials, program, workers=1, timeout=30)
+    assert Counter(ran.verdicts.values()) == {"pass": 2000}
+    assert spent() - before < 40
+
+
+def spent() -> float:
+    """Return the seconds that this process and those that it waited for have computed."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+GOOD = {
+    "status": "complete",
+    "stop": {"reason": "stop"},
+    "content": [{"type": "text", "text": "Grüß dich 🌍"}],
+}

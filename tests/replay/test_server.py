@@ -1,0 +1,360 @@
+"""The replay server, seen by a socket: what is written, how it ends, and what hostile clients cost."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import zlib
+
+import httpx
+import pytest
+from streamconform.adapters.feed import Gate
+from streamconform.replay import request
+from streamconform.replay.request import Bounds
+from streamconform.replay.server import ReplayServer
+
+from .sockets import BODY, CHUNKS, answer, asked, connect, post, read, trial
+
+WHOLE = b"".join(CHUNKS)
+LAST = b"0\r\n\r\n"
+DELTA = {"type": "text_delta", "content_index": 0, "delta": "a"}
+
+
+def test_each_chunk_of_the_trial_is_a_chunk_on_the_wire():
+    got, exchange = answer(trial(), until=LAST)
+    assert (got.status, got.chunks) == (200, [*CHUNKS, b""])
+    assert b"content-type: text/event-stream" in got.head
+    assert exchange.told() == [{"method": "POST", "path": "/v1/messages", "bytes": 15, "status": 200}]
+    assert exchange.complaint is None
+
+
+@pytest.mark.parametrize("delivery", ["random", "cut-inside-json.2", "cut-inside-utf8.2"])
+def test_where_nothing_tells_the_end_the_connection_does(delivery):
+    got, _ = answer(trial(delivery))
+    assert (got.body, got.end) == (WHOLE, "eof")
+    assert b"connection: close" in got.head
+    assert b"transfer-encoding" not in got.head
+    assert b"content-length" not in got.head
+
+
+def test_a_whole_body_has_a_length():
+    got, _ = answer(trial("whole", (WHOLE,)), headers="connection: close\r\n")
+    assert (got.body, got.end) == (WHOLE, "eof")
+    assert f"content-length: {len(WHOLE)}".encode() in got.head
+
+
+def test_a_client_of_http_1_0_gets_no_chunks():
+    got, _ = answer(trial(), version="1.0")
+    assert (got.body, got.end) == (WHOLE, "eof")
+
+
+def test_a_gzipped_body_can_be_read_as_far_as_it_came():
+    got, _ = answer(trial("gzip"), headers="accept-encoding: br, gzip\r\n", until=LAST)
+    assert b"content-encoding: gzip" in got.head
+    assert gzip.decompress(b"".join(got.chunks)) == WHOLE
+    inflate = zlib.decompressobj(wbits=31)
+    assert tuple(inflate.decompress(chunk) for chunk in got.chunks[:-1]) == CHUNKS
+
+
+@pytest.mark.parametrize("accepts", [None, "identity", "gzip;q=0, br", "gzip; q=0.0"])
+def test_who_does_not_accept_gzip_gets_none_and_is_not_judged_by_it(accepts):
+    headers = f"accept-encoding: {accepts}\r\n" if accepts else ""
+    got, exchange = answer(trial("gzip"), headers=headers, until=LAST)
+    assert got.chunks == [*CHUNKS, b""]
+    assert exchange.unfit == "the client does not accept gzip"
+
+
+def test_a_reset_comes_behind_the_bytes_and_is_no_end_of_file():
+    got, _ = answer(trial("reset.1", CHUNKS[:2]))
+    assert (got.chunks, got.end) == ([*CHUNKS[:2]], "reset")
+
+
+def test_a_stall_is_silent_with_the_connection_open_then_closes_without_an_end_of_the_body():
+    got, _ = answer(trial("stall.1", CHUNKS[:2]))
+    assert (got.chunks, got.end) == ([*CHUNKS[:2]], "eof")
+
+    async def silent():
+        async with ReplayServer(bounds=Bounds(stall_seconds=None)) as server:
+            with server.exchange(trial("stall.1", CHUNKS[:2])) as exchange:
+                reader, writer = await connect(server)
+                writer.write(post(exchange.base_url.removeprefix(server.url) + "/v1/messages"))
+                before = await read(reader, until=CHUNKS[1])
+            after = await read(reader)
+            writer.close()
+            return before, after
+
+    before, after = asyncio.run(silent())
+    assert before.end == "open"
+    assert (after.data, after.end) in ((b"", "reset"), (b"", "eof"), (b"\r\n", "reset"), (b"\r\n", "eof"))
+
+
+def test_the_last_chunk_is_held_until_the_first_delta_came_out():
+    async def held():
+        async with ReplayServer() as server:
+            gate = Gate(len(CHUNKS), seconds=60)
+            with server.exchange(trial(), gate) as exchange:
+                reader, writer = await connect(server)
+                writer.write(post(exchange.base_url.removeprefix(server.url) + "/v1/messages"))
+                before = await read(reader, until=CHUNKS[-2] + b"\r\n")
+                handed = gate.handed
+                gate.saw({"type": "text_start", "content_index": 0})
+                gate.saw(DELTA)
+                after = await read(reader, until=LAST)
+                writer.close()
+                return before.chunks, handed, after.data, gate.handed
+
+    before, handed, after, all_of_them = asyncio.run(held())
+    assert before == [*CHUNKS[:-1]]
+    assert CHUNKS[-1] in after
+    assert (handed, all_of_them) == (len(CHUNKS) - 1, len(CHUNKS))
+
+
+def test_a_gate_that_nothing_opens_opens_by_itself():
+    async def late():
+        gate = Gate(1, seconds=0.01)
+        await gate.passes()
+        return gate.handed
+
+    assert asyncio.run(late()) == 1
+
+
+def test_recorded_times_are_kept_where_they_are_asked_for():
+    offsets = [sum(map(len, CHUNKS[:i])) for i in range(len(CHUNKS))]
+    of = trial(marks=[(offset, 20 * i) for i, offset in enumerate(offsets)])
+
+    async def timed(scale):
+        async with ReplayServer(time_scale=scale) as server:
+            with server.exchange(of) as exchange:
+                began = asyncio.get_running_loop().time()
+                path = exchange.base_url.removeprefix(server.url) + "/v1/messages"
+                got = await asked(server, post(path), until=LAST)
+                return got.chunks, asyncio.get_running_loop().time() - began
+
+    chunks, seconds = asyncio.run(timed(2.0))
+    assert chunks == [*CHUNKS, b""]
+    assert seconds >= 0.02 * 2 * (len(CHUNKS) - 1)
+
+
+def test_a_connection_is_kept_and_what_came_behind_a_request_is_the_next_one():
+    async def twice():
+        async with ReplayServer() as server:
+            with server.exchange(trial()) as exchange:
+                path = exchange.base_url.removeprefix(server.url) + "/v1/messages"
+                sent = post(path) + post(path, headers="connection: close\r\n")
+                return await asked(server, sent), len(exchange.requests)
+
+    got, count = asyncio.run(twice())
+    assert (got.data.count(b"HTTP/1.1 200 OK"), got.data.count(LAST), got.end, count) == (2, 2, "eof", 2)
+
+
+def test_a_client_may_ask_before_it_sends_a_large_body():
+    async def waits():
+        async with ReplayServer() as server:
+            with server.exchange(trial()) as exchange:
+                reader, writer = await connect(server)
+                path = exchange.base_url.removeprefix(server.url) + "/v1/messages"
+                writer.write(post(path, headers="expect: 100-continue\r\n").removesuffix(BODY))
+                first = await read(reader, until=b"\r\n\r\n")
+                writer.write(BODY)
+                got = await read(reader, until=LAST)
+                writer.close()
+                return first.data, got.chunks
+
+    assert asyncio.run(waits()) == (b"HTTP/1.1 100 Continue\r\n\r\n", [*CHUNKS, b""])
+
+
+def test_what_the_client_sent_is_kept_within_bounds(monkeypatch):
+    monkeypatch.setattr(request, "KEPT_BODY", 10)
+    _, exchange = answer(trial(), until=LAST, headers="X-Api-Key: conform\r\n")
+    ((received, made),) = exchange.requests
+    assert (received.method, received.target) == ("POST", "/v1/messages")
+    assert (received.body, received.size) == (BODY[:10], len(BODY))
+    assert received.header("x-api-key") == "conform"
+    assert made.recorded
+
+
+def test_whoever_asks_again_gets_the_same_answer_until_it_is_enough():
+    async def again():
+        async with ReplayServer() as server:
+            with server.exchange(trial()) as exchange:
+                path = exchange.base_url.removeprefix(server.url) + "/v1/messages"
+                return [(await asked(server, post(path), until=b"\r\n\r\n")).status for _ in range(17)]
+
+    assert asyncio.run(again()) == [200] * 16 + [404]
+
+
+def test_the_twin_answers_who_asks_for_no_stream():
+    of = trial()
+    object.__setattr__(of.case.cassette, "twin", b'{"type":"message"}')
+    got, exchange = answer(of, body=b'{"stream":false}', headers="connection: close\r\n")
+    assert (got.status, got.body) == (200, b'{"type":"message"}')
+    assert b"content-type: application/json" in got.head
+    assert "in one piece" in exchange.complaint
+
+
+@pytest.mark.parametrize("delivery", ["recorded", "cut-after-frame.2", "stall.1"])
+def test_where_there_is_no_answer_in_one_piece_the_document_says_so(delivery):
+    got, exchange = answer(trial(delivery), body=b'{"stream":false}', headers="connection: close\r\n")
+    error = json.loads(got.body)["error"]
+    assert (got.status, error["type"]) == (400, "streamconform_replay")
+    assert "in one piece" in error["message"]
+    assert exchange.complaint == error["message"]
+
+
+ERROR = b'{"type":"error","error":{"type":"overloaded_error","message":"busy"}}'
+
+
+def test_an_error_document_is_the_answer_whatever_is_asked_for():
+    of = trial("recorded", (ERROR,), body=ERROR, status=529)
+    for body in (BODY, b'{"stream":false}'):
+        got, _ = answer(of, body=body, headers="connection: close\r\n")
+        assert (got.status, ERROR in got.body) == (529, True)
+
+
+WRONG = [
+    ("GET", "/v1/messages", "GET /v1/messages"),
+    ("POST", "/v1/v1/messages", "POST /v1/v1/messages"),
+    ("POST", "//v1/messages", "POST //v1/messages"),
+    ("POST", "", "POST /"),
+    ("DELETE", "/v1/messages?a=1", "DELETE /v1/messages?a=1"),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "shown"), WRONG)
+def test_a_wrong_path_or_method_is_told_to_the_client_and_to_the_trial(method, path, shown):
+    async def sent():
+        async with ReplayServer() as server:
+            with server.exchange(trial()) as exchange, httpx.Client(trust_env=False) as client:
+                answered = await asyncio.to_thread(client.request, method, exchange.base_url + path)
+                return answered, exchange
+
+    answered, exchange = asyncio.run(sent())
+    words = f"the server got `{shown}`; expected `POST BASE_URL/v1/messages`"
+    assert answered.status_code == 404
+    assert answered.json()["error"]["message"] == words
+    assert exchange.complaint == words
+
+
+def test_a_request_without_the_prefix_is_told_to_the_trials_that_are_on():
+    async def astray():
+        async with ReplayServer() as server:
+            with server.exchange(trial()) as exchange:
+                got = await asked(server, post("/v1/messages", headers="connection: close\r\n"))
+                return got, exchange.complaint
+
+    got, complaint = asyncio.run(astray())
+    assert (got.status, json.loads(got.body)["error"]["expected"][:11]) == (404, "a path that")
+    assert complaint.startswith("the server got `POST /v1/messages`, without the path of the base URL")
+
+
+def test_a_trial_that_is_over_answers_no_more_and_its_streams_end():
+    async def over():
+        async with ReplayServer() as server:
+            with server.exchange(trial(), Gate(len(CHUNKS), seconds=60)) as exchange:
+                reader, writer = await connect(server)
+                path = exchange.base_url.removeprefix(server.url) + "/v1/messages"
+                writer.write(post(path))
+                await read(reader, until=CHUNKS[0])
+            rest = await read(reader)
+            writer.close()
+            late = await asked(server, post(path, headers="connection: close\r\n"))
+            return rest.end, LAST in rest.data, late, exchange
+
+    end, ended, late, exchange = asyncio.run(over())
+    assert end in ("eof", "reset")
+    assert not ended
+    assert (late.status, len(exchange.requests)) == (404, 1)
+    assert b"or it is over" in late.body
+
+
+HOSTILE = [
+    (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400),
+    (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
+    (b"GET / HTTP/1.1\r\n\r\n", 400),
+    (b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n", 400),
+    (b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n", 400),
+    (b"GET / HTTP/1.1\r\nhost: x\r\na: " + b"a" * 100_000, 431),
+    (post("/x/1/v1/messages", b"a" * 3000), 413),
+]
+
+
+@pytest.mark.parametrize(("sent", "status"), HOSTILE, ids=range(len(HOSTILE)))
+def test_what_is_no_request_is_refused_and_the_others_are_served(sent, status, monkeypatch):
+    monkeypatch.setattr(request, "MAX_BODY", 2000)
+
+    async def attacked():
+        async with ReplayServer() as server:
+            with server.exchange(trial()) as exchange:
+                got = await asked(server, sent)
+                path = exchange.base_url.removeprefix(server.url) + "/v1/messages"
+                return got, await asked(server, post(path), until=LAST)
+
+    got, served = asyncio.run(attacked())
+    assert (got.status, got.end) == (status, "eof")
+    assert served.chunks == [*CHUNKS, b""]
+
+
+def test_half_a_request_and_connections_without_end_cost_little():
+    async def starved():
+        bounds = Bounds(connections=3, request_seconds=0.1)
+        async with ReplayServer(bounds=bounds) as server:
+            with server.exchange(trial()) as exchange:
+                path = exchange.base_url.removeprefix(server.url) + "/v1/messages"
+                slow = [await connect(server) for _ in range(3)]
+                slow[1][1].write(post(path)[:-3])
+                served = [await asked(server, post(path), until=LAST)]
+                evicted, timed_out = await read(slow[0][0]), await read(slow[1][0])
+                served.append(await asked(server, post(path), until=LAST))
+                for _, writer in slow:
+                    writer.transport.abort()
+                return evicted, timed_out, served
+
+    evicted, timed_out, served = asyncio.run(starved())
+    assert evicted.data == b""
+    assert timed_out.data == b""
+    assert [each.chunks for each in served] == [[*CHUNKS, b""]] * 2
+
+
+def test_a_client_that_goes_in_the_middle_harms_nobody():
+    async def gone():
+        big = tuple(b"data: " + b"x" * 60_000 + b"\n\n" for _ in range(200))
+        async with ReplayServer() as server:
+            with server.exchange(trial(chunks=big)) as one, server.exchange(trial()) as other:
+                reader, writer = await connect(server)
+                writer.write(post(one.base_url.removeprefix(server.url) + "/v1/messages"))
+                await read(reader, until=b"data: ")
+                writer.transport.abort()
+                path = other.base_url.removeprefix(server.url) + "/v1/messages"
+                return await asked(server, post(path), until=LAST)
+
+    assert asyncio.run(gone()).chunks == [*CHUNKS, b""]
+
+
+def test_64_trials_at_once_each_get_their_own_answer():
+    bodies = [tuple(f'data: {{"n":{n},"i":{i}}}\n\n'.encode() for i in range(50)) for n in range(64)]
+
+    async def together():
+        async with (
+            ReplayServer() as server,
+            httpx.AsyncClient(trust_env=False, limits=httpx.Limits(max_connections=64)) as client,
+        ):
+
+            async def one(chunks):
+                with server.exchange(trial(chunks=chunks)) as exchange:
+                    answered = await client.post(exchange.base_url + "/v1/messages", json={"stream": True})
+                    return answered.content
+
+            return await asyncio.gather(*map(one, bodies))
+
+    assert asyncio.run(together()) == [b"".join(chunks) for chunks in bodies]
+
+
+def test_the_server_is_on_the_loopback_only():
+    async def address():
+        async with ReplayServer() as server:
+            return server.url, [each.getsockname()[0] for each in server._server.sockets]
+
+    url, hosts = asyncio.run(address())
+    assert url.startswith("http://127.0.0.1:")
+    assert hosts == ["127.0.0.1"]

@@ -1,0 +1,249 @@
+"""`conform serve` and `conform check`, and the page about them, as a user has them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+
+import httpx
+import pytest
+
+from ..cli.project import ROOT, Project
+from ..docs_outputs import BLOCK
+from ..harness import builders
+from .serving import serve
+
+PAGE = (ROOT / "docs" / "http.md").read_text("utf-8")
+FILE = re.compile(r"<!-- file: (?P<name>.+?) -->\n```python\n(?P<text>.*?)```", re.DOTALL)
+FILES = {found["name"]: found["text"] for found in FILE.finditer(PAGE)}
+(CHECK,) = BLOCK.finditer(PAGE)
+
+CALLS = "anthropic-messages/tool-use/interleaved-fragments"
+OUTCOME = {
+    "status": "complete",
+    "stop": {"reason": "stop"},
+    "content": [{"type": "text", "text": "Grüß dich 🌍"}],
+}
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path)
+
+
+SUITE = """\
+spec: 1
+api: anthropic-messages
+topic: mine
+cases:
+  - id: small
+    title: A small answer
+    cassette: small
+    expect: {status: complete, stop: stop, content: [{text: "Grüß dich 🌍"}]}
+"""
+
+
+@pytest.fixture
+def own(project):
+    """A project with one case, so that loading takes no time."""
+    from streamconform.suite import cassettes
+
+    cassettes.save(project.folder / "cassettes", builders.cassette())
+    return project.with_file("specs/anthropic-messages/mine.yaml", SUITE)
+
+
+def get(url: str) -> httpx.Response:
+    return httpx.post(url, json={"stream": True}, trust_env=False, timeout=20)
+
+
+def test_the_script_on_the_page_meets_the_server_and_its_outcome_is_judged(project):
+    project = project.with_file("ask.py", FILES["ask.py"])
+    project.write()
+    with serve(project.folder, "--api", "anthropic-messages", "-k", "interleaved-fragments") as served:
+        (url,) = served.urls
+        asked = subprocess.run(
+            (sys.executable, "ask.py", url), cwd=project.folder, capture_output=True, check=True, text=True
+        )
+    assert served.lines[0].endswith(f"/x/{CALLS}  POST /v1/messages")
+    assert served.log == f"POST /v1/messages  15 bytes  200  {CALLS}\n"
+    ran = project.with_file("outcome.json", asked.stdout).run(*shlex.split(CHECK["command"])[1:])
+    assert (ran.code, ran.out) == (1, CHECK["text"])
+
+
+def test_the_adapter_on_the_page_judges_a_real_client(own):
+    name = "mypkg/conform.py"
+    project = own.with_file(name, FILES[name]).with_file("mypkg/__init__.py", YOURS)
+    ran = project.run("run", "--impl", "mypkg", "--specs", "specs", "-v")
+    assert ran.code == 0, ran.out + ran.err
+    assert "mypkg (python, http)" in ran.out
+    assert ran.last.startswith("1 case, 15 trials, 0 unexpected")
+
+
+def test_a_case_is_served_in_any_delivery_and_with_any_fault(own):
+    own.write()
+    body = builders.cassette().body
+    with serve(own.folder, "--specs", "specs", end=signal.SIGTERM) as served:
+        url = served.urls[0]
+        assert get(f"{url}/v1/messages").content == body
+        assert get(f"{url}@gzip/v1/messages").content == body
+        assert get(f"{url}@gzip/v1/messages").headers["content-encoding"] == "gzip"
+        assert get(f"{url}%40whole/messages").content == body
+        assert get(f"{url}%40%1b%5b31m/v1/messages").status_code == 404
+        assert get(f"{url}@crlf/v1/messages").content == body.replace(b"\n", b"\r\n")
+        with pytest.raises(httpx.ReadError):
+            get(f"{url}@reset/v1/messages")
+        with (
+            pytest.raises(httpx.ReadTimeout),
+            httpx.Client(trust_env=False, timeout=0.3) as client,
+        ):
+            client.post(f"{url}@stall/v1/messages", json={"stream": True})
+        unknown = get(f"{url}@reset.999/v1/messages")
+        nowhere = get(f"{url}-2/v1/messages")
+        wrong = get(f"{url}/v1/complete")
+    assert served.code == 0
+    assert "has no fault `reset.999`; it has" in unknown.json()["error"]["message"]
+    assert "there is no case" in nowhere.json()["error"]["message"]
+    assert wrong.json()["error"]["expected"] == "`POST BASE_URL/v1/messages`"
+    assert [each.status_code for each in (unknown, nowhere, wrong)] == [404] * 3
+    log = served.log.splitlines()
+    assert "\x1b" not in served.log
+    assert log[0] == "POST /v1/messages  15 bytes  200  anthropic-messages/mine/small"
+    assert log[-1].endswith("expected `POST BASE_URL/v1/messages`")
+
+
+def test_a_port_that_is_taken_is_the_users_mistake(own):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        ran = own.run("serve", "--specs", "specs", "--port", str(port))
+    assert ran.code == 2
+    assert ran.err.startswith(f"error: `--port {port}` cannot be listened on: ")
+    assert "Traceback" not in ran.err
+
+
+def test_nothing_to_serve_is_the_users_mistake(own):
+    ran = own.run("serve", "--specs", "specs", "-k", "telegraph")
+    assert ran.code == 2
+    assert "matches no trial" in ran.err
+
+
+def check(own, told, *words, name="outcome.json"):
+    given = told if isinstance(told, str) else json.dumps(told)
+    return own.with_file(name, given).run("check", name, "--case", "small", "--specs", "specs", *words)
+
+
+def test_an_outcome_as_expected_passes(own):
+    ran = check(own, OUTCOME)
+    assert (ran.code, ran.last) == (0, "verdict: pass")
+    told = json.loads(check(own, OUTCOME, "--format", "json").out)
+    assert (told["id"], told["verdict"], told["checks"]) == (
+        "anthropic-messages/mine/small@recorded",
+        "pass",
+        [],
+    )
+
+
+def test_an_outcome_that_differs_fails_and_the_check_says_where(own):
+    wrong = {**OUTCOME, "stop": {"reason": "length"}}
+    ran = check(own, wrong)
+    assert ran.code == 1
+    assert re.search(r'fail stop.reason +expected "stop", got "length"', ran.out)
+    checks = json.loads(check(own, wrong, "--format", "json").out)["checks"]
+    assert [each["path"] for each in checks] == ["stop.reason"]
+
+
+def test_events_are_judged_where_they_are_there(own):
+    told = {"outcome": OUTCOME, "events": [*builders.TEXT_EVENTS[:-1]]}
+    ran = check(own, told)
+    assert ran.code == 1
+    assert "invariant.one-terminal" in ran.out
+    done = {"type": "done", "stop": OUTCOME["stop"]}
+    assert check(own, {**told, "events": [*told["events"], done]}).code == 0
+
+
+def test_a_fault_is_named_behind_the_case(own):
+    cut = {"status": "incomplete", "stop": {"reason": None}, "content": []}
+    words = ("check", "outcome.json", "--specs", "specs", "--case")
+    project = own.with_file("outcome.json", json.dumps(cut))
+    assert project.run(*words, "small@reset").code == 0
+    assert project.run(*words, "small@stall.5").code == 0
+    assert project.run(*words, "small").code == 1
+    ran = project.run(*words, "small@reset.77")
+    assert ran.code == 2
+    assert "has no fault `reset.77`" in ran.err
+
+
+NO_OUTCOME = [
+    ("", "is no JSON object in UTF-8"),
+    ("[]", "is no JSON object in UTF-8"),
+    ('{"status": NaN}', "is no JSON object in UTF-8"),
+    ('{"a":' * 300 + "1" + "}" * 300, "nested deeper than 200 levels"),
+]
+
+
+@pytest.mark.parametrize(("text", "says"), NO_OUTCOME, ids=range(len(NO_OUTCOME)))
+def test_what_is_no_outcome_is_the_users_mistake(own, text, says):
+    ran = check(own, text)
+    assert ran.code == 2
+    assert says in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_an_outcome_that_is_not_in_the_normal_form_fails_with_what_is_wrong(own):
+    ran = check(own, {"status": "done", "content": []})
+    assert ran.code == 1
+    assert "invariant.outcome-schema" in ran.out
+
+
+def test_a_file_that_is_not_there_is_the_users_mistake(own):
+    ran = own.run("check", "nowhere.json", "--case", "small", "--specs", "specs")
+    assert (ran.code, "nowhere.json` cannot be read" in ran.err) == (2, True)
+
+
+# the user's client that the adapter on the page wraps: as small as it can be
+YOURS = """
+import json
+from types import SimpleNamespace
+
+import httpx
+
+
+class ClientError(Exception):
+    def __init__(self, so_far):
+        self.so_far = so_far
+
+
+class Client:
+    def __init__(self, base_url, api_key, max_retries, timeout):
+        self.url, self.http = base_url + "/v1/messages", httpx.Client(timeout=timeout, trust_env=False)
+
+    def stream(self, **request):
+        message = SimpleNamespace(text="", finished=False, stop_reason=None)
+        try:
+            with self.http.stream("POST", self.url, json=request) as answer:
+                for line in answer.iter_lines():
+                    if line.startswith("data:"):
+                        self.event(json.loads(line[5:]), message)
+        except json.JSONDecodeError:
+            pass
+        except httpx.TransportError as error:
+            raise ClientError(message.text) from error
+        return message
+
+    def event(self, event, message):
+        match event["type"]:
+            case "content_block_delta":
+                message.text += event["delta"].get("text", "")
+            case "message_delta":
+                message.stop_reason = {"end_turn": "stop"}.get(event["delta"]["stop_reason"])
+            case "message_stop":
+                message.finished = True
+            case "error":
+                raise ClientError(message.text)
+"""
