@@ -19,6 +19,8 @@ VERBS: Final[Mapping[str, str]] = {
     "list": "List the cases that a run would judge.",
     "report": "Make a report of results: JUnit, Markdown, annotations, a badge.",
     "explain": "Show a case: its frames, events, and expected beside actual.",
+    "serve": "Serve the recorded streams over HTTP, to debug a client.",
+    "check": "Judge an outcome that was made elsewhere.",
     "init": "Put an adapter, a workflow and a config into a project, ready to run.",
     "smoke": "Check that an adapter is sane, before the library is blamed.",
     "lint": "Check specs and cassettes.",
@@ -26,6 +28,7 @@ VERBS: Final[Mapping[str, str]] = {
     "import": "Turn captured streams into cassettes and draft specs.",
     "compare": "Run implementations over recordings and show where they differ.",
     "corpus": "Pull recordings that others publish, for `compare`.",
+    "peers": "Install libraries that can be judged without writing an adapter.",
     "schema": "Print a published JSON Schema.",
     "selftest": "Judge the suite itself with broken parsers.",
 }

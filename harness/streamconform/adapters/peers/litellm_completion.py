@@ -1,0 +1,108 @@
+"""`peer:litellm`: LiteLLM, `completion(stream=True)`, and `stream_chunk_builder()` of its chunks.
+
+It answers in the form of Chat Completions whatever the provider; the prompt and the tools of the request are
+sent in that form. Exceptions derive from those of the OpenAI SDK. `APIConnectionError` is raised for errors
+of the provider too, so a lost connection is one that was raised for an exception of the HTTP library. Its
+stop reasons are its own; it does not tell the provider's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it asks the network for prices when it is imported
+
+import litellm
+
+from streamconform.adapters.peers import asked
+from streamconform.adapters.peers.lost import lost, told
+from streamconform.adapters.peers.normal import SECONDS, Block, Error, at, call, less, outcome, say, text
+
+litellm.telemetry = False
+litellm.suppress_debug_info = True
+litellm.num_retries = 0
+
+STOPS: Final[Mapping[str, str]] = {
+    "stop": "stop",
+    "length": "length",
+    "tool_calls": "tool_use",
+    "function_call": "tool_use",
+    "content_filter": "content_filter",
+}
+PROVIDERS: Final[Mapping[str, tuple[str, str]]] = {
+    "openai-chat": ("openai", "/v1"),
+    "anthropic-messages": ("anthropic", ""),
+    "google-generate": ("gemini", "/v1beta"),
+    "ollama-chat": ("ollama_chat", ""),
+    "cohere-chat": ("cohere_chat", "/v2/chat"),
+    "bedrock-converse": ("bedrock/converse", ""),
+}
+"""What stands before the model's name, and behind the base URL, as its pages on providers say."""
+AMAZON: Final = {"aws_access_key_id": "x", "aws_secret_access_key": "x", "aws_region_name": "us-east-1"}
+
+
+def adapter(run: Any) -> dict[str, Any]:
+    """Return the outcome of a run."""
+    prefix, path = PROVIDERS[run.api]
+    request = {
+        "model": f"{prefix}/{run.model}",
+        "messages": [{"role": "user", "content": asked.prompt(run.request)}],
+        "api_base": f"{run.base_url}{path}",
+        "api_key": run.api_key,
+        "timeout": SECONDS,
+        "max_retries": 0,
+        "stream_options": {"include_usage": True},
+    }
+    tools = [
+        {"type": "function", "function": {"name": name, "description": words, "parameters": dict(schema)}}
+        for name, words, schema in asked.tools(run.request)
+    ]
+    if run.api == "bedrock-converse":
+        request = {k: v for k, v in request.items() if k != "api_key"} | AMAZON
+    error: Error | None = None
+    chunks: list[Any] = []
+    try:
+        for chunk in litellm.completion(**request, stream=True, **({"tools": tools} if tools else {})):
+            chunks.append(chunk)  # noqa: PERF402 - those before an exception count
+    except Exception as thrown:  # noqa: BLE001 - what its user sees
+        error = None if lost(thrown) else told(thrown)
+    whole = litellm.stream_chunk_builder(chunks) if chunks else None
+    return _outcome(whole, chunks, error)
+
+
+def _outcome(whole: Any, chunks: list[Any], error: Error | None) -> dict[str, Any]:
+    choice = next(iter(at(whole, "choices") or []), None)
+    message = at(choice, "message")
+    seen = [at(each.choices[0], "finish_reason") for each in chunks if at(each, "choices")]
+    stop = next((each for each in reversed(seen) if each), None)
+    content: list[Block] = []
+    signed = at(message, "thinking_blocks") or []
+    for block in signed:
+        words = text(block, "thinking")
+        signature = at(block, "signature") or at(block, "data")
+        redacted = at(block, "type") == "redacted_thinking"
+        content.append({"type": "thinking", "text": words, "signature": signature, "redacted": redacted})
+    if not signed:
+        say(content, "thinking", text(message, "reasoning_content"))
+    say(content, "text", text(message, "content"))
+    content += [
+        call(
+            each.id, text(each, "function", "name"), text(each, "function", "arguments"), complete=bool(stop)
+        )
+        for each in at(message, "tool_calls") or []
+    ]
+    usage = next((found for each in reversed(chunks) if (found := at(each, "usage"))), None)
+    cached = at(usage, "prompt_tokens_details", "cached_tokens")
+    written = at(usage, "cache_creation_input_tokens")
+    counts = {
+        "input": less(at(usage, "prompt_tokens"), cached, written),
+        "cache_read": cached,
+        "cache_write": written,
+        "output": at(usage, "completion_tokens"),
+        "reasoning": at(usage, "completion_tokens_details", "reasoning_tokens"),
+    }
+    reason = STOPS.get(stop, "other") if stop else None
+    names = {"model": at(whole, "model"), "response_id": at(whole, "id")}
+    return outcome(content, reason, None, usage=counts, error=error, **names)

@@ -1,0 +1,49 @@
+"""The program that hosts a peer's adapter, run by the Python of the peer's environment: `start.py NAME`.
+
+Streamconform is not installed there, and must not be: what it depends on would stand beside, or before, what
+the library was installed with. Its package alone is made importable, from where this file lies; what the
+host and the adapters import of it needs nothing else.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+PACKAGE: Final = Path(__file__).resolve().parents[2]
+
+
+def main(name: str) -> None:
+    """Serve the peer `name` on stdin and stdout; what it claims is in the table."""
+    spec = importlib.util.spec_from_file_location(
+        PACKAGE.name, PACKAGE / "__init__.py", submodule_search_locations=[str(PACKAGE)]
+    )
+    assert spec is not None, "it is a file of Python's"
+    assert spec.loader is not None, "it is a file of Python's"
+    package = importlib.util.module_from_spec(spec)
+    sys.modules[PACKAGE.name] = package
+    spec.loader.exec_module(package)
+    os.chdir(sys.prefix)  # the host imports from the current folder first: it may be the library's clone
+    from streamconform.adapters import host
+    from streamconform.adapters.peers.table import PEERS
+
+    peer = PEERS[name]
+    module = f"{PACKAGE.name}.adapters.peers.{peer.module}"
+    adapter: Any = importlib.import_module(module).adapter
+    adapter.info = {
+        "name": peer.name,
+        "version": version(peer.distribution),
+        "language": peer.language,
+        "issues": peer.issues,
+    }
+    adapter.apis, adapter.inputs, adapter.capabilities = peer.apis, ("http",), peer.capabilities
+    host.main(f"{module}:adapter")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

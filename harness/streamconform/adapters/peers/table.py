@@ -1,0 +1,168 @@
+"""The peers: which library, which release, through which of its doors. A table, and no code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from streamconform.adapters.peers.node_table import NODE
+from streamconform.adapters.peers.peer import CHAT, HOSTED, SIGNED, THINKS, Peer
+
+__all__ = ["PEERS", "Peer"]
+
+_ALL: Final = (
+    Peer(
+        name="openai",
+        distribution="openai",
+        version="3.54.0",
+        module="openai_raw",
+        apis=("openai-chat", "openai-responses"),
+        through="`chat.completions.create(stream=True)` and `responses.create(stream=True)`",
+        issues="https://github.com/openai/openai-python/issues",
+        claims=(*HOSTED, "refusals"),
+        reads={"openai-chat": CHAT},
+    ),
+    Peer(
+        name="openai-helper",
+        distribution="openai",
+        version="3.54.0",
+        module="openai_helper",
+        apis=("openai-chat", "openai-responses"),
+        through="`chat.completions.stream()` and `responses.stream()`, and what they accumulate",
+        issues="https://github.com/openai/openai-python/issues",
+        claims=(*HOSTED, "refusals"),
+        reads={"openai-chat": CHAT},
+    ),
+    Peer(
+        name="anthropic",
+        distribution="anthropic",
+        version="2.12.0",
+        module="anthropic_raw",
+        apis=("anthropic-messages",),
+        through="`messages.create(stream=True)`",
+        issues="https://github.com/anthropics/anthropic-sdk-python/issues",
+        claims=HOSTED,
+    ),
+    Peer(
+        name="anthropic-helper",
+        distribution="anthropic",
+        version="2.12.0",
+        module="anthropic_helper",
+        apis=("anthropic-messages",),
+        through="`messages.stream()` and its final message",
+        issues="https://github.com/anthropics/anthropic-sdk-python/issues",
+        claims=HOSTED,
+    ),
+    Peer(
+        name="google-genai",
+        distribution="google-genai",
+        version="3.4.0",
+        module="google_genai",
+        apis=("google-generate",),
+        through="`models.generate_content_stream()`",
+        issues="https://github.com/googleapis/python-genai/issues",
+        claims=SIGNED,
+    ),
+    Peer(
+        name="ollama",
+        distribution="ollama",
+        version="0.6.3",
+        module="ollama_chat",
+        apis=("ollama-chat",),
+        through="`Client.chat(stream=True)`",
+        issues="https://github.com/ollama/ollama-python/issues",
+        claims=THINKS,
+    ),
+    Peer(
+        name="cohere",
+        distribution="cohere",
+        version="7.3.1",
+        module="cohere_chat",
+        apis=("cohere-chat",),
+        through="`ClientV2.chat_stream()`, and `Client.chat_stream()` for v1",
+        issues="https://github.com/cohere-ai/cohere-python/issues",
+        claims=THINKS,
+    ),
+    Peer(
+        name="mistralai",
+        distribution="mistralai",
+        version="3.7.0",
+        module="mistral_chat",
+        apis=("openai-chat",),
+        through="`chat.stream()`",
+        issues="https://github.com/mistralai/client-python/issues",
+        claims=THINKS,
+    ),
+    Peer(
+        name="boto3",
+        distribution="boto3",
+        version="1.44.5",
+        module="boto3_converse",
+        apis=("bedrock-converse",),
+        through="`bedrock-runtime`'s `converse_stream()`",
+        issues="https://github.com/boto/boto3/issues",
+        claims=HOSTED,
+    ),
+    Peer(
+        name="litellm",
+        distribution="litellm",
+        version="1.106.2",
+        extras=("mcp",),  # without it a tool for Anthropic is a ModuleNotFoundError
+        module="litellm_completion",
+        apis=(
+            "openai-chat",
+            "anthropic-messages",
+            "google-generate",
+            "ollama-chat",
+            "cohere-chat",
+            "bedrock-converse",
+        ),
+        through="`completion(stream=True)` and `stream_chunk_builder()`",
+        issues="https://github.com/BerriAI/litellm/issues",
+        claims=SIGNED,
+    ),
+    Peer(
+        name="pydantic-ai",
+        distribution="pydantic-ai-slim",
+        version="2.68.0",
+        extras=("openai", "anthropic", "google", "bedrock", "cohere", "mistral"),
+        module="pydantic_ai_direct",
+        apis=(
+            "openai-chat",
+            "openai-responses",
+            "anthropic-messages",
+            "google-generate",
+            "bedrock-converse",
+        ),
+        through="`direct.model_request_stream_sync()` and its response",
+        issues="https://github.com/pydantic/pydantic-ai/issues",
+        claims=HOSTED,
+    ),
+    Peer(
+        name="langchain",
+        distribution="langchain-core",
+        version="1.7.2",
+        beside=(
+            "langchain-openai",
+            "langchain-anthropic",
+            "langchain-google-genai",
+            "langchain-ollama",
+            "langchain-cohere",
+        ),
+        module="langchain_stream",
+        apis=(
+            "openai-chat",
+            "openai-responses",
+            "anthropic-messages",
+            "google-generate",
+            "ollama-chat",
+            "cohere-chat",
+        ),
+        through="`stream()` of each chat model, the chunks added up, and `content_blocks`",
+        issues="https://github.com/langchain-ai/langchain/issues",
+        claims=HOSTED,
+    ),
+)
+
+PEERS: Final[Mapping[str, Peer]] = {each.name: each for each in (*_ALL, *NODE)}
+"""Every peer by its name, in the order of lists."""

@@ -1,0 +1,1 @@
+"""Peers: the table, the verb, and an adapter run in an environment of its own."""

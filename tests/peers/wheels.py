@@ -1,0 +1,56 @@
+"""A wheel that a test builds: a library of a peer's name and release, which asks the server it is given."""
+
+from __future__ import annotations
+
+import zipfile
+
+from streamconform.adapters.peers.table import PEERS
+
+LIBRARY = """\
+import json
+import sys
+import urllib.request
+from types import SimpleNamespace
+
+class ResponseError(Exception):
+    pass
+
+class Client:
+    def __init__(self, host, timeout):
+        self.url = host + "/api/chat"
+        assert "streamconform" not in {name.partition(".")[0] for name in map(str, sys.path)}
+
+    def chat(self, model, messages, stream, tools=None, options=None):
+        sys.stdout.write("what a library prints\\n")
+        body = json.dumps({"model": model, "messages": messages, "stream": stream}).encode()
+        with urllib.request.urlopen(urllib.request.Request(self.url, body)) as answer:
+            for line in answer:
+                said = json.loads(line)
+                message = {"thinking": None, "content": None, "tool_calls": None} | said["message"]
+                yield SimpleNamespace(
+                    message=SimpleNamespace(**message),
+                    done=said["done"],
+                    **{n: said.get(n) for n in ("model", "done_reason", "prompt_eval_count", "eval_count")},
+                )
+"""
+WHEEL = "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+TRANSPORT = "class TransportError(Exception):\n    pass\n"
+
+
+def library(folder, name, *, requires=()):
+    """Put a wheel of the release that the peer `name` pins into `folder`, with an `httpx` of its own."""
+    peer = PEERS[name]
+    stem = f"{peer.distribution.replace('-', '_')}-{peer.version}"
+    metadata = [f"Metadata-Version: 2.1\nName: {peer.distribution}\nVersion: {peer.version}"]
+    metadata += [f"Requires-Dist: {each}" for each in requires]
+    files = {
+        f"{peer.distribution}.py": LIBRARY,
+        "httpx.py": TRANSPORT,
+        f"{stem}.dist-info/METADATA": "\n".join(metadata) + "\n",
+        f"{stem}.dist-info/WHEEL": WHEEL,
+    }
+    record = f"{stem}.dist-info/RECORD"
+    files[record] = "".join(f"{each},,\n" for each in (*files, record))
+    with zipfile.ZipFile(folder / f"{stem}-py3-none-any.whl", "w") as wheel:
+        for path, text in files.items():
+            wheel.writestr(path, text)
