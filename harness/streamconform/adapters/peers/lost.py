@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Mapping
 from typing import Any, Final
@@ -12,7 +13,7 @@ import openai
 from streamconform.adapters.peers.normal import Error, at, raised
 
 try:
-    import httpx2
+    httpx2: Any = importlib.import_module("httpx2")
 except ModuleNotFoundError:
     httpx2 = httpx
 
