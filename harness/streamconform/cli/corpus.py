@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from streamconform import __version__
+from streamconform import __version__, user_cache
 from streamconform.corpus import cache
 from streamconform.corpus.sources import SOURCES, Source
 from streamconform.reports.words import counted, printable
@@ -22,7 +22,7 @@ cache_option: Final = click.option(
     "where",
     metavar="FOLDER",
     type=click.Path(file_okay=False),
-    envvar=cache.VARIABLE,
+    envvar=user_cache.VARIABLE,
     show_envvar=True,
     help="Folder that pulled recordings are kept in. [default: streamconform in the user's cache folder]",
 )

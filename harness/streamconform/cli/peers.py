@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import click
 
+from streamconform import user_cache
 from streamconform.adapters.peers import environments
 from streamconform.adapters.peers.environments import Environment
 from streamconform.adapters.peers.table import PEERS, Peer
@@ -19,7 +20,7 @@ cache_option: Final = click.option(
     "where",
     metavar="FOLDER",
     type=click.Path(file_okay=False),
-    envvar=environments.VARIABLE,
+    envvar=user_cache.VARIABLE,
     show_envvar=True,
     help="Folder that environments are kept in. [default: streamconform in the user's cache folder]",
 )

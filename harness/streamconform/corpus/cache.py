@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,8 +11,8 @@ from typing import Final
 
 from streamconform.corpus.sources import SOURCES, Source
 from streamconform.errors import Problem, SourceError, UsageError
+from streamconform.user_cache import user_cache
 
-VARIABLE: Final = "CONFORM_CACHE"
 ABOUT: Final = "source.json"
 """In the folder of a source: what was pulled. It is there if and only if the pull came to its end."""
 
@@ -32,15 +31,8 @@ class Pulled:
 
 
 def home(given: str | None) -> Path:
-    """Return the folder of pulled sources: under `given`, or under the user's cache folder.
-
-    XDG Base Directory Specification: a relative `XDG_CACHE_HOME` is ignored.
-    """
-    if given:
-        return Path(given).expanduser().absolute() / "corpus"
-    named = Path(os.environ.get("XDG_CACHE_HOME") or "~")
-    base = named if named.is_absolute() else Path("~/.cache").expanduser()
-    return base / "streamconform" / "corpus"
+    """Return the folder of pulled sources; `given` is the cache folder that a user names."""
+    return user_cache(given) / "corpus"
 
 
 def named(name: str) -> Source:

@@ -11,7 +11,7 @@ from itertools import chain, count
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from streamconform import __version__
+from streamconform import __version__, user_cache
 from streamconform.corpus import archive, cache
 from streamconform.corpus.download import PullFailed, download
 from streamconform.corpus.sources import Source
@@ -53,7 +53,7 @@ def pull(root: Path, source: Source, progress: Progress) -> cache.Pulled:
     except OSError as error:
         raise PullFailed(
             f"`{source.name}` cannot be written to `{root}`: {error.strerror or error}; "
-            f"another folder is given by `--cache` or `{cache.VARIABLE}`"
+            f"another folder is given by `--cache` or `{user_cache.VARIABLE}`"
         ) from error
     return found
 

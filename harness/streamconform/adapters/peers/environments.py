@@ -13,8 +13,8 @@ from typing import Final
 from streamconform.adapters.peers import node
 from streamconform.adapters.peers.table import PEERS, Peer
 from streamconform.errors import ImplementationError, UsageError
+from streamconform.user_cache import user_cache
 
-VARIABLE: Final = "CONFORM_CACHE"
 ABOUT: Final = "environment.json"
 """In the folder of an environment: what is installed. It is there if and only if pip came to its end."""
 HERE: Final = Path(__file__).parent
@@ -34,16 +34,8 @@ class Environment:
 
 
 def home(given: str | None) -> Path:
-    """Return the folder of environments: under `given`, else `CONFORM_CACHE`, else the user's cache folder.
-
-    XDG Base Directory Specification: a relative `XDG_CACHE_HOME` is ignored.
-    """
-    given = given or os.environ.get(VARIABLE)
-    if given:
-        return Path(given).expanduser().absolute() / "peers"
-    named = Path(os.environ.get("XDG_CACHE_HOME") or "~")
-    base = named if named.is_absolute() else Path("~/.cache").expanduser()
-    return base / "streamconform" / "peers"
+    """Return the folder of environments; `given` is the cache folder that a user names."""
+    return user_cache(given) / "peers"
 
 
 def named(name: str) -> Peer:

@@ -16,9 +16,10 @@ from typing import Final
 
 from streamconform import __version__
 from streamconform.adapters.peers import node
-from streamconform.adapters.peers.environments import ABOUT, VARIABLE, Environment, installed, pins
+from streamconform.adapters.peers.environments import ABOUT, Environment, installed, pins
 from streamconform.adapters.peers.table import Peer
 from streamconform.errors import ImplementationError
+from streamconform.user_cache import VARIABLE
 
 PIP: Final = ("--no-input", "--disable-pip-version-check")
 INSTALL: Final = ("install", "--quiet", "--only-binary", ":all:", "--no-warn-script-location")
