@@ -23,11 +23,13 @@ CAPABILITIES: Final = (
     "signatures",
     "usage",
     "cache_usage",
+    "usage_details",
     "cost",
     "events",
     "errors",
     "refusals",
     "provider_tools",
+    "raw_stop",
 )
 """What every decoder has."""
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from streamconform.model.capability import OF_STREAMS
 from streamconform_reference import DECODERS, __version__, adapter, snapshots
 
 from .exchange import PRICES, Exchange, decode
@@ -36,6 +37,10 @@ def test_the_adapter_says_what_it_is() -> None:
     assert adapter.apis == list(DECODERS)
     assert adapter.inputs == ["bytes"]
     assert {"cost", "heal", "partial_json"} <= set(adapter.capabilities)
+
+
+def test_nothing_that_streams_can_show_is_left_out_of_what_the_reference_claims() -> None:
+    assert OF_STREAMS - set(adapter.capabilities) == set()
 
 
 def test_snapshots_are_the_outcome_after_each_frame() -> None:
