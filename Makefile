@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint types format selftest bench clean
+.PHONY: help run test lint types format selftest bench matrix clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -32,6 +32,20 @@ selftest: $(VENV)/.base ## Judge the suite itself with broken parsers
 
 bench: $(VENV)/.base ## Show how fast the reference and the suite are
 	@$(BIN)/python -m tests.bench
+
+# one run a peer: what one of them does to a run is no other's loss, and a killed one leaves the others' results
+PEERS = $(BIN)/conform peers list --format json | $(BIN)/python -c 'import json, sys; print(*(each["name"] for each in json.load(sys.stdin)))'
+RUNS := .conform/matrix
+
+matrix: $(VENV)/.base ## Judge every peer (an hour), and write docs/matrix/README.md
+	@$(BIN)/conform peers install $$($(PEERS))
+	@rm -rf $(RUNS)
+	@code=0; runs=; for peer in $$($(PEERS)); do \
+		echo "== $$peer"; runs="$$runs $(RUNS)/$$peer.jsonl"; \
+		$(BIN)/conform run -i "peer:$$peer" -n 2 --known-failures docs/matrix/known --report "jsonl=$(RUNS)/$$peer.jsonl" || \
+			{ code=$$?; test $$code -lt 128 || exit $$code; }; \
+	done; \
+	$(BIN)/conform report matrix=docs/matrix/README.md $$runs && exit $$code
 
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .conform

@@ -40,7 +40,7 @@ KEYS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "faults": (_word, "none, one or all"),
     "select": (_words, "a pattern or a list of patterns"),
     "input": (_word, "bytes, push or http"),
-    "known_failures": (_word, "a file"),
+    "known_failures": (_words, "a file or a folder, or a list of them"),
     "report": (_words, "KIND=PATH or a list of them"),
     "workers": (_whole, "a whole number"),
     "timeout": (_number, "seconds"),
@@ -90,8 +90,11 @@ def load(folder: Path) -> dict[str, Any]:
             problems.append(
                 Problem(str(path), _line(path, key), f"`{key}` holds {value!r}; expected {wanted}")
             )
-        elif key in ("specs", "cassettes", "known_failures"):
+        elif key in ("specs", "cassettes"):
             settings[key] = str(path.parent / value)
+        elif key == "known_failures":
+            named = [value] if isinstance(value, str) else value
+            settings[key] = [str(path.parent / each) for each in named]
         elif key in ("impl", "api", "select", "report") and isinstance(value, str):
             settings[key] = [value]
         else:

@@ -191,7 +191,8 @@ def test_an_update_that_changes_nothing_leaves_every_byte(own, written):
         (("--shard", "1/2"), "`--shard`"),
         (("-x",), "`-x`"),
         (("--maxfail", "3"), "`--maxfail`"),
-        (("-i", "reference"), "one implementation"),
+        (("-i", "reference"), f"`{KNOWN}` does not say which one it is about"),
+        (("-i", "mutant:usage-summed"), "each implementation once"),
     ],
 )
 def test_an_update_refuses_to_judge_by_a_part(own, written, words, named):
@@ -205,6 +206,84 @@ def test_an_update_without_a_file_says_which_option_is_missing(own):
     ran = own.run(*RUN, "--update-known-failures")
     assert ran.code == 2
     assert "`--known-failures PATH`" in ran.err
+
+
+MUTANT = "mutant:usage-summed"
+ABOUT = (
+    "known-failures: 1\nimplementation: {}\nentries:\n"
+    "  - {{match: {}, verdict: fail, reason: old, issue: a#1}}\n"
+)
+
+
+def test_a_folder_has_a_file_for_each_implementation_that_fails(own):
+    both = (*RUN, "-i", "reference", "--known-failures", "known")
+    made = own.run(*both, "--update-known-failures")
+    assert made.code == 1
+    assert "known/mutant-usage-summed.yaml: 30 added" in made.err
+    assert [path.name for path in (own.folder / "known").iterdir()] == ["mutant-usage-summed.yaml"]
+    text = (own.folder / "known/mutant-usage-summed.yaml").read_text("utf-8")
+    assert f"known-failures: 1\nimplementation: {MUTANT}\nentries:\n" in text
+    ran = own.run(*both, "--update-known-failures")
+    assert (ran.code, ran.err.count("is left as it was: it is true")) == (0, 1)
+    assert "0 unexpected, 60 known" in ran.last
+
+
+def test_a_file_about_an_implementation_that_is_not_judged_is_not_judged_either(own):
+    ran = own.with_file(KNOWN, ABOUT.format("peer:other", "gone/**")).run(
+        *RUN[:1], "-i", "reference", *RUN[3:], "--known-failures", KNOWN
+    )
+    assert (ran.code, wrong(ran)) == (0, []), ran.out
+
+
+def test_files_stand_beside_each_other_and_each_problem_names_its_own(own, written):
+    entry = f"  - match: {PLAIN}@*\n"
+    before, _, after = written[0].partition(entry)
+    rest = before + after.partition("  - match: ")[1] + after.partition("  - match: ")[2]
+    general = ABOUT.format("x", f"{PLAIN}@*").replace("implementation: x\n", "")
+    project = own.with_file("lists/b.yaml", rest).with_file("lists/a.yaml", general)
+    named = ("--known-failures", "lists/a.yaml", "--known-failures", "lists", "--known-failures", "more.yaml")
+    project = project.with_file("more.yaml", ABOUT.format(MUTANT, "gone/**"))
+    ran = project.run(*RUN, *named)
+    assert ran.code == 1
+    assert ", 0 unexpected, 60 known, 1 untrue" in ran.last
+    assert "more.yaml:4: unmatched: " in ran.out
+    mended(project, "cost-plain")
+    ran = project.run(*RUN, *named)
+    assert "lists/a.yaml:3: stale: " in ran.out
+    assert "more.yaml:4: unmatched: " in ran.out
+
+
+def test_an_update_amends_the_file_that_is_about_the_implementation(own):
+    text = ABOUT.format(MUTANT, "gone/**")
+    general = (
+        f"known-failures: 1\nentries:\n  - {{match: {PLAIN}@*, verdict: fail, reason: old, issue: a#1}}\n"
+    )
+    project = own.with_file("known/mine.yaml", text).with_file("known/all.yaml", general)
+    ran = project.run(*RUN, "--known-failures", "known", "--update-known-failures")
+    assert "known/mine.yaml: 29 added, 1 removed" in ran.err
+    assert "known/all.yaml is left as it was: it is true" in ran.err
+    assert (own.folder / "known/mine.yaml").read_text("utf-8").startswith(text.partition("entries")[0])
+    assert sorted(path.name for path in (own.folder / "known").iterdir()) == ["all.yaml", "mine.yaml"]
+
+
+def test_an_update_refuses_where_no_file_is_about_the_implementation(own):
+    ran = own.with_file(KNOWN, ABOUT.format("peer:other", "gone/**")).run(*UPDATE)
+    assert ran.code == 2
+    assert f"no file is about `{MUTANT}`" in ran.err
+
+
+def test_the_mistakes_of_every_file_of_a_folder_are_told_at_once(own):
+    project = own.with_file("known/a.yaml", DAY).with_file("known/b.yaml", "known-failures: 2\nentries: []\n")
+    ran = project.run(*RUN, "--known-failures", "known")
+    assert ran.code == 2
+    assert "known/a.yaml:3: " in ran.err
+    assert "known/b.yaml:1: " in ran.err
+
+
+def test_the_config_may_name_several(own, written):
+    project = own.with_file("conform.toml", 'known_failures = ["lists", "more.yaml"]\n')
+    project = project.with_file("more.yaml", ABOUT.format("peer:other", "gone/**"))
+    assert project.with_file("lists/known.yaml", written[0]).run(*RUN).code == 0
 
 
 def test_the_file_may_stand_in_the_config_relative_to_it(own, written):

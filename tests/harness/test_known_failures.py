@@ -52,7 +52,7 @@ def every_path(_):
 
 
 def settled(entries, results, *, strict=False):
-    settle = Settler(KnownFailures("known.yaml", tuple(entries)), every_path, strict=strict)
+    settle = Settler([KnownFailures("known.yaml", tuple(entries))], every_path, strict=strict)
     return [settle(each).verdict for each in results]
 
 
@@ -114,12 +114,12 @@ def test_every_check_that_fails_has_to_be_listed():
 
 def test_what_is_known_carries_the_reasons():
     entries = (entry("**:usage.*", reason="summed"), entry("**:status", reason="late"))
-    settle = Settler(KnownFailures("k", entries), every_path, strict=False)
+    settle = Settler([KnownFailures("k", entries)], every_path, strict=False)
     assert settle(result("whole", "fail", "usage.input", "status")).known == "summed; late"
 
 
 def test_what_is_stale_names_its_line():
-    settle = Settler(KnownFailures("known.yaml", (entry(line=7),)), every_path, strict=False)
+    settle = Settler([KnownFailures("known.yaml", (entry(line=7),))], every_path, strict=False)
     assert "known.yaml:7" in settle(result()).reason
 
 

@@ -125,7 +125,7 @@ def test_a_case_agrees_with_its_schema():
 
 def test_the_header_of_results_agrees_with_its_schema():
     top = definition("results.v1", "header")["properties"]
-    assert set(top) - {"kind", "schema"} == {"suite", "implementations", "selection", "seed"}
+    assert set(top) - {"kind", "schema"} == {"suite", "implementations", "selection", "seed", "date"}
     assert set(top["suite"]["properties"]) == {"version", "cases", "trials"}
     assert set(top["implementations"]["items"]["properties"]) == names(result.ImplementationInfo)
 
@@ -138,7 +138,9 @@ def test_a_greeting_agrees_with_its_schema():
 
 def test_profiles_and_known_failures_agree_with_their_schemas():
     assert set(schema("profile.v1")["properties"]) == names(Profile) | {"profile"}
-    entry = schema("known-failures.v1")["properties"]["entries"]["items"]
+    listed = schema("known-failures.v1")["properties"]
+    assert set(listed) == names(known_failure.KnownFailures, "path") | {"known-failures"}
+    entry = listed["entries"]["items"]
     assert set(entry["properties"]) == names(known_failure.KnownFailure, "line")
     problem = definition("results.v1", "footer")["properties"]["problems"]["items"]
     assert set(problem["properties"]) == names(Problem)
@@ -204,9 +206,19 @@ RESULTS = [
             result.ImplementationInfo(
                 name="x", version=None, language=None, issues=None, impl="cmd:x", input="bytes"
             ),
+            result.ImplementationInfo(
+                name="y",
+                version="1",
+                language="c",
+                issues=None,
+                impl="y",
+                input="http",
+                claims={"ollama-chat": ("usage",), "common": ()},
+            ),
         ),
         selection={"patterns": []},
         seed=0,
+        date="2026-05-01",
     ),
     result.TrialResult(
         implementation=0,
@@ -237,6 +249,7 @@ RESULTS = [
         reason="because",
         observation={"outcome": {"status": "complete"}, "events": []},
         known="old",
+        tracked=("a/b#2",),
         title="A title",
         guards=("a/b#1",),
     ),

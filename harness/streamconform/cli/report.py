@@ -10,6 +10,8 @@ from typing import Final, TextIO
 import click
 
 from streamconform import reports
+from streamconform.cli import options
+from streamconform.cli.placed import placed
 from streamconform.errors import UsageError
 from streamconform.reports import json
 from streamconform.reports.terminal import Terminal
@@ -18,6 +20,7 @@ from streamconform.run.exits import Exit
 from streamconform.run.merge import merge
 from streamconform.run.reading import read
 from streamconform.run.results import Results
+from streamconform.suite.load import load
 
 RESULTS: Final = ".conform/results.jsonl"
 TERMINAL: Final = "terminal"
@@ -41,6 +44,7 @@ def command(
     conform report markdown >> $GITHUB_STEP_SUMMARY  for a summary or a comment
     conform report github                            annotations of a workflow, on stdout
     conform report badge=badge.json                  for an endpoint badge of shields.io
+    conform report matrix=matrix.md run-*.jsonl      implementations against capabilities, a page
     conform report json                              one document, without times
     conform report jsonl=all.jsonl shard-*.jsonl     shards as one results file
 
@@ -49,11 +53,15 @@ def command(
     and a line on stderr say so. Exit codes: 0 the report is made, 2 usage or results; --exit-code: the run's.
     """
     kind, _, path = report.partition("=")
-    if kind not in (TERMINAL, *KINDS) or report.endswith("="):
-        kinds = ", ".join(f"`{each}`" for each in (TERMINAL, *KINDS))
+    known = (TERMINAL, *KINDS, reports.PLACED)
+    if kind not in known or report.endswith("="):
+        kinds = ", ".join(f"`{each}`" for each in known)
         raise UsageError(f"`{report}`: expected KIND or KIND=PATH, where KIND is {kinds}")
     merged = merge([(each, read(Path(each))) for each in results or (RESULTS,)])
-    if kind != TERMINAL:
+    if kind == reports.PLACED:
+        where = options.sources(dict(merged.header.selection))
+        reports.write(kind, path or "-", merged, placed(where, load(where)))
+    elif kind != TERMINAL:
         reports.write_text(path or "-", KINDS[kind](merged))
     elif path in ("", "-"):
         _print(merged, verbose)

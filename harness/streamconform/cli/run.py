@@ -15,6 +15,7 @@ from streamconform.adapters.connect import Connection, connect
 from streamconform.adapters.connect import command as program_command
 from streamconform.cli import options
 from streamconform.cli.known import known_failures, known_failures_options, must_update_whole, update
+from streamconform.cli.placed import placed
 from streamconform.errors import ReportError
 from streamconform.reports.terminal import Terminal
 from streamconform.run.plan import Settings
@@ -44,7 +45,8 @@ RECORDED: Final = (
     "--impl",
     multiple=True,
     metavar="IMPL",
-    help='What to judge: reference, a package, python:MODULE:NAME, "cmd:PROGRAM ARGS", mutant:NAME.',
+    help='What to judge: reference, a package, python:MODULE:NAME, "cmd:PROGRAM ARGS", peer:NAME (`conform '
+    "peers list`), mutant:NAME.",
 )
 @options.input_option
 @options.selection_options
@@ -66,7 +68,7 @@ RECORDED: Final = (
     "--report",
     multiple=True,
     metavar="KIND=PATH",
-    help=f"Also write a report: {', '.join(reports.REPORTS)} or jsonl; PATH - is stdout. Repeatable. "
+    help=f"Also write a report: {', '.join(reports.REPORTS)}, matrix or jsonl; PATH - is stdout. Repeatable. "
     "Results always go to .conform/results.jsonl, unless jsonl=PATH says where.",
 )
 @click.option("-q", "--quiet", count=True, help="Print only the last line; twice: nothing.")
@@ -93,19 +95,19 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     chosen = options.settings(given)
     wanted = [reports.parse(each) for each in chosen.get("report", ())]
     connections = _connections(chosen)
-    must_update_whole(given, chosen, len(connections))
+    must_update_whole(given, chosen)
     with _uncollected():
         found, note = options.rerun(chosen)
     if note:
         click.echo(note, err=True)
-    file = known_failures(chosen, found)
+    known = known_failures(chosen, found, [each.impl for each in connections])
     how = _settings(chosen, connections)
     order = Order(
         connections=connections,
         trials=found.trials,
         settings=how,
         selection={key: (chosen | {"strict": how.strict}).get(key) or None for key in RECORDED},
-        listed=file.listed if file else None,
+        listed=tuple(each.listed for each in known),
     )
     path = options.results_path(chosen)
     if path == options.RESULTS:
@@ -118,9 +120,10 @@ def command(ctx: click.Context, /, **given: Any) -> None:
             terminal.finished(finished.results, time.perf_counter() - started)
     for kind, target in wanted:
         if kind != reports.STREAMED:
-            reports.write(kind, target, finished.results)
-    if file and chosen.get("update"):
-        click.echo(update(file, finished, strict=how.strict), err=True)
+            reports.write(kind, target, finished.results, placed(options.sources(chosen), found.suite))
+    if chosen.get("update"):
+        for line in update(known, finished, strict=how.strict):
+            click.echo(line, err=True)
     ctx.exit(finished.exit)
 
 

@@ -1,7 +1,8 @@
 """Known failures against results: which verdicts they change, and which entries are not true any more. Pure.
 
-An entry is about every implementation of the run. A trial that it matches is as listed, passes, fails
-otherwise than listed, or differs where that has no consequence; what was skipped does not count.
+A file is about one implementation, or about every one of the run: whoever calls gives the results that its
+entries are about. A trial that one matches is as listed, passes, fails otherwise than listed, or differs
+where that has no consequence; what was skipped does not count.
 """
 
 from __future__ import annotations
@@ -49,29 +50,31 @@ class Finding:
 
 
 class Settler:
-    """Gives results the verdicts `known` and `stale`, one at a time, as they come."""
+    """Gives results of one implementation the verdicts `known` and `stale`, one at a time, as they come."""
 
-    def __init__(self, known: KnownFailures, paths: Paths, *, strict: bool) -> None:
-        """Settle by the entries of `known`; under `strict` a warning is a failure."""
-        self._known, self._paths, self._strict = known, paths, strict
-        self._about: dict[str, tuple[KnownFailure, ...]] = {}
+    def __init__(self, files: Iterable[KnownFailures], paths: Paths, *, strict: bool) -> None:
+        """Settle by the entries of all `files`; under `strict` a warning is a failure."""
+        self._listed = tuple((entry, known.path) for known in files for entry in known.entries)
+        self._paths, self._strict = paths, strict
+        self._about: dict[str, tuple[tuple[KnownFailure, str], ...]] = {}
 
     def __call__(self, result: TrialResult) -> TrialResult:
         """Return `result`, `known` if all that fails of it is listed, `stale` if it is listed and passes."""
         entries = self._about.get(result.case)
         if entries is None:
-            entries = tuple(e for e in self._known.entries if parts(e.match).case.match(result.case))
+            entries = tuple(each for each in self._listed if parts(each[0].match).case.match(result.case))
             self._about[result.case] = entries
-        stands = [(entry, standing(entry, result, self._paths)) for entry in entries]
+        stands = [(entry, path, standing(entry, result, self._paths)) for entry, path in entries]
         if fails(result, strict=self._strict):
-            listed = [entry for entry, stand in stands if stand == "listed"]
+            listed = [entry for entry, _, stand in stands if stand == "listed"]
             if _covered(result, listed, strict=self._strict):
                 reasons = dict.fromkeys(entry.reason for entry in listed)
-                return replace(result, verdict="known", known="; ".join(reasons))
+                tracked = tuple(dict.fromkeys(entry.issue for entry in listed))
+                return replace(result, verdict="known", known="; ".join(reasons), tracked=tracked)
         elif result.verdict == "pass":
-            for entry, stand in stands:
+            for entry, path, stand in stands:
                 if stand == "passes":
-                    words = f"listed in {self._known.path}:{entry.line} ({entry.reason}), but it passes"
+                    words = f"listed in {path}:{entry.line} ({entry.reason}), but it passes"
                     return replace(result, verdict="stale", reason=words)
         return result
 
@@ -131,7 +134,7 @@ def audit(
     unmatched: Collection[int],
     today: date,
 ) -> tuple[Finding, ...]:
-    """Return what is not true any more of each entry, after `results`, which are not settled.
+    """Return what is not true any more of each entry, after `results`, not settled, that they are about.
 
     `unmatched` are the numbers of the entries that match nothing in the full suite. An entry that only
     matches what was not run, or was skipped, is not judged.

@@ -6,7 +6,7 @@ somebody has to decide.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -47,11 +47,13 @@ def relist(
     paths: Paths,
     *,
     strict: bool,
+    beside: Iterable[KnownFailures] | None = (),
 ) -> Amendment:
-    """Return the changes that make `known` true of `results`, which are not settled.
+    """Return the changes that make `known` true of `results`, not settled, of one implementation.
 
     Stale, unmatched and duplicate entries go. One that is too wide becomes those that are not, with its
-    reason. What fails and is not listed is added: one entry for a case where the whole case fails.
+    reason. What fails and is not listed, here or in the files `beside` it, is added: one entry for a case
+    where the whole case fails. With None nothing is added.
     """
     kinds = {(each.entry, each.kind) for each in findings}
     removed = frozenset(n for n, kind in kinds if kind in ("stale", "unmatched", "duplicate"))
@@ -60,8 +62,11 @@ def relist(
     for result in results:
         cases.setdefault(result.case, []).append(result)
     narrowed = {n: tuple(_narrowed(known.entries[n], cases, paths)) for n in wide}
-    kept = Amendment(removed, narrowed, ()).applied(known.entries)
-    settle = Settler(KnownFailures(known.path, kept), paths, strict=strict)
+    change = Amendment(removed, narrowed, ())
+    if beside is None:
+        return change
+    kept = replace(known, entries=change.applied(known.entries))
+    settle = Settler((*beside, kept), paths, strict=strict)
     added: list[KnownFailure] = []
     for group in cases.values():
         new: dict[Failing, list[TrialResult]] = {}
@@ -71,7 +76,7 @@ def relist(
         for verdict, failed in new.items():
             like = KnownFailure(match="", verdict=verdict, reason=TODO, issue=TODO_ISSUE)
             added += _entries(like, "", failed, group, paths)
-    return Amendment(removed, narrowed, tuple(added))
+    return replace(change, added=tuple(added))
 
 
 def _narrowed(

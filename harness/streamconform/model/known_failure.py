@@ -31,3 +31,9 @@ class KnownFailures:
 
     path: str
     entries: tuple[KnownFailure, ...]
+    implementation: str | None = None
+    """The one that they are about, as given to `--impl`; None: every one of the run."""
+
+    def about(self, impl: str) -> bool:
+        """Return whether the entries are about the implementation that was given as `impl`."""
+        return self.implementation in (None, impl)

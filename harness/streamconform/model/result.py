@@ -22,6 +22,8 @@ class ImplementationInfo:
     issues: str | None
     impl: str
     input: Input
+    claims: Mapping[str, tuple[str, ...]] | None = None
+    """The capabilities that it claims, by each api that it speaks; `common` has those of calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +36,8 @@ class Header:
     implementations: tuple[ImplementationInfo, ...]
     selection: Mapping[str, Any]
     seed: int
+    date: str | None = None
+    """The day on which the run began, in UTC, as `2026-12-31`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +57,8 @@ class TrialResult:
     reason: str | None = None
     observation: Mapping[str, Any] | None = None
     known: str | None = None
+    tracked: tuple[str, ...] = ()
+    """Where the known failures are tracked: the `issue` of each."""
     title: str | None = None
     """The case's title, where not everything passed."""
     guards: tuple[str, ...] = ()

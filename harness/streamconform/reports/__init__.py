@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from streamconform.errors import ReportError, UsageError
-from streamconform.reports import badge, github, json, junit, markdown
+from streamconform.reports import badge, github, json, junit, markdown, matrix
+from streamconform.reports.matrix import Place
 from streamconform.run.merge import ordered
 from streamconform.run.results import Results
 from streamconform.suite.cassettes import write_whole
@@ -24,6 +25,8 @@ REPORTS: Final[Mapping[str, Render]] = {
 }
 """What `--report KIND=PATH` can make of results that are there as a whole."""
 
+PLACED: Final = "matrix"
+"""The kind that shows the suite too, and links to it."""
 STREAMED: Final = "jsonl"
 """The kind that is written while the run goes on: the results themselves."""
 
@@ -31,7 +34,7 @@ STREAMED: Final = "jsonl"
 def parse(option: str) -> tuple[str, str]:
     """Return (kind, path) of `KIND=PATH`; raises `UsageError`."""
     kind, equals, path = option.partition("=")
-    known = (*REPORTS, STREAMED)
+    known = (*REPORTS, PLACED, STREAMED)
     if kind not in known or not equals or not path:
         kinds = ", ".join(f"`{each}`" for each in known)
         raise UsageError(
@@ -40,9 +43,13 @@ def parse(option: str) -> tuple[str, str]:
     return kind, path
 
 
-def write(kind: str, path: str, results: Results) -> None:
-    """Write the report `kind` of `results` to `path`; `-` is stdout. Raises `ReportError`."""
-    write_text(path, REPORTS[kind](ordered(results)))
+def write(kind: str, path: str, results: Results, place: Callable[[str], Place]) -> None:
+    """Write the report `kind` of `results` to `path`; `-` is stdout. Raises `ReportError`.
+
+    `place` returns what a page at a path is made with; a kind that needs nothing of it does not ask.
+    """
+    made = matrix.render(ordered(results), place(path)) if kind == PLACED else REPORTS[kind](ordered(results))
+    write_text(path, made)
 
 
 def write_text(path: str, text: str) -> None:

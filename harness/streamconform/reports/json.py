@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from streamconform.model.result import Footer, Header, TrialResult
 from streamconform.reports.words import cut
@@ -10,12 +11,12 @@ from streamconform.run.results import Results, to_json
 
 
 def render(results: Results) -> str:
-    """Return header, trials without times, footer; `cut` says in words that the run did not end."""
+    """Return header and trials without times, and footer; `cut` says in words that the run did not end."""
     trials = [to_json(each) for each in results.trials]
     for trial in trials:
         del trial["ms"]
     document = {
-        "header": to_json(results.header),
+        "header": to_json(replace(results.header, date=None)),
         "trials": trials,
         "footer": None if results.footer is None else to_json(results.footer),
         "cut": cut(results),

@@ -22,7 +22,7 @@ NOTHING = Observation({"status": "error", "content": []}, [], ())
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A known-failures file, and what it is judged by besides the results."""
+    """A known-failures file about what is judged, and what it is judged by besides the results."""
 
     known: KnownFailures
     unmatched: frozenset[int]

@@ -48,6 +48,7 @@ def merge(runs: Sequence[tuple[str, Results]]) -> Results:
         cases=cases,
         trials=sum(each.trials for each in headers),
         implementations=tuple(implementations),
+        date=max((each.date for each in headers if each.date), default=None),
         selection={k: v for k, v in first.header.selection.items() if _agreed(headers, k, v)},
     )
     return ordered(Results(header, tuple(trials), _footer([run.footer for _, run in runs])))

@@ -10,7 +10,10 @@ from streamconform.adapters.interface import Greeting
 from streamconform.errors import UsageError
 from streamconform.judge.judge import not_claimed
 from streamconform.model.case import AnyCase
+from streamconform.model.result import ImplementationInfo
 from streamconform.model.trial import AnyTrial, Input, inputs
+from streamconform.suite.load import COMMON
+from streamconform.wire.apis import APIS
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,23 @@ class Judged:
     skipped: tuple[tuple[AnyTrial, str], ...]
     """Trials that are not asked, with the reason."""
     input: Input = "bytes"
+
+    @property
+    def info(self) -> ImplementationInfo:
+        """Return what results say of the implementation."""
+        greeting = self.greeting
+        return ImplementationInfo(
+            name=greeting.name,
+            version=greeting.version,
+            language=greeting.language,
+            issues=greeting.issues,
+            impl=self.connection.impl,
+            input=self.input,
+            claims={
+                api or COMMON: tuple(sorted(greeting.claims(api)))
+                for api in (*(each for each in APIS if greeting.apis is None or each in greeting.apis), None)
+            },
+        )
 
 
 def divide(

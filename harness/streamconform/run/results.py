@@ -9,11 +9,11 @@ from types import TracebackType
 from typing import Any, Final, Self, TextIO
 
 from streamconform.errors import ReportError
-from streamconform.model.result import Footer, Header, TrialResult
+from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
 from streamconform.model.verdict import Check
 
 SCHEMA = "results.v1"
-OPTIONAL = frozenset({"reason", "observation", "known", "title", "guards"})
+OPTIONAL = frozenset({"reason", "observation", "known", "tracked", "title", "guards"})
 """Fields of a trial that are left out where they hold nothing."""
 
 _ENCODED: Final = json.JSONEncoder(separators=(",", ":")).encode
@@ -58,11 +58,13 @@ def to_json(line: Header | TrialResult | Footer) -> dict[str, Any]:
     """Return the JSON form of one line."""
     match line:
         case Header():
+            day = {} if line.date is None else {"date": line.date}
             return {
                 "kind": "header",
                 "schema": SCHEMA,
+                **day,
                 "suite": {"version": line.version, "cases": line.cases, "trials": line.trials},
-                "implementations": [asdict(each) for each in line.implementations],
+                "implementations": [_info(each) for each in line.implementations],
                 "selection": dict(line.selection),
                 "seed": line.seed,
             }
@@ -74,6 +76,13 @@ def to_json(line: Header | TrialResult | Footer) -> dict[str, Any]:
             told = {name: getattr(line, name) for name in Footer.__slots__}
             told["problems"] = [asdict(each) for each in line.problems]
             return {"kind": "footer"} | told
+
+
+def _info(info: ImplementationInfo) -> dict[str, Any]:
+    told = asdict(info)
+    if info.claims is None:
+        del told["claims"]
+    return told
 
 
 def check_json(check: Check) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -16,7 +17,7 @@ from streamconform import __version__
 from streamconform.adapters.connect import Connection
 from streamconform.errors import SelectionError
 from streamconform.judge.known_failures import Checked, Finding, Settler, audit, problems
-from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
+from streamconform.model.result import Footer, Header, TrialResult
 from streamconform.model.trial import AnyTrial
 from streamconform.model.verdict import VERDICTS
 from streamconform.replay.server import ReplayServer
@@ -39,8 +40,8 @@ class Order:
     selection: Mapping[str, Any]
     blame: bool = True
     """Whether failing checks get their frames; working them out costs time."""
-    listed: Listed | None = None
-    """The known failures, where there is a file of them."""
+    listed: tuple[Listed, ...] = ()
+    """The files of known failures that are about what is judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,8 @@ class Finished:
     exit: Exit
     plain: tuple[TrialResult, ...]
     """The trials as they were judged, before known failures were told apart."""
-    findings: tuple[Finding, ...]
-    """What is not true any more in the known-failures file."""
+    findings: tuple[tuple[Finding, ...], ...]
+    """What is not true any more in each of the order's known-failures files."""
     checked: Callable[[TrialResult], Checked]
     """The paths that a trial was judged on."""
 
@@ -106,9 +107,11 @@ class _Runner:
         self._plain: list[TrialResult] = []
         self._judged: list[Judged] = []
         self._trials = {trial.id: trial for trial in order.trials}
-        self._settle: Callable[[TrialResult], TrialResult] = lambda result: result
-        if order.listed is not None:
-            self._settle = Settler(order.listed.known, self._checked, strict=order.settings.strict)
+        known, strict = [each.known for each in order.listed], order.settings.strict
+        self._settle = [
+            Settler((file for file in known if file.about(each.impl)), self._checked, strict=strict)
+            for each in order.connections
+        ]
 
     async def run(self) -> None:
         order = self.order
@@ -124,9 +127,10 @@ class _Runner:
             version=__version__,
             cases=len({trial.case.id for trial in order.trials}),
             trials=planned,
-            implementations=tuple(_info(each) for each in self._judged),
+            implementations=tuple(each.info for each in self._judged),
             selection=order.selection,
             seed=order.settings.seed,
+            date=datetime.now(UTC).date().isoformat(),
         )
         self._writer = ResultsWriter(self.path)
         self._writer.write(self.header)
@@ -143,7 +147,7 @@ class _Runner:
 
     def _emit(self, result: TrialResult) -> TrialResult:
         assert self._writer is not None, "results are written after the header"
-        settled = self._settle(result)
+        settled = self._settle[result.implementation](result)
         self._writer.write(settled)
         self._plain.append(result)
         self._ended.append(settled)
@@ -160,7 +164,11 @@ class _Runner:
             counts={verdict: counts[verdict] for verdict in VERDICTS},
             exit=exit_,
             complete=not self.interrupted and not self.cut_short,
-            problems=problems(self.order.listed.known, findings) if self.order.listed else (),
+            problems=tuple(
+                problem
+                for listed, found in zip(self.order.listed, findings, strict=True)
+                for problem in problems(listed.known, found)
+            ),
         )
         with self._writer:
             self._writer.write(footer)
@@ -173,33 +181,29 @@ class _Runner:
         trial = self._trials[result.id]
         return checked(trial, self._judged[result.implementation].greeting.claims(trial.case.api))
 
-    def _findings(self) -> tuple[Finding, ...]:
-        """Return what is wrong with the known failures; of a run that was cut short nobody can say."""
-        listed = self.order.listed
-        if listed is None or self.interrupted:
-            return ()
-        missing = listed.unmatched
-        return audit(listed.known, self._plain, self._checked, unmatched=missing, today=listed.today)
+    def _findings(self) -> tuple[tuple[Finding, ...], ...]:
+        """Return what is wrong with each file; of a run that was interrupted nobody can say."""
+        if self.interrupted:
+            return tuple(() for _ in self.order.listed)
+        impls = [each.impl for each in self.order.connections]
+        return tuple(
+            audit(
+                listed.known,
+                [each for each in self._plain if listed.known.about(impls[each.implementation])],
+                self._checked,
+                unmatched=listed.unmatched,
+                today=listed.today,
+            )
+            for listed in self.order.listed
+        )
 
-    def _exit(self, findings: Sequence[Finding]) -> Exit:
+    def _exit(self, findings: Sequence[Sequence[Finding]]) -> Exit:
         strict = self.order.settings.strict
         return of_run(
             Happened(
                 interrupted=self.interrupted,
-                unexpected=bool(findings) or any(is_unexpected(each, strict=strict) for each in self._ended),
+                unexpected=any(findings) or any(is_unexpected(each, strict=strict) for each in self._ended),
                 asked=frozenset(each.implementation for each in self._ended if each.verdict != "skipped"),
                 answered=frozenset(self._tally.answered),
             )
         )
-
-
-def _info(judged: Judged) -> ImplementationInfo:
-    greeting = judged.greeting
-    return ImplementationInfo(
-        name=greeting.name,
-        version=greeting.version,
-        language=greeting.language,
-        issues=greeting.issues,
-        impl=judged.connection.impl,
-        input=judged.input,
-    )

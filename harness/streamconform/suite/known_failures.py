@@ -28,10 +28,18 @@ known-failures: 1
 entries: []
 """
 """The file where there is none."""
+HEAD: Final = "known-failures: 1\n"
+"""The line that the implementation stands behind."""
 
 LINE: Final = re.compile("[^\r\n\x85\u2028\u2029]*(?:\r\n|[\r\n\x85\u2028\u2029]|$)")
 """A line as YAML counts them."""
 INLINE_EMPTY: Final = re.compile(r"(entries\s*:)\s*\[\s*\]")
+
+
+def empty(implementation: str | None = None) -> bytes:
+    """Return a file without entries, about one implementation or about every one."""
+    head = "" if implementation is None else dump({"implementation": implementation}, "implementation")
+    return EMPTY.replace(HEAD, HEAD + head).encode()
 
 
 def parsed(document: Document) -> KnownFailures:
@@ -46,7 +54,7 @@ def parsed(document: Document) -> KnownFailures:
         KnownFailure(**entry, line=document.line(("entries", i)) or 0)
         for i, entry in enumerate(document.value["entries"])
     )
-    return KnownFailures(document.path, entries)
+    return KnownFailures(document.path, entries, document.value.get("implementation"))
 
 
 def _problems(document: Document, i: int, entry: dict[str, Any]) -> list[Problem]:
