@@ -11,6 +11,9 @@ from typing import Final
 from streamconform.adapters.peers.environments import program
 from streamconform.errors import UsageError
 
+HOST: Final = (sys.executable, "-m", "streamconform.adapters.host")
+"""The program that hosts a Python callable; what names that stands behind it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Connection:
@@ -41,9 +44,14 @@ def command(words: tuple[str, ...]) -> Connection:
     return Connection(f"cmd:{shlex.join(words)}", words)
 
 
+def target(connection: Connection) -> str | None:
+    """Return what names the Python callable that `connection` hosts; None where it is another program."""
+    return connection.argv[-1] if connection.argv[:-1] == HOST else None
+
+
 def _hosted(target: str) -> tuple[str, ...]:
     """Return the program that hosts a Python callable: ours, in a process of its own."""
-    return (sys.executable, "-m", "streamconform.adapters.host", target)
+    return (*HOST, target)
 
 
 def _command(line: str) -> tuple[str, ...]:

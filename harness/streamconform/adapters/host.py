@@ -17,6 +17,7 @@ import traceback
 from binascii import a2b_base64
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -112,11 +113,11 @@ def main(target: str) -> None:
         message = json_line.loads(line)
         match message.get("op"):
             case "hello":
-                _send(out, _line(_greeting(adapter, target)))
+                _send(out, _line(greeting(adapter, target)))
             case "run":
                 _send(out, _answer(adapter, message, out))
             case "call":
-                _send(out, _output(adapter, message))
+                _send(out, _result(message["id"], partial(output, adapter, message)))
             case "stop":
                 return
             case _:
@@ -143,7 +144,8 @@ def _attribute(module: str, name: str) -> Callable[[Run], Any]:
     return adapter
 
 
-def _greeting(adapter: Callable[[Run], Any], target: str) -> dict[str, Any]:
+def greeting(adapter: Callable[[Run], Any], target: str) -> dict[str, Any]:
+    """Return the answer to the greeting: what `adapter` says of itself in its attributes."""
     info = {"name": target.partition(":")[0], "language": "python"} | dict(getattr(adapter, "info", {}))
     given = {
         "apis": getattr(adapter, "apis", None),
@@ -188,37 +190,35 @@ def _run(message: Mapping[str, Any]) -> AnyRun:
 
 def _answer(adapter: Callable[[Any], Any], message: Mapping[str, Any], out: BinaryIO) -> bytes:
     """Return the line that answers a run; where it asks a server, its events are sent as they happen."""
-    run = _run(message)
 
     def tell(event: Any) -> None:
         _send(out, _line({"op": "event", "id": message["id"], "event": event}))
 
-    def outcome() -> dict[str, Any]:
-        answered = call(adapter, run, tell if isinstance(run, HttpRun) else None)
-        told = {} if answered.events is None else {"events": answered.events, "taken": answered.taken}
-        return {"outcome": answered.outcome} | told
-
-    return _result(message["id"], outcome)
+    return _result(message["id"], lambda: answer(adapter, message, tell))
 
 
-def _output(adapter: Callable[[Run], Any], message: Mapping[str, Any]) -> bytes:
-    """Return the line that answers a call of one of the adapter's functions."""
+def answer(adapter: Callable[[Any], Any], message: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
+    """Return the members of the result of a run; the events of one that asks a server go to `tell`."""
+    run = _run(message)
+    answered = call(adapter, run, tell if isinstance(run, HttpRun) else None)
+    told = {} if answered.events is None else {"events": answered.events, "taken": answered.taken}
+    return {"outcome": answered.outcome} | told
+
+
+def output(adapter: Callable[[Any], Any], message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the members of the result of a call of one of the adapter's functions."""
     function = message["function"]
-
-    def output() -> dict[str, Any]:
-        if not callable(getattr(adapter, function, None)):
-            return {"skipped": {"reason": f"the adapter has no `{function}`"}}
-        given = getattr(adapter, function)(message.get("api"), message["input"])
-        return {"output": asyncio.run(_wait(given)) if inspect.isawaitable(given) else given}
-
-    return _result(message["id"], output)
+    if not callable(getattr(adapter, function, None)):
+        return {"skipped": {"reason": f"the adapter has no `{function}`"}}
+    given = getattr(adapter, function)(message.get("api"), message["input"])
+    return {"output": asyncio.run(_wait(given)) if inspect.isawaitable(given) else given}
 
 
-def _result(id_: str, answer: Callable[[], dict[str, Any]]) -> bytes:
-    """Return the line with what `answer` returns, or its fault; a value that is no JSON is one too."""
+def _result(id_: str, made: Callable[[], dict[str, Any]]) -> bytes:
+    """Return the line with what `made` returns, or its fault; a value that is no JSON is one too."""
     head = {"op": "result", "id": id_}
     try:
-        return _line(head | answer())
+        return _line(head | made())
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - anything, sys.exit included; it is told, not hidden

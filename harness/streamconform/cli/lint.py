@@ -28,6 +28,7 @@ def command(ctx: click.Context, /, paths: tuple[Path, ...], strict: bool, **give
         cases, problems = lint_paths(paths, sources, strict=strict)
     else:
         cases, problems = lint_all(sources, strict=strict)
+    problems = list(dict.fromkeys(problems))  # a spec and its cassette can both be among the paths
     for problem in problems:
         click.echo(str(problem))
     if problems:

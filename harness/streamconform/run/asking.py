@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from streamconform.adapters.feed import Feed, Gate
-from streamconform.adapters.interface import Answer, Observation
+from streamconform.adapters.inside import Inside
+from streamconform.adapters.interface import Answer, Hang, Observation
 from streamconform.adapters.program import Collateral, Program
 from streamconform.judge.judge import FirstDelta, Judgement
 from streamconform.model.trial import AnyTrial, Call, Trial
@@ -29,7 +30,7 @@ class Asker:
     """Whether its events come one by one; None until it was seen."""
 
     async def ask(
-        self, program: Program, trial: AnyTrial, seconds: float
+        self, program: Program | Inside, trial: AnyTrial, seconds: float
     ) -> tuple[Answer | Collateral, Exchange | None]:
         """Return the answer of `program` to `trial`, and over HTTP what it asked the server."""
         events = "events" in self.judged.greeting.claims(trial.case.api)
@@ -54,13 +55,25 @@ class Asker:
 
 
 def over_http(judgement: Judgement, exchange: Exchange, answer: Answer) -> Judgement:
-    """Return `judgement` with what the server saw: why nothing can be judged, or what was wrong."""
+    """Return `judgement` with what the server saw: why nothing can be judged, or what was wrong.
+
+    What is as expected, though nobody asked for it, does not pass: it was not read. A client that tells
+    of an error then may have refused to send the request at all, which says nothing of how it reads.
+    """
     if exchange.unfit is not None and isinstance(answer, Observation):
         return Judgement("skipped", None, reason=exchange.unfit)
-    if judgement.verdict == "pass" or exchange.complaint is None:
+    complaint = exchange.complaint
+    if isinstance(answer, Observation) and judgement.verdict in ("pass", "warn") and not exchange.answered:
+        if isinstance(answer.outcome, Mapping) and answer.outcome.get("status") == "error":
+            return Judgement("skipped", None, reason=f"the client failed by itself: {complaint}")
+        return Judgement("faulted", "adapter", reason=f"not-asked: it answered, but {complaint}")
+    if judgement.verdict == "pass":
         return judgement
-    words = exchange.complaint if judgement.reason is None else f"{judgement.reason}; {exchange.complaint}"
-    return replace(judgement, reason=words)
+    told = [judgement.reason, complaint]
+    if isinstance(answer, Hang) and exchange.answered:
+        told.append(exchange.progress)
+    words = "; ".join(each for each in told if each is not None)
+    return replace(judgement, reason=words or None)
 
 
 def with_requests(told: Mapping[str, Any] | None, exchange: Exchange | None) -> Mapping[str, Any] | None:

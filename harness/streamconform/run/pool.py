@@ -142,7 +142,6 @@ async def _lane(program: Program, work: Work, bench: Bench) -> None:
     tally, settings, index = bench.tally, bench.settings, work.judged.index
     while work.waiting and (not program.dead or tally.gave_up(index)):
         trial = work.waiting.popleft()
-        claims = work.judged.greeting.claims(trial.case.api)
         started = time.perf_counter()
         answer: Answer | Collateral
         exchange: Exchange | None = None
@@ -158,16 +157,24 @@ async def _lane(program: Program, work: Work, bench: Bench) -> None:
         _count(answer, work, tally)
         if bench.watch is not None:
             bench.watch(work.judged, trial, answer)
-        judgement = judge(trial, answer, claims, bench.blame.first_delta)
-        if judgement.checks and isinstance(trial, Trial):
-            judgement = replace(judgement, checks=bench.blame.told(trial, judgement.checks, claims))
-        if exchange is not None:
-            judgement = over_http(judgement, exchange, answer)
-        result = bench.emit(_result(work.judged, trial, judgement, ms, answer, exchange))
+        result = bench.emit(result_of(work.judged, trial, answer, exchange, ms, bench.blame))
         if is_unexpected(result, strict=settings.strict):
             tally.unexpected += 1
             if settings.maxfail and tally.unexpected >= settings.maxfail:
                 raise Stopped
+
+
+def result_of(
+    judged: Judged, trial: AnyTrial, answer: Answer, exchange: Exchange | None, ms: float, blame: Blame
+) -> TrialResult:
+    """Return what comes of an answer: judged, with the frames of what fails; known failures are not told."""
+    claims = judged.greeting.claims(trial.case.api)
+    judgement = judge(trial, answer, claims, blame.first_delta)
+    if judgement.checks and isinstance(trial, Trial):
+        judgement = replace(judgement, checks=blame.told(trial, judgement.checks, claims))
+    if exchange is not None:
+        judgement = over_http(judgement, exchange, answer)
+    return _result(judged, trial, judgement, ms, answer, exchange)
 
 
 def is_unexpected(result: TrialResult, *, strict: bool) -> bool:
