@@ -8,11 +8,14 @@ from dataclasses import dataclass
 
 import pytest
 from streamconform.adapters.connect import Connection
+from streamconform.model.case import Literally
 from streamconform.smoke.checks import CHECKS, examine
 from streamconform.smoke.conversation import converse, steps
-from streamconform.smoke.streams import STREAMS
+from streamconform.smoke.streams import SMALL, streams
 from streamconform.smoke.words import closest, misfits
+from streamconform.wire.apis import APIS
 
+from ..harness import builders
 from .smoke_document import DOCUMENT, filled
 
 PROGRAM = """\
@@ -176,14 +179,14 @@ WRONG = [
         "arguments",
         outcome("for b in given['content']: b['arguments'] = b.get('arguments_text') or '{}'"),
         "arguments",
-        'is the text "{\\"city\\": \\"Paris\\"}"; parse it',
+        'is the text "{\\"value\\": 26.2, \\"to\\": \\"km\\"}"; parse it',
         others=("event-order",),
     ),
     Wrong(
         "nothing-read",
         outcome("given |= {'status': 'incomplete', 'content': []}"),
         "reading",
-        'anthropic-messages text: the text is ""; expected "Hello, world"',
+        'anthropic-messages text: the text is ""; expected "Nairobi lies',
         others=("event-order",),
     ),
     Wrong(
@@ -355,15 +358,76 @@ def test_the_implementation_of_the_config_file_is_looked_at(project):
     assert ran.code == 0, ran.out + ran.err
 
 
-def test_what_takes_no_bytes_is_asked_nothing():
-    assert list(steps({"op": "hello", "inputs": ["http"]})) == []
+def test_whom_nobody_can_feed_is_asked_nothing():
+    assert list(steps({"op": "hello", "inputs": ["telepathy"]})) == []
 
 
-@pytest.mark.parametrize("api", STREAMS)
-def test_every_small_stream_is_cut_before_its_end(api):
-    text, _, cut = STREAMS[api]
-    assert text.body.startswith(cut.body)
-    assert len(cut.body) < len(text.body)
+def test_every_api_that_is_claimed_is_asked_for():
+    asked = {stream.api for step in steps({"op": "hello"}) for stream in step.runs.values()}
+    assert asked == set(SMALL) == set(APIS)
+
+
+@pytest.mark.parametrize("api", SMALL)
+def test_what_is_asked_are_cases_of_the_suite_and_expects_what_they_do(api):
+    text, call, cut = streams(api)
+    assert text.trial.body.startswith(cut.trial.body)
+    assert len(cut.trial.body) < len(text.trial.body)
+    of = SMALL[api]
+    expected = {
+        each.cassette.name: each.expect.content
+        for each in builders.bundled_cases()
+        if each.api == api and each.cassette.name in (of.text_in, of.call_in) and each.level == "must"
+    }
+    (said,), (called,) = expected[of.text_in], expected[of.call_in]
+    assert said.fields["text"] == Literally(text.text)
+    assert {name: called.fields[name].value for name in ("name", "arguments")} == call.call
+
+
+CLIENT = """
+import httpx
+
+PATH = "/v1/messages"
+
+def adapter(run):
+    from streamconform_reference.adapter import CAPABILITIES
+    from streamconform_reference.apis import DECODERS
+    got = httpx.post(run.base_url + PATH, json=run.request, trust_env=False)
+    decoder = DECODERS[run.api](status=got.status_code, headers=dict(got.headers), pricing=run.pricing)
+    decoder.receive_data(got.content)
+    decoder.receive_eof()
+    return decoder.outcome.to_json()
+
+adapter.inputs = ["http"]
+adapter.apis = ["anthropic-messages"]
+adapter.capabilities = ["tool_calls", "usage", "cost"]
+"""
+
+
+def test_a_client_over_http_is_asked_as_well(project):
+    ran = project.with_file("mypkg.py", CLIENT).run("smoke", "python:mypkg:adapter")
+    assert ran.code == 0, ran.out + ran.err
+    assert "ok    requests       asks the server that it is given" in ran.out
+
+
+def test_a_client_that_asks_the_wrong_path_is_told_so(project):
+    code = CLIENT.replace("/v1/messages", "/v1/complete")
+    ran = project.with_file("mypkg.py", code).run("smoke", "python:mypkg:adapter")
+    assert ran.code == 1
+    (line,) = [line for line in ran.out.splitlines() if line.startswith("FIX   requests")]
+    assert line.endswith("the server got `POST /v1/complete`; expected `POST BASE_URL/v1/messages`")
+
+
+def test_a_program_that_takes_pushed_chunks_is_fed_so(tmp_path):
+    found = examined(tmp_path, greets("{'inputs': ['push', 'bytes']}") + PUSHED)
+    assert {name: finding.messages for name, finding in found.items() if finding.mark == "FIX"} == {}
+    assert found["reading"].mark == "ok"
+
+
+PUSHED = """
+session = Session()
+def said(message):
+    for each in session.answers(message): write(each)
+"""
 
 
 @pytest.mark.parametrize(

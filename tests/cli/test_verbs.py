@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 
 import pytest
@@ -99,6 +100,57 @@ def test_explain_shows_where_a_wrong_answer_parts(project):
     assert "fail content.0.tool_call.arguments" in ran.out
     assert "decided by frames" in ran.out
     assert "verdict: fail" in ran.out
+
+
+CUT_CHARACTERS = """
+from streamconform_reference import adapter as reference
+
+def adapter(run):
+    run.chunks._chunks = [chunk.decode("utf-8", "replace").encode() for chunk in run.chunks._chunks]
+    yield from reference(run)
+"""
+
+
+def test_explain_hands_the_bytes_over_as_the_delivery_does(project):
+    """Where a chunk ends inside a character the answer is another than where each is a frame."""
+    made = project.with_file("mine.py", CUT_CHARACTERS)
+    words = ("-i", "python:mine:adapter")
+    whole, cut = (
+        made.run("explain", f"anthropic-messages/text/unicode-scripts@{name}", *words)
+        for name in ("recorded", "bytewise")
+    )
+    assert "verdict: pass" in whole.out
+    assert "verdict: fail" in cut.out
+    events = [line for line in cut.out.splitlines() if "→ text_delta" in line]
+    assert len(events) > 3  # beside the frames still
+    assert "北海道" in events[0]
+
+
+def test_the_command_that_a_failure_names_explains_that_very_trial(project):
+    made = project.with_file("mine.py", CUT_CHARACTERS)
+    ran = made.run(
+        "run", "-i", "python:mine:adapter", "-k", "anthropic-messages/text/unicode-scripts@bytewise"
+    )
+    (command,) = re.findall(r"`conform (explain [^`]+)` shows them", ran.out)
+    assert command == "explain anthropic-messages/text/unicode-scripts@bytewise -i python:mine:adapter"
+    assert "verdict: fail" in made.run(*command.split()).out
+
+
+ASTRAY = """
+import httpx
+
+def adapter(run):
+    httpx.post(run.base_url + "/v1/complete", json={}, trust_env=False)
+    return {"status": "error", "content": []}
+
+adapter.inputs = ["http"]
+"""
+
+
+def test_explain_tells_what_was_wrong_with_the_request(project):
+    made = project.with_file("mine.py", ASTRAY)
+    ran = made.run("explain", "anthropic-messages/text/single-text-block", "-i", "python:mine:adapter")
+    assert "verdict: fail, the server got `POST /v1/complete`; expected" in ran.out
 
 
 def test_explain_shows_a_body_without_frames_as_text(project):

@@ -13,6 +13,7 @@ from streamconform.adapters import program as program_module
 from streamconform.adapters import protocol
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Errored, Fault, Hang, Observation, Skipped
+from streamconform.adapters.process import last_words
 from streamconform.adapters.program import Collateral, Program
 
 from . import builders
@@ -316,3 +317,22 @@ def test_nothing_of_the_expectation_is_sent(tmp_path):
     assert set(answer.outcome["input"]) == {"mode", "status", "headers", "chunks"}
     assert "small" not in str(answer.outcome)
     assert "whole" not in str(answer.outcome)
+
+
+LAST_WORDS = [
+    ("", ""),
+    ("no licence\n", "no licence"),
+    ("Traceback (most recent call last):\n  File x\nKeyError: 'delta'\n", "KeyError: 'delta'"),
+    ("x.mjs:3\n\nTypeError: no `text`\n    at x.mjs:3:1\n\nNode.js v20.1.0\n", "TypeError: no `text`"),
+    (
+        "thread 'main' panicked at src/main.rs:3:5: index 1\nnote: run with `RUST_BACKTRACE=1`\n",
+        "thread 'main' panicked at src/main.rs:3:5: index 1",
+    ),
+    ("panic: nil map\n\ngoroutine 1 [running]:\n", "panic: nil map"),
+    ('Exception in thread "main" java.lang.Oops\n\tat A.b\n', 'Exception in thread "main" java.lang.Oops'),
+]
+
+
+@pytest.mark.parametrize(("stderr", "told"), LAST_WORDS, ids=range(len(LAST_WORDS)))
+def test_how_a_program_ended_is_told_by_its_error_and_not_by_what_stands_below(stderr, told):
+    assert last_words(stderr) == told

@@ -245,7 +245,7 @@ def test_a_request_without_the_prefix_is_told_to_the_trials_that_are_on():
 
     got, complaint = asyncio.run(astray())
     assert (got.status, json.loads(got.body)["error"]["expected"][:11]) == (404, "a path that")
-    assert complaint.startswith("the server got `POST /v1/messages`, without the path of the base URL")
+    assert complaint.startswith("the server got `POST /v1/messages`: without the path of the base URL")
 
 
 def test_a_trial_that_is_over_answers_no_more_and_its_streams_end():

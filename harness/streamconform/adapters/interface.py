@@ -19,6 +19,7 @@ FaultKind = Literal[
     "unknown-id",
     "answered-twice",
     "gave-up",
+    "not-asked",
 ]
 """How an adapter can break the protocol."""
 

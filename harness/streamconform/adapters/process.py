@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import signal
 from collections import deque
 
@@ -20,6 +21,8 @@ STDERR_TAIL = 4000
 STDERR_READS = 200
 STDERR_LINES = 8
 """Lines of stderr that a message shows."""
+AN_ERROR = re.compile(r"(Uncaught |Exception in thread |thread '|panic: |fatal|[\w.$]*(Error|Exception)\b)")
+"""How a line begins that says why a program ended."""
 
 
 class LineTooLongError(ValueError):
@@ -128,9 +131,9 @@ class Process:
         how = "its stdout was closed" if code is None else f"exit code {code}"
         if code is not None and code < 0:
             how = f"signal {signal.Signals(-code).name}"
-        tail = self.stderr().splitlines()
+        tail = last_words(self.stderr())
         hint = "; it is to go on until `stop`" if code == 0 else ""
-        return f"the program ended ({how}{hint})" + (f": {printable(tail[-1])}" if tail else "")
+        return f"the program ended ({how}{hint})" + (f": {printable(tail)}" if tail else "")
 
     def stderr(self) -> str:
         """Return the end of what it wrote to stderr, as it came."""
@@ -148,6 +151,16 @@ class Process:
             if not data:
                 return
             self._stderr.append(data.decode("utf-8", "replace")[-STDERR_TAIL:])
+
+
+def last_words(stderr: str) -> str:
+    """Return the line that tells most: the last that names an error, else the last; empty without any.
+
+    Below its error Node writes its version, Rust a note, Java and Go where it was.
+    """
+    lines = [line for line in stderr.splitlines() if line.strip()]
+    named = (line for line in reversed(lines) if AN_ERROR.match(line))
+    return next(named, lines[-1] if lines else "")
 
 
 def unusable(impl: str, why: str, stderr: str) -> str:

@@ -10,13 +10,12 @@ from typing import Any
 import click
 
 from streamconform.adapters.connect import Connection, connect
-from streamconform.adapters.interface import Answer, Greeting
-from streamconform.adapters.program import Collateral, Program
+from streamconform.adapters.program import Program
 from streamconform.cli import options
 from streamconform.delivery.deliver import cut
 from streamconform.errors import SelectionError
 from streamconform.model.case import AnyCase, Case
-from streamconform.model.trial import AnyTrial, Call, Trial
+from streamconform.model.trial import AnyTrial, Call
 from streamconform.replay.server import ReplayServer
 from streamconform.reports.explanation import Explained, explain
 from streamconform.run.asking import Asker
@@ -29,7 +28,12 @@ from streamconform.wire.apis import framing, split
 
 @click.command("explain")
 @click.argument("case")
-@click.option("-i", "--impl", metavar="IMPL", help="Whose answer to show. [default: reference]")
+@click.option(
+    "-i",
+    "--impl",
+    metavar="IMPL",
+    help="Whose answer to show; forms as in `conform run`. [default: reference]",
+)
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=10.0, show_default=True)
 @click.option("-v", "--verbose", count=True, help="Whole payloads, and the request.")
 @options.sources_options
@@ -42,35 +46,38 @@ def command(case: str, impl: str | None, timeout: float, verbose: int, **given: 
     chosen = options.settings(given)
     found = find_case(case, load(options.sources(chosen)))
     trial = _trial(found, case.partition("@")[2], chosen.get("seed", 0))
-    connection = connect(impl or "reference")
-    greeting, answer = asyncio.run(_ask(connection, trial, timeout))
-    click.echo_via_pager(explain(Explained(trial, connection.impl, greeting, answer), verbose=bool(verbose)))
+    explained = asyncio.run(_explained(connect(impl or "reference"), trial, timeout))
+    click.echo_via_pager(explain(explained, verbose=bool(verbose)))
 
 
 def _trial(case: AnyCase, name: str, seed: int) -> AnyTrial:
     if isinstance(case, Case):
-        return _framewise(case, name or "recorded", seed)
+        return one(case, name or "recorded", seed)
     if name:
         raise SelectionError(f"`{case.id}` has no `{name}`: a case without bytes is not delivered")
     return Call(case)
 
 
-def _framewise(case: Case, name: str, seed: int) -> Trial:
+def _framewise(trial: AnyTrial) -> AnyTrial:
     """Return the trial with a chunk a frame, so that each event can stand beside the frame that made it."""
-    trial = one(case, name, seed)
-    frames = split(framing(case.api, case.cassette.status, trial.body), trial.body)
+    if isinstance(trial, Call):
+        return trial
+    frames = split(framing(trial.case.api, trial.case.cassette.status, trial.body), trial.body)
     return replace(trial, chunks=cut(trial.body, (frame.end for frame in frames)))
 
 
-async def _ask(
-    connection: Connection, trial: AnyTrial, seconds: float
-) -> tuple[Greeting, Answer | Collateral]:
+async def _explained(connection: Connection, trial: AnyTrial, seconds: float) -> Explained:
+    """Ask for the trial as it is, and where its chunks are no frames for the frames one by one too."""
     program = Program(connection)
     try:
         greeting = await program.start()
         judged = divide(0, connection, greeting, ())
         async with ReplayServer() if judged.input == "http" else contextlib.nullcontext() as server:
-            answer, _ = await Asker(judged, lambda _: None, server).ask(program, trial, seconds)
-        return greeting, answer
+            asker, by_frame = Asker(judged, lambda _: None, server), _framewise(trial)
+            answer, exchange = await asker.ask(program, trial, seconds)
+            beside = None
+            if by_frame != trial and not program.dead:
+                beside, _ = await asker.ask(program, by_frame, seconds)
+        return Explained(trial, connection.impl, greeting, answer, beside, exchange)
     finally:
         await program.stop()

@@ -14,6 +14,8 @@ from streamconform.replay.request import Received
 
 KEPT: Final = 16
 """Requests of one trial that are kept; whoever asks more often is answered no more."""
+TOO_OFTEN: Final = f"it was asked {KEPT} times, and is answered no more; turn the client's retries off"
+MAX_STRAYS: Final = 4
 SHOWN: Final = 8
 """Requests that results show of a trial."""
 
@@ -29,7 +31,11 @@ class Exchange:
     requests: list[tuple[Received, Reply]] = field(default_factory=list)
     """Each request, its target without the prefix, and what was answered."""
     strays: list[str] = field(default_factory=list)
-    """Requests without a trial in their path that came meanwhile."""
+    """What came meanwhile and names no trial, in words."""
+    sent: int = 0
+    """Chunks of the last answer that have gone."""
+    too_often: bool = False
+    """Whether it was asked more than `KEPT` times."""
     over: asyncio.Event = field(default_factory=asyncio.Event)
     transports: set[asyncio.WriteTransport] = field(default_factory=set)
     """The connections on which an answer is being sent."""
@@ -37,10 +43,11 @@ class Exchange:
     def answer(self, received: Received, target: str) -> Reply:
         """Return the answer to a request for `target`, the path below the base URL, and keep both."""
         if len(self.requests) >= KEPT:
-            words = f"this trial was asked {KEPT} times already"
-            return problem(404, words, "one request")
+            self.too_often = True
+            return problem(404, TOO_OFTEN, "one request")
         wanted = asked(self.trial.case.cassette, received.method, target, received.stream)
         made = reply(self.trial, wanted, received.header("accept-encoding"), self.time_scale)
+        self.sent = 0
         self.requests.append((replace(received, target=target, rest=b""), made))
         return made
 
@@ -55,15 +62,39 @@ class Exchange:
         return next((made.unfit for _, made in self.requests if made.unfit), None)
 
     @property
+    def answered(self) -> bool:
+        """Return whether anybody was given what was recorded, as a stream or in one piece."""
+        return any(made.recorded or made.status < 400 for _, made in self.requests)
+
+    @property
     def complaint(self) -> str | None:
         """Return what was wrong with the requests, or None."""
+        if self.too_often:
+            return TOO_OFTEN
         wrong = next((made.note for _, made in self.requests if made.note), None)
-        if wrong is not None or any(made.recorded for _, made in self.requests):
+        if wrong is not None or self.answered:
             return wrong
         wanted = f"expected {expected(self.trial.case.api)}"
         if self.strays:
-            return f"the server got `{self.strays[0]}`, without the path of the base URL; {wanted}"
-        return f"no request came; {wanted}"
+            return f"the server got {self.strays[0]}; {wanted}"
+        return f"no request came; {wanted}: does the client get the base URL?"
+
+    @property
+    def progress(self) -> str:
+        """Return how far the last answer has come."""
+        count = len(self.requests[-1][1].chunks) if self.requests else 0
+        return "the server has sent " + (
+            "all of it" if self.sent == count else f"{self.sent} of {count} chunks"
+        )
+
+    def has_sent(self, chunks: int) -> None:
+        """Note how far the last answer has come."""
+        self.sent = chunks
+
+    def stray(self, words: str) -> None:
+        """Note what came meanwhile and names no trial."""
+        if len(self.strays) < MAX_STRAYS and words not in self.strays:
+            self.strays.append(words)
 
     def told(self) -> list[dict[str, Any]]:
         """Return the requests as results show them."""

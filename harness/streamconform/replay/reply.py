@@ -137,7 +137,7 @@ def _document(trial: Trial) -> Reply:
         return problem(400, words, wanted, note=words)
     if cassette.status >= 400:
         headers = {name: value for name, value in cassette.headers.items() if name not in NOT_OURS}
-        return Reply(status=cassette.status, headers=headers, chunks=(cassette.body,))
+        return Reply(status=cassette.status, headers=headers, chunks=(cassette.body,), recorded=True)
     if cassette.twin is None:
         words = "the client asks for an answer in one piece; this recording has none, it is a stream"
         return problem(400, words, wanted, note=words)

@@ -14,6 +14,9 @@ MAX_BODY: Final = 32 * 1024 * 1024
 VERSIONS: Final = (b"1.0", b"1.1")
 KEPT_BODY: Final = 1024 * 1024
 """Bytes of a request that are kept."""
+TLS: Final = b"\x16\x03"
+"""How a handshake begins: what comes is meant for `https`."""
+HALF: Final = "half a request"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +30,7 @@ class Bounds:
     """From the first byte of a request to its last."""
     idle_seconds: float = 120.0
     """Between two requests."""
-    stall_seconds: float | None = 0.2
+    stall_seconds: float | None = 0.05
     """How long a stalled stream stays silent before it is closed; None: until the client goes."""
 
 
@@ -63,8 +66,25 @@ class Received:
         return body.get("stream") if isinstance(body, dict) else None
 
 
+@dataclass(slots=True, eq=False)
+class Line:
+    """The connection to a client."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    bounds: Bounds
+    half: bool = False
+    """Whether a request has begun to come that has not ended."""
+
+    async def write(self, data: bytes) -> None:
+        """Write `data` in one piece and wait until the system has it; raises `OSError`."""
+        self.writer.write(data)
+        await self.writer.drain()
+        await asyncio.sleep(0)  # `drain` lets nobody else run where there is nothing to wait for
+
+
 class BadRequest(Exception):
-    """What came is no request that can be answered; says with which status, and why."""
+    """What came is no request that can be answered; says with which status, and what it is."""
 
     def __init__(self, status: int, words: str) -> None:
         """Keep both."""
@@ -73,50 +93,62 @@ class BadRequest(Exception):
         self.words = words
 
 
-async def receive(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, begun: bytes, bounds: Bounds
-) -> Received | None:
+async def receive(line: Line, begun: bytes) -> Received | None:
     """Return the next request, None where the client went without one; raises `BadRequest`.
 
     `begun` are bytes that came behind the request before. Raises `TimeoutError` where it takes too long.
     """
+    bounds = line.bounds
     connection = h11.Connection(h11.SERVER, max_incomplete_event_size=bounds.head_bytes)
     loop = asyncio.get_running_loop()
     request: h11.Request | None = None
     body = bytearray()
     size = 0
+    data = begun
+    line.half = bool(begun)
     if begun:
         connection.receive_data(begun)
     async with asyncio.timeout(bounds.request_seconds if begun else bounds.idle_seconds) as limit:
-        first = not begun
         while True:
             try:
                 event = connection.next_event()
             except h11.RemoteProtocolError as error:
-                raise BadRequest(error.error_status_hint, f"not a request of HTTP/1.1: {error}") from error
+                raise BadRequest(error.error_status_hint, _mistaken(line, data, error)) from error
             match event:
                 case h11.NEED_DATA:
                     if connection.they_are_waiting_for_100_continue and request is not None:
-                        writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-                    data = await reader.read(65536)
-                    if first:
+                        line.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+                    data = await line.reader.read(65536)
+                    if data and not line.half:
                         limit.reschedule(loop.time() + bounds.request_seconds)
-                        first = False
+                        line.half = True
                     connection.receive_data(data)
                 case h11.Request():
                     if event.http_version not in VERSIONS:
-                        raise BadRequest(505, "HTTP/1.1 is spoken here")
+                        raise BadRequest(505, f"a request of HTTP/{event.http_version.decode()}")
                     request = event
                 case h11.Data():
                     size += len(event.data)
                     body += event.data[: KEPT_BODY - len(body)]
                     if size > MAX_BODY:
-                        raise BadRequest(413, f"a request of more than {MAX_BODY} bytes")
+                        raise BadRequest(413, f"a body of more than {MAX_BODY} bytes")
                 case h11.EndOfMessage() if request is not None:
+                    line.half = False
                     keep = connection.their_state is not h11.MUST_CLOSE
                     return _received(request, bytes(body), size, keep=keep, rest=connection.trailing_data[0])
                 case _:
                     return None
+
+
+def _mistaken(line: Line, data: bytes, error: h11.RemoteProtocolError) -> str:
+    """Return what it is that came, where `data` is the last of it."""
+    if line.half and not data:
+        return HALF
+    if data.startswith(TLS):
+        return "a TLS handshake; the base URL begins with `http:`, keep it so"
+    if error.error_status_hint == 431:
+        return f"a head of more than {line.bounds.head_bytes} bytes"
+    return f"what is no request of HTTP/1.1 ({str(error).partition(':')[0]})"
 
 
 def _received(request: h11.Request, body: bytes, size: int, *, keep: bool, rest: bytes) -> Received:

@@ -5,38 +5,29 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Final
 
 from streamconform.adapters.feed import Gate
 from streamconform.replay.reply import LAST_CHUNK, Reply, Transfer, framed, head
-from streamconform.replay.request import Bounds, Received
+from streamconform.replay.request import Line, Received
 
 RESET: Final = struct.pack("ii", 1, 0)
 """`SO_LINGER` on, without waiting: to close is to send RST, as a host does that is gone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """The connection to a client."""
-
-    reader: asyncio.StreamReader
-    writer: asyncio.StreamWriter
-    bounds: Bounds
-
-    async def write(self, data: bytes) -> None:
-        """Write `data` in one piece and wait until the system has it; raises `OSError`."""
-        self.writer.write(data)
-        await self.writer.drain()
-        await asyncio.sleep(0)  # `drain` lets nobody else run where there is nothing to wait for
-
-
 async def send(
-    reply: Reply, received: Received, line: Line, over: asyncio.Event, gate: Gate | None = None
+    reply: Reply,
+    received: Received,
+    line: Line,
+    over: asyncio.Event,
+    gate: Gate | None = None,
+    sent: Callable[[int], None] | None = None,
 ) -> bool:
     """Send `reply` and return whether the connection can go on.
 
-    `over` says that nobody waits for the rest any more. Raises `OSError` where the client went.
+    `over` says that nobody waits for the rest any more; `sent` is told how many chunks have gone. Raises
+    `OSError` where the client went.
     """
     transfer: Transfer = "close" if reply.transfer == "chunked" and not received.chunked else reply.transfer
     close = transfer == "close" or not received.keep
@@ -52,6 +43,8 @@ async def send(
         if over.is_set():
             return False
         await line.write(framed(chunk, transfer))
+        if sent is not None:
+            sent(i + 1)
     match reply.ending:
         case "whole":
             if transfer == "chunked":

@@ -17,14 +17,13 @@ from streamconform.adapters.feed import Gate
 from streamconform.model.trial import Trial
 from streamconform.replay.exchange import Exchange
 from streamconform.replay.reply import Reply, head, problem
-from streamconform.replay.request import BadRequest, Bounds, Received, receive
-from streamconform.replay.sending import Line, send
+from streamconform.replay.request import HALF, BadRequest, Bounds, Line, Received, receive
+from streamconform.replay.sending import send
 
 HOST: Final = "127.0.0.1"
 PREFIX: Final = re.compile(r"/x/(?P<id>[0-9]+|[^/?]+/[^/?]+/[^/?]+)(?=/|\?|$)")
 """`/x/7`, a trial of a run; `/x/api/topic/case@delivery`, a trial by its id."""
 WANTED: Final = "a path that begins with a trial's base URL, `/x/…`"
-MAX_STRAYS: Final = 4
 
 Find = Callable[[str], Trial | str]
 """Returns the trial of an id, or why there is none."""
@@ -89,6 +88,8 @@ class ReplayServer:
             yield exchange
         finally:
             del self._exchanges[id_]
+            if any(line.half for line in self._idle.values()):
+                exchange.stray(HALF)
             exchange.end()
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -126,9 +127,10 @@ class ReplayServer:
         while goes_on:
             self._idle[task] = line
             try:
-                received = await receive(line.reader, line.writer, rest, self._bounds)
+                received = await receive(line, rest)
             except BadRequest as bad:
-                made = problem(bad.status, bad.words, "an HTTP/1.1 request")
+                self._astray(bad.words)
+                made = problem(bad.status, f"the server got {bad.words}", "a request of HTTP/1.1")
                 await line.write(head(made, "length", close=True) + made.chunks[0])
                 return
             finally:
@@ -145,15 +147,16 @@ class ReplayServer:
         below = received.target[found.end() if found else 0 :] or "/"
         exchange = self._exchange(id_)
         if isinstance(exchange, str):
-            made, over, gate = self._stray(received, exchange), asyncio.Event(), None
+            self._astray(f"`{received.method} {received.target[:200]}`: {exchange}")
+            made, over, gate, sent = _stray(received, exchange), asyncio.Event(), None, None
         else:
             made = exchange.answer(received, below)
-            over, gate = exchange.over, exchange.gate_of(made)
+            over, gate, sent = exchange.over, exchange.gate_of(made), exchange.has_sent
             exchange.transports.add(line.writer.transport)
         if self._watch is not None:
             self._watch(id_, replace(received, target=below), made)
         try:
-            return await send(made, received, line, over, gate)
+            return await send(made, received, line, over, gate, sent)
         finally:
             if not isinstance(exchange, str):
                 exchange.transports.discard(line.writer.transport)
@@ -161,7 +164,7 @@ class ReplayServer:
     def _exchange(self, id_: str) -> Exchange | str:
         """Return what answers for the trial `id_`, or why nothing does."""
         if not id_:
-            return "the path names no trial"
+            return "without the path of the base URL"
         if id_ in self._exchanges:
             return self._exchanges[id_]
         if self._find is None or id_.isdigit():
@@ -175,9 +178,12 @@ class ReplayServer:
         """Return the base URL of a trial."""
         return f"{self.url}/x/{id_}"
 
-    def _stray(self, received: Received, why: str) -> Reply:
-        """Return the answer to a request for no trial; those that are on are told of it."""
+    def _astray(self, words: str) -> None:
+        """Tell the trials that are on what came for none of them."""
         for each in self._exchanges.values():
-            if len(each.strays) < MAX_STRAYS:
-                each.strays.append(f"{received.method} {received.target[:200]}")
-        return problem(404, f"`{received.method} {received.target[:200]}`: {why}", WANTED, note=why)
+            each.stray(words)
+
+
+def _stray(received: Received, why: str) -> Reply:
+    """Return the answer to a request for no trial."""
+    return problem(404, f"`{received.method} {received.target[:200]}`: {why}", WANTED, note=why)

@@ -67,6 +67,11 @@ def reproduce(info: ImplementationInfo, result: TrialResult, header: Header) -> 
     return f"conform run -i {shlex.quote(info.impl)} -k {shlex.quote(result.id)}{_asked(result)}{chosen}"
 
 
+def explains(info: ImplementationInfo, result: TrialResult, header: Header) -> str:
+    """Return the command that shows this one trial in full, as the same implementation reads it."""
+    return f"conform explain {shlex.quote(result.id)} -i {shlex.quote(info.impl)}{sources(header)}"
+
+
 def _asked(result: TrialResult) -> str:
     """Return the options without which a run does not have the trial."""
     name = result.delivery or ""

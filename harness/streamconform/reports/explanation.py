@@ -14,8 +14,10 @@ from streamconform.judge.judge import check_output, checks_of, judge
 from streamconform.model.cassette import Authored, Cassette, Derived, Recorded
 from streamconform.model.trial import AnyTrial, Call, Trial
 from streamconform.model.verdict import Check
+from streamconform.replay.exchange import Exchange
 from streamconform.reports.terminal import frames as frame_words
 from streamconform.reports.words import difference, printable, value
+from streamconform.run.asking import over_http
 from streamconform.run.blame import Blame, installed
 from streamconform.wire.apis import framing, split
 from streamconform.wire.frames import Frame
@@ -25,12 +27,16 @@ WIDTH = 110
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A call, or a trial whose chunks end where its frames end, and what an implementation answered."""
+    """A trial or a call, and what an implementation answered."""
 
     trial: AnyTrial
     impl: str
     greeting: Greeting
     answer: Answer | Collateral
+    framewise: Answer | Collateral | None = None
+    """What it answered to the same bytes, a chunk a frame: so each event stands beside its frame."""
+    exchange: Exchange | None = None
+    """Over HTTP what it asked the server."""
 
 
 def explain(given: Explained, *, verbose: bool) -> str:
@@ -39,7 +45,7 @@ def explain(given: Explained, *, verbose: bool) -> str:
     who = f"Expected beside actual: {printable(given.greeting.name)}, {given.impl}"
     parts = [_head(trial, verbose=verbose), (who, *verdict(given))]
     if isinstance(trial, Trial):
-        parts.insert(1, _wire(trial, given.answer, verbose=verbose))
+        parts.insert(1, _wire(trial, given.framewise or given.answer, verbose=verbose))
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
@@ -106,6 +112,8 @@ def verdict(given: Explained) -> Iterator[str]:
         return
     blame = Blame(installed())
     judgement = judge(trial, answer, claims, blame.first_delta)
+    if given.exchange is not None:
+        judgement = over_http(judgement, given.exchange, answer)
     checks: list[Check] = []
     told = judgement.checks
     match trial, answer:

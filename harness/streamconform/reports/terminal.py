@@ -14,7 +14,7 @@ from rich.text import Text
 
 from streamconform.errors import Problem
 from streamconform.model.result import Header, ImplementationInfo, TrialResult
-from streamconform.reports.causes import Cause, Failure, causes, guards, reproduce, sources
+from streamconform.reports.causes import Cause, Failure, causes, explains, guards, reproduce
 from streamconform.reports.words import counted, difference, printable
 from streamconform.run.pool import is_unexpected
 from streamconform.run.results import Results
@@ -163,7 +163,7 @@ class Terminal:
                 "\n".join((f"      {check.path}: {words[0]}", *(f"        {each}" for each in words[1:])))
             )
             if check.frames:
-                shown = f"`conform explain {first.case}{sources(results.header)}` shows them"
+                shown = f"`{explains(info, first, results.header)}` shows them"
                 self._line(f"      decided by {frames(check.frames)}; {shown}", "dim")
             elif check.path in AT_THE_END:
                 self._line("      decided by the end of the stream", "dim")

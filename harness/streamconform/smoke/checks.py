@@ -41,6 +41,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "capabilities": Check("claims capabilities that are known", manners.capabilities, manners.greeted),
     "stdout": Check("prints nothing but the protocol's messages", manners.stdout),
     "answers": Check("answers every run once, in time", manners.in_time),
+    "requests": Check("asks the server that it is given", manners.requests, manners.over_http),
     "errored": Check("does not fail itself", manners.errored, manners.answered),
     "outcome": Check("outcomes are in the normal form", answers.outcome_form, answers.any_outcome),
     "arguments": Check("arguments are JSON values", answers.arguments, answers.any_outcome),

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextlib
 import itertools
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from streamconform.adapters import protocol
 from streamconform.adapters.connect import Connection
+from streamconform.adapters.feed import Feed
 from streamconform.adapters.process import LineTooLongError, Process, unusable
-from streamconform.adapters.program import HELLO_SECONDS, STOP_SECONDS
+from streamconform.adapters.program import HELLO_SECONDS
 from streamconform.errors import ImplementationError
-from streamconform.smoke.streams import STREAMS
-from streamconform.smoke.transcript import Exchange, Message, Stream, Transcript, claimed, texts
+from streamconform.replay.server import ReplayServer
+from streamconform.smoke.streams import SMALL, streams
+from streamconform.smoke.transcript import Exchange, Message, Stream, Transcript, claimed, fed, texts
 
 MAX_LINES: Final = 10_000
 """Lines in answer to one step; the streams are tiny."""
@@ -25,6 +26,8 @@ MAX_STARTS: Final = 3
 """Programs that are started before the rest is left untried."""
 LAST_WORDS_SECONDS: Final = 0.3
 """How long lines are read that came before the end."""
+STOP_SECONDS: Final = 6.0
+"""How long its end is waited for: large libraries need more than a second on a busy machine."""
 UNKNOWN_API: Final = "telegraph"
 FUTURE: Final = "future"
 """A name that no version of the protocol has yet."""
@@ -32,11 +35,22 @@ FUTURE: Final = "future"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What is sent together; the answers to the runs in `asked` are waited for."""
+    """What is sent together; the answers to all its runs are waited for."""
 
     name: str
-    messages: tuple[Mapping[str, Any], ...]
-    asked: Mapping[str, Stream | None]
+    runs: Mapping[str, Stream]
+    """By id."""
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    """Members of the run messages that are others than usual."""
+    before: tuple[bytes, ...] = ()
+    """Lines that are sent first."""
+    judged: bool = True
+    """Whether anything is expected of the answers but that they come."""
+
+    @property
+    def asked(self) -> Mapping[str, Stream | None]:
+        """Return the streams by the id of the run, None for what is not judged."""
+        return {id_: stream if self.judged else None for id_, stream in self.runs.items()}
 
 
 def converse(connection: Connection, seconds: float) -> Transcript:
@@ -48,61 +62,40 @@ def converse(connection: Connection, seconds: float) -> Transcript:
 
 
 def steps(hello: Mapping[str, Any]) -> Iterator[Step]:
-    """Yield what to ask of somebody who greets with `hello`; nothing where it takes no bytes."""
-    if hello.get("inputs") is not None and "bytes" not in texts(hello["inputs"]):
+    """Yield what to ask of somebody who greets with `hello`; nothing where nobody can feed it."""
+    if fed(hello) is None:
         return
-    apis = STREAMS if hello.get("apis") is None else [api for api in texts(hello["apis"]) if api in STREAMS]
+    apis = list(SMALL) if hello.get("apis") is None else [api for api in texts(hello["apis"]) if api in SMALL]
     ids = map(str, itertools.count(1))
     for api in apis:
-        for stream in STREAMS[api]:
-            yield _step(f"{api} {stream.name}", hello, (stream,), ids)
+        for stream in streams(api):
+            yield Step(name=f"{api} {stream.name}", runs={next(ids): stream})
     for api in itertools.islice(apis, 1):
-        text, call, _ = STREAMS[api]
+        text, call, _ = streams(api)
         for stream in (text, call):
-            yield _step(f"{stream.name} again", hello, (stream,), ids)
-        yield _step("unknown field", hello, (text,), ids, more={FUTURE: {"n": 1}})
+            yield Step(name=f"{stream.name} again", runs={next(ids): stream})
+        yield Step(name="unknown field", runs={next(ids): text}, changes={FUTURE: {"n": 1}})
         if isinstance(hello.get("concurrency"), int) and hello["concurrency"] > 1:
-            yield _step("two at once", hello, (text, call), ids)
-        after = _step("unknown op", hello, (text,), ids)
-        yield Step(name=after.name, messages=({"op": FUTURE}, *after.messages), asked=after.asked)
-        other = next(ids)
-        message = run(other, text, hello) | {"api": UNKNOWN_API}
-        yield Step(name="unknown api", messages=(message,), asked={other: None})
+            yield Step(name="two at once", runs={next(ids): text, next(ids): call})
+        yield Step(name="unknown op", runs={next(ids): text}, before=(_line({"op": FUTURE}),))
+        yield Step(name="unknown api", runs={next(ids): text}, changes={"api": UNKNOWN_API}, judged=False)
 
 
-def run(id_: str, stream: Stream, hello: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the message that asks for `stream`, a chunk a frame."""
-    frames = [frame + b"\n\n" for frame in stream.body.split(b"\n\n") if frame]
-    return {
-        "op": "run",
-        "id": id_,
-        "api": stream.api,
-        "input": {
-            "mode": "bytes",
-            "status": 200,
-            "headers": {"content-type": "text/event-stream"},
-            "chunks": [base64.b64encode(frame).decode() for frame in frames],
-        },
-        "request": {"model": "smoke-1", "stream": True},
-        "model": "smoke-1",
-        "pricing": {"input": "3.00", "output": "15.00"} if "cost" in claimed(hello, stream.api) else None,
-        "want": ["outcome", "events"] if "events" in claimed(hello, stream.api) else ["outcome"],
-    }
+def lines(step: Step, hello: Mapping[str, Any], feeds: Mapping[str, Feed]) -> Iterator[bytes]:
+    """Yield what is sent for `step`: the runs, each fed as `feeds` says, and pushed chunks behind them."""
+    yield from step.before
+    for id_, stream in step.runs.items():
+        events = "events" in claimed(hello, stream.api)
+        usual = protocol.run(id_, stream.trial, events=events, feed=feeds[id_])
+        yield _line({**json.loads(usual), **step.changes}) if step.changes else usual
+    for id_, stream in step.runs.items():
+        if feeds[id_].input == "push":
+            yield from (protocol.chunk(id_, chunk) for chunk in stream.trial.chunks)
+            yield protocol.eof(id_)
 
 
-def _step(
-    name: str,
-    hello: Mapping[str, Any],
-    streams: tuple[Stream, ...],
-    ids: Iterator[str],
-    more: Mapping[str, Any] | None = None,
-) -> Step:
-    asked = {next(ids): stream for stream in streams}
-    return Step(
-        name=name,
-        messages=tuple(run(id_, stream, hello) | dict(more or {}) for id_, stream in asked.items()),
-        asked=asked,
-    )
+def _line(message: Mapping[str, Any]) -> bytes:
+    return json.dumps(message).encode() + b"\n"
 
 
 @dataclass(slots=True)
@@ -119,18 +112,33 @@ class _Conversation:
         try:
             greeting = await self._started()
             hello = greeting.object
-            untried = []
+            untried: list[str] = []
             if hello.get("op") == "hello":
-                for step in steps(hello):
-                    if self.process is None and self.starts < MAX_STARTS:
-                        await self._started()
-                    if self.process is None:
-                        untried.append(step.name)
-                        continue
-                    self.exchanges.append(await self._exchange(step))
+                over_http = fed(hello) == "http"
+                async with ReplayServer() if over_http else contextlib.nullcontext() as server:
+                    for step in steps(hello):
+                        if self.process is None and self.starts < MAX_STARTS:
+                            await self._started()
+                        if self.process is None:
+                            untried.append(step.name)
+                            continue
+                        self.exchanges.append(await self._step(step, hello, server))
             return await self._stopped(greeting, tuple(untried))
         finally:
             await self._gone()
+
+    async def _step(self, step: Step, hello: Mapping[str, Any], server: ReplayServer | None) -> Exchange:
+        """Take a step, over HTTP with the server's answers to it; what it cannot answer is not judged."""
+        with contextlib.ExitStack() as stack:
+            way, feeds, served = fed(hello) or "bytes", dict[str, Feed](), {}
+            for id_, stream in step.runs.items():
+                if server is not None:
+                    served[id_] = stack.enter_context(server.exchange(stream.trial))
+                feeds[id_] = Feed(way, served[id_].base_url if served else None)
+            seen = await self._exchange(step, tuple(lines(step, hello, feeds)))
+        asked = {id_: None if served and served[id_].unfit else each for id_, each in seen.asked.items()}
+        told = (each.complaint for id_, each in served.items() if asked[id_] is not None)
+        return replace(seen, asked=asked, complaints=tuple(each for each in told if each is not None))
 
     async def _started(self) -> Message:
         """Start a program and return its greeting."""
@@ -159,8 +167,8 @@ class _Conversation:
             raise ImplementationError(words)
         return Message(line)
 
-    async def _exchange(self, step: Step) -> Exchange:
-        """Send `step` and read until everything is answered; a program that does not is ended."""
+    async def _exchange(self, step: Step, sent: Iterable[bytes]) -> Exchange:
+        """Send the lines of `step` and read until all is answered; a program that does not is ended."""
         said: list[Message] = []
         ended, late = None, False
         process = self.process
@@ -168,8 +176,8 @@ class _Conversation:
         try:
             async with asyncio.timeout(self.seconds):
                 with contextlib.suppress(OSError):  # its end is seen when it is read
-                    for message in step.messages:
-                        await process.send(json.dumps(message).encode() + b"\n")
+                    for line in sent:
+                        await process.send(line)
                 await self._read(process, step, said)
         except TimeoutError:
             late = True

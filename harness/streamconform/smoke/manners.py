@@ -10,7 +10,7 @@ from typing import Any, Final
 from streamconform.adapters.process import printable
 from streamconform.adapters.protocol import VERSION, shown
 from streamconform.model.capability import CAPABILITIES
-from streamconform.smoke.transcript import Exchange, Message, Transcript, texts
+from streamconform.smoke.transcript import Exchange, Message, Transcript, fed, texts
 from streamconform.smoke.words import closest, misfits
 from streamconform.wire.apis import APIS
 
@@ -43,9 +43,8 @@ def anything_asked(seen: Transcript) -> str | None:
     """Return why nothing was asked, or None."""
     if seen.exchanges:
         return None
-    inputs = texts(seen.hello.get("inputs"))
-    if inputs and "bytes" not in inputs:
-        return f"not looked at: it takes {', '.join(inputs)}, and is asked here with bytes only"
+    if fed(seen.hello) is None:
+        return "nothing was asked: it names no input first that is known: bytes, push, http"
     return greeted(seen) or "nothing was asked: it claims no api that is known here"
 
 
@@ -53,6 +52,11 @@ def answered(seen: Transcript) -> str | None:
     """Return why no answer can be looked at, or None."""
     there = any(each.results for each in seen.exchanges)
     return anything_asked(seen) or (None if there else "no answer came")
+
+
+def over_http(seen: Transcript) -> str | None:
+    """Return why there are no requests to look at, or None."""
+    return anything_asked(seen) or (None if fed(seen.hello) == "http" else "it is not fed over HTTP")
 
 
 def there_at_the_end(seen: Transcript) -> str | None:
@@ -173,6 +177,13 @@ def errored(seen: Transcript) -> Iterator[Problem]:
                 reason = printable(str(skipped.get("reason")))
                 words = f"declined what it claims ({reason}); claim less in `apis`, or answer"
                 yield Problem(words, each.step)
+
+
+def requests(seen: Transcript) -> Iterator[Problem]:
+    """Yield what the server has to say of the requests."""
+    for each in seen.exchanges:
+        for words in each.complaints:
+            yield Problem(words, each.step)
 
 
 def unknown_op(seen: Transcript) -> Iterator[Problem]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Final, get_args
 
 from streamconform.adapters.protocol import ProtocolFault, parsed
 from streamconform.model.capability import CAPABILITIES
+from streamconform.model.trial import Input, Trial
+
+INPUTS: Final[tuple[Input, ...]] = get_args(Input)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,13 +19,17 @@ class Stream:
     """A small stream of one api, and what anybody reads in it."""
 
     name: str
-    api: str
-    body: bytes
+    trial: Trial
     status: str
     text: str | None = None
     """The text that its only block has; None where it is a call."""
     call: Mapping[str, Any] | None = None
     """Name and arguments of its only call."""
+
+    @property
+    def api(self) -> str:
+        """Return the api of the recording."""
+        return self.trial.case.api
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,8 @@ class Exchange:
     """How the program ended meanwhile."""
     late: bool = False
     """Whether not everything was answered in time."""
+    complaints: tuple[str, ...] = ()
+    """What the server has to say of the requests for it, over HTTP."""
 
     @property
     def results(self) -> Mapping[str, Mapping[str, Any]]:
@@ -109,6 +118,12 @@ class Transcript:
 def texts(value: Any) -> tuple[str, ...]:
     """Return the texts in a list, whatever `value` is."""
     return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()
+
+
+def fed(hello: Mapping[str, Any]) -> Input | None:
+    """Return how somebody who greets with `hello` is fed: by what it names first; None where nobody can."""
+    given = hello.get("inputs")
+    return "bytes" if given is None else next((each for each in INPUTS if each in texts(given)[:1]), None)
 
 
 def claimed(hello: Mapping[str, Any], api: str) -> frozenset[str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from .programs import TABLE
-from .table import DOCUMENT, happens, page, row
+from .table import DOCUMENT, TABLE, happens, page, row
 
 if __name__ == "__main__":
     DOCUMENT.write_text(page({broken.id: row(broken, happens(broken)) for broken in TABLE}), "utf-8")

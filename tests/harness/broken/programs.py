@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Part = Literal["legal", "start", "run", "python"]
+Part = Literal["legal", "start", "run", "python", "http"]
 
 PRELUDE = """\
 import base64, json, os, sys, time
@@ -66,6 +66,10 @@ class Broken:
     part: Part = "run"
     hangs: bool = False
     """Is not waited for long."""
+    padding: int = 0
+    """Bytes of a comment in its second stream, more than the buffers of a connection hold."""
+    status: int = 200
+    """Of the answer that its second stream is."""
 
     @property
     def program(self) -> str:
@@ -397,5 +401,3 @@ PYTHON = (
     python("python-returns-nothing", "a Python adapter that returns None", "return None", "fail"),
     python("python-prints", "a Python adapter that prints", "print('debug'); os.write(1, b'more')", "pass"),
 )
-
-TABLE = (*LEGAL, *START, *RUN, *PYTHON)

@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -27,17 +27,20 @@ from streamconform.run.plan import Settings
 from streamconform.run.session import Finished, Order, Progress, conduct
 
 from .. import builders
-from .programs import TABLE, Broken, Part
+from .clients import CLIENTS
+from .programs import LEGAL, PYTHON, RUN, START, Broken, Part
 
+TABLE = (*LEGAL, *START, *RUN, *PYTHON, *CLIENTS)
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "broken-adapters.md"
 NUMBERS = ("one", "two", "three", "four")
-TIMEOUT, SHORT = 20.0, 0.5
+TIMEOUT, SHORT, SHORT_OVER_HTTP = 20.0, 0.5, 2.0
 STOP_SECONDS = 0.3
 PARTS: dict[Part, str] = {
     "legal": "Unusual, but legal",
     "start": "When it is started",
     "run": "In a run",
     "python": "Python adapters",
+    "http": "Over HTTP",
 }
 
 
@@ -54,6 +57,9 @@ class Happened:
     printed: str
     left: frozenset[int]
     """Processes that still run a second later."""
+    sockets: frozenset[str] = frozenset()
+    """What the harness left open, a port that it listens on among them."""
+    seconds: float = 0.0
 
     @property
     def fell_on(self) -> int:
@@ -70,13 +76,14 @@ def happens(broken: Broken) -> Happened:
     """Run four trials against `broken` with one program at a time, as `conform run -n 1` does."""
     answers: list[Answer] = []
     out = io.StringIO()
+    began, before = time.monotonic(), _sockets()
     with tempfile.TemporaryDirectory() as folder, _mark() as mark, _bounds(broken):
         connection = _connection(broken, Path(folder))
         terminal = Terminal(quiet=0, verbose=0, strict=False, stream=out)
         order = Order(
             connections=(connection,),
-            trials=tuple(_trial(number) for number in NUMBERS),
-            settings=Settings(workers=1, timeout=SHORT if broken.hangs else TIMEOUT),
+            trials=tuple(_trial(number, broken) for number in NUMBERS),
+            settings=Settings(workers=1, timeout=_timeout(broken)),
             selection={},
             blame=False,
         )
@@ -90,7 +97,8 @@ def happens(broken: Broken) -> Happened:
             words = str(error).replace(f"{folder}/", "")
             return Happened(f"exit {error.exit_code}", (), "", words, words, _left(mark))
         terminal.finished(finished.results, 0.0)
-        return _judged(finished, answers, out.getvalue(), _left(mark))
+        seen = _judged(finished, answers, out.getvalue(), _left(mark))
+        return replace(seen, sockets=_sockets() - before, seconds=time.monotonic() - began)
 
 
 def page(rows: Mapping[str, str]) -> str:
@@ -113,6 +121,8 @@ def _judged(finished: Finished, answers: list[Answer], printed: str, left: froze
     trials = sorted(finished.results.trials, key=lambda each: NUMBERS.index(each.case.rpartition("/")[2]))
     bad = next((each for each in trials if each.verdict != "pass"), None)
     kind = next((_kind(each) for each in answers if _kind(each)), "")
+    if bad is not None and (bad.reason or "").startswith("not-asked: "):
+        kind = "not-asked"  # that is seen by the server, not by the answer
     return Happened("", tuple(each.verdict for each in trials), kind, _sentence(bad, kind), printed, left)
 
 
@@ -140,10 +150,24 @@ def _kind(answer: Answer) -> str:
             return ""
 
 
-def _trial(number: str) -> Trial:
+def _trial(number: str, broken: Broken) -> Trial:
+    second = number == NUMBERS[1]
+    status = broken.status if second else 200
     expect = {"status": "complete", "stop": "stop", "content": [{"text": number}]}
-    case = builders.case(expect, f"data: {number}\n\n".encode(), id=f"{builders.ANTHROPIC}/broken/{number}")
-    return builders.trial(case)
+    if status != 200:
+        expect = {"status": "error", "stop": "error", "content": []}
+    chunks = [f"data: {number}\n\n".encode()]
+    if second and broken.padding:
+        chunks.append(b": " + b"x" * broken.padding + b"\n\n")
+    case = builders.case(expect, b"".join(chunks), id=f"{builders.ANTHROPIC}/broken/{number}", status=status)
+    return builders.trial(case, chunks)
+
+
+def _timeout(broken: Broken) -> float:
+    """Return how long an answer is waited for: a client has to have asked meanwhile, on any machine."""
+    if not broken.hangs:
+        return TIMEOUT
+    return SHORT_OVER_HTTP if broken.part == "http" else SHORT
 
 
 def _connection(broken: Broken, folder: Path) -> Connection:
@@ -193,6 +217,16 @@ def _marked(mark: str) -> frozenset[int]:
     return frozenset(found)
 
 
+def _sockets() -> frozenset[str]:
+    """Return the sockets of this process."""
+    found = set()
+    for entry in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            if (name := str(entry.readlink())).startswith("socket:"):
+                found.add(name)
+    return frozenset(found)
+
+
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", "<br>").replace("  ", " ")
 
@@ -206,7 +240,11 @@ after count. Only what cannot be started, or greeted, ends the run before it beg
 
 Each program below answers the first, third and fourth of four runs well and does in the second what the
 table says. `python -m tests.harness.broken` runs them all and writes this page. The limits in it are the
-real ones, except that those which never answer were waited for {SHORT:g} s only.
+real ones, except that those which never answer were waited for {SHORT:g} s only, over HTTP for
+{SHORT_OVER_HTTP:g} s.
+
+Over HTTP the program is a client, and what it asks is the server that replays the streams. The server ends
+with the run, and nothing listens any more.
 
 `conform smoke IMPL` finds most of these before a run does.
 """

@@ -1,0 +1,39 @@
+"""The guide for a first adapter is followed to the letter, each of its sections in a fresh folder."""
+
+from __future__ import annotations
+
+import pytest
+
+from .docs_guide import EXPECTED, STEP, follow, sections
+from .docs_outputs import without_times
+
+SECTIONS = sections()
+MARKS = {"In any language": (pytest.mark.node,)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "title", [pytest.param(title, id=title, marks=MARKS.get(title, ())) for title in SECTIONS]
+)
+def test_a_section_of_the_guide_does_what_it_says(title, tmp_path):
+    """`python -m tests.docs_guide` writes the outputs anew."""
+    for ran in follow(SECTIONS[title], tmp_path):
+        assert ran.code in EXPECTED, (ran.command, ran.error)
+        assert "Traceback" not in ran.error
+        if ran.told is not None:
+            assert without_times(ran.printed) == without_times(ran.told), ran.command
+
+
+def test_the_guide_is_about_python_any_language_and_http():
+    assert [title.partition(",")[0] for title in SECTIONS] == [
+        "In Python",
+        "In any language",
+        "A real client",
+    ]
+
+
+def test_the_programs_of_the_guide_are_short():
+    files = [
+        step["text"] for body in SECTIONS.values() for step in STEP.finditer(body) if step["kind"] == "file"
+    ]
+    assert max(text.count("\n") for text in files) < 70
