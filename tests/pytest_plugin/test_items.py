@@ -51,7 +51,7 @@ def test_a_failing_trial_shows_the_difference_and_nothing_of_ours(ran):
     failed = [id_ for id_, end in of(ran, "wrong").items() if end != "PASSED"]
     assert failed == [f"{FIRST}@recorded", f"{FIRST}@bytewise"]
     assert re.search(r'^content\.0\.text: expected "Nairobi.*", got "Mombasa"$', ran.out, re.MULTILINE)
-    assert f"decided by frames 3-6; `conform explain {FIRST} --specs" in ran.out
+    assert f"decided by frames 3-6; `conform explain {FIRST}@recorded -i wrong --specs" in ran.out
     assert f"reproduce: conform run -i wrong -k {FIRST}@recorded" in ran.out
     assert f"FAILED conform::wrong::{FIRST}@recorded - Failed: content.0.text: expected" in ran.out
     assert "Traceback" not in ran.out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streamconform.model.result import Header, TrialResult
-from streamconform.reports.causes import reproduce, sources
+from streamconform.reports.causes import explains, reproduce
 from streamconform.reports.terminal import AT_THE_END, frames
 from streamconform.reports.words import printable, told
 
@@ -15,6 +15,7 @@ ORDER = ("fail", "warn", "may")
 
 def lines(result: TrialResult, header: Header) -> Iterator[str]:
     """Yield why a trial is not as it should be, by which frames, what it guards, and how to run it again."""
+    info = header.implementations[result.implementation]
     checks = sorted(result.checks, key=lambda check: ORDER.index(check.verdict))
     if result.reason or not checks:
         fault = "the adapter's fault: " if result.culprit == "adapter" else ""
@@ -22,8 +23,7 @@ def lines(result: TrialResult, header: Header) -> Iterator[str]:
     for check in checks[:CHECKS_SHOWN]:
         yield from told(check)
         if check.frames:
-            explain = f"`conform explain {result.case}{sources(header)}` shows them"
-            yield f"  decided by {frames(check.frames)}; {explain}"
+            yield f"  decided by {frames(check.frames)}; `{explains(info, result, header)}` shows them"
         elif check.path in AT_THE_END:
             yield "  decided by the end of the stream"
     if len(checks) > CHECKS_SHOWN:
@@ -35,4 +35,4 @@ def lines(result: TrialResult, header: Header) -> Iterator[str]:
         yield f"case: {printable(result.title, 200)}"
     if result.guards:
         yield f"guards against {', '.join(result.guards)}"
-    yield f"reproduce: {reproduce(header.implementations[result.implementation], result, header)}"
+    yield f"reproduce: {reproduce(info, result, header)}"
