@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from streamconform.model.trial import DELIVERIES, Trial
 from streamconform.replay.endpoints import Asked, expected
+from streamconform.wire.apis import framing
 
 Transfer = Literal["chunked", "length", "close"]
 """How the end of a body is told: by the last chunk, by its length, or by the end of the connection."""
@@ -103,6 +104,8 @@ def framed(chunk: bytes, transfer: Transfer) -> bytes:
 
 
 LAST_CHUNK: Final = b"0\r\n\r\n"
+APART: Final = 0.1
+"""Seconds between the first chunk of a document and the next: short as it is, one read could bring all."""
 
 
 def _stream(trial: Trial, asked: Asked, accepts: str, time_scale: float) -> Reply:
@@ -148,6 +151,11 @@ def _document(trial: Trial) -> Reply:
 
 def _times(trial: Trial, scale: float) -> tuple[float, ...]:
     marks = trial.case.cassette.marks
+    if (
+        len(trial.chunks) > 1
+        and framing(trial.case.api, trial.case.cassette.status, trial.body) == "document"
+    ):
+        return (0.0, *(APART for _ in trial.chunks[1:]))
     if not scale or trial.delivery != "recorded" or len(marks) != len(trial.chunks):
         return ()
     return tuple(mark.ms / 1000 * scale for mark in marks)

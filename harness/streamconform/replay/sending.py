@@ -14,6 +14,8 @@ from streamconform.replay.request import Line, Received
 
 RESET: Final = struct.pack("ii", 1, 0)
 """`SO_LINGER` on, without waiting: to close is to send RST, as a host does that is gone."""
+UNREAD: Final = 0.03
+"""Seconds for the client to read what was sent before the reset: else a trial would depend on its speed."""
 
 
 async def send(
@@ -51,6 +53,7 @@ async def send(
                 await line.write(LAST_CHUNK)
             return not close
         case "reset":
+            await _until_gone(line, over, UNREAD)  # RST takes from the client what it has not read yet
             connected: socket.socket = line.writer.get_extra_info("socket")
             connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
             line.writer.transport.abort()

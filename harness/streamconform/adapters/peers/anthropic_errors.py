@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final
 
 import anthropic
@@ -23,9 +24,19 @@ LOST: Final = (httpx2.TransportError, anthropic.APIConnectionError)
 """While it reads, the HTTP library's own errors come through."""
 
 
+@cache
+def _client() -> anthropic.Anthropic:
+    return anthropic.Anthropic(api_key="none", max_retries=0, timeout=SECONDS)
+
+
 def client(run: Any) -> anthropic.Anthropic:
-    """Return the client of a run."""
-    return anthropic.Anthropic(base_url=run.base_url, api_key=run.api_key, max_retries=0, timeout=SECONDS)
+    """Return the client of a run: the process's, with the run's address."""
+    return _client().with_options(base_url=run.base_url, api_key=run.api_key)
+
+
+def request(run: Any) -> dict[str, Any]:
+    """Return the run's request; what it leaves out that the SDK does not ask without is filled in."""
+    return {"model": run.model, "max_tokens": 1, "messages": [], **(run.request or {})}
 
 
 def told(error: Exception) -> Error | None:

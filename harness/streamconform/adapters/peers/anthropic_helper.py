@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
-from streamconform.adapters.peers.anthropic_errors import STOPS, client, counts, told
+from streamconform.adapters.peers.anthropic_errors import STOPS, client, counts, request, told
 from streamconform.adapters.peers.normal import Block, Error, at, call, other, outcome, words
 
 
 def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of `messages.stream()`: `get_final_message()`, and which blocks had ended."""
-    messages = client(run).messages
-    request = {key: value for key, value in (run.request or {}).items() if key != "stream"}
+    asked = {key: value for key, value in request(run).items() if key != "stream"}
+    sdk = client(run)
+    messages: Any = sdk.beta.messages if "mcp_servers" in asked else sdk.messages
     error: Error | None = None
     message: Any = None
     done: set[int] = set()
     raised = False
     try:
-        with messages.stream(**words(messages.stream, request)) as stream:
+        with messages.stream(**words(messages.stream, asked)) as stream:
             for event in stream:
                 done |= {event.index} if event.type == "content_block_stop" else set()
-                message = stream.current_message_snapshot
+                with suppress(AssertionError):  # before `message_start` it has none
+                    message = stream.current_message_snapshot
             message = stream.get_final_message()
     except AssertionError:
         pass  # it has no message: so it says that nothing came

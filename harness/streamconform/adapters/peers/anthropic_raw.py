@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamconform.adapters.peers.anthropic_errors import STOPS, client, counts, told
+from streamconform.adapters.peers.anthropic_errors import STOPS, client, counts, request, told
 from streamconform.adapters.peers.normal import Block, Error, at, call, other, outcome, words
 
 
@@ -14,7 +14,7 @@ def adapter(run: Any) -> dict[str, Any]:
     events: list[Any] = []
     error: Error | None = None
     try:
-        for event in create(**words(create, {**(run.request or {}), "stream": True})):
+        for event in create(**words(create, {**request(run), "stream": True})):
             events.append(event)  # noqa: PERF402 - those before an exception count
     except Exception as thrown:  # noqa: BLE001 - what its user sees
         error = told(thrown)

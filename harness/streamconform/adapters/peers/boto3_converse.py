@@ -35,15 +35,28 @@ CONFIG: Final = Config(
 )
 
 
+SERVER: Final = "http://127.0.0.1"
+SIGNED: Final = "before-sign.bedrock-runtime.ConverseStream"
+"""The event before a request is signed, whose handlers may change its address."""
+
+
 @cache
-def session() -> boto3.Session:
-    """Return a session that knows no machine's settings."""
-    return boto3.Session(aws_access_key_id="x", aws_secret_access_key="x", region_name="us-east-1")  # noqa: S106
+def _client() -> Any:
+    """Return the client of this process, which knows no machine's settings."""
+    session = boto3.Session(aws_access_key_id="x", aws_secret_access_key="x", region_name="us-east-1")  # noqa: S106
+    return session.client("bedrock-runtime", endpoint_url=SERVER, config=CONFIG)
 
 
 def client(run: Any) -> Any:
-    """Return the client of a run."""
-    return session().client("bedrock-runtime", endpoint_url=run.base_url, config=CONFIG)
+    """Return the client; what it asks from now on goes to the run's address."""
+
+    def to_the_run(request: Any, **_: Any) -> None:
+        request.url = request.url.replace(SERVER, run.base_url, 1)
+
+    events = _client().meta.events
+    events.unregister(SIGNED, unique_id=SERVER)
+    events.register(SIGNED, to_the_run, unique_id=SERVER)
+    return _client()
 
 
 def adapter(run: Any) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import cohere
 import httpx
 from cohere.base_client import BaseCohere
 from cohere.core.api_error import ApiError
+from cohere.core.http_sse import SSEError
 from cohere.v2.client import V2Client
 
 from streamconform.adapters.peers import cohere_v1
@@ -56,8 +57,8 @@ def _v2(events: Iterable[Any], error: Error | None) -> dict[str, Any]:
             say(content, "thinking", at(message, "tool_plan"))
         elif kind == "tool-call-start":
             made = at(message, "tool_calls")
-            text = at(made, "function", "arguments") or ""
-            calls[event.index] = {"type": "call", "of": made, "text": text, "done": False}
+            given = at(made, "function", "arguments") or ""
+            calls[event.index] = {"type": "call", "of": made, "text": given, "done": False}
             content.append(calls[event.index])
         elif kind == "tool-call-delta" and event.index in calls:
             calls[event.index]["text"] += at(message, "tool_calls", "function", "arguments") or ""
@@ -79,7 +80,7 @@ def _v2(events: Iterable[Any], error: Error | None) -> dict[str, Any]:
 
 
 def _told(error: Exception) -> Error | None:
-    if isinstance(error, httpx.TransportError):
+    if isinstance(error, httpx.TransportError) and not isinstance(error, SSEError):
         return None
     if isinstance(error, ApiError):
         message = at(error.body, "message")

@@ -6,6 +6,7 @@ reads, `httpx` tells a lost connection. Signatures are bytes there, and base64 i
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import httpx2
@@ -16,17 +17,24 @@ from streamconform.adapters.peers.google_parts import STOPS, counts, take
 from streamconform.adapters.peers.normal import SECONDS, Block, Error, at, outcome, raised
 
 
+@cache
+def client() -> genai.Client:
+    """Return the client of this process; each run's address goes with its request."""
+    options = {"timeout": int(SECONDS * 1000), "retry_options": {"attempts": 1}}
+    return genai.Client(api_key="none", vertexai=False, http_options=options)
+
+
 def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of `models.generate_content_stream()`."""
     body = dict(run.request or {})
     contents = body.pop("contents", "")
-    options = {"base_url": run.base_url, "timeout": int(SECONDS * 1000), "retry_options": {"attempts": 1}}
-    client = genai.Client(api_key=run.api_key, vertexai=False, http_options=options)
-    config = {"http_options": {"extra_body": body}}
+    config = {"http_options": {"base_url": run.base_url, "extra_body": body}}
     chunks: list[Any] = []
     error: Error | None = None
     try:
-        for chunk in client.models.generate_content_stream(model=run.model, contents=contents, config=config):
+        for chunk in client().models.generate_content_stream(
+            model=run.model, contents=contents, config=config
+        ):
             chunks.append(chunk)  # noqa: PERF402 - those before an exception count
     except Exception as thrown:  # noqa: BLE001 - what its user sees
         error = _told(thrown)

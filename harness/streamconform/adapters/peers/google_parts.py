@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any, Final
@@ -42,13 +43,34 @@ def take(content: list[Block], part: Any) -> None:
 
 
 def _take_call(content: list[Block], part: Any) -> None:
-    """Add a call, or go on with the one that is open: pieces of arguments the SDK hands over as they are."""
+    """Add a call, or go on with the one that is open, whose arguments come in pieces, each with its path."""
     if part.name:
-        args = None if part.will_continue else part.args or {}
+        args = {} if part.will_continue else part.args or {}
         content.append(call(part.id, part.name, args, complete=not part.will_continue))
-        content[-1]["arguments"] = args
-    for each in [each for each in content[-1:] if each["type"] == "tool_call" and not part.name]:
+    for each in [each for each in content[-1:] if each["type"] == "tool_call"]:
+        for piece in part.partial_args or []:
+            _put(each["arguments"], piece)
         each["complete"] = not part.will_continue
+
+
+KEYS: Final = re.compile(r"\.([^.\[]+)|\[['\"](.*?)['\"]\]|\[(\d+)\]")
+"""The keys of the paths that occur, such as `$.stops[0].name` and `$['a.b']`."""
+
+
+def _put(holder: Any, piece: Any) -> None:
+    """Put a piece where its path says; a text goes behind the text that is there."""
+    keys = [name or quoted or int(at) for name, quoted, at in KEYS.findall(piece.json_path or "")]
+    values = (piece.string_value, piece.number_value, piece.bool_value)
+    value: Any = next((each for each in values if each is not None), None)
+    for key, below in zip(keys, [*keys[1:], None], strict=False):
+        if isinstance(holder, list):
+            holder.extend([None] * (int(key) + 1 - len(holder)))
+        was = holder[key] if isinstance(holder, list) else holder.get(key)
+        if below is None:
+            holder[key] = was + value if isinstance(was, str) and isinstance(value, str) else value
+            return
+        holder[key] = was if was is not None else [] if isinstance(below, int) else {}
+        holder = holder[key]
 
 
 def counts(seen: Mapping[str, Any]) -> dict[str, int | None]:

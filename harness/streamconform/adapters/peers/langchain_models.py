@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import ssl
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -10,11 +11,16 @@ os.environ["LANGSMITH_TRACING"] = os.environ["LANGCHAIN_TRACING_V2"] = "false"
 
 from langchain_anthropic import ChatAnthropic
 from langchain_cohere import ChatCohere
+from langchain_core.messages import HumanMessage
 from langchain_google_genai import ChatGoogleGenerativeAI
 from langchain_ollama import ChatOllama
 from langchain_openai import ChatOpenAI
 
-from streamconform.adapters.peers.normal import SECONDS
+from streamconform.adapters.peers import asked
+from streamconform.adapters.peers.normal import SECONDS, at
+
+TLS: Final = dict.fromkeys(("verify", "ssl"), ssl.create_default_context())
+"""Made once: each client of Google's makes three of its own."""
 
 
 def _openai(run: Any) -> Any:
@@ -30,14 +36,16 @@ def _openai(run: Any) -> Any:
 
 
 def _anthropic(run: Any) -> Any:
-    thinking = (run.request or {}).get("thinking")  # how its content is typed depends on it
+    given = run.request or {}  # how its content is typed depends on it
     return ChatAnthropic(
         model=run.model,
         base_url=run.base_url,
         api_key=run.api_key,
         max_retries=0,
         timeout=SECONDS,
-        thinking=thinking,
+        thinking=given.get("thinking"),
+        context_management=given.get("context_management"),
+        betas=["context-management-2025-06-27"] if "context_management" in given else None,
     )
 
 
@@ -49,6 +57,7 @@ def _google(run: Any) -> Any:
         max_retries=1,
         timeout=SECONDS,
         vertexai=False,
+        client_args=TLS,
     )
 
 
@@ -75,3 +84,25 @@ MODELS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "ollama-chat": _ollama,
     "cohere-chat": _cohere,
 }
+
+
+def prompt(run: Any) -> Any:
+    """Return the prompt of a run; one with documents as it is, for how an answer is typed depends on them."""
+    content = at(((run.request or {}).get("messages") or [None])[-1], "content")
+    documents = isinstance(content, list) and any(at(each, "type") == "document" for each in content)
+    return [HumanMessage(content)] if documents else asked.prompt(run.request)
+
+
+def tools(run: Any) -> list[dict[str, Any]]:
+    """Return the tools for `bind_tools`, which takes Anthropic's own form as it is."""
+    if run.api == "anthropic-messages":
+        return list((run.request or {}).get("tools") or [])
+    if run.api == "cohere-chat":  # a JSON Schema, its title the name
+        return [
+            {**schema, "title": name, "description": words, "properties": schema.get("properties", {})}
+            for name, words, schema in asked.tools(run.request)
+        ]
+    return [
+        {"type": "function", "function": {"name": name, "description": words, "parameters": schema}}
+        for name, words, schema in asked.tools(run.request)
+    ]

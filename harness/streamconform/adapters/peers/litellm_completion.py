@@ -1,9 +1,10 @@
 """`peer:litellm`: LiteLLM, `completion(stream=True)`, and `stream_chunk_builder()` of its chunks.
 
 It answers in the form of Chat Completions whatever the provider; the prompt and the tools of the request are
-sent in that form. Exceptions derive from those of the OpenAI SDK. `APIConnectionError` is raised for errors
-of the provider too, so a lost connection is one that was raised for an exception of the HTTP library. Its
-stop reasons are its own; it does not tell the provider's.
+sent in that form. Cohere is left out: it is asked for lines of JSON (`accept: application/json`), and all
+that is recorded of v2 are events. Exceptions derive from those of the OpenAI SDK. `APIConnectionError` is
+raised for errors of the provider too, so a lost connection is one that was raised for an exception of the
+HTTP library. Its stop reasons are its own; it does not tell the provider's.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from streamconform.adapters.peers.normal import SECONDS, Block, Error, at, call,
 litellm.telemetry = False
 litellm.suppress_debug_info = True
 litellm.num_retries = 0
+litellm.disable_hf_tokenizer_download = True  # else it asks the network for one where no usage came
 
 STOPS: Final[Mapping[str, str]] = {
     "stop": "stop",
@@ -36,11 +38,14 @@ PROVIDERS: Final[Mapping[str, tuple[str, str]]] = {
     "anthropic-messages": ("anthropic", ""),
     "google-generate": ("gemini", "/v1beta"),
     "ollama-chat": ("ollama_chat", ""),
-    "cohere-chat": ("cohere_chat", "/v2/chat"),
     "bedrock-converse": ("bedrock/converse", ""),
 }
 """What stands before the model's name, and behind the base URL, as its pages on providers say."""
+WRITTEN: Final = ("cache_creation_tokens", "cache_write_tokens")
 AMAZON: Final = {"aws_access_key_id": "x", "aws_secret_access_key": "x", "aws_region_name": "us-east-1"}
+
+for _prefix, _ in PROVIDERS.values():  # what it imports when it is first called takes longer than a trial has
+    litellm.completion(f"{_prefix}/warm", [{"role": "user", "content": "?"}], mock_response="!", stream=True)
 
 
 def adapter(run: Any) -> dict[str, Any]:
@@ -94,12 +99,17 @@ def _outcome(whole: Any, chunks: list[Any], error: Error | None) -> dict[str, An
         for each in at(message, "tool_calls") or []
     ]
     usage = next((found for each in reversed(chunks) if (found := at(each, "usage"))), None)
-    cached = at(usage, "prompt_tokens_details", "cached_tokens")
-    written = at(usage, "cache_creation_input_tokens")
+    details = at(usage, "prompt_tokens_details")
+    cached = at(details, "cached_tokens")
+    told_of = (at(usage, "cache_creation_input_tokens"), *(at(details, name) for name in WRITTEN))
+    written = next((each for each in told_of if each is not None), None)
     counts = {
         "input": less(at(usage, "prompt_tokens"), cached, written),
         "cache_read": cached,
         "cache_write": written,
+        "cache_write_1h": at(details, "cache_creation_token_details", "ephemeral_1h_input_tokens"),
+        "web_searches": at(usage, "server_tool_use", "web_search_requests")
+        or at(details, "web_search_requests"),
         "output": at(usage, "completion_tokens"),
         "reasoning": at(usage, "completion_tokens_details", "reasoning_tokens"),
     }

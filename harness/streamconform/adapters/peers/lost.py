@@ -38,7 +38,7 @@ def told(error: Exception) -> Error:
         return raised(error)
     said = _said(body)
     kind = at(said, "type") or at(error, "type") or at(error, "status")
-    words = at(said, "message") or message or str(error)
+    words = at(said, "message") or at(error, "error") or message or str(error)
     return {
         "type": kind if isinstance(kind, str) else None,
         "message": words if isinstance(words, str) else str(words),

@@ -1,21 +1,19 @@
 """`peer:mistralai`: Mistral's SDK, `chat.stream()`, on the Chat Completions that it is a dialect of.
 
 Its api sends calls whole; a piece without an id, which the SDK gives as the text `null`, goes on with the
-call of its index. `MistralError` is the provider's error where its status is one; else the SDK refuses the
-stream's bytes by it. While it reads, `httpx` tells a lost connection.
+call of its index.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final
 
-import httpx2
 from mistralai.client import Mistral
-from mistralai.client.errors import MistralError
 
-from streamconform.adapters.peers.normal import SECONDS, Block, Error, at, call, outcome, raised, say, words
+from streamconform.adapters.peers.mistral_errors import told
+from streamconform.adapters.peers.normal import SECONDS, Block, at, call, less, outcome, say, words
 
 STOPS: Final[Mapping[str, str]] = {
     "stop": "stop",
@@ -27,19 +25,26 @@ STOPS: Final[Mapping[str, str]] = {
 }
 
 
+@cache
+def client() -> Mistral:
+    """Return the client of this process; each run's address goes with its request."""
+    return Mistral(api_key="conform", timeout_ms=int(SECONDS * 1000))
+
+
 def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of `chat.stream()`."""
-    client = Mistral(api_key=run.api_key, server_url=run.base_url, timeout_ms=int(SECONDS * 1000))
-    given = words(client.chat.stream, run.request)
-    given.pop("extra_body", None)  # it has no door for what it does not know
+    stream = client().chat.stream
+    given = words(stream, {"model": run.model, "messages": [], **(run.request or {})})
+    for other in ("extra_body", "service_tier"):  # it has no door for what is not Mistral's
+        given.pop(other, None)
     chunks: list[Any] = []
-    error: Error | None = None
+    error = None
     try:
-        with client.chat.stream(**given) as stream:
-            for event in stream:
+        with stream(**given, server_url=run.base_url) as events:
+            for event in events:
                 chunks.append(event.data)  # noqa: PERF401 - those before an exception count
     except Exception as thrown:  # noqa: BLE001 - what its user sees
-        error = _told(thrown)
+        error = told(thrown)
     content: list[Block] = []
     calls: dict[int | None, Block] = {}
     stop: str | None = None
@@ -57,11 +62,18 @@ def adapter(run: Any) -> dict[str, Any]:
         else call(each["id"], each["name"], each["given"], complete=bool(stop))
         for each in content
     ]
+    cached = at(usage, "prompt_tokens_details", "cached_tokens")  # among its `additional_properties`
+    written = at(usage, "prompt_tokens_details", "cache_write_tokens")
+    counts = (
+        {"input": less(usage.prompt_tokens, cached, written), "output": usage.completion_tokens}
+        if usage
+        else None
+    )
     return outcome(
         blocks,
         STOPS.get(stop, "other") if stop else None,
         stop,
-        usage={"input": usage.prompt_tokens, "output": usage.completion_tokens} if usage else None,
+        usage=counts,
         error=error,
         model=at(chunks[0], "model") if chunks else None,
         response_id=at(chunks[0], "id") if chunks else None,
@@ -89,20 +101,3 @@ def _add(content: list[Block], calls: dict[int | None, Block], piece: Any) -> No
     id_ = None if piece.id == "null" else piece.id
     calls[piece.index] = {"type": "tool_call", "id": id_, "name": piece.function.name, "given": given}
     content.append(calls[piece.index])
-
-
-def _told(error: Exception) -> Error | None:
-    if isinstance(error, httpx2.TransportError):
-        return None
-    if not isinstance(error, MistralError) or error.status_code < 400:
-        return raised(error) | ({"type": "protocol"} if isinstance(error, MistralError) else {})
-    try:
-        body = json.loads(error.body)
-    except ValueError:
-        body = None
-    told = at(body, "error") if isinstance(at(body, "error"), Mapping) else body
-    return {
-        "type": at(told, "type"),
-        "message": at(told, "message") or error.message,
-        "status": error.status_code,
-    }

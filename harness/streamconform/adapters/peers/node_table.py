@@ -7,6 +7,7 @@ from typing import Final
 from streamconform.adapters.peers.peer import CACHED, CHAT, HOSTED, SIGNED, Capabilities, Peer
 
 LIVE: Final[Capabilities] = ("events",)
+TOLD: Final[Capabilities] = ("usage_details", *LIVE)
 AI: Final = (
     "@ai-sdk/openai@3.0.141",
     "@ai-sdk/anthropic@3.0.138",
@@ -24,8 +25,8 @@ NODE: Final = (
         apis=("openai-chat", "openai-responses"),
         through="`chat.completions.stream()` and `responses.stream()`, and what they accumulate",
         issues="https://github.com/openai/openai-node/issues",
-        claims=(*SIGNED, "refusals", *LIVE),
-        reads={"openai-chat": (*CHAT, *LIVE)},
+        claims=(*SIGNED, "refusals", *TOLD),
+        reads={"openai-chat": (*CHAT, *TOLD)},
         language="javascript",
     ),
     Peer(
@@ -36,7 +37,7 @@ NODE: Final = (
         apis=("anthropic-messages",),
         through="`messages.stream()` and its final message",
         issues="https://github.com/anthropics/anthropic-sdk-typescript/issues",
-        claims=(*HOSTED, *LIVE),
+        claims=(*HOSTED, *TOLD),
         language="javascript",
     ),
     Peer(
@@ -47,7 +48,7 @@ NODE: Final = (
         apis=("google-generate",),
         through="`models.generateContentStream()`",
         issues="https://github.com/googleapis/js-genai/issues",
-        claims=(*SIGNED, *LIVE),
+        claims=(*SIGNED, *TOLD),
         language="javascript",
     ),
     Peer(
@@ -70,8 +71,12 @@ NODE: Final = (
         apis=("openai-chat", "openai-responses", "anthropic-messages", "google-generate", "cohere-chat"),
         through="`streamText()` and its `fullStream`",
         issues="https://github.com/vercel/ai/issues",
-        claims=(*SIGNED, *LIVE),
-        reads={"openai-chat": (*CACHED, *LIVE), "cohere-chat": (*CACHED, "thinking", *LIVE)},
+        claims=(*SIGNED, *TOLD),
+        # Of Cohere it counts tokens, not the billed units that are compared.
+        reads={
+            "openai-chat": (*CACHED, *TOLD),
+            "cohere-chat": ("tool_calls", "parallel_tool_calls", "errors", "raw_stop", "thinking", *LIVE),
+        },
         language="javascript",
     ),
     Peer(

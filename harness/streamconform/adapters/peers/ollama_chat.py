@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any, Final
 
 import httpx
 import ollama
 
-from streamconform.adapters.peers.normal import SECONDS, Block, Error, call, outcome, raised, say
+from streamconform.adapters.peers.normal import SECONDS, Block, Error, at, call, outcome, raised, say
 
 STOPS: Final = {"stop": "stop", "length": "length"}
 
@@ -21,6 +22,7 @@ def adapter(run: Any) -> dict[str, Any]:
     client = ollama.Client(host=run.base_url, timeout=SECONDS)
     known = inspect.signature(client.chat).parameters
     request = {name: value for name, value in (run.request or {}).items() if name in known}
+    request |= {"tools": [each for each in request.get("tools") or [] if _sends(each)]}
     content: list[Block] = []
     error: Error | None = None
     last: Any = None
@@ -47,6 +49,11 @@ def adapter(run: Any) -> dict[str, Any]:
         error=error,
         model=next((chunk.model for chunk in chunks if chunk.model), None),
     )
+
+
+def _sends(tool: Any) -> bool:
+    """Return whether the library takes a tool: it wants a mapping, where a server is to refuse the tool."""
+    return isinstance(at(tool, "function", "parameters", "properties"), Mapping)
 
 
 def _told(error: Exception) -> Error | None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import openai
 
 from streamconform.adapters.peers.normal import Block, Error, at, call, less, outcome, say, text, words
-from streamconform.adapters.peers.openai_errors import client, told
+from streamconform.adapters.peers.openai_errors import asked, client, told
 
 STOPS: Final[Mapping[str, str]] = {
     "stop": "stop",
@@ -26,12 +26,12 @@ def raw(run: Any) -> dict[str, Any]:
     """Return the outcome of `chat.completions.create(stream=True)`."""
     create = client(run).chat.completions.create
     content: list[Block] = []
-    calls: dict[int, dict[str, Any]] = {}
+    calls: dict[int | None, Block] = {}
     seen: dict[str, Any] = {}
     chunks: list[Any] = []
     error: Error | None = None
     try:
-        for chunk in create(**words(create, {**(run.request or {}), "stream": True})):
+        for chunk in create(**words(create, asked(run) | {"stream": True})):
             chunks.append(chunk)  # noqa: PERF402 - those before an exception count
     except Exception as thrown:  # noqa: BLE001 - what its user sees
         error = told(thrown)
@@ -41,7 +41,9 @@ def raw(run: Any) -> dict[str, Any]:
             say(content, "text", text(choice, "delta", "content"))
             say(content, "refusal", text(choice, "delta", "refusal"))
             for piece in at(choice, "delta", "tool_calls") or []:
-                _add(content, calls, piece)
+                _add(content, calls, piece.index, piece)
+            if at(choice, "delta", "function_call"):
+                _add(content, calls, None, {"function": choice.delta.function_call})
             seen["stop"] = choice.finish_reason or seen.get("stop")
     return _outcome(content, seen.get("stop"), seen.get("usage"), seen, error)
 
@@ -51,9 +53,8 @@ def helper(run: Any) -> dict[str, Any]:
     chat = client(run).chat.completions
     error: Error | None = None
     completion: Any = None
-    request = {key: value for key, value in (run.request or {}).items() if key != "stream"}
     try:
-        with chat.stream(**words(chat.stream, request)) as stream:
+        with chat.stream(**words(chat.stream, asked(run))) as stream:
             for _ in stream:
                 completion = stream.current_completion_snapshot
             completion = stream.get_final_completion()
@@ -71,16 +72,18 @@ def helper(run: Any) -> dict[str, Any]:
         for each in at(message, "tool_calls") or []
         if each is not None
     ]
+    legacy = at(message, "function_call")
+    content += [call(None, text(legacy, "name"), text(legacy, "arguments"))] if legacy else []
     seen = {"model": at(completion, "model"), "id": at(completion, "id")}
     return _outcome(content, at(choice, "finish_reason"), at(completion, "usage"), seen, error)
 
 
-def _add(content: list[Block], calls: dict[int, dict[str, Any]], piece: Any) -> None:
-    """Add a piece of a call to the call of its index."""
-    if piece.index not in calls:
-        calls[piece.index] = call(text(piece, "id"), text(piece, "function", "name"), "")
-        content.append(calls[piece.index])
-    calls[piece.index]["arguments_text"] += text(piece, "function", "arguments")
+def _add(content: list[Block], calls: dict[int | None, Block], index: int | None, piece: Any) -> None:
+    """Add a piece of a call to the call of its index; None is that of the field before there were several."""
+    if index not in calls:
+        calls[index] = call(text(piece, "id"), text(piece, "function", "name"), "")
+        content.append(calls[index])
+    calls[index]["arguments_text"] += text(piece, "function", "arguments")
 
 
 def _outcome(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Final
 
 import openai
@@ -9,9 +10,22 @@ import openai
 from streamconform.adapters.peers.normal import SECONDS, Error, at, raised
 
 
+@cache
+def _kept(api_key: str) -> openai.OpenAI:
+    """Return the one client of all runs: to load the certificates takes longer than a run."""
+    return openai.OpenAI(api_key=api_key, max_retries=0, timeout=SECONDS)
+
+
 def client(run: Any) -> openai.OpenAI:
     """Return the client of a run."""
-    return openai.OpenAI(base_url=f"{run.base_url}/v1", api_key=run.api_key, max_retries=0, timeout=SECONDS)
+    return _kept(run.api_key).with_options(base_url=f"{run.base_url}/v1")
+
+
+def asked(run: Any) -> dict[str, Any]:
+    """Return the run's request without `stream`; what the SDK does not ask without is filled in."""
+    needed = "messages" if run.api == "openai-chat" else "input"
+    given = {"model": run.model, needed: [], **(run.request or {})}
+    return {name: value for name, value in given.items() if name != "stream"}
 
 
 NOTHING: Final = (openai.APIConnectionError,)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from streamconform.adapters.peers.normal import Block, Error, at, less, outcome, text, words
-from streamconform.adapters.peers.openai_errors import client, told
+from streamconform.adapters.peers.openai_errors import asked, client, told
 from streamconform.adapters.peers.openai_items import blocks
 
 CALL_ENDS: Final = frozenset(
@@ -34,7 +34,7 @@ def raw(run: Any) -> dict[str, Any]:
     events: list[Any] = []
     error: Error | None = None
     try:
-        for event in create(**words(create, {**(run.request or {}), "stream": True})):
+        for event in create(**words(create, asked(run) | {"stream": True})):
             events.append(event)  # noqa: PERF402 - those before an exception count
     except Exception as thrown:  # noqa: BLE001 - what its user sees
         error = told(thrown)
@@ -47,9 +47,8 @@ def helper(run: Any) -> dict[str, Any]:
     events: list[Any] = []
     error: Error | None = None
     final = None
-    request = {key: value for key, value in (run.request or {}).items() if key != "stream"}
     try:
-        with responses.stream(**words(responses.stream, request)) as stream:
+        with responses.stream(**words(responses.stream, asked(run))) as stream:
             for event in stream:
                 events.append(event)  # noqa: PERF402 - those before an exception count
             if any(event.type == "response.completed" for event in events):
@@ -101,6 +100,7 @@ def _outcome(events: Iterable[Any], final: Any, error: Error | None) -> dict[str
         "cache_write": written,
         "output": at(ended, "usage", "output_tokens"),
         "reasoning": at(ended, "usage", "output_tokens_details", "reasoning_tokens"),
+        "web_searches": at(ended, "tool_usage", "web_search", "num_requests"),
     }
     names = {"model": at(ended, "model"), "response_id": at(ended, "id")}
     return outcome(content, reason, cut or status, usage=counts, error=error, **names)

@@ -15,7 +15,7 @@ from pydantic_ai.direct import model_request_stream_sync
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition
 
-from streamconform.adapters.peers import asked
+from streamconform.adapters.peers import anthropic_errors, asked, google_parts
 from streamconform.adapters.peers.normal import Block, Error, at, call, less, other, outcome
 from streamconform.adapters.peers.pydantic_ai_models import MODELS, told
 
@@ -26,6 +26,8 @@ STOPS: Final[Mapping[str, str]] = {
     "content_filter": "content_filter",
     "error": "error",
 }
+RAW: Final[Mapping[str, str]] = {**anthropic_errors.STOPS, **google_parts.STOPS}
+"""The provider's words that it has none of its own for: it tells them in `provider_details` alone."""
 
 
 def adapter(run: Any) -> dict[str, Any]:
@@ -37,6 +39,7 @@ def adapter(run: Any) -> dict[str, Any]:
     ]
     error: Error | None = None
     response: Any = None
+    whole = False
     try:
         with model_request_stream_sync(
             model(run.model, provider=provider(run)),
@@ -46,21 +49,23 @@ def adapter(run: Any) -> dict[str, Any]:
             try:
                 for _ in stream:
                     pass
+                whole = True
             finally:
                 response = stream.response
     except Exception as thrown:  # noqa: BLE001 - what its user sees
         error = told(thrown)
-    reason = at(response, "finish_reason")
-    raw = at(response, "provider_details", "finish_reason") or reason
+    reason = at(response, "finish_reason") if whole else None
+    details = at(response, "provider_details")
+    raw = (at(details, "finish_reason") or at(details, "block_reason")) if whole else None
     return outcome(
         [
             each
             for part in at(response, "parts") or []
-            for each in _signed(part, _block(part, complete=bool(reason)))
+            for each in _signed(part, _block(part, complete=bool(reason or raw)))
         ],
-        STOPS.get(reason, "other") if reason else None,
+        STOPS.get(reason, "other") if reason else RAW.get(raw, "other") if raw else None,
         raw,
-        usage=_counts(at(response, "usage")),
+        usage=_counts(at(response, "usage"), whole=whole),
         error=error,
         model=at(response, "model_name"),
         response_id=at(response, "provider_response_id"),
@@ -72,6 +77,8 @@ def _signed(part: Any, block: Block) -> list[Block]:
     signature = at(part, "provider_details", "thought_signature")
     if not signature:
         return [block]
+    if block["type"] == "thinking":
+        return [block | {"signature": block["signature"] or signature}]
     signed: Block = {"type": "thinking", "text": "", "signature": signature}
     return [signed, block] if block["type"] == "tool_call" else [block, signed]
 
@@ -95,8 +102,9 @@ def _block(part: Any, *, complete: bool) -> Block:
             return other(part.part_kind)
 
 
-def _counts(usage: Any) -> dict[str, int | None] | None:
-    if usage is None or usage.unmeasured_requests:
+def _counts(usage: Any, *, whole: bool) -> dict[str, int | None] | None:
+    """Return the buckets; those of an answer that broke off are all 0 where none had come."""
+    if usage is None or usage.unmeasured_requests or not (whole or usage.has_values()):
         return None
     return {
         "input": less(usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-import boto3
 from anthropic import AsyncAnthropic
-from botocore.config import Config
+from botocore.eventstream import ParserError
 from google.genai import Client as GoogleClient
 from openai import AsyncOpenAI
 from pydantic_ai import exceptions
@@ -20,8 +20,11 @@ from pydantic_ai.providers.bedrock import BedrockProvider
 from pydantic_ai.providers.google import GoogleProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
+from streamconform.adapters.peers import boto3_converse
 from streamconform.adapters.peers.normal import SECONDS, Error, at, raised
 
+TLS: Final = dict.fromkeys(("verify", "ssl"), ssl.create_default_context())
+"""Made once: each client of Google's makes three of its own."""
 LIMITS: Final[Mapping[str, Any]] = {"max_retries": 0, "timeout": SECONDS}
 
 
@@ -40,15 +43,14 @@ def _google(run: Any) -> GoogleProvider:
         "base_url": run.base_url,
         "timeout": int(SECONDS * 1000),
         "retry_options": {"attempts": 1},
+        "client_args": TLS,
+        "async_client_args": TLS,
     }
     return GoogleProvider(client=GoogleClient(api_key=run.api_key, vertexai=False, http_options=options))
 
 
 def _bedrock(run: Any) -> BedrockProvider:
-    config = Config(retries={"total_max_attempts": 1}, read_timeout=SECONDS)
-    session = boto3.Session(aws_access_key_id="x", aws_secret_access_key="x", region_name="us-east-1")  # noqa: S106
-    client = session.client("bedrock-runtime", endpoint_url=run.base_url, config=config)
-    return BedrockProvider(bedrock_client=client)
+    return BedrockProvider(bedrock_client=boto3_converse.client(run))
 
 
 MODELS: Final[Mapping[str, tuple[Callable[..., Any], Callable[[Any], Any]]]] = {
@@ -64,12 +66,13 @@ def told(error: Exception) -> Error | None:
     """Return the error that an exception tells; None where the connection was lost."""
     if isinstance(error, exceptions.ModelConnectionError):
         return None
-    if isinstance(error, exceptions.ModelAPIError):
-        body = at(error, "body")
-        said = at(body, "error") if isinstance(at(body, "error"), Mapping) else body
-        message = at(said, "message")
-        kind = at(said, "type") or at(said, "code")
-        status = at(error, "status_code")
-        kind = kind if isinstance(kind, str) else at(said, "status")
-        return {"type": kind, "message": message or error.message, "status": status}
-    return raised(error)
+    if not isinstance(error, exceptions.ModelAPIError):
+        return raised(error)
+    body = at(error, "body")
+    said = next((each for name in ("error", "Error") if isinstance(each := at(body, name), Mapping)), body)
+    kinds = [at(said, name) for name in ("type", "code", "Code", "status")]
+    kind = next((each for each in kinds if isinstance(each, str)), None)
+    if body is None and isinstance(error.__cause__, (ValueError, ParserError)):
+        kind = "protocol"  # it refuses the bytes
+    message = at(said, "message") or at(said, "Message") or error.message
+    return {"type": kind, "message": message, "status": at(error, "status_code")}

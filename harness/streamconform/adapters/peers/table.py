@@ -19,8 +19,8 @@ _ALL: Final = (
         apis=("openai-chat", "openai-responses"),
         through="`chat.completions.create(stream=True)` and `responses.create(stream=True)`",
         issues="https://github.com/openai/openai-python/issues",
-        claims=(*HOSTED, "refusals"),
-        reads={"openai-chat": CHAT},
+        claims=(*HOSTED, "refusals", "usage_details"),
+        reads={"openai-chat": (*CHAT, "usage_details")},
     ),
     Peer(
         name="openai-helper",
@@ -30,8 +30,8 @@ _ALL: Final = (
         apis=("openai-chat", "openai-responses"),
         through="`chat.completions.stream()` and `responses.stream()`, and what they accumulate",
         issues="https://github.com/openai/openai-python/issues",
-        claims=(*HOSTED, "refusals"),
-        reads={"openai-chat": CHAT},
+        claims=(*HOSTED, "refusals", "usage_details"),
+        reads={"openai-chat": (*CHAT, "usage_details")},
     ),
     Peer(
         name="anthropic",
@@ -41,7 +41,7 @@ _ALL: Final = (
         apis=("anthropic-messages",),
         through="`messages.create(stream=True)`",
         issues="https://github.com/anthropics/anthropic-sdk-python/issues",
-        claims=HOSTED,
+        claims=(*HOSTED, "usage_details"),
     ),
     Peer(
         name="anthropic-helper",
@@ -51,7 +51,7 @@ _ALL: Final = (
         apis=("anthropic-messages",),
         through="`messages.stream()` and its final message",
         issues="https://github.com/anthropics/anthropic-sdk-python/issues",
-        claims=HOSTED,
+        claims=(*HOSTED, "usage_details"),
     ),
     Peer(
         name="google-genai",
@@ -61,7 +61,7 @@ _ALL: Final = (
         apis=("google-generate",),
         through="`models.generate_content_stream()`",
         issues="https://github.com/googleapis/python-genai/issues",
-        claims=SIGNED,
+        claims=(*SIGNED, "usage_details"),
     ),
     Peer(
         name="ollama",
@@ -81,7 +81,7 @@ _ALL: Final = (
         apis=("cohere-chat",),
         through="`ClientV2.chat_stream()`, and `Client.chat_stream()` for v1",
         issues="https://github.com/cohere-ai/cohere-python/issues",
-        claims=THINKS,
+        claims=(*THINKS, "usage_details"),
     ),
     Peer(
         name="mistralai",
@@ -101,7 +101,7 @@ _ALL: Final = (
         apis=("bedrock-converse",),
         through="`bedrock-runtime`'s `converse_stream()`",
         issues="https://github.com/boto/boto3/issues",
-        claims=HOSTED,
+        claims=(*HOSTED, "usage_details"),
     ),
     Peer(
         name="litellm",
@@ -114,12 +114,19 @@ _ALL: Final = (
             "anthropic-messages",
             "google-generate",
             "ollama-chat",
-            "cohere-chat",
             "bedrock-converse",
         ),
         through="`completion(stream=True)` and `stream_chunk_builder()`",
         issues="https://github.com/BerriAI/litellm/issues",
-        claims=SIGNED,
+        claims=(  # stop reasons and errors are told in words of its own, whatever the provider's were
+            "tool_calls",
+            "parallel_tool_calls",
+            "usage",
+            "cache_usage",
+            "usage_details",
+            "thinking",
+            "signatures",
+        ),
     ),
     Peer(
         name="pydantic-ai",
@@ -136,7 +143,7 @@ _ALL: Final = (
         ),
         through="`direct.model_request_stream_sync()` and its response",
         issues="https://github.com/pydantic/pydantic-ai/issues",
-        claims=HOSTED,
+        claims=SIGNED,  # tools that the provider runs have names of its own
     ),
     Peer(
         name="langchain",
@@ -160,7 +167,7 @@ _ALL: Final = (
         ),
         through="`stream()` of each chat model, the chunks added up, and `content_blocks`",
         issues="https://github.com/langchain-ai/langchain/issues",
-        claims=HOSTED,
+        claims=SIGNED,  # tools that the provider runs have names of its own
     ),
 )
 

@@ -1,7 +1,8 @@
 // ai, the AI SDK, with its providers: `streamText(…)` and the parts of its `fullStream`.
 
-import { APICallError, jsonSchema, streamText, tool, TypeValidationError } from "ai";
+import { jsonSchema, streamText, tool } from "ai";
 import { models } from "./ai_models.mjs";
+import { said, usage } from "./ai_told.mjs";
 import { parsed, SECONDS, thrown, tools } from "./normal.mjs";
 import { serve } from "./protocol.mjs";
 
@@ -88,31 +89,7 @@ function settle(answer, reason) {
 function signed({ type, providerMetadata: { anthropic, openai, google } = {} }) {
   if (!type.startsWith("reasoning")) return {};
   const redacted = anthropic?.redactedData;
-  const signature = redacted ?? anthropic?.signature ?? openai?.reasoningEncryptedContent ?? google?.thoughtSignature;
+  const sealed = type === "reasoning-end" ? openai?.reasoningEncryptedContent : undefined; // what comes at the start is not final
+  const signature = redacted ?? anthropic?.signature ?? sealed ?? google?.thoughtSignature;
   return signature ? { signature, redacted: redacted !== undefined } : {};
-}
-
-function usage({ outputTokens, inputTokenDetails: input, outputTokenDetails: output, inputTokens, raw }) {
-  return {
-    input: input?.noCacheTokens ?? inputTokens ?? null,
-    cache_read: input?.cacheReadTokens ?? null,
-    cache_write: input?.cacheWriteTokens ?? null,
-    cache_write_1h: raw?.cache_creation?.ephemeral_1h_input_tokens ?? null,
-    output: outputTokens ?? null,
-    reasoning: output?.reasoningTokens ?? null,
-    web_searches: raw?.server_tool_use?.web_search_requests ?? null,
-  };
-}
-
-// An APICallError has the provider's body; an error in the stream is handed on as it came.
-function said(error) {
-  if (APICallError.isInstance(error) && error.statusCode >= 400) {
-    const body = error.data?.error ?? error.data;
-    return { type: body?.type ?? body?.status ?? null, message: body?.message ?? error.message, status: error.statusCode };
-  }
-  if (TypeValidationError.isInstance(error)) return { type: "protocol", message: error.message.slice(0, 500) };
-  if (error instanceof Error) return null;
-  const body = typeof error === "string" ? { message: error } : (error?.error ?? error?.response?.error ?? error);
-  const type = error?.type?.startsWith("response") || body?.type === "error" ? body?.code : (body?.type ?? body?.code);
-  return { type: type == null ? null : String(type), message: body?.message ?? null };
 }

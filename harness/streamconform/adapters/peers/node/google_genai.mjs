@@ -1,6 +1,7 @@
 // @google/genai: `for await (const chunk of await ai.models.generateContentStream(…))`; the parts are the caller's to join.
 
 import { ApiError, GoogleGenAI } from "@google/genai";
+import { Calls } from "./google_calls.mjs";
 import { SECONDS, stop, thrown } from "./normal.mjs";
 import { serve } from "./protocol.mjs";
 
@@ -21,16 +22,18 @@ async function read(run, answer) {
   let raw = null;
   let blocked = null;
   const seen = {};
+  const calls = new Calls(answer);
   try {
     for await (const chunk of await ai.models.generateContentStream(parameters(run))) {
       Object.assign(seen, defined({ usage: chunk.usageMetadata, model: chunk.modelVersion, response_id: chunk.responseId }));
       const candidate = chunk.candidates?.find(({ index = 0 }) => index === 0);
-      for (const part of candidate?.content?.parts ?? []) tell(part, answer);
+      for (const part of candidate?.content?.parts ?? []) tell(part, answer, calls);
       if (chunk.usageMetadata) answer.usage(usage(chunk.usageMetadata));
       raw = candidate?.finishReason ?? raw;
       blocked = chunk.promptFeedback?.blockReason ?? blocked;
     }
     answer.settle();
+    if (raw === "STOP") calls.close();
     const rest = { ...seen, usage: seen.usage ? usage(seen.usage) : null };
     const end = blocked && !raw ? { reason: "content_filter", raw: blocked } : stop(raw, STOP, answer.content);
     const status = end.reason === "error" ? "error" : end.raw ? "complete" : "incomplete";
@@ -52,12 +55,12 @@ function defined(given) {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-function tell(part, answer) {
+function tell(part, answer, calls) {
   const { text, thought, thoughtSignature: signature = null, functionCall: call } = part;
   if (call) {
     answer.settle();
     if (signature) answer.sign(signature);
-    answer.call({ id: call.id ?? null, name: call.name, arguments: call.args ?? {} });
+    calls.take(call);
   } else if (text !== undefined) {
     answer.piece(thought ? "thinking" : "text", text);
     if (signature) answer.sign(signature);

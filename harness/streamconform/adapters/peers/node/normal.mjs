@@ -1,7 +1,7 @@
 // What several adapters need to bring a library's words to the normal form.
 
-// What a client is told to wait at most: less than a trial has.
-export const SECONDS = 8;
+// What a client is told to wait at most: it ends what nobody waits for any more, a trial that takes too long is ended first.
+export const SECONDS = 60;
 
 // A value of JSON text, null where it is none; empty text is no arguments.
 export function parsed(text) {
@@ -39,7 +39,8 @@ export function tools({ tools: given = [], toolConfig, tool_config }) {
   const each = toolConfig?.tools ?? tool_config?.tools ?? given;
   return each.flatMap((tool) => tool.functionDeclarations ?? [tool.toolSpec ?? tool.function ?? tool]).flatMap((tool) => {
     if (!tool.name || (tool.type && !["function", "custom"].includes(tool.type))) return [];
-    const schema = tool.input_schema ?? tool.parametersJsonSchema ?? tool.parameters ?? {};
+    const given = tool.input_schema ?? tool.parametersJsonSchema ?? tool.parameters ?? {};
+    const schema = JSON.parse(JSON.stringify(given, (key, value) => (key === "type" ? String(value).toLowerCase() : value))); // Google's are in capitals
     return [[tool.name, tool.description ?? "", schema.type ? schema : { type: "object", properties: {} }]];
   });
 }

@@ -17,7 +17,7 @@ serve(read);
 
 async function read(run, answer) {
   const client = new OpenAI({ baseURL: `${run.url}/v1`, apiKey: run.key, maxRetries: 0, timeout: SECONDS * 1000 });
-  const { stream: _, ...params } = run.request;
+  const { stream: _, ...params } = run.api === "openai-chat" ? { messages: [], ...run.request } : run.request;
   return run.api === "openai-chat" ? chat(client, params, answer) : responses(client, params, answer, said);
 }
 
@@ -51,8 +51,11 @@ async function chat(client, params, answer) {
     const [choice] = completion.choices;
     const content = chatContent(choice, done);
     const { function_call: old } = choice?.message ?? {};
-    if (old) content.push({ type: "tool_call", name: old.name, arguments: parsed(old.arguments), complete: true });
-    if (old) answer.call(content.at(-1), old.arguments);
+    if (old) {
+      const { name, arguments: text } = old;
+      content.push({ type: "tool_call", id: "without-id", name, arguments: parsed(text), arguments_text: text, complete: true });
+      answer.call(content.at(-1), text);
+    }
     content.forEach((block, at) => block.complete && block.arguments === null && answer.end(at, block));
     return answer.over({
       status: choice ? "complete" : "incomplete",
@@ -61,7 +64,9 @@ async function chat(client, params, answer) {
     });
   } catch (error) {
     answer.settle();
-    return answer.over({ ...thrown(error, said), ...rest(snapshot, chatContent(snapshot?.choices?.[0], done)) });
+    const content = chatContent(snapshot?.choices?.[0], done);
+    for (const block of content) if (block.arguments === null) block.complete = false;
+    return answer.over({ ...thrown(error, said), ...rest(snapshot, content) });
   }
 }
 

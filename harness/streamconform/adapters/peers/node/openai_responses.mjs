@@ -1,6 +1,7 @@
 // The Responses part of openai: `client.responses.stream(…)`, its events, and `finalResponse()`.
 
 import { parsed, stop, thrown } from "./normal.mjs";
+import { blocks, usage } from "./openai_items.mjs";
 
 const STOP = { completed: "stop", max_output_tokens: "length", content_filter: "content_filter" };
 
@@ -13,7 +14,9 @@ export async function responses(client, params, answer, said) {
       seen = event.response ?? seen;
       tell(event, answer, at);
     });
-    return answer.over(outcome(await stream.finalResponse(), at));
+    const made = outcome(await stream.finalResponse(), at);
+    settle(made, at, answer);
+    return answer.over(made);
   } catch (error) {
     return answer.over({ ...outcome(seen, at), content: answer.content, ...thrown(error, said) });
   }
@@ -36,42 +39,22 @@ function outcome(response, at) {
   };
 }
 
-// The blocks of an item; `done` tells that its arguments have ended.
-function blocks(item, done) {
-  switch (item.type) {
-    case "message":
-      return (item.content ?? []).map((part) =>
-        part.type === "refusal" ? { type: "refusal", text: part.refusal } : { type: "text", text: part.text ?? "" },
-      );
-    case "reasoning":
-      return [{ type: "thinking", text: shown(item), signature: item.encrypted_content || null, redacted: false }];
-    case "custom_tool_call":
-    case "function_call": {
-      const complete = Boolean(done) || item.status === "completed";
-      if (item.input !== undefined)
-        return [{ type: "tool_call", id: item.call_id, name: item.name, arguments: null, arguments_text: item.input, complete }];
-      const { call_id: id, name, arguments: text } = item;
-      return [{ type: "tool_call", id, name, arguments: complete ? parsed(text) : null, arguments_text: text, complete }];
-    }
-    default:
-      return [{ type: "other", kind: item.type, data: item }];
+// Ends the calls whose text does not parse; the last one of an answer that was broken off is not complete.
+function settle({ content, status, stop: { reason } }, at, answer) {
+  const cut = reason === "length" || reason === "content_filter";
+  for (const block of content.filter(({ id }) => at.has(`${id} held`))) {
+    block.complete = status === "complete" && !(cut && block === content.at(-1));
+    if (block.complete) answer.end(at.get(`${block.id} held`), block);
   }
 }
 
-function shown({ summary, content }) {
-  return (summary?.length ? summary : (content ?? [])).map((part) => part.text).join("\n\n");
-}
-
-function usage(given) {
-  const read = given.input_tokens_details?.cached_tokens ?? null;
-  const write = given.input_tokens_details?.cache_write_tokens ?? null;
-  return {
-    input: given.input_tokens == null ? null : given.input_tokens - (read ?? 0) - (write ?? 0),
-    cache_read: read,
-    cache_write: write,
-    output: given.output_tokens ?? null,
-    reasoning: given.output_tokens_details?.reasoning_tokens ?? null,
-  };
+// Ends a call once; the end of one that does not parse has to wait for the reason.
+function close(item, final, at, answer) {
+  const block = answer.content[at.get(item)];
+  if (!block || at.has(`${item} done`)) return;
+  at.set(`${item} done`, true);
+  if (final.arguments === null) at.set(`${block.id} held`, at.get(item));
+  else answer.end(at.get(item), final);
 }
 
 function tell(event, answer, at) {
@@ -101,10 +84,11 @@ function tell(event, answer, at) {
       answer.delta(at.get(item), event.delta);
       break;
     case "response.function_call_arguments.done":
-      at.set(`${item} done`, true);
+      close(item, { arguments: parsed(event.arguments), arguments_text: event.arguments, complete: true }, at, answer);
       break;
     case "response.output_item.done":
-      if (event.item.type !== "message") answer.end(at.get(item), blocks(event.item)[0]);
+      if (event.item.type === "function_call") close(item, blocks(event.item, true)[0], at, answer);
+      else if (event.item.type !== "message") answer.end(at.get(item), blocks(event.item)[0]);
       break;
     case "response.completed":
     case "response.incomplete":

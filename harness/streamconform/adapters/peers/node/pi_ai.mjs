@@ -1,5 +1,6 @@
 // @mariozechner/pi-ai: `stream(model, context, options)`, its events, and the message of its `result()`.
 
+import "./cuts.mjs";
 import { stream } from "@mariozechner/pi-ai";
 import { SECONDS, tools } from "./normal.mjs";
 import { serve } from "./protocol.mjs";
@@ -18,7 +19,15 @@ Object.assign(process.env, { AWS_ACCESS_KEY_ID: "conform", AWS_SECRET_ACCESS_KEY
 const STOP = { stop: "stop", length: "length", toolUse: "tool_use", error: "error" };
 
 // Its own words for a stream that ended before its end, or a connection that was lost: it tells all failures as text.
-const CUT = /ended (before|without)|premature|terminated|aborted|timed? ?out|Connection error|socket|ECONNRESET/i;
+const CUT = new RegExp(
+  [
+    "^(?!\\{).*(ended (before|without)|premature|terminated|aborted|timed? ?out|Connection error|socket|ECONNRESET)",
+    "^Incomplete JSON segment at the end",
+    "^Truncated event message",
+    "^Could not parse Anthropic SSE event \\w+: (Expected|Unexpected end|Unterminated)",
+  ].join("|"),
+  "i",
+);
 
 serve(read);
 
@@ -47,7 +56,9 @@ async function read(run, answer) {
   for await (const event of told) tell(event, answer, ended);
   const message = await told.result();
   const content = message.content.map((part, at) => ({ ...answer.content[at], ...block(part, ended.has(at)) }));
-  answer.usage(usage(message.usage), run.pricing && costs(message.usage.cost));
+  const counts = usage(message.usage);
+  const money = run.pricing && counts ? costs(message.usage.cost) : null;
+  answer.usage(counts, money);
   const failed = message.stopReason === "error" || message.stopReason === "aborted";
   const text = message.errorMessage ?? null;
   return answer.over({
@@ -55,8 +66,8 @@ async function read(run, answer) {
     stop: { reason: STOP[message.stopReason] ?? "other", raw: null },
     error: failed ? { type: null, message: text, status: null } : null,
     content,
-    usage: usage(message.usage),
-    cost: run.pricing ? costs(message.usage.cost) : null,
+    usage: counts,
+    cost: money,
     model: message.responseModel ?? message.model,
     response_id: message.responseId ?? null,
   });
@@ -87,18 +98,21 @@ function block(part, complete) {
     }
     default: {
       const { name, arguments: value } = part;
-      const [id] = part.id.split("|"); // of Responses it keeps the id of the item too
+      const [id] = String(part.id).split("|"); // of Responses it keeps the id of the item too
       return { type: "tool_call", id, name, arguments: complete ? value : null, complete };
     }
   }
 }
 
+// It has no word for what was not reported: all of it is 0 then.
 function usage({ input, output, cacheRead, cacheWrite }) {
+  if (!input && !output && !cacheRead && !cacheWrite) return null;
   return { input, output, cache_read: cacheRead, cache_write: cacheWrite };
 }
 
 // Money as text: its sums are floats, and twelve places are more than it can mean.
 function costs({ input, output, cacheRead, cacheWrite, total }) {
   const text = (value) => value.toFixed(12);
-  return { currency: "USD", input: text(input), output: text(output), cache_read: text(cacheRead), cache_write: text(cacheWrite), total: text(total) };
+  const parts = { input: text(input), output: text(output), cache_read: text(cacheRead), cache_write: text(cacheWrite) };
+  return { currency: "USD", ...parts, other: text(0), total: text(total) };
 }

@@ -22,7 +22,7 @@ export function serve(read) {
     apis: Object.keys(apis),
     inputs: ["http"],
     capabilities: apis,
-    concurrency: 1, // a library that takes its time over one run would take it from the others
+    concurrency: 4, // most of the time a trial waits: for a stall to end, for the last chunk
   };
   createInterface({ input: process.stdin }).on("line", async (line) => {
     const message = JSON.parse(line);

@@ -1,0 +1,29 @@
+// Usage and errors of the AI SDK.
+
+import { APICallError, TypeValidationError } from "ai";
+
+export function usage({ outputTokens, inputTokenDetails: input, outputTokenDetails: output, inputTokens, raw }) {
+  return {
+    input: input?.noCacheTokens ?? inputTokens ?? null,
+    cache_read: input?.cacheReadTokens ?? null,
+    cache_write: input?.cacheWriteTokens ?? null,
+    cache_write_1h: raw?.cache_creation?.ephemeral_1h_input_tokens ?? null,
+    output: outputTokens ?? null,
+    reasoning: output?.reasoningTokens ?? null,
+    web_searches: raw?.server_tool_use?.web_search_requests ?? null,
+  };
+}
+
+// An APICallError has the provider's body; an error in the stream is handed on as it came.
+export function said(error) {
+  if (APICallError.isInstance(error) && error.statusCode >= 400) {
+    const body = error.data?.error ?? error.data?.response?.error ?? error.data;
+    const type = body?.type === "error" ? body.code : (body?.type ?? body?.status ?? body?.code);
+    return { type: type == null ? null : String(type), message: body?.message ?? error.message, status: error.statusCode };
+  }
+  if (TypeValidationError.isInstance(error)) return { type: "protocol", message: error.message.slice(0, 500) };
+  if (error instanceof Error) return null;
+  const body = typeof error === "string" ? { message: error } : (error?.error ?? error?.response?.error ?? error);
+  const type = error?.type?.startsWith("response") || body?.type === "error" ? body?.code : (body?.type ?? body?.code);
+  return { type: type == null ? null : String(type), message: body?.message ?? null };
+}

@@ -1,0 +1,64 @@
+"""What is published of peers: findings that say what they must, and known failures that lead to them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from streamconform.adapters.peers.table import PEERS
+from streamconform.suite.load import Sources, load
+from streamconform.suite.select import parts
+from streamconform.wire.apis import APIS
+
+ROOT = Path(__file__).resolve().parents[2]
+MATRIX = ROOT / "docs" / "matrix"
+KNOWN = sorted((MATRIX / "known").glob("*.yaml"))
+FINDINGS = (MATRIX / "findings.md").read_text("utf-8")
+SECTIONS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", FINDINGS, re.MULTILINE | re.DOTALL))
+PARTS = ("**Documented**", "**Does**", "**Input**", "**Cases**")
+ID = re.compile(rf"\b(?:{'|'.join(APIS)})/[a-z0-9-]+/[a-z0-9-]+\b")
+
+
+def slug(heading: str) -> str:
+    """Return the anchor that GitHub gives a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+ANCHORS = {slug(each) for each in SECTIONS}
+
+
+@pytest.mark.parametrize("heading", SECTIONS)
+def test_a_finding_says_what_is_documented_what_is_done_and_where_it_was_seen(heading):
+    text = SECTIONS[heading]
+    assert [part for part in PARTS if part not in text] == []
+    assert re.search(r"\*\*Input\*\*: (legal|lenient servers only)", text)
+    assert "https://" in text
+
+
+def test_every_case_that_a_finding_names_is_in_the_suite():
+    known = {case.id for case in load(Sources(ROOT / "specs", ROOT / "cassettes"))}
+    assert sorted(set(ID.findall(FINDINGS)) - known) == []
+
+
+@pytest.mark.parametrize("path", KNOWN, ids=lambda path: path.stem)
+def test_known_failures_of_a_peer_are_its_own_and_lead_to_a_finding(path):
+    document = yaml.safe_load(path.read_text("utf-8"))
+    assert document["implementation"] == f"peer:{path.stem}"
+    assert path.stem in PEERS
+    for entry in document["entries"]:
+        page, _, anchor = entry["issue"].partition("#")
+        assert page == "findings.md", entry
+        assert anchor in ANCHORS, entry
+        assert "TODO" not in entry["reason"], entry
+        assert parts(entry["match"]), entry
+
+
+def test_every_finding_is_shown_by_a_known_failure():
+    led = {
+        entry["issue"].partition("#")[2]
+        for path in KNOWN
+        for entry in yaml.safe_load(path.read_text("utf-8"))["entries"]
+    }
+    assert sorted(ANCHORS - led) == []
