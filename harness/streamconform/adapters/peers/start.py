@@ -7,10 +7,13 @@ host and the adapters import of it needs nothing else.
 
 from __future__ import annotations
 
+import functools
+import gc
 import importlib
 import importlib.util
 import os
 import sys
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -36,7 +39,8 @@ def main(name: str) -> None:
 
     peer = PEERS[name]
     module = f"{PACKAGE.name}.adapters.peers.{peer.module}"
-    adapter: Any = importlib.import_module(module).adapter
+    loaded: Any = importlib.import_module(module)
+    adapter = loaded.adapter = _tidy(loaded.adapter)
     adapter.info = {
         "name": peer.name,
         "version": version(peer.distribution),
@@ -45,6 +49,26 @@ def main(name: str) -> None:
     }
     adapter.apis, adapter.inputs, adapter.capabilities = peer.apis, ("http",), peer.capabilities
     host.main(f"{module}:adapter")
+
+
+def _tidy(adapter: Callable[[Any], dict[str, Any]]) -> Any:
+    """Return the adapter with what it leaves behind collected after each run.
+
+    A response that a library drops without closing it is closed when it is collected. Where that happens
+    while the HTTP library holds its own lock, the thread waits for itself for ever (seen: litellm on httpcore
+    after an error in a stream), so that one trial would hang for what another one left.
+    """
+    gc.collect()
+    gc.freeze()  # what was imported is not looked at again and again
+
+    @functools.wraps(adapter)
+    def tidy(run: Any) -> dict[str, Any]:
+        try:
+            return adapter(run)
+        finally:
+            gc.collect()
+
+    return tidy
 
 
 if __name__ == "__main__":
