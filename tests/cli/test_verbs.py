@@ -153,6 +153,41 @@ def test_explain_tells_what_was_wrong_with_the_request(project):
     assert "verdict: fail, the server got `POST /v1/complete`; expected" in ran.out
 
 
+def test_explain_marks_the_frames_that_decided_and_where_events_departed(project):
+    ran = project.run(
+        "explain",
+        "anthropic-messages/tool-use/interleaved-fragments",
+        "-i",
+        "mutant:interleaved-arguments-joined",
+    )
+    lines = ran.out.splitlines()
+    marked = [int(line[1:5]) for line in lines if line.startswith(">")]
+    assert marked == list(range(1, 13))
+    (departed,) = (i for i, line in enumerate(lines) if "! the first frame at which" in line)
+    assert lines[departed - 1].split()[1] == "3"
+
+
+def test_explain_marks_nothing_where_all_is_right(project):
+    ran = project.run("explain", "anthropic-messages/tool-use/interleaved-fragments")
+    assert not [line for line in ran.out.splitlines() if line.startswith((">", "  >"))]
+    assert "! the first frame" not in ran.out
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"),
+    [
+        ({}, False),
+        ({"FORCE_COLOR": "1", "TERM": "xterm"}, True),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+    ],
+)
+def test_explain_has_colour_on_a_terminal_and_where_it_is_forced(project, environment, coloured):
+    unset = {"NO_COLOR": "", "FORCE_COLOR": ""}
+    words = ("explain", "anthropic-messages/tool-use/text-then-call", "-i", "mutant:unknown-event-fatal")
+    ran = project.run(*words, environment={**unset, **environment})
+    assert ("\x1b[3" in ran.out) == coloured
+
+
 def test_explain_shows_a_body_without_frames_as_text(project):
     ran = project.run("explain", "anthropic-messages/errors/http-200-html-page")
     assert "<html" in ran.out

@@ -19,6 +19,8 @@ VERBS: Final[Mapping[str, str]] = {
     "list": "List the cases that a run would judge.",
     "report": "Make a report of results: JUnit, Markdown, annotations, a badge.",
     "explain": "Show a case: its frames, events, and expected beside actual.",
+    "minimise": "Find the smallest stream that still fails the same check.",
+    "diff": "Compare two results: what is new, what is fixed.",
     "serve": "Serve the recorded streams over HTTP, to debug a client.",
     "check": "Judge an outcome that was made elsewhere.",
     "init": "Put an adapter, a workflow and a config into a project, ready to run.",

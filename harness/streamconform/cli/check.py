@@ -17,6 +17,7 @@ from streamconform.model.case import AnyCase, Case
 from streamconform.model.trial import AnyTrial, Call
 from streamconform.model.verdict import UNEXPECTED
 from streamconform.reports.explanation import Explained, verdict
+from streamconform.reports.styled import Line, show
 from streamconform.run.results import check_json
 from streamconform.suite.expand import one
 from streamconform.suite.load import load
@@ -75,7 +76,7 @@ def command(
         click.echo(json.dumps(told, indent=1, ensure_ascii=False))
     else:
         explained = Explained(trial, file, Greeting(name=file, capabilities=claims), answer)
-        click.echo("\n".join((trial.id, *verdict(explained))))
+        show((Line(trial.id, "bold"), *verdict(explained)))
     failed = judgement.verdict in UNEXPECTED or (strict and judgement.verdict == "warn")
     ctx.exit(1 if failed else 0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from streamconform.model.case import AnyCase, Case
 from streamconform.model.trial import AnyTrial, Call
 from streamconform.replay.server import ReplayServer
 from streamconform.reports.explanation import Explained, explain
+from streamconform.reports.styled import drawn
 from streamconform.run.asking import Asker
 from streamconform.run.plan import divide
 from streamconform.suite.expand import one
@@ -36,18 +38,32 @@ from streamconform.wire.apis import framing, split
 )
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=10.0, show_default=True)
 @click.option("-v", "--verbose", count=True, help="Whole payloads, and the request.")
+@click.option("--pager/--no-pager", default=True, help="On a terminal: page. [default: pager]")
 @options.sources_options
-def command(case: str, impl: str | None, timeout: float, verbose: int, **given: Any) -> None:
+def command(case: str, impl: str | None, timeout: float, verbose: int, *, pager: bool, **given: Any) -> None:
     """Show CASE: every frame with offset and time, the events beside it, expected and actual.
 
     CASE is a case's id or the end of it; with `@DELIVERY` or `@FAULT.N` behind it the bytes are as that makes
     them. Of a case without bytes its input is shown.
+
+    \b
+    conform explain tool-use/parallel-calls                      what the reference makes of it
+    conform explain tool-use/parallel-calls@crlf -i mypkg        yours, with every line end as CR LF
+    conform explain heal/json-text -i mypkg --no-pager           of a function: its input and output
+
+    Frames that decided what is wrong are marked with `>`, the first one at which live events depart from what
+    the stream says with `!`. NO_COLOR is honoured. Exit codes: 0 it is shown, whatever the verdict, 2 usage
+    or input, 3 implementation unusable.
     """
     chosen = options.settings(given)
     found = find_case(case, load(options.sources(chosen)))
     trial = _trial(found, case.partition("@")[2], chosen.get("seed", 0))
     explained = asyncio.run(_explained(connect(impl or "reference"), trial, timeout))
-    click.echo_via_pager(explain(explained, verbose=bool(verbose)))
+    text = drawn(explain(explained, verbose=bool(verbose)))
+    if pager and sys.stdout.isatty():
+        click.echo_via_pager(text)
+    else:
+        click.echo(text, nl=False, color=True)  # it has colours only where they are wanted
 
 
 def _trial(case: AnyCase, name: str, seed: int) -> AnyTrial:

@@ -6,6 +6,7 @@ A draft is a regression test at once, and an expectation only when it was checke
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -72,7 +73,7 @@ def case_text(cassette: Cassette, title: str) -> str:
     }
     said = _said(cassette)
     found = decode.outcome(said[-1]["outcome"])
-    seen = _usage_seen(said, found)
+    seen = usage_seen(said, found)
     if seen:
         case["usage_seen"] = [FlowMap(each) for each in seen]
     case["expect"] = expected(found, cassette.body)
@@ -93,7 +94,7 @@ def _said(cassette: Cassette) -> list[dict[str, Any]]:
     return [*adapter(Fed(cassette.api, cassette.status, cassette.headers, (cassette.body,)))]
 
 
-def _usage_seen(said: list[dict[str, Any]], found: Outcome) -> list[dict[str, int]]:
+def usage_seen(said: Iterable[dict[str, Any]], found: Outcome) -> list[dict[str, int]]:
     """Return the usage reports that were no longer true in the end, each once: a cut may end with one."""
     reports = (each["usage"] for each in said if each.get("type") == "usage")
     counted = ({name: n for name, n in each.items() if n is not None} for each in reports)

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from streamconform.adapters.interface import Answer, Greeting, Observation, Output
 from streamconform.adapters.program import Collateral
-from streamconform.judge.judge import check_output, checks_of, judge
-from streamconform.model.cassette import Authored, Cassette, Derived, Recorded
+from streamconform.judge import decode
+from streamconform.judge.judge import Judgement, check_output, checks_of, judge
 from streamconform.model.trial import AnyTrial, Call, Trial
 from streamconform.model.verdict import Check
 from streamconform.replay.exchange import Exchange
+from streamconform.reports.departure import place
+from streamconform.reports.styled import Line
+from streamconform.reports.terminal import STYLES
 from streamconform.reports.terminal import frames as frame_words
-from streamconform.reports.words import difference, printable, value
+from streamconform.reports.words import difference, printable, provenance, value
 from streamconform.run.asking import over_http
-from streamconform.run.blame import Blame, installed
+from streamconform.run.blame import MAX_POSITIONS, Blame, installed
 from streamconform.wire.apis import framing, split
 from streamconform.wire.frames import Frame
 
 WIDTH = 110
+DECIDED = "bold yellow"
+WRONG = "bold red"
+RIGHT = "green"
+EVENT = "cyan"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +46,37 @@ class Explained:
     """Over HTTP what it asked the server."""
 
 
-def explain(given: Explained, *, verbose: bool) -> str:
-    """Return the explanation; `verbose` shows payloads whole, and the request."""
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What was judged: every check, and those that did not pass with their frames."""
+
+    judgement: Judgement | None
+    checks: Sequence[Check]
+    failed: Sequence[Check]
+    departed: int | None = None
+
+
+def explain(given: Explained, *, verbose: bool) -> Iterator[Line]:
+    """Yield the explanation; `verbose` shows payloads whole, and the request."""
     trial = given.trial
-    who = f"Expected beside actual: {printable(given.greeting.name)}, {given.impl}"
-    parts = [_head(trial, verbose=verbose), (who, *verdict(given))]
+    found = _judged(given)
+    yield Line(f"{trial.id}  ({trial.case.level})", "bold")
+    yield from map(Line, _head(trial, verbose=verbose))
+    yield Line("")
     if isinstance(trial, Trial):
-        parts.insert(1, _wire(trial, given.framewise or given.answer, verbose=verbose))
-    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+        yield from _wire(trial, given.framewise or given.answer, found, verbose=verbose)
+        yield Line("")
+    yield Line(f"Expected beside actual: {printable(given.greeting.name)}, {given.impl}", "bold")
+    yield from _verdict(found)
+
+
+def verdict(given: Explained) -> Iterator[Line]:
+    """Yield a line for each check, those that did not pass last, and the verdict."""
+    return _verdict(_judged(given))
 
 
 def _head(trial: AnyTrial, *, verbose: bool) -> Iterator[str]:
     case = trial.case
-    yield f"{trial.id}  ({case.level})"
     yield f"  {printable(case.title, 200)}"
     if case.why:
         yield f"  {printable(case.why, 600)}"
@@ -76,75 +101,101 @@ def _about(trial: AnyTrial, *, verbose: bool) -> dict[str, str]:
         return {"calls": trial.case.function, "input": printable(text, 10**6 if verbose else 600)}
     cassette, size = trial.case.cassette, len(trial.body)
     return {
-        "cassette": f"{cassette.api}/{cassette.name}, {_provenance(cassette)}",
+        "cassette": f"{cassette.api}/{cassette.name}, {provenance(cassette)}",
         "request": f"{cassette.request.method} {cassette.request.path}, model {cassette.model}",
         "response": f"status {cassette.status}, {cassette.content_type or 'no type'}, {size} bytes",
     }
 
 
-def _wire(trial: Trial, answer: Answer | Collateral, *, verbose: bool) -> Iterator[str]:
-    """Yield each frame with its number, offset and time, and behind `→` the events that it caused."""
-    body = trial.body
-    frames = split(framing(trial.case.api, trial.case.cassette.status, body), body)
-    beside, rest = _events(answer, len(frames))
-    yield "Wire: frame, byte offset, ms since the request; → what the implementation made of it"
-    if not frames:
-        yield f"  {printable(body.decode('utf-8', 'replace'), 2000 if verbose else 400)}"
-    for number, frame in enumerate(frames):
-        name = f"{frame.event}  " if frame.event else ""
-        text = name + frame.payload.decode("utf-8", "replace")
-        shown = printable(text, 10**6 if verbose else WIDTH)
-        yield f"{number:>5} {frame.start:>7} {_time(trial, frame):>6}  {shown}"
-        for event in beside.get(number, ()):
-            yield f"{'':>22}→ {_event(event)}"
-    if rest:
-        yield f"{'':>8}at the end of the stream"
-        for event in rest:
-            yield f"{'':>22}→ {_event(event)}"
-
-
-def verdict(given: Explained) -> Iterator[str]:
-    """Yield a line for each check, those that did not pass last, and the verdict."""
+def _judged(given: Explained) -> _Found:
     trial, answer = given.trial, given.answer
-    claims = given.greeting.claims(trial.case.api)
     if isinstance(answer, Collateral):
-        yield "  no answer"
-        return
+        return _Found(None, [], ())
+    claims = given.greeting.claims(trial.case.api)
     blame = Blame(installed())
     judgement = judge(trial, answer, claims, blame.first_delta)
     if given.exchange is not None:
         judgement = over_http(judgement, given.exchange, answer)
-    checks: list[Check] = []
-    told = judgement.checks
     match trial, answer:
         case Trial(), Observation():
             checks, _ = checks_of(trial, answer, claims, blame.first_delta)
-            told = blame.told(trial, told, claims)
+            told = blame.told(trial, judgement.checks, claims)
+            wrong = judgement.verdict != "pass"
+            return _Found(judgement, checks, told, _departed(trial, answer, blame) if wrong else None)
         case Call(), Output(output):
-            checks = [check_output(trial, output)]
+            return _Found(judgement, [check_output(trial, output)], judgement.checks)
         case _:
-            pass
-    failed = {check.path: check for check in told}
-    width = max((len(check.path) for check in checks), default=0)
-    for check in checks:
+            return _Found(judgement, [], judgement.checks)
+
+
+def _departed(trial: Trial, answer: Observation, blame: Blame) -> int | None:
+    """Return the first frame at which the events are not what a right parser says; None: nobody knows."""
+    positions = blame.outcomes(trial) if isinstance(answer.events, list) else ()
+    if not positions or len(positions) >= MAX_POSITIONS:
+        return None
+    try:
+        return place(decode.events(answer.events), positions).departed
+    except decode.Malformed:
+        return None
+
+
+def _wire(trial: Trial, answer: Answer | Collateral, found: _Found, *, verbose: bool) -> Iterator[Line]:
+    """Yield each frame with its number, offset and time, and behind `→` the events that it caused."""
+    body = trial.body
+    frames = split(framing(trial.case.api, trial.case.cassette.status, body), body)
+    beside, rest = _events(answer, len(frames))
+    yield Line("Wire: frame, byte offset, ms since the request; → what the implementation made of it", "bold")
+    decided = {number for check in found.failed for number in check.frames}
+    if decided:
+        yield Line("  > frames that decided what is wrong", DECIDED)
+    if not frames:
+        yield Line(f"  {printable(body.decode('utf-8', 'replace'), 2000 if verbose else 400)}")
+    for number, frame in enumerate(frames):
+        name = f"{frame.event}  " if frame.event else ""
+        text = name + frame.payload.decode("utf-8", "replace")
+        shown = printable(text, 10**6 if verbose else WIDTH)
+        mark, style = (">", DECIDED) if number in decided else ("", "")
+        yield Line(f"{mark:1}{number:>4} {frame.start:>7} {_time(trial, frame):>6}  {shown}", style)
+        if number == found.departed:
+            yield Line(
+                f"{'':>22}! the first frame at which its events depart from what the stream says", WRONG
+            )
+        for event in beside.get(number, ()):
+            yield Line(f"{'':>22}→ {_event(event)}", EVENT)
+    if rest:
+        yield Line(f"{'':>8}at the end of the stream")
+        for event in rest:
+            yield Line(f"{'':>22}→ {_event(event)}", EVENT)
+
+
+def _verdict(found: _Found) -> Iterator[Line]:
+    judgement = found.judgement
+    if judgement is None:
+        yield Line("  no answer", WRONG)
+        return
+    failed = {check.path: check for check in found.failed}
+    width = max((len(check.path) for check in found.checks), default=0)
+    for check in found.checks:
         if (
             check.path not in failed
             and not check.path.startswith("invariant.")
             and check.path != "content.length"
         ):
-            yield f"   ok {check.path:<{width}}  {value(check.got, 80)}"
+            yield Line(f"   ok {check.path:<{width}}  {value(check.got, 80)}", RIGHT)
     for check in failed.values():
         yield from _failed(check, width)
-    yield f"verdict: {judgement.verdict}" + (f", {judgement.reason}" if judgement.reason else "")
+    why = f", {judgement.reason}" if judgement.reason else ""
+    good = judgement.verdict == "pass"
+    yield Line(f"verdict: {judgement.verdict}{why}", f"bold {RIGHT}" if good else WRONG)
 
 
-def _failed(check: Check, width: int) -> Iterator[str]:
+def _failed(check: Check, width: int) -> Iterator[Line]:
     first, *more = difference(check)
-    yield f"{check.verdict:>5} {check.path:<{width}}  {first}"
+    yield Line(f"{check.verdict:>5} {check.path:<{width}}  {first}", STYLES.get(check.verdict, WRONG))
     for words in more:
-        yield f"      {'':<{width}}  {words}"
+        yield Line(f"      {'':<{width}}  {words}")
     if check.frames:
-        yield f"      {'':<{width}}  decided by {frame_words(check.frames)}"
+        yield Line(f"      {'':<{width}}  decided by {frame_words(check.frames)}", DECIDED)
 
 
 def _events(answer: Answer | Collateral, count: int) -> tuple[dict[int, list[Any]], list[Any]]:
@@ -185,13 +236,3 @@ def _time(trial: Trial, frame: Frame) -> str:
         return ""
     at = bisect_right([mark.offset for mark in marks], frame.start) - 1
     return str(marks[at].ms)
-
-
-def _provenance(cassette: Cassette) -> str:
-    match cassette.provenance:
-        case Recorded(server=server, model=model, date=date):
-            return f"recorded {date} from {server}, model {model}"
-        case Derived(source=source, recipe=recipe):
-            return f"derived from {source}: {recipe}"
-        case Authored(source=source):
-            return f"authored from {source}"

@@ -27,7 +27,7 @@ def render(results: Results) -> str:
     reference or link.
     """
     failed = unexpected(results)
-    return "\n\n".join(_fitting(_blocks(results, failed)))
+    return "\n\n".join(fitting(_blocks(results, failed), LEFT_OUT))
 
 
 def _blocks(results: Results, failed: list[TrialResult]) -> Iterator[str]:
@@ -39,11 +39,11 @@ def _blocks(results: Results, failed: list[TrialResult]) -> Iterator[str]:
     yield "\n".join(_table(results, failed))
     if failed:
         yield "#### Unexpected"
-        yield from _causes(failed, results)
+        yield from by_cause(failed, results.header)
     warnings = warned(results)
     if warnings:
         yield "#### Warnings: these differ, but the provider's words leave room"
-        yield from _causes(warnings, results)
+        yield from by_cause(warnings, results.header)
     for verdict, title in (("known", "Known failures"), ("skipped", "Skipped")):
         chosen = [each for each in results.trials if each.verdict == verdict]
         if chosen:
@@ -69,10 +69,10 @@ def _table(results: Results, failed: list[TrialResult]) -> Iterator[str]:
         yield f"| {cell(name)} | {cells} | {wrong[at]} |"
 
 
-def _causes(trials: list[TrialResult], results: Results) -> Iterator[str]:
+def by_cause(trials: Iterable[TrialResult], header: Header) -> Iterator[str]:
     """Yield a block a cause, the commonest first: what is cut off at the end is the rarest."""
     for number, cause in enumerate(sorted(causes(trials), key=lambda cause: -cause.trials), start=1):
-        yield "\n".join(_cause(number, cause, results.header))
+        yield "\n".join(_cause(number, cause, header))
 
 
 def _cause(number: int, cause: Cause, header: Header) -> Iterator[str]:
@@ -137,11 +137,12 @@ def _fenced(lines: Iterable[str]) -> Iterator[str]:
     yield fence
 
 
-def _fitting(blocks: Iterable[str]) -> Iterator[str]:
-    room = MAX_BYTES - len(LEFT_OUT) - 2
+def fitting(blocks: Iterable[str], left_out: str) -> Iterator[str]:
+    """Yield as many of `blocks`, with an empty line between, as `MAX_BYTES` hold, then `left_out`."""
+    room = MAX_BYTES - len(left_out) - 2
     for block in blocks:
         room -= len(block.encode()) + 2
         if room < 0:
-            yield LEFT_OUT
+            yield left_out
             return
         yield block

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from streamconform.legible import legible
+from streamconform.model.cassette import Authored, Cassette, Derived, Recorded
 from streamconform.model.result import Header, TrialResult
 from streamconform.model.verdict import Check
 from streamconform.run.pool import is_unexpected
@@ -154,3 +155,14 @@ def _parts(expected: Any, got: Any, sides: tuple[str, str]) -> Iterator[str]:
 
 def _there(given: Any) -> bool:
     return type(given).__name__ != "NotPresent"
+
+
+def provenance(cassette: Cassette) -> str:
+    """Return where the recording is from, in words."""
+    match cassette.provenance:
+        case Recorded(server=server, model=model, date=date):
+            return f"recorded {date} from {server}, model {model}"
+        case Derived(source=source, recipe=recipe):
+            return f"derived from {source}: {recipe}"
+        case Authored(source=source):
+            return f"authored from {source}"

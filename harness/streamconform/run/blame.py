@@ -69,6 +69,10 @@ class Blame:
                 return frames[number].end
         return None
 
+    def outcomes(self, trial: Trial) -> tuple[tuple[int, Outcome], ...]:
+        """Return (frame, outcome after it) of a body, of at most `MAX_POSITIONS` frames."""
+        return tuple(self._outcomes(trial, _spread(len(self._split(trial)))))
+
     def _frames(self, trial: Trial, failed: Check, claims: Claims) -> tuple[int, ...]:
         if failed.path.startswith("invariant."):
             return ()

@@ -1,0 +1,220 @@
+"""What became of a trial between two results, and how `conform diff` tells it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
+from streamconform.model.verdict import Check
+from streamconform.reports import changes
+from streamconform.reports.history import KINDS, compare
+from streamconform.reports.json import lines
+from streamconform.reports.markdown import MAX_BYTES
+from streamconform.run.results import Results
+
+from ..cli.project import Project
+from .golden import RESULTS, cut_file
+
+MINE = ImplementationInfo(name="mine", version="1", language=None, issues=None, impl="mypkg", input="bytes")
+HTTP = replace(MINE, input="http")
+OTHER = replace(MINE, name="other", impl="cmd:./other")
+RENAMED = replace(MINE, impl="python:mypkg.new:adapter", version="2")
+CHECK = Check(path="content.0.text", level="must", verdict="fail", expected="a", got="b")
+NAMES = ("before.jsonl", "after.jsonl")
+
+
+def trial(verdict, case="openai-chat/text/one", delivery="recorded", of=0):
+    """A result that looks like its verdict."""
+    return TrialResult(
+        implementation=of,
+        id=f"{case}@{delivery}",
+        case=case,
+        delivery=delivery,
+        level="must",
+        verdict=verdict,
+        culprit=None,
+        ms=1.0,
+        checks=(CHECK,) if verdict in ("fail", "warn", "known") else (),
+        known="as upstream does" if verdict in ("known", "stale") else None,
+    )
+
+
+def results(*trials, who=(MINE,), **selection):
+    """A whole run."""
+    header = Header(
+        version="0.1.0", cases=1, trials=len(trials), implementations=who, selection=selection, seed=0
+    )
+    return Results(header, trials, Footer(counts={}, exit=0, complete=True))
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "kind"),
+    [
+        ("pass", "fail", "new"),
+        ("known", "fail", "new"),
+        ("skipped", "hang", "new"),
+        (None, "faulted", "new"),
+        ("stale", "fail", "new"),
+        ("fail", "pass", "fixed"),
+        ("hang", "pass", "fixed"),
+        ("fail", "warn", "fixed"),
+        ("known", "pass", "fixed"),
+        ("fail", "fail", "still"),
+        ("fail", "hang", "still"),
+        ("known", "stale", "stale"),
+        ("fail", "stale", "stale"),
+        (None, "stale", "stale"),
+        ("pass", "skipped", "changed"),
+        ("fail", "known", "changed"),
+        ("fail", "skipped", "changed"),
+        ("stale", "pass", "changed"),
+        ("pass", "warn", "changed"),
+        ("fail", None, "gone"),
+        ("pass", None, "gone"),
+        (None, "pass", "added"),
+        (None, "known", "added"),
+        ("pass", "pass", "same"),
+        ("known", "known", "same"),
+        ("warn", "warn", "same"),
+    ],
+)
+def test_what_became_of_a_trial(was, now, kind):
+    before, after = (results(*([trial(each)] if each else [])) for each in (was, now))
+    history = compare(before, after)
+    assert [each.kind for each in history.changes] == [kind]
+    assert history.counts == {each: int(each == kind) for each in KINDS}
+
+
+@pytest.mark.parametrize(("strict", "kind"), [(False, "changed"), (True, "new")])
+def test_a_warning_is_a_failure_where_the_run_was_strict(strict, kind):
+    history = compare(results(trial("pass")), results(trial("warn"), strict=strict))
+    assert [each.kind for each in history.changes] == [kind]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "pairs"),
+    [
+        ((MINE,), (MINE,), {0: 0}),
+        ((MINE, OTHER), (OTHER, MINE), {0: 1, 1: 0}),
+        ((MINE, HTTP), (HTTP, MINE), {0: 1, 1: 0}),
+        ((MINE, OTHER), (HTTP,), {0: 0}),
+        ((MINE, OTHER), (RENAMED, OTHER), {0: 0, 1: 1}),
+        ((MINE,), (OTHER,), {0: 0}),
+        ((MINE,), (OTHER, MINE), {1: 0}),
+        ((MINE, MINE), (MINE, MINE), {0: 0, 1: 1}),
+    ],
+)
+def test_implementations_are_paired_by_how_they_are_reached_then_by_name(before, after, pairs):
+    assert compare(results(who=before), results(who=after)).pairs == pairs
+
+
+BEFORE = results(
+    trial("fail", "openai-chat/text/mended"),
+    trial("fail", "openai-chat/text/mended", "whole"),
+    trial("pass", "openai-chat/text/broken | `now`\n@someone"),
+    trial("fail", "openai-chat/text/as-ever"),
+    trial("known", "openai-chat/text/listed"),
+    trial("pass", "openai-chat/text/left-out"),
+    trial("pass", "openai-chat/text/good"),
+)
+AFTER = results(
+    trial("pass", "openai-chat/text/mended"),
+    trial("pass", "openai-chat/text/mended", "whole"),
+    trial("fail", "openai-chat/text/broken | `now`\n@someone"),
+    trial("fail", "openai-chat/text/as-ever"),
+    trial("stale", "openai-chat/text/listed"),
+    trial("pass", "openai-chat/text/good"),
+)
+
+
+def test_the_comment_begins_with_the_headline():
+    comment = changes.markdown(compare(BEFORE, AFTER), NAMES)
+    assert comment.startswith("### streamconform: 2 fixed, 1 new, 1 stale\n")
+    titles = [line[5:] for line in comment.splitlines() if line.startswith("#### ")]
+    assert titles == [
+        "New failures",
+        "Fixed",
+        "Still failing",
+        "Listed as known failures, but they pass: 1 trial",
+        "Not there any more: 1 trial",
+    ]
+    assert "\n@someone" not in comment
+
+
+def test_a_comment_is_cut_where_github_would():
+    many = [trial("fail", f"openai-chat/text/{'long' * 15}-{i}") for i in range(3000)]
+    many = [replace(each, checks=(replace(CHECK, path=f"usage.x{i}"),)) for i, each in enumerate(many)]
+    comment = changes.markdown(compare(results(), results(*many)), NAMES)
+    assert len(comment.encode()) <= MAX_BYTES
+    assert comment.endswith(changes.LEFT_OUT)
+
+
+def test_two_equal_results_have_nothing_to_tell():
+    comment = changes.markdown(compare(AFTER, results(trial("pass"))), NAMES)
+    assert changes.headline(compare(AFTER, AFTER)) == "0 fixed, 0 new, 1 stale"
+    assert "New failures" not in comment
+
+
+@pytest.fixture
+def project(tmp_path):
+    for name, run in (("before.jsonl", BEFORE), ("after.jsonl", AFTER)):
+        (tmp_path / name).write_text(lines(run) + "\n", "utf-8")
+    return Project(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "last"),
+    [
+        (NAMES, 1, "2 fixed, 1 new, 1 stale, 1 still failing, 1 gone"),
+        ((*NAMES, "--exit-zero"), 0, "2 fixed, 1 new, 1 stale, 1 still failing, 1 gone"),
+        (NAMES[:1] * 2, 0, "0 fixed, 0 new, 0 stale, 3 still failing"),
+    ],
+)
+def test_the_exit_code_says_whether_anything_is_new(project, words, code, last):
+    ran = project.run("diff", *words)
+    assert (ran.code, ran.last, ran.err) == (code, last, "")
+
+
+def test_the_text_names_what_is_new_with_the_way_to_see_it(project):
+    out = project.run("diff", *NAMES).out
+    assert out.startswith("New failures: 1 trial\n1. content.*.text  1 case, 1 trial\n")
+    assert "reproduce: conform run -i mypkg -k 'openai-chat/text/broken" in out
+
+
+def test_the_document_has_every_change(project):
+    told = json.loads(project.run("diff", *NAMES, "--format", "json").out)
+    assert told["counts"]["same"] == 1
+    assert sorted(each["kind"] for each in told["changes"]) == [
+        "fixed",
+        "fixed",
+        "gone",
+        "new",
+        "stale",
+        "still",
+    ]
+    assert [each["before"] for each in told["changes"] if each["kind"] == "new"] == ["pass"]
+
+
+def test_results_that_are_cut_or_of_another_seed_are_compared_with_a_word(project):
+    ran = project.run("diff", str(RESULTS), str(cut_file(project.folder)))
+    assert "warning: the results in " in ran.err
+    assert "cut.jsonl are cut: the run was killed" in ran.err
+    ran = project.run("diff", "before.jsonl", str(RESULTS), "--format", "markdown")
+    assert "warning: they were made with another seed: 0 before, 7 now" in ran.err
+    assert "> `they were made with another seed: 0 before, 7 now`" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "Missing argument 'BEFORE'"),
+        (("before.jsonl",), "`.conform/results.jsonl` cannot be read"),
+        (("nowhere", "after.jsonl"), "`nowhere` cannot be read"),
+    ],
+)
+def test_a_users_mistake_is_one_clear_message(project, words, said):
+    ran = project.run("diff", *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
