@@ -15,6 +15,7 @@ settings.register_profile("any-machine", deadline=None, suppress_health_check=SL
 settings.load_profile("any-machine")
 
 NEEDED = {
+    "browser": shutil.which("chromium") is not None,
     "corpus": bool(os.environ.get("STREAMCONFORM_CORPUS")),
     "node": shutil.which("node") is not None and shutil.which("npm") is not None,
     "cargo": shutil.which("cargo") is not None,

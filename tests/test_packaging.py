@@ -14,6 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PREFIX = "streamconform/_bundled/"
+PAGE = (".html", ".css", ".js")
 
 pytestmark = pytest.mark.slow
 
@@ -49,6 +50,10 @@ def test_the_wheel_carries_types_and_schemas(wheel):
     assert {"streamconform/py.typed", "streamconform_reference/py.typed"} <= names
     assert "streamconform/schemas/spec.v1.json" in names
     assert "streamconform/templates/conform.py.txt" in names
+    here = ROOT / "harness/streamconform/reports/html"
+    page = {path.relative_to(ROOT / "harness").as_posix() for path in here.rglob("*") if path.suffix in PAGE}
+    assert len(page) > 10
+    assert page <= names
 
 
 def test_the_wheel_alone_runs_the_reference_on_every_case(wheel, tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar, get_args
@@ -23,10 +23,11 @@ from streamconform.model.trial import (
     Input,
     inputs,
 )
-from streamconform.reports import STREAMED
+from streamconform.reports import HTML, STREAMED
 from streamconform.resources import bundled
 from streamconform.run.pool import is_unexpected
 from streamconform.run.reading import read
+from streamconform.run.results import Results
 from streamconform.suite.expand import expand
 from streamconform.suite.load import Sources, load
 from streamconform.suite.profiles import Profile, profile
@@ -55,6 +56,24 @@ def last_failed_option(command: F) -> F:
     return click.option(
         "--lf", "--last-failed", "last_failed", is_flag=True, help="Only what was unexpected in the last run."
     )(command)
+
+
+def baseline_option(command: F) -> F:
+    """Add `--baseline`."""
+    return click.option(
+        "--baseline",
+        metavar="RESULTS",
+        help="Results of an earlier run: the html report says what is new, fixed and still failing.",
+    )(command)
+
+
+def baseline(path: str | None, kinds: Iterable[str]) -> Results | None:
+    """Return the results of `--baseline`, if any; raises `UsageError` where none of `kinds` tells of them."""
+    if path is None:
+        return None
+    if HTML not in kinds:
+        raise UsageError("`--baseline` is for the html report; `conform diff` compares results in words")
+    return read(Path(path))
 
 
 def input_option(command: F) -> F:

@@ -14,6 +14,7 @@ from streamconform.cli import options
 from streamconform.cli.placed import placed
 from streamconform.errors import UsageError
 from streamconform.reports import json
+from streamconform.reports.matrix import Place
 from streamconform.reports.terminal import Terminal
 from streamconform.reports.words import cut
 from streamconform.run.exits import Exit
@@ -31,10 +32,17 @@ KINDS: Final[Mapping[str, Callable[[Results], str]]] = {**reports.REPORTS, repor
 @click.argument("report", metavar="KIND[=PATH]")
 @click.argument("results", nargs=-1, metavar="[RESULTS]...")
 @click.option("--exit-code", is_flag=True, help="Exit as the run did; 130 where it was killed.")
+@options.baseline_option
 @click.option("-v", "--verbose", count=True, help="With terminal: warnings too, and every case of a cause.")
 @click.pass_context
 def command(
-    ctx: click.Context, report: str, results: tuple[str, ...], *, exit_code: bool, verbose: int
+    ctx: click.Context,
+    report: str,
+    results: tuple[str, ...],
+    baseline: str | None,
+    *,
+    exit_code: bool,
+    verbose: int,
 ) -> None:
     """Make a report of RESULTS, by default .conform/results.jsonl.
 
@@ -45,6 +53,7 @@ def command(
     conform report github                            annotations of a workflow, on stdout
     conform report badge=badge.json                  for an endpoint badge of shields.io
     conform report matrix=matrix.md run-*.jsonl      implementations against capabilities, a page
+    conform report html=r.html --baseline main.jsonl a page for people, and what changed since
     conform report json                              one document, without times
     conform report jsonl=all.jsonl shard-*.jsonl     shards as one results file
 
@@ -53,14 +62,14 @@ def command(
     and a line on stderr say so. Exit codes: 0 the report is made, 2 usage or results; --exit-code: the run's.
     """
     kind, _, path = report.partition("=")
-    known = (TERMINAL, *KINDS, reports.PLACED)
+    known = (TERMINAL, *KINDS, *reports.SUITED)
     if kind not in known or report.endswith("="):
         kinds = ", ".join(f"`{each}`" for each in known)
         raise UsageError(f"`{report}`: expected KIND or KIND=PATH, where KIND is {kinds}")
     merged = merge([(each, read(Path(each))) for each in results or (RESULTS,)])
-    if kind == reports.PLACED:
-        where = options.sources(dict(merged.header.selection))
-        reports.write(kind, path or "-", merged, placed(where, load(where)))
+    earlier = options.baseline(baseline, (kind,))
+    if kind in reports.SUITED:
+        reports.write(kind, path or "-", merged, _place(merged), earlier)
     elif kind != TERMINAL:
         reports.write_text(path or "-", KINDS[kind](merged))
     elif path in ("", "-"):
@@ -74,6 +83,16 @@ def command(
         click.echo(f"warning: the results are cut: {why}", err=True)
     if exit_code:
         ctx.exit(Exit.INTERRUPTED if merged.footer is None else merged.footer.exit)
+
+
+def _place(results: Results) -> Callable[[str], Place]:
+    """Return what makes the place of a page; the suite is read when it is asked for."""
+
+    def place(path: str) -> Place:
+        where = options.sources(dict(results.header.selection))
+        return placed(where, load(where))(path)
+
+    return place
 
 
 def _print(results: Results, verbose: int, stream: TextIO | None = None) -> None:

@@ -68,9 +68,10 @@ RECORDED: Final = (
     "--report",
     multiple=True,
     metavar="KIND=PATH",
-    help=f"Also write a report: {', '.join(reports.REPORTS)}, matrix or jsonl; PATH - is stdout. Repeatable. "
-    "Results always go to .conform/results.jsonl, unless jsonl=PATH says where.",
+    help=f"Also write a report: {', '.join((*reports.REPORTS, *reports.SUITED))} or jsonl; PATH - is stdout. "
+    "Repeatable. Results always go to .conform/results.jsonl, unless jsonl=PATH says where.",
 )
+@options.baseline_option
 @click.option("-q", "--quiet", count=True, help="Print only the last line; twice: nothing.")
 @click.option("-v", "--verbose", count=True, help="Print warnings too, and every case of a cause.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
@@ -87,6 +88,7 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     conform run -k 'anthropic-messages/tool-use/**' --deliver fast
     conform run --known-failures known.yaml       what is listed may fail; --update-known-failures lists it
     conform run -i mypkg --input http             your real client, against a server that replays the streams
+    conform run --report html=r.html              a page with every difference and the bytes behind it
     conform run --last-failed                     only what was unexpected in the last run
 
     Without --impl and without config, the bundled reference is judged.
@@ -94,6 +96,7 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     started = time.perf_counter()
     chosen = options.settings(given)
     wanted = [reports.parse(each) for each in chosen.get("report", ())]
+    earlier = options.baseline(given["baseline"], {kind for kind, _ in wanted})
     connections = _connections(chosen)
     must_update_whole(given, chosen)
     with _uncollected():
@@ -118,9 +121,10 @@ def command(ctx: click.Context, /, **given: Any) -> None:
         finished = conduct(order, path, Progress(terminal.begun, terminal.ended))
         if quiet < 2:
             terminal.finished(finished.results, time.perf_counter() - started)
+    place = placed(options.sources(chosen), found.suite)
     for kind, target in wanted:
         if kind != reports.STREAMED:
-            reports.write(kind, target, finished.results, placed(options.sources(chosen), found.suite))
+            reports.write(kind, target, finished.results, place, earlier)
     if chosen.get("update"):
         for line in update(known, finished, strict=how.strict):
             click.echo(line, err=True)

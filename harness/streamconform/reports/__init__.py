@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from streamconform.errors import ReportError, UsageError
-from streamconform.reports import badge, github, json, junit, markdown, matrix
+from streamconform.reports import badge, github, html, json, junit, markdown, matrix
 from streamconform.reports.matrix import Place
 from streamconform.run.merge import ordered
 from streamconform.run.results import Results
@@ -23,10 +23,12 @@ REPORTS: Final[Mapping[str, Render]] = {
     "github": github.render,
     "badge": badge.render,
 }
-"""What `--report KIND=PATH` can make of results that are there as a whole."""
+"""What `--report KIND=PATH` can make of results that are there as a whole, and of nothing else."""
 
-PLACED: Final = "matrix"
-"""The kind that shows the suite too, and links to it."""
+HTML: Final = "html"
+"""The kind that shows cases and wires too, and what changed since an earlier run."""
+SUITED: Final = (HTML, "matrix")
+"""The kinds that show the suite beside the results."""
 STREAMED: Final = "jsonl"
 """The kind that is written while the run goes on: the results themselves."""
 
@@ -34,7 +36,7 @@ STREAMED: Final = "jsonl"
 def parse(option: str) -> tuple[str, str]:
     """Return (kind, path) of `KIND=PATH`; raises `UsageError`."""
     kind, equals, path = option.partition("=")
-    known = (*REPORTS, PLACED, STREAMED)
+    known = (*REPORTS, *SUITED, STREAMED)
     if kind not in known or not equals or not path:
         kinds = ", ".join(f"`{each}`" for each in known)
         raise UsageError(
@@ -43,12 +45,22 @@ def parse(option: str) -> tuple[str, str]:
     return kind, path
 
 
-def write(kind: str, path: str, results: Results, place: Callable[[str], Place]) -> None:
+def write(
+    kind: str, path: str, results: Results, place: Callable[[str], Place], baseline: Results | None = None
+) -> None:
     """Write the report `kind` of `results` to `path`; `-` is stdout. Raises `ReportError`.
 
     `place` returns what a page at a path is made with; a kind that needs nothing of it does not ask.
+    `baseline` is an earlier run, for the kind that tells what changed.
     """
-    made = matrix.render(ordered(results), place(path)) if kind == PLACED else REPORTS[kind](ordered(results))
+    whole = ordered(results)
+    match kind:
+        case "matrix":
+            made = matrix.render(whole, place(path))
+        case "html":
+            made = html.render(whole, baseline)
+        case _:
+            made = REPORTS[kind](whole)
     write_text(path, made)
 
 

@@ -1,0 +1,218 @@
+"""What the page holds, without a browser: `tests/browser` looks at it in one."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from dataclasses import replace
+
+import pytest
+from streamconform.model.case import Case
+from streamconform.model.event import BlockDelta, BlockEnd, BlockStart, Done, Failed, UsageReport
+from streamconform.model.outcome import Outcome, Stop, Text, ToolCall, Usage
+from streamconform.reports import html
+from streamconform.reports.causes import causes
+from streamconform.reports.departure import place
+from streamconform.reports.html.data import document
+from streamconform.reports.html.failures import Budget, Failures
+from streamconform.reports.html.page import headline, in_script
+from streamconform.reports.html.source import read as read_suite
+from streamconform.reports.html.wires import MAX_BODY, about, wire
+from streamconform.run.merge import merge, ordered
+from streamconform.run.reading import read
+from streamconform.suite.expand import one
+
+from ..cli.project import Project
+from .golden import RESULTS, cut_file
+
+WHOLE = merge([("results.jsonl", read(RESULTS))])
+DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def suite():
+    return read_suite(WHOLE.header)
+
+
+@pytest.fixture(scope="module")
+def page():
+    return html.render(WHOLE)
+
+
+def test_the_page_is_the_same_in_whatever_order_trials_ended(page):
+    assert html.render(ordered(replace(WHOLE, trials=WHOLE.trials[::-1]))) == page
+
+
+def test_the_page_holds_nothing_unseen_and_loads_nothing(page):
+    assert {c for c in page if not c.isprintable()} <= {"\n"}
+    assert re.findall(r'(?:src|href)="(?!#)[^"]*"', DATA.sub("", page)) == []
+    assert not re.search(
+        r"@import|url\(|fetch\(|XMLHttpRequest|WebSocket|innerHTML|eval\(", DATA.sub("", page)
+    )
+
+
+def test_the_policy_allows_this_style_and_this_script_and_no_network(page):
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1].replace("&#39;", "'")
+    assert policy.startswith("default-src 'none'; ")
+    for name in ("style", "script"):
+        text = re.search(rf"<{name}>(.*?)</{name}>", page, re.DOTALL)[1]
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{name}-src 'sha256-{digest}'" in policy
+
+
+@pytest.mark.parametrize(
+    "text", ["</script><!--", "<![CDATA[", "a\u2028b\u2029c", "\ud800", "\u202e\x00&amp;"]
+)
+def test_text_comes_back_from_the_page_as_it_was(text):
+    held = in_script({"key": text, text: 1})
+    assert held.isascii()
+    assert not set("<>&") & set(held)
+    assert json.loads(held) == {"key": text, text: 1}
+
+
+def test_every_trial_is_in_the_grid(suite):
+    value = document(WHOLE, suite)
+    letters = "".join(
+        short if len(short) > 1 else short * len(value["sets"][value["cases"][c][3]])
+        for row in value["grid"]
+        for c, short in enumerate(row)
+    )
+    assert len(letters.replace(".", "")) == len(WHOLE.trials)
+    assert {each["name"] for each in value["impls"]} == {
+        r"my|client `x` @octocat <b>\u202e</b>",
+        "zig parser",
+    }
+    assert json.loads(json.dumps(value)) == json.loads(in_script(value))
+
+
+def test_what_is_missing_is_said(tmp_path):
+    killed = read(cut_file(tmp_path))
+    assert "These results are cut: the run was killed" in html.render(killed)
+    gone = replace(WHOLE.header, selection={"specs": str(tmp_path / "gone")})
+    assert "because the suite cannot be read" in html.render(replace(WHOLE, header=gone))
+    older = replace(WHOLE, header=replace(WHOLE.header, version="0.0.1"))
+    assert "the run was made with streamconform 0.0.1" in html.render(older).replace("The run", "the run")
+
+
+@pytest.mark.parametrize(
+    "observation",
+    [
+        {},
+        {"outcome": 5},
+        {"outcome": {}, "events": 5},
+        {"outcome": {"status": "complete", "content": []}, "events": [5, {"type": "done"}]},
+        {"outcome": {"status": "complete"}, "requests": 7, "traceback": ["x"]},
+        {"output": "\ud800", "requests": [7, {"path": "\u202e"}]},
+    ],
+)
+def test_an_answer_may_be_anything(suite, observation):
+    trials = tuple(replace(each, observation=observation) for each in WHOLE.trials)
+    assert json.loads(in_script(document(replace(WHOLE, trials=trials), suite)))["failures"]
+
+
+@pytest.mark.parametrize(
+    ("trials", "words"),
+    [
+        ((), "Nothing ran"),
+        (WHOLE.trials, r"\d+ of \d+ trials are unexpected, in \d+ cases?"),
+        ([t for t in WHOLE.trials if t.verdict == "pass"], r"All as expected: .*|No new failure, but .*"),
+        (
+            [t for t in WHOLE.trials if t.verdict == "skipped"],
+            r"Nothing was judged: .*|No new failure, but .*",
+        ),
+    ],
+    ids=["none", "all", "passed", "skipped"],
+)
+def test_the_verdict_is_one_line(trials, words):
+    assert re.fullmatch(words, headline(replace(WHOLE, trials=tuple(trials))))
+
+
+def test_where_room_ends_each_cause_has_an_example_and_the_rest_is_counted(suite):
+    index = {each.case: at for at, each in enumerate(WHOLE.trials)}
+    made = Failures(WHOLE, suite, index, frozenset(), Budget(wires=0, details=0))
+    value = document(WHOLE, suite)
+    assert value["left"] == {"wires": 0, "details": 0, "failures": 0}
+    for cause in causes([each for each in WHOLE.trials if each.verdict == "fail"]):
+        for failure in cause.failures:
+            made.fill(made.add(failure, cause.implementation))
+    assert made.budget.left_out["details"] == len(made.rows)
+    assert not made.wires
+    assert all({"words", "run"} <= row.keys() and "checks" not in row for row in made.rows)
+
+
+def test_the_wire_is_what_was_delivered(suite):
+    for case in list(suite.cases.values())[::40]:
+        if not isinstance(case, Case):
+            assert {"function", "input"} <= about(case).keys()
+            continue
+        trial = one(case, "recorded", 0)
+        drawn = wire(trial)
+        assert base64.b64decode(drawn["body"]) == trial.body[:MAX_BODY]
+        assert drawn["chunks"][0] == 0
+        assert drawn["reads"] == len(trial.chunks)
+        assert [each[0] for each in drawn["frames"]] == sorted(each[0] for each in drawn["frames"])
+
+
+HALF = Outcome(status="incomplete", content=(Text("Hel"),), usage=Usage(input=3))
+FULL = replace(HALF, content=(Text("Hello"),))
+ENDED = replace(FULL, status="complete", stop=Stop("stop"), usage=Usage(input=3, output=5))
+TEXT = [(0, Outcome(status="incomplete", content=())), (1, HALF), (2, FULL), (3, ENDED)]
+CALL = [
+    (0, Outcome(status="incomplete", content=(ToolCall(id="a", name="f", complete=False),))),
+    (
+        1,
+        Outcome(
+            status="incomplete", content=(ToolCall(id="a", name="f", arguments_text="{", complete=False),)
+        ),
+    ),
+    (
+        2,
+        Outcome(
+            status="incomplete",
+            content=(ToolCall(id="a", name="f", arguments={}, arguments_text="{}", complete=True),),
+        ),
+    ),
+]
+START, HEL, LO = BlockStart("text", 0), BlockDelta("text", 0, "Hel"), BlockDelta("text", 0, "lo")
+END, DONE = BlockEnd("text", 0, Text("Hello")), Done(Stop("stop"))
+
+PLACED = [
+    ("right", TEXT, [START, HEL, LO, END, DONE], (1, 1, 2, 2, 3), None),
+    ("usage as it grows", TEXT, [UsageReport(Usage(input=3), None), HEL], (1, 1), 2),
+    ("a delta twice", TEXT, [START, HEL, HEL], (1, 1, None), 2),
+    ("a delta lost", TEXT, [START, LO], (1, None), 1),
+    ("the last delta lost", TEXT, [START, HEL, DONE], (1, 1, 3), 2),
+    ("usage summed", TEXT, [START, UsageReport(Usage(input=6), None)], (1, None), 1),
+    ("another end", TEXT, [START, HEL, LO, Failed("error", None)], (1, 1, 2, None), 3),
+    ("a block of another type", TEXT, [BlockStart("thinking", 0)], (None,), 1),
+    ("a call", CALL, [BlockStart("tool_call", 0, "a", "f"), BlockDelta("tool_call", 0, "{")], (0, 1), 2),
+    ("a call under another name", CALL, [BlockStart("tool_call", 0, "a", "g")], (None,), 0),
+    ("no frames", [], [START], (None,), None),
+    ("no events", TEXT, [], (), None),
+]
+
+
+@pytest.mark.parametrize(
+    ("positions", "events", "frames", "departed"), [p[1:] for p in PLACED], ids=[p[0] for p in PLACED]
+)
+def test_events_stand_at_the_frame_that_accounts_for_them(positions, events, frames, departed):
+    placed = place(events, positions)
+    assert (placed.frames, placed.departed) == (frames, departed)
+
+
+def test_a_baseline_is_read_and_only_for_the_page(tmp_path):
+    project = Project(tmp_path)
+    header, *lines = RESULTS.read_text("utf-8").splitlines(keepends=True)
+    (tmp_path / "before.jsonl").write_text(
+        header + "".join(line for line in lines if '"pass"' in line), "utf-8"
+    )
+    ran = project.run("report", "html=r.html", str(RESULTS), "--baseline", "before.jsonl")
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+    value = json.loads(DATA.search((tmp_path / "r.html").read_text("utf-8"))[1])
+    assert value["since"]["counts"]["new"] == sum(len(row[3]) for row in value["since"]["rows"]["new"]) > 0
+    ran = project.run("report", "markdown", str(RESULTS), "--baseline", "before.jsonl")
+    assert (ran.code, ran.out) == (2, "")
+    assert "`--baseline` is for the html report; `conform diff` compares" in ran.err
+    assert project.run("report", "html", str(RESULTS), "--baseline", "none.jsonl").code == 2
