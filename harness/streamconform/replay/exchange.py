@@ -38,7 +38,7 @@ class Exchange:
     """Whether it was asked more than `KEPT` times."""
     over: asyncio.Event = field(default_factory=asyncio.Event)
     transports: set[asyncio.WriteTransport] = field(default_factory=set)
-    """The connections on which an answer is being sent."""
+    """The connections on which some of an answer has still to be sent; one that has all may be used again."""
 
     def answer(self, received: Received, target: str) -> Reply:
         """Return the answer to a request for `target`, the path below the base URL, and keep both."""

@@ -30,7 +30,8 @@ export function thrown(error, said) {
   const broken = [error, error?.cause].some((each) => each instanceof SyntaxError);
   const crashed = error instanceof TypeError && !error.cause; // with a cause it is how `fetch` tells a lost connection
   const type = broken ? "protocol" : (error?.name ?? null);
-  const words = { type, message: String(error?.message ?? error).slice(0, 2000), status: null };
+  const why = error?.cause ? `: ${error.cause.message ?? error.cause}` : ""; // `fetch failed` alone tells nobody anything
+  const words = { type, message: `${error?.message ?? error}${why}`.slice(0, 2000), status: null };
   return { status: broken || crashed ? "error" : "incomplete", error: words };
 }
 
