@@ -37,7 +37,7 @@ bench: $(VENV)/.base ## Show how fast the reference and the suite are
 PEERS = $(BIN)/conform peers list --format json | $(BIN)/python -c 'import json, sys; print(*(each["name"] for each in json.load(sys.stdin)))'
 RUNS := .conform/matrix
 
-matrix: $(VENV)/.base ## Judge every peer (an hour), and write docs/matrix/README.md
+matrix: $(VENV)/.base ## Judge every peer (half an hour), and write docs/matrix/README.md
 	@$(BIN)/conform peers install $$($(PEERS))
 	@rm -rf $(RUNS)
 	@code=0; runs=; for peer in $$($(PEERS)); do \
