@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import sync_playwright
 from streamconform.reports import html
+from streamconform.run.merge import ordered
 from streamconform.run.reading import read
 
 from ..cli.project import Project
@@ -23,8 +24,9 @@ QUIET = (
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium():
+    """It keeps an event loop in this thread, in which no other test could have one of its own."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=[*QUIET], timeout=120_000
@@ -67,7 +69,7 @@ def judged(tmp_path_factory):
     chosen = ("-k", "cohere-chat/v1/**", "-k", "cohere-chat/tool-use/**", "-n", "2")
     ran = made.run("run", *impls, *chosen, "--report", "jsonl=now.jsonl")
     assert ran.code == 1, ran.err
-    return read(made.folder / "now.jsonl")
+    return ordered(read(made.folder / "now.jsonl"))  # lines stand as trials ended
 
 
 @pytest.fixture(scope="session")

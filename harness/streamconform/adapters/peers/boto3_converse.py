@@ -35,7 +35,6 @@ CONFIG: Final = Config(
 )
 
 
-SERVER: Final = "http://127.0.0.1"
 SIGNED: Final = "before-sign.bedrock-runtime.ConverseStream"
 """The event before a request is signed, whose handlers may change its address."""
 
@@ -44,18 +43,19 @@ SIGNED: Final = "before-sign.bedrock-runtime.ConverseStream"
 def _client() -> Any:
     """Return the client of this process, which knows no machine's settings."""
     session = boto3.Session(aws_access_key_id="x", aws_secret_access_key="x", region_name="us-east-1")  # noqa: S106
-    return session.client("bedrock-runtime", endpoint_url=SERVER, config=CONFIG)
+    return session.client("bedrock-runtime", config=CONFIG)
 
 
 def client(run: Any) -> Any:
     """Return the client; what it asks from now on goes to the run's address."""
 
     def to_the_run(request: Any, **_: Any) -> None:
-        request.url = request.url.replace(SERVER, run.base_url, 1)
+        _, model, rest = request.url.partition("/model/")
+        request.url = run.base_url + model + rest
 
     events = _client().meta.events
-    events.unregister(SIGNED, unique_id=SERVER)
-    events.register(SIGNED, to_the_run, unique_id=SERVER)
+    events.unregister(SIGNED, unique_id=SIGNED)
+    events.register(SIGNED, to_the_run, unique_id=SIGNED)
     return _client()
 
 
