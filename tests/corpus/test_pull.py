@@ -37,20 +37,6 @@ NOTHING = "pip finds no source distribution"
 
 
 @pytest.fixture
-def offered(tmp_path, monkeypatch):
-    """A folder in which pip, and nowhere else, looks for distributions."""
-    folder = tmp_path / "offered"
-    folder.mkdir()
-    for name in [name for name in os.environ if name.startswith("PIP_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
-    monkeypatch.setenv("CONFORM_CACHE", str(tmp_path / "cache"))
-    return folder
-
-
-@pytest.fixture
 def root(offered):
     del offered
     return cache.home(os.environ["CONFORM_CACHE"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 
 import pytest
 from streamconform.adapters.connect import connect
@@ -16,20 +15,6 @@ from .wheels import library
 
 OLLAMA = PEERS["ollama"]
 CASE = "ollama-chat/text/*@recorded"
-
-
-@pytest.fixture
-def offered(tmp_path, monkeypatch):
-    """A folder in which pip, and nowhere else, looks for distributions."""
-    folder = tmp_path / "offered"
-    folder.mkdir()
-    for name in [name for name in os.environ if name.startswith("PIP_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
-    monkeypatch.setenv("CONFORM_CACHE", str(tmp_path / "cache"))
-    return folder
 
 
 @pytest.fixture

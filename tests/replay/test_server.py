@@ -268,6 +268,23 @@ def test_a_trial_that_is_over_answers_no_more_and_its_streams_end():
     assert b"or it is over" in late.body
 
 
+@pytest.mark.parametrize(("unread", "reset"), [(0, False), (64 * 1024 * 1024, True)])
+def test_the_end_of_a_trial_resets_only_connections_whose_client_does_not_read(unread, reset):
+    """One whose answer is all gone may be back in the client's pool, and carry its next request."""
+
+    async def ended():
+        async with ReplayServer() as server:
+            _, writer = await connect(server)
+            writer.write(bytes(unread))  # nobody takes as much
+            with server.exchange(trial()) as exchange:
+                exchange.transports.add(writer.transport)
+            closing = writer.transport.is_closing()
+            writer.transport.abort()
+            return closing
+
+    assert asyncio.run(ended()) == reset
+
+
 HOSTILE = [
     (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400),
     (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),

@@ -12,20 +12,13 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from streamconform import __version__, user_cache
+from streamconform import __version__
+from streamconform.cli import cached
 from streamconform.corpus import cache
 from streamconform.corpus.sources import SOURCES, Source
 from streamconform.reports.words import counted, printable
 
-cache_option: Final = click.option(
-    "--cache",
-    "where",
-    metavar="FOLDER",
-    type=click.Path(file_okay=False),
-    envvar=user_cache.VARIABLE,
-    show_envvar=True,
-    help="Folder that pulled recordings are kept in. [default: streamconform in the user's cache folder]",
-)
+cache_option: Final = cached.cache_option("pulled recordings")
 """`--cache`, for the verbs that read or write it."""
 
 

@@ -9,21 +9,13 @@ from typing import Any, Final
 
 import click
 
-from streamconform import user_cache
 from streamconform.adapters.peers import environments
 from streamconform.adapters.peers.environments import Environment
 from streamconform.adapters.peers.table import PEERS, Peer
+from streamconform.cli import cached
 from streamconform.reports.words import counted
 
-cache_option: Final = click.option(
-    "--cache",
-    "where",
-    metavar="FOLDER",
-    type=click.Path(file_okay=False),
-    envvar=user_cache.VARIABLE,
-    show_envvar=True,
-    help="Folder that environments are kept in. [default: streamconform in the user's cache folder]",
-)
+cache_option: Final = cached.cache_option("environments")
 """`--cache`, for every verb here; `--impl peer:NAME` looks where the variable or the default says."""
 
 

@@ -38,7 +38,7 @@ class Exchange:
     """Whether it was asked more than `KEPT` times."""
     over: asyncio.Event = field(default_factory=asyncio.Event)
     transports: set[asyncio.WriteTransport] = field(default_factory=set)
-    """The connections on which some of an answer has still to be sent; one that has all may be used again."""
+    """The connections on which an answer is being sent."""
 
     def answer(self, received: Received, target: str) -> Reply:
         """Return the answer to a request for `target`, the path below the base URL, and keep both."""
@@ -104,7 +104,12 @@ class Exchange:
         ]
 
     def end(self) -> None:
-        """Say that the trial is over: what is still being sent is sent no further."""
+        """Say that the trial is over: what is still being sent is sent no further.
+
+        Who sends sees that between two writes. Only where a write waits for a client that does not read is
+        the connection reset: one whose answer is all gone may be back in the client's pool already.
+        """
         self.over.set()
         for transport in tuple(self.transports):
-            transport.abort()
+            if transport.get_write_buffer_size():
+                transport.abort()

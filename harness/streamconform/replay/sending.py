@@ -25,19 +25,15 @@ async def send(
     over: asyncio.Event,
     gate: Gate | None = None,
     sent: Callable[[int], None] | None = None,
-    whole: Callable[[], None] | None = None,
 ) -> bool:
     """Send `reply` and return whether the connection can go on.
 
-    `over` says that nobody waits for the rest any more; `sent` is told how many chunks have gone, `whole`
-    that the client has all of it once the next write is through. Raises `OSError` where the client went.
+    `over` says that nobody waits for the rest any more; `sent` is told how many chunks have gone. Raises
+    `OSError` where the client went.
     """
     transfer: Transfer = "close" if reply.transfer == "chunked" and not received.chunked else reply.transfer
     close = transfer == "close" or not received.keep
     began = asyncio.get_running_loop().time()
-    last = len(reply.chunks) if transfer == "chunked" else len(reply.chunks) - 1
-    if whole is not None and last < 0:
-        whole()
     await line.write(head(reply, transfer, close=close))
     if received.method == "HEAD":
         return not close
@@ -48,16 +44,12 @@ async def send(
             await gate.passes()
         if over.is_set():
             return False
-        if whole is not None and i == last and reply.ending == "whole":
-            whole()
         await line.write(framed(chunk, transfer))
         if sent is not None:
             sent(i + 1)
     match reply.ending:
         case "whole":
             if transfer == "chunked":
-                if whole is not None:
-                    whole()
                 await line.write(LAST_CHUNK)
             return not close
         case "reset":

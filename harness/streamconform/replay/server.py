@@ -9,7 +9,6 @@ import re
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from types import TracebackType
 from typing import Final, Self
 from urllib.parse import unquote
@@ -149,17 +148,15 @@ class ReplayServer:
         exchange = self._exchange(id_)
         if isinstance(exchange, str):
             self._astray(f"`{received.method} {received.target[:200]}`: {exchange}")
-            made, over, gate, sent, whole = _stray(received, exchange), asyncio.Event(), None, None, None
+            made, over, gate, sent = _stray(received, exchange), asyncio.Event(), None, None
         else:
             made = exchange.answer(received, below)
             over, gate, sent = exchange.over, exchange.gate_of(made), exchange.has_sent
             exchange.transports.add(line.writer.transport)
-            # a client may have its answer before the end came; it may use the connection again behind that
-            whole = partial(exchange.transports.discard, line.writer.transport)
         if self._watch is not None:
             self._watch(id_, replace(received, target=below), made)
         try:
-            return await send(made, received, line, over, gate, sent, whole)
+            return await send(made, received, line, over, gate, sent)
         finally:
             if not isinstance(exchange, str):
                 exchange.transports.discard(line.writer.transport)

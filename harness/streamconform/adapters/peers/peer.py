@@ -35,8 +35,6 @@ class Peer:
     beside: tuple[str, ...] = ()
     """Distributions of the same library that are installed with it; the pins say which release."""
     language: str = "python"
-    minutes: float = 1.0
-    """About how long a standard run takes on two cores."""
 
     @property
     def key(self) -> str:
