@@ -75,6 +75,8 @@ def _blocks(whole: Any, *, complete: bool) -> Iterator[Block]:
         match block["type"]:
             case "text":
                 yield {"type": "text", "text": block.get("text", "")}
+                if signature := at(block, "extras", "signature"):
+                    yield {"type": "thinking", "text": "", "signature": signature}
             case "reasoning":
                 extras = block.get("extras", {})
                 signature = extras.get("signature") or extras.get("encrypted_content")

@@ -17,9 +17,9 @@ os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it asks the network 
 
 import litellm
 
-from streamconform.adapters.peers import asked
+from streamconform.adapters.peers.litellm_models import PROVIDERS, request
 from streamconform.adapters.peers.lost import lost, told
-from streamconform.adapters.peers.normal import SECONDS, Block, Error, at, call, less, outcome, say, text
+from streamconform.adapters.peers.normal import Block, Error, at, call, less, outcome, say, text
 
 litellm.telemetry = False
 litellm.suppress_debug_info = True
@@ -33,43 +33,17 @@ STOPS: Final[Mapping[str, str]] = {
     "function_call": "tool_use",
     "content_filter": "content_filter",
 }
-PROVIDERS: Final[Mapping[str, tuple[str, str]]] = {
-    "openai-chat": ("openai", "/v1"),
-    "anthropic-messages": ("anthropic", ""),
-    "google-generate": ("gemini", "/v1beta"),
-    "ollama-chat": ("ollama_chat", ""),
-    "bedrock-converse": ("bedrock/converse", ""),
-}
-"""What stands before the model's name, and behind the base URL, as its pages on providers say."""
 WRITTEN: Final = ("cache_creation_tokens", "cache_write_tokens")
-AMAZON: Final = {"aws_access_key_id": "x", "aws_secret_access_key": "x", "aws_region_name": "us-east-1"}
-
 for _prefix, _ in PROVIDERS.values():  # what it imports when it is first called takes longer than a trial has
     litellm.completion(f"{_prefix}/warm", [{"role": "user", "content": "?"}], mock_response="!", stream=True)
 
 
 def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of a run."""
-    prefix, path = PROVIDERS[run.api]
-    request = {
-        "model": f"{prefix}/{run.model}",
-        "messages": [{"role": "user", "content": asked.prompt(run.request)}],
-        "api_base": f"{run.base_url}{path}",
-        "api_key": run.api_key,
-        "timeout": SECONDS,
-        "max_retries": 0,
-        "stream_options": {"include_usage": True},
-    }
-    tools = [
-        {"type": "function", "function": {"name": name, "description": words, "parameters": dict(schema)}}
-        for name, words, schema in asked.tools(run.request)
-    ]
-    if run.api == "bedrock-converse":
-        request = {k: v for k, v in request.items() if k != "api_key"} | AMAZON
     error: Error | None = None
     chunks: list[Any] = []
     try:
-        for chunk in litellm.completion(**request, stream=True, **({"tools": tools} if tools else {})):
+        for chunk in litellm.completion(**request(run), stream=True):
             chunks.append(chunk)  # noqa: PERF402 - those before an exception count
     except Exception as thrown:  # noqa: BLE001 - what its user sees
         error = None if lost(thrown) else told(thrown)
@@ -85,25 +59,30 @@ def _outcome(whole: Any, chunks: list[Any], error: Error | None) -> dict[str, An
     content: list[Block] = []
     signed = at(message, "thinking_blocks") or []
     for block in signed:
-        words = text(block, "thinking")
-        signature = at(block, "signature") or at(block, "data")
         redacted = at(block, "type") == "redacted_thinking"
-        content.append({"type": "thinking", "text": words, "signature": signature, "redacted": redacted})
+        signature = at(block, "signature") or at(block, "data")
+        content.append(_thinking(signature, text(block, "thinking")) | {"redacted": redacted})
     if not signed:
         say(content, "thinking", text(message, "reasoning_content"))
     say(content, "text", text(message, "content"))
-    content += [
-        call(
-            each.id, text(each, "function", "name"), text(each, "function", "arguments"), complete=bool(stop)
-        )
-        for each in at(message, "tool_calls") or []
-    ]
+    content += map(_thinking, at(message, "provider_specific_fields", "thought_signatures") or [])
+    for each in at(message, "tool_calls") or []:
+        content += map(_thinking, filter(None, [at(each, "provider_specific_fields", "thought_signature")]))
+        content.append(_call(each.id, each.function, stop))
+    if old := at(message, "function_call"):
+        content.append(_call(None, old, stop))
+    reason = STOPS.get(stop, "other") if stop else None
+    names = {"model": at(whole, "model"), "response_id": at(whole, "id")}
+    return outcome(content, reason, None, usage=_counts(chunks), error=error, **names)
+
+
+def _counts(chunks: list[Any]) -> dict[str, int | None]:
     usage = next((found for each in reversed(chunks) if (found := at(each, "usage"))), None)
     details = at(usage, "prompt_tokens_details")
     cached = at(details, "cached_tokens")
     told_of = (at(usage, "cache_creation_input_tokens"), *(at(details, name) for name in WRITTEN))
     written = next((each for each in told_of if each is not None), None)
-    counts = {
+    return {
         "input": less(at(usage, "prompt_tokens"), cached, written),
         "cache_read": cached,
         "cache_write": written,
@@ -113,6 +92,11 @@ def _outcome(whole: Any, chunks: list[Any], error: Error | None) -> dict[str, An
         "output": at(usage, "completion_tokens"),
         "reasoning": at(usage, "completion_tokens_details", "reasoning_tokens"),
     }
-    reason = STOPS.get(stop, "other") if stop else None
-    names = {"model": at(whole, "model"), "response_id": at(whole, "id")}
-    return outcome(content, reason, None, usage=counts, error=error, **names)
+
+
+def _call(name: str | None, function: Any, complete: Any) -> Block:
+    return call(name, text(function, "name"), text(function, "arguments"), complete=bool(complete))
+
+
+def _thinking(signature: str | None, words: str = "") -> Block:
+    return {"type": "thinking", "text": words, "signature": signature}
