@@ -175,8 +175,15 @@ def test_a_hanging_adapter_costs_its_trials_and_the_run_goes_on(project):
     assert "text-then-call" in ran.out, "the others were judged"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_nothing_is_left_running_and_results_are_whole_after_ctrl_c_or_sigterm(project, number):
+@pytest.mark.parametrize(
+    ("number", "begun"),
+    [
+        (signal.SIGINT, ()),
+        (signal.SIGTERM, ()),
+        pytest.param(signal.SIGTERM, ("sh", "-c", 'trap "" INT; exec "$0" "$@"'), id="in-the-background"),
+    ],
+)
+def test_nothing_is_left_running_and_results_are_whole_after_ctrl_c_or_sigterm(project, number, begun):
     sleeper = """
 import subprocess, sys, time
 
@@ -187,7 +194,7 @@ def adapter(run):
 """
     project.with_file("mypkg/__init__.py", "").with_file("mypkg/conform.py", sleeper).write()
     running = subprocess.Popen(
-        (*CONFORM, "run", "-i", "mypkg", "-k", ONE, "-n", "1"),
+        (*begun, *CONFORM, "run", "-i", "mypkg", "-k", ONE, "-n", "1"),
         cwd=project.folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import shlex
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +22,7 @@ from streamconform.minimise.written import Written, recipe, write
 from streamconform.model.case import AnyCase, Case
 from streamconform.model.trial import DELIVERY_SETS, Trial
 from streamconform.run.exits import Exit
+from streamconform.run.interruptible import run
 from streamconform.suite.expand import expand, one
 from streamconform.suite.load import load
 from streamconform.suite.select import find_case
@@ -110,7 +109,7 @@ def command(
     interrupted = False
     try:
         with _progress(search):
-            asyncio.run(search.run())
+            run(search.run())
     except KeyboardInterrupt:
         interrupted = True
     if search.best is None:
@@ -167,8 +166,7 @@ def _said(form: str, search: Search, written: Written | None) -> str:
 
 @contextmanager
 def _progress(search: Search) -> Iterator[None]:
-    """Show what is found on stderr while it is searched, on a terminal only; SIGTERM is Ctrl-C."""
-    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    """Show what is found on stderr while it is searched, on a terminal only."""
     console = Console(stderr=True)
     bar = Progress(
         TextColumn("  minimising {task.description}"),
@@ -184,8 +182,5 @@ def _progress(search: Search) -> Iterator[None]:
         bar.update(task, description=said)
 
     search.smaller = smaller
-    try:
-        with bar:
-            yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    with bar:
+        yield

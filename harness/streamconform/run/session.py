@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import signal
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from streamconform import __version__
@@ -23,6 +20,7 @@ from streamconform.model.verdict import VERDICTS
 from streamconform.replay.server import ReplayServer
 from streamconform.run.blame import Blame, installed
 from streamconform.run.exits import Exit, Happened, of_run
+from streamconform.run.interruptible import run
 from streamconform.run.listed import Listed, checked
 from streamconform.run.merge import ordered
 from streamconform.run.plan import Judged, Settings, divide
@@ -74,21 +72,13 @@ def conduct(order: Order, path: Path, progress: Progress) -> Finished:
     Ctrl-C, or SIGTERM as CI systems send it, ends every program, writes the footer and gives exit code 130.
     """
     runner = _Runner(order, path, progress)
-    before = signal.signal(signal.SIGTERM, _as_interrupt)
     try:
-        asyncio.run(runner.run())
+        run(runner.run())
     except KeyboardInterrupt:
         runner.interrupted = True
         if runner.header is None:
             raise
-    finally:
-        signal.signal(signal.SIGTERM, before)
     return runner.finish()
-
-
-def _as_interrupt(number: int, frame: FrameType | None) -> None:
-    del number, frame
-    signal.raise_signal(signal.SIGINT)
 
 
 class _Runner:
