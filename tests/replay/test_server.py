@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import socket
+import time
 import zlib
 
 import httpx
 import pytest
 from streamconform.adapters.feed import Gate
-from streamconform.replay import request
+from streamconform.replay import request, sending
 from streamconform.replay.request import Bounds
-from streamconform.replay.server import ReplayServer
+from streamconform.replay.server import HOST, ReplayServer
 
-from .sockets import BODY, CHUNKS, answer, asked, connect, post, read, trial
+from .sockets import BODY, CHUNKS, Got, answer, asked, connect, post, read, trial
 
 WHOLE = b"".join(CHUNKS)
 LAST = b"0\r\n\r\n"
@@ -67,6 +69,33 @@ def test_who_does_not_accept_gzip_gets_none_and_is_not_judged_by_it(accepts):
 
 def test_a_reset_comes_behind_the_bytes_and_is_no_end_of_file():
     got, _ = answer(trial("reset.1", CHUNKS[:2]))
+    assert (got.chunks, got.end) == ([*CHUNKS[:2]], "reset")
+
+
+def test_a_reset_waits_until_a_client_of_this_machine_has_read(monkeypatch):
+    monkeypatch.setattr(sending, "TO_READ", 60.0)
+
+    def late(port, request):
+        with socket.create_connection((HOST, port)) as own:
+            own.sendall(request)
+            own.recv(1, socket.MSG_PEEK)  # its first bytes are there, and stay there
+            time.sleep(10 * sending.TO_TAKE)
+            assert own.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0, "no RST came"
+            data = b""
+            try:
+                while more := own.recv(65536):
+                    data += more
+            except ConnectionResetError:
+                return Got(data, "reset")
+            return Got(data, "eof")
+
+    async def read_late():
+        async with ReplayServer() as server:
+            with server.exchange(trial("reset.1", CHUNKS[:2])) as exchange:
+                request = post(exchange.base_url.removeprefix(server.url) + "/v1/messages")
+                return await asyncio.to_thread(late, int(server.url.rpartition(":")[2]), request)
+
+    got = asyncio.run(read_late())
     assert (got.chunks, got.end) == ([*CHUNKS[:2]], "reset")
 
 

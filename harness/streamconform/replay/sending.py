@@ -11,11 +11,16 @@ from typing import Final
 from streamconform.adapters.feed import Gate
 from streamconform.replay.reply import LAST_CHUNK, Reply, Transfer, framed, head
 from streamconform.replay.request import Line, Received
+from streamconform.replay.unread import unread
 
 RESET: Final = struct.pack("ii", 1, 0)
 """`SO_LINGER` on, without waiting: to close is to send RST, as a host does that is gone."""
-UNREAD: Final = 0.03
+TO_READ: Final = 1.0
 """Seconds for the client to read what was sent before the reset: else a trial would depend on its speed."""
+TO_TAKE: Final = 0.03
+"""Seconds for it to make something of that."""
+AGAIN: Final = 0.01
+"""Seconds until it is asked again whether it has read."""
 
 
 async def send(
@@ -53,8 +58,8 @@ async def send(
                 await line.write(LAST_CHUNK)
             return not close
         case "reset":
-            await _until_gone(line, over, UNREAD)  # RST takes from the client what it has not read yet
             connected: socket.socket = line.writer.get_extra_info("socket")
+            await _until_read(connected, line, over)  # what comes with the RST, some clients never hand on
             connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
             line.writer.transport.abort()
         case "stall":
@@ -68,6 +73,15 @@ async def _stall(line: Line, over: asyncio.Event) -> None:
     if line.writer.can_write_eof() and not line.writer.transport.is_closing():
         line.writer.write_eof()
     await _until_gone(line, over, line.bounds.idle_seconds)
+
+
+async def _until_read(connected: socket.socket, line: Line, over: asyncio.Event) -> None:
+    """Return when the client has read, and had time to make something of it, or has gone."""
+    for _ in range(int(TO_READ / AGAIN)):
+        if over.is_set() or line.reader.at_eof() or not unread(connected):
+            break
+        await _until_gone(line, over, AGAIN)
+    await _until_gone(line, over, TO_TAKE)
 
 
 async def _until_gone(line: Line, over: asyncio.Event, seconds: float | None) -> None:
