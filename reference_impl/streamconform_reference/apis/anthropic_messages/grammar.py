@@ -1,0 +1,229 @@
+"""What a stream of Anthropic Messages looks like when Anthropic's own servers make it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final
+
+from streamconform_reference.decoder import Payload
+from streamconform_reference.framing import Frame, Framing
+from streamconform_reference.framing.sse import SseFraming
+from streamconform_reference.grammar import ENDED, Findings, Grammar, Rule, Step, arguments_fault, step
+from streamconform_reference.grammar_blocks import RULES as BLOCK_RULES
+from streamconform_reference.grammar_blocks import Blocks
+from streamconform_reference.grammar_fields import Field, needs, takes
+
+_STOPS: Final = "https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons"
+_IDS: Final = "https://docs.claude.com/en/api/messages"
+_USAGE: Final = "message.usage"
+
+DELTAS: Final[Mapping[str, tuple[str, tuple[str, ...] | None]]] = {
+    "text_delta": ("text", ("text",)),
+    "citations_delta": ("citation", ("text",)),
+    "input_json_delta": ("partial_json", ("tool_use", "server_tool_use", "mcp_tool_use")),
+    "thinking_delta": ("thinking", ("thinking",)),
+    "signature_delta": ("signature", ("thinking",)),
+    "compaction_delta": ("content", ("compaction",)),
+}
+"""Type of a delta to its field, and the types of blocks that it belongs to."""
+STARTS: Final[Mapping[str, Mapping[str, type]]] = {
+    "text": {"text": str},
+    "thinking": {"thinking": str, "signature": str},
+    "redacted_thinking": {"data": str},
+    "tool_use": {"id": str, "name": str, "input": dict},
+    "server_tool_use": {"id": str, "name": str, "input": dict},
+}
+"""Type of a block to what its start holds."""
+STOP_REASONS: Final = frozenset(
+    [
+        "end_turn",
+        "stop_sequence",
+        "max_tokens",
+        "tool_use",
+        "pause_turn",
+        "refusal",
+        "model_context_window_exceeded",
+        "compaction",
+    ]
+)
+CUTTING: Final = frozenset({"max_tokens", "model_context_window_exceeded", "refusal", "pause_turn"})
+"""Stop reasons behind which the last call may be cut off."""
+
+
+class AnthropicMessagesGrammar(Grammar):
+    """Judges one stream of `POST /v1/messages` with `"stream": true`."""
+
+    framing_factory: ClassVar[Callable[[], Framing]] = SseFraming
+    source: ClassVar[str] = "https://platform.claude.com/docs/en/build-with-claude/streaming"
+    rules: ClassVar[Mapping[str, Rule]] = {
+        **BLOCK_RULES,
+        "event-name": Rule("every event has the name of its payload's type"),
+        "start-first": Rule("`message_start` comes before everything but `ping`"),
+        "one-message-start": Rule("there is one `message_start`"),
+        "message-delta-last": Rule("every block comes before `message_delta`"),
+        "message-delta-before-stop": Rule(
+            "a `message_delta` with stop reason and usage precedes `message_stop`"
+        ),
+        "block-fields": Rule("the start of a block holds what its type has"),
+        "delta-fields": Rule("a delta holds the field of its type"),
+        "arguments-parse": Rule("the fragments of a call are the JSON of an object"),
+        "id-present": Rule("a call has an id"),
+        "id-form": Rule("ids begin with `msg_` and `toolu_`", "may", _IDS),
+        "unique-ids": Rule("no two calls have the same id"),
+        "signature-present": Rule("a thinking block ends with its signature", "should"),
+        "no-empty-block": Rule("a text block that has ended has text", "should"),
+        "stop-reason-present": Rule("a `message_delta` says why the answer stopped", source=_STOPS),
+        "stop-reason-known": Rule("the stop reason is one that is documented", "should", _STOPS),
+        "stop-fits-calls": Rule(
+            "the stop reason is `tool_use` if and only if the client is to run a tool", source=_STOPS
+        ),
+    }
+    fields: ClassVar[Mapping[str, tuple[Field, ...]]] = {
+        "message_start": (
+            *needs("object", "message", _USAGE),
+            *needs("name", "message.id", "message.model"),
+            *needs('"message"', "message.type"),
+            *needs('"assistant"', "message.role"),
+            *needs("empty list", "message.content"),
+            *needs("null", "message.stop_reason", "message.stop_sequence"),
+            *needs("count", f"{_USAGE}.input_tokens", f"{_USAGE}.output_tokens"),
+        ),
+        "content_block_start": (
+            *needs("count", "index"),
+            *needs("object", "content_block"),
+            *needs("name", "content_block.type"),
+        ),
+        "content_block_delta": (
+            *needs("count", "index"),
+            *needs("object", "delta"),
+            *needs("name", "delta.type"),
+        ),
+        "content_block_stop": needs("count", "index"),
+        "message_delta": (
+            *needs("object", "delta", "usage"),
+            *needs("text or null", "delta.stop_reason", "delta.stop_sequence"),
+            *needs("count", "usage.output_tokens"),
+            *takes("count or null", "usage.input_tokens"),
+        ),
+        "error": (*needs("object", "error"), *needs("name", "error.type", "error.message")),
+    }
+    order: ClassVar[Mapping[str, Step]] = {
+        "message_start": step("before", "open", "one-message-start"),
+        "content_block_start": step("open", None, "message-delta-last"),
+        "content_block_delta": step("open", None, "message-delta-last"),
+        "content_block_stop": step("open", None, "message-delta-last"),
+        "message_delta": step("open closing", "closing", "start-first"),
+        "message_stop": step("closing", ENDED, "message-delta-before-stop"),
+        "error": step("before open closing", ENDED, "terminal-last"),
+    }
+
+    def begin(self) -> None:
+        """Set what is remembered between frames."""
+        self.blocks = Blocks()
+        self.calls: dict[str, int] = {}
+        self.broken_calls: list[str] = []
+        self.reason: str | None = None
+        tools = self.request.get("tools")
+        # https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming
+        self.unchecked = isinstance(tools, list) and any(
+            isinstance(tool, dict) and tool.get("eager_input_streaming") for tool in tools
+        )
+
+    def kind_of(self, frame: Frame, payload: Payload) -> str | None:
+        """Return the payload's own type."""
+        del frame
+        kind = payload.get("type")
+        return kind if isinstance(kind, str) else None
+
+    def named(self, frame: Frame, kind: str | None) -> Findings:
+        """Yield that the name of an event is another than its type."""
+        name = None if frame.event is None else frame.event.decode("utf-8", "replace")
+        if name != kind:
+            yield "event-name", f"`event:` is {'absent' if name is None else f'`{name}`'}, `type` is `{kind}`"
+
+    def read(self, kind: str, payload: Payload) -> Findings:
+        """Yield what else is wrong with a frame."""
+        index = payload.get("index")
+        match kind:
+            case "message_start":
+                message = payload.get("message")
+                yield from _form(message.get("id") if isinstance(message, dict) else None, "msg_")
+            case "content_block_start":
+                yield from self._start(index, payload.get("content_block"))
+            case "content_block_delta":
+                yield from self._delta(index, payload.get("delta"))
+            case "content_block_stop":
+                yield from self.blocks.stop(index)
+                yield from self._stopped(index)
+            case "message_delta":
+                yield from self.blocks.close()
+                delta = payload.get("delta")
+                yield from self._reason(delta.get("stop_reason") if isinstance(delta, dict) else None)
+            case "message_stop" if self.reason is None:
+                yield "stop-reason-present", "none did"
+            case _:
+                pass
+
+    def _start(self, index: Any, block: Any) -> Findings:
+        if not isinstance(block, dict):
+            return
+        kind = block.get("type")
+        yield from self.blocks.start(index, kind if isinstance(kind, str) else None)
+        for key, expected in STARTS.get(str(kind), {}).items():
+            if not isinstance(block.get(key), expected):
+                held = "is absent" if key not in block else "is of another type"
+                yield "block-fields", f"`{key}` of block {index}, a `{kind}`, {held}"
+        if kind == "tool_use":
+            name = block.get("id")
+            if not name:
+                yield "id-present", f"the call of block {index} has none"
+            elif isinstance(name, str):
+                yield from _form(name, "toolu_")
+                if name in self.calls:
+                    yield "unique-ids", f"`{name}` is the id of blocks {self.calls[name]} and {index}"
+                self.calls.setdefault(name, index if type(index) is int else -1)
+            else:
+                return
+
+    def _delta(self, index: Any, delta: Any) -> Findings:
+        if not isinstance(delta, dict):
+            return
+        kind = str(delta.get("type"))
+        field, fits = DELTAS.get(kind, (None, None))
+        piece = None if field is None else delta.get(field)
+        yield from self.blocks.delta(index, kind, fits, piece)
+        if field is not None and field not in delta:
+            yield "delta-fields", f"a `{kind}` has no `{field}`"
+        elif field not in (None, "citation", "content") and not isinstance(piece, str):
+            yield "delta-fields", f"`{field}` of a `{kind}` is not text"
+
+    def _stopped(self, index: Any) -> Findings:
+        block = self.blocks.get(index)
+        if block is None:
+            return
+        if block.kind == "text" and not block.text and not block.seen & {"citations_delta"}:
+            yield "no-empty-block", f"block {index} has none"
+        if block.kind == "thinking" and "signature_delta" not in block.seen:
+            yield "signature-present", f"block {index} has none"
+        if block.kind == "tool_use" and (fault := arguments_fault(block.text)):
+            self.broken_calls.append(f"block {index}: {fault}")
+
+    def _reason(self, reason: Any) -> Findings:
+        if not isinstance(reason, str):
+            return
+        self.reason = reason
+        if reason not in STOP_REASONS:
+            yield "stop-reason-known", f"it is `{reason}`"
+        if reason not in CUTTING and not self.unchecked:
+            for words in self.broken_calls:
+                yield "arguments-parse", words
+        self.broken_calls.clear()
+        called = any(block.kind == "tool_use" for block in self.blocks.at.values())
+        if (reason == "tool_use") != called and reason in ("tool_use", "end_turn"):
+            words = "there is such a call" if called else "there is no such call"
+            yield "stop-fits-calls", f"it is `{reason}`, and {words}"
+
+
+def _form(given: Any, prefix: str) -> Findings:
+    if isinstance(given, str) and given and not given.startswith(prefix):
+        yield "id-form", f"`{given[:40]}` does not begin with `{prefix}`"

@@ -1,0 +1,191 @@
+"""What a stream of Bedrock's `ConverseStream` looks like when AWS makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final
+
+from streamconform_reference.decoder import Payload
+from streamconform_reference.framing import Frame, Framing
+from streamconform_reference.framing.aws_eventstream import EventStreamFraming
+from streamconform_reference.grammar import ENDED, Findings, Grammar, Rule, Step, arguments_fault, step
+from streamconform_reference.grammar_blocks import RULES as BLOCK_RULES
+from streamconform_reference.grammar_blocks import Blocks
+from streamconform_reference.grammar_fields import Field, adds_up, needs, said
+
+_API: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/"
+EXCEPTIONS: Final = frozenset(
+    [
+        "internalServerException",
+        "modelStreamErrorException",
+        "validationException",
+        "throttlingException",
+        "serviceUnavailableException",
+    ]
+)
+STOP_REASONS: Final = frozenset(
+    [
+        "end_turn",
+        "stop_sequence",
+        "tool_use",
+        "max_tokens",
+        "model_context_window_exceeded",
+        "content_filtered",
+        "guardrail_intervened",
+        "malformed_model_output",
+        "malformed_tool_use",
+    ]
+)
+CUTTING: Final = STOP_REASONS - {"end_turn", "stop_sequence", "tool_use"}
+"""Stop reasons behind which the last call may be cut off."""
+DELTAS: Final = frozenset({"text", "toolUse", "reasoningContent", "citation", "toolResult", "image"})
+_COUNTS: Final = ("usage.inputTokens", "usage.outputTokens", "usage.totalTokens")
+
+
+class BedrockConverseGrammar(Grammar):
+    """Judges one stream of `POST /model/{id}/converse-stream`."""
+
+    framing_factory: ClassVar[Callable[[], Framing]] = EventStreamFraming
+    source: ClassVar[str] = f"{_API}API_runtime_ConverseStream.html"
+    rules: ClassVar[Mapping[str, Rule]] = {
+        **BLOCK_RULES,
+        "start-first": Rule("`messageStart` comes before everything else"),
+        "one-message-start": Rule("there is one `messageStart`"),
+        "message-stop-behind-blocks": Rule("every block comes before `messageStop`"),
+        "one-message-stop": Rule("there is one `messageStop`"),
+        "metadata-last": Rule("`metadata` comes once, behind `messageStop`, and ends the stream"),
+        "one-terminal": Rule("the stream ends with `messageStop` and `metadata`, or an exception"),
+        "exception-known": Rule("an exception is one that is documented", "should"),
+        "block-start-before-delta": Rule(
+            "a call starts before its first delta", source=f"{_API}API_runtime_ContentBlockStart.html"
+        ),
+        "one-delta": Rule("a delta holds one member", source=f"{_API}API_runtime_ContentBlockDelta.html"),
+        "arguments-parse": Rule("the fragments of a call are the JSON of an object", "should"),
+        "unique-ids": Rule("no two calls have the same id"),
+        "stop-reason-known": Rule(
+            "the stop reason is one that is documented", "should", f"{_API}API_runtime_MessageStopEvent.html"
+        ),
+        "stop-fits-calls": Rule("the stop reason is `tool_use` only where there is a call"),
+        "usage-total": Rule(
+            "`totalTokens` is the sum of input, output and cache",
+            "should",
+            f"{_API}API_runtime_TokenUsage.html",
+        ),
+    }
+    fields: ClassVar[Mapping[str, tuple[Field, ...]]] = {
+        "messageStart": needs('"assistant"', "role"),
+        "contentBlockStart": (
+            *needs("count", "contentBlockIndex"),
+            *needs("object", "start"),
+            *needs("name", "start.toolUse.toolUseId", "start.toolUse.name"),
+        ),
+        "contentBlockDelta": (
+            *needs("count", "contentBlockIndex"),
+            *needs("object", "delta"),
+            *needs("text", "delta.toolUse.input"),
+        ),
+        "contentBlockStop": needs("count", "contentBlockIndex"),
+        "messageStop": needs("name", "stopReason"),
+        "metadata": (
+            *needs("object", "usage", "metrics"),
+            *needs("count", *_COUNTS, "metrics.latencyMs"),
+        ),
+        "exception": needs("text", "message", level="should"),
+    }
+    order: ClassVar[Mapping[str, Step]] = {
+        "messageStart": step("before", "open", "one-message-start"),
+        "contentBlockStart": step("open", None, "message-stop-behind-blocks"),
+        "contentBlockDelta": step("open", None, "message-stop-behind-blocks"),
+        "contentBlockStop": step("open", None, "message-stop-behind-blocks"),
+        "messageStop": step("open", "stopped", "one-message-stop"),
+        "metadata": step("stopped", ENDED, "metadata-last"),
+        "exception": step("before open stopped", ENDED, "terminal-last"),
+    }
+
+    def begin(self) -> None:
+        """Set what is remembered between frames."""
+        self.blocks = Blocks()
+        self.ids: set[str] = set()
+        self.broken_calls: list[str] = []
+
+    def kind_of(self, frame: Frame, payload: Payload) -> str | None:
+        """Return the type that the headers of the frame name; of a failure `exception`."""
+        del payload
+        headers = frame.headers or {}
+        if headers.get(":message-type") in ("exception", "error"):
+            return "exception"
+        name = headers.get(":event-type")
+        return name if isinstance(name, str) else None
+
+    def named(self, frame: Frame, kind: str | None) -> Findings:
+        """Yield that an exception has another name than those that are documented."""
+        name = (frame.headers or {}).get(":exception-type")
+        if kind == "exception" and name not in EXCEPTIONS:
+            yield "exception-known", f"it is {said(name)}"
+
+    def read(self, kind: str, payload: Payload) -> Findings:
+        """Yield what else is wrong with a frame."""
+        index = payload.get("contentBlockIndex")
+        match kind:
+            case "contentBlockStart":
+                start = payload.get("start")
+                yield from self._start(index, start if isinstance(start, dict) else {})
+            case "contentBlockDelta":
+                delta = payload.get("delta")
+                yield from self._delta(index, delta if isinstance(delta, dict) else {})
+            case "contentBlockStop":
+                yield from self.blocks.stop(index)
+                block = self.blocks.get(index)
+                if block and block.kind == "toolUse" and (fault := arguments_fault(block.text)):
+                    self.broken_calls.append(f"block {index}: {fault}")
+            case "messageStop":
+                yield from self.blocks.close()
+                yield from self._reason(payload.get("stopReason"))
+            case "metadata":
+                yield from _usage(payload.get("usage"))
+            case _:
+                pass
+
+    def _start(self, index: Any, start: Mapping[str, Any]) -> Findings:
+        kind = next(iter(start), None)
+        yield from self.blocks.start(index, kind)
+        call = start.get("toolUse")
+        name = call.get("toolUseId") if isinstance(call, dict) else None
+        if isinstance(name, str):
+            if name in self.ids:
+                yield "unique-ids", f"`{name}` comes again"
+            self.ids.add(name)
+
+    def _delta(self, index: Any, delta: Mapping[str, Any]) -> Findings:
+        known = [key for key in delta if key in DELTAS]
+        if len(known) > 1:
+            yield "one-delta", f"it has `{'`, `'.join(known)}`"
+        for kind in known[:1]:
+            if kind != "toolUse" and self.blocks.get(index) is None:
+                yield from self.blocks.start(index, kind)  # text and reasoning have no start
+            text = delta.get("toolUse")
+            fits = ("text", "citation") if kind in ("text", "citation") else (kind,)
+            yield from self.blocks.delta(
+                index, kind, fits, text.get("input") if isinstance(text, dict) else ""
+            )
+
+    def _reason(self, reason: Any) -> Findings:
+        if not isinstance(reason, str):
+            return
+        if reason not in STOP_REASONS:
+            yield "stop-reason-known", f"it is `{reason}`"
+        if reason not in CUTTING:
+            for words in self.broken_calls:
+                yield "arguments-parse", words
+        if reason == "tool_use" and not any(block.kind == "toolUse" for block in self.blocks.at.values()):
+            yield "stop-fits-calls", "there is none"
+
+
+def _usage(usage: Any) -> Findings:
+    if not isinstance(usage, dict):
+        return
+    keys = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
+    counts = [usage.get(key) or 0 for key in keys]
+    total = usage.get("totalTokens")
+    if not adds_up(counts, total):
+        yield "usage-total", f"{' + '.join(map(str, counts))} is not {total}"

@@ -1,0 +1,213 @@
+"""What a stream of OpenAI Chat Completions looks like when OpenAI's own servers make it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final
+
+from streamconform_reference.decoder import Payload
+from streamconform_reference.framing import Frame, Framing
+from streamconform_reference.framing.sse import SseFraming
+from streamconform_reference.grammar import BEFORE, ENDED, Findings, Grammar, Rule, arguments_fault
+from streamconform_reference.grammar_fields import Field, adds_up, needs, takes
+
+_CALL: Final = "choices[].delta.tool_calls[]"
+_USAGE: Final = ("usage.prompt_tokens", "usage.completion_tokens", "usage.total_tokens")
+_CALLING: Final = "https://platform.openai.com/docs/guides/function-calling"
+
+FINISH_REASONS: Final = frozenset({"stop", "length", "tool_calls", "content_filter", "function_call"})
+CUTTING: Final = frozenset({"length", "content_filter"})
+"""Finish reasons behind which the last call may be cut off."""
+
+
+@dataclass(slots=True)
+class Choice:
+    """What came of one choice so far."""
+
+    finish: str | None = None
+    begun: bool = False
+    calls: dict[int, list[str]] = field(default_factory=dict)
+    """Index of a call to its fragments."""
+    ids: dict[str, int] = field(default_factory=dict)
+
+
+class OpenaiChatGrammar(Grammar):
+    """Judges one stream of `POST /v1/chat/completions` with `"stream": true`."""
+
+    framing_factory: ClassVar[Callable[[], Framing]] = SseFraming
+    source: ClassVar[str] = "https://platform.openai.com/docs/api-reference/chat-streaming"
+    rules: ClassVar[Mapping[str, Rule]] = {
+        "no-event-name": Rule("events have no `event:` line", "may"),
+        "done-marker": Rule("the stream ends with `data: [DONE]`"),
+        "terminal-last": Rule("nothing comes behind `[DONE]` or an error"),
+        "one-terminal": Rule("every choice has one finish reason"),
+        "id-constant": Rule("every chunk has the same id"),
+        "model-constant": Rule("every chunk names the same model", "should"),
+        "role-first": Rule("the first delta of a choice has the role `assistant`", "should"),
+        "no-delta-after-stop": Rule("no delta comes behind the finish reason of its choice"),
+        "finish-reason-known": Rule("the finish reason is one that is documented"),
+        "stop-fits-calls": Rule("`tool_calls` is the finish reason of a choice with calls only"),
+        "index-contiguous": Rule("the indices of calls count from 0 without gaps", source=_CALLING),
+        "call-start": Rule("the first fragment of a call has its id, type and name", source=_CALLING),
+        "id-once": Rule("the later fragments of a call do not name another id", source=_CALLING),
+        "unique-ids": Rule("no two calls have the same id", source=_CALLING),
+        "arguments-parse": Rule("the fragments of a call are the JSON of an object", "should", _CALLING),
+        "usage-present": Rule("where it is asked for, usage comes in the last chunk, without choices"),
+        "usage-once": Rule("usage is null in every other chunk", "should"),
+        "usage-total": Rule("`total_tokens` is the sum of prompt and completion"),
+        "choices-present": Rule("a chunk without choices holds the usage, or moderation"),
+    }
+    fields: ClassVar[Mapping[str, tuple[Field, ...]]] = {
+        "chunk": (
+            *needs("name", "id", "model"),
+            *needs('"chat.completion.chunk"', "object"),
+            *needs("count", "created", "choices[].index"),
+            *needs("list", "choices"),
+            *needs("object", "choices[].delta"),
+            *needs("text or null", "choices[].finish_reason"),
+            *takes("text or null", "choices[].delta.content", "choices[].delta.refusal"),
+            *takes('"assistant"', "choices[].delta.role"),
+            *takes("list", "choices[].delta.tool_calls"),
+            *needs("count", f"{_CALL}.index", *_USAGE),
+            *takes("name", f"{_CALL}.id", f"{_CALL}.function.name"),
+            *takes('"function"', f"{_CALL}.type"),
+            *takes("text", f"{_CALL}.function.arguments"),
+            *takes("object or null", "usage"),
+        ),
+        "error": (*needs("object", "error"), *needs("name", "error.message")),
+    }
+
+    def begin(self) -> None:
+        """Set what is remembered between frames."""
+        self.choices: dict[int, Choice] = {}
+        self.id: Any = None
+        self.model: Any = None
+        self.usage_at: int | None = None
+        self.marked = self.failed = False
+
+    def kind_of(self, frame: Frame, payload: Payload) -> str | None:
+        """Return `error` or `chunk`: chunks have no type."""
+        del frame
+        return "error" if payload.get("error") else "chunk"
+
+    def named(self, frame: Frame, kind: str | None) -> Findings:
+        """Yield that an event has a name."""
+        if frame.event is not None:
+            yield "no-event-name", f"the {kind} is named `{frame.event.decode('utf-8', 'replace')}`"
+
+    def done(self) -> Findings:
+        """Take `[DONE]`."""
+        if self.marked:
+            yield "terminal-last", "a second `[DONE]`"
+        self.marked = True
+        self.state = ENDED
+
+    def read(self, kind: str, payload: Payload) -> Findings:
+        """Yield what else is wrong with a chunk."""
+        if self.marked or self.failed:
+            yield "terminal-last", f"another {kind} comes"
+        if kind == "error":
+            self.failed = True
+            return
+        if self.state == BEFORE:
+            self.state = self.begun
+            self.id, self.model = payload.get("id"), payload.get("model")
+        if payload.get("id") != self.id:
+            yield "id-constant", f"`{payload.get('id')}` behind `{self.id}`"
+        if payload.get("model") != self.model:
+            yield "model-constant", f"`{payload.get('model')}` behind `{self.model}`"
+        choices = payload.get("choices")
+        if isinstance(choices, list):
+            said = choices or "moderation" in payload
+            yield from self._usage(payload.get("usage"), empty=not choices, said=bool(said))
+            for each in choices:
+                if isinstance(each, dict) and type(each.get("index")) is int:
+                    yield from self._choice(each)
+
+    def finish(self) -> Findings:
+        """Yield what is wrong at the end."""
+        self.state = ENDED
+        if self.failed:
+            return
+        if not self.choices:
+            yield "one-terminal", "there is no choice"
+        for index, choice in self.choices.items():
+            if choice.finish is None:
+                yield "one-terminal", f"choice {index} has none"
+        if not self.marked:
+            yield "done-marker", "the body ends without it"
+        options = self.request.get("stream_options")
+        asked = isinstance(options, dict) and options.get("include_usage") is True
+        if asked and self.usage_at is None:
+            yield "usage-present", "there is none"
+
+    def _usage(self, usage: Any, *, empty: bool, said: bool) -> Findings:
+        if not isinstance(usage, dict):
+            if not said:
+                yield "choices-present", "it holds neither"
+            return
+        if self.usage_at is not None or not empty:
+            yield "usage-once", "it comes with choices, or again"
+        self.usage_at = self.frame
+        parts = [usage.get(path.partition(".")[2]) for path in _USAGE]
+        if not adds_up(parts[:2], parts[2]):
+            yield "usage-total", f"{parts[0]} + {parts[1]} is not {parts[2]}"
+
+    def _choice(self, given: Mapping[str, Any]) -> Findings:
+        number = given["index"]
+        choice = self.choices.setdefault(number, Choice())
+        delta = given.get("delta")
+        delta = delta if isinstance(delta, dict) else {}
+        if not choice.begun and delta.get("role") != "assistant":
+            yield "role-first", f"choice {number} begins without it"
+        choice.begun = True
+        says = any(delta.get(key) for key in ("content", "refusal", "tool_calls", "function_call"))
+        if choice.finish is not None and says:
+            yield "no-delta-after-stop", f"choice {number} has ended with `{choice.finish}`"
+        calls = delta.get("tool_calls")
+        for call in calls if isinstance(calls, list) else ():
+            if isinstance(call, dict) and type(call.get("index")) is int:
+                yield from _fragment(choice, call)
+        reason = given.get("finish_reason")
+        if not isinstance(reason, str):
+            return
+        if choice.finish is not None:
+            yield "one-terminal", f"choice {number} ends again, with `{reason}`"
+        choice.finish = reason
+        if reason not in FINISH_REASONS:
+            yield "finish-reason-known", f"it is `{reason}`"
+        if reason == "tool_calls" and not choice.calls:
+            yield "stop-fits-calls", f"choice {number} has none"
+        for index, pieces in choice.calls.items():
+            if reason not in CUTTING and (fault := _arguments(pieces)):
+                yield "arguments-parse", f"call {index}: {fault}"
+
+
+def _fragment(choice: Choice, call: Mapping[str, Any]) -> Findings:
+    index, given = call["index"], call.get("id")
+    name = given if isinstance(given, str) else ""
+    function = call.get("function")
+    function = function if isinstance(function, dict) else {}
+    known = {number: each for each, number in choice.ids.items()}
+    if index not in choice.calls:
+        if index != len(choice.calls):
+            yield "index-contiguous", f"call {index} starts, expected {len(choice.calls)}"
+        missing = [key for key in ("id", "type") if not call.get(key)]
+        missing += [] if function.get("name") else ["function.name"]
+        if missing:
+            yield "call-start", f"call {index} starts without `{'`, `'.join(missing)}`"
+        if name in choice.ids:
+            yield "unique-ids", f"`{name}` is the id of calls {choice.ids[name]} and {index}"
+        elif name:
+            choice.ids[name] = index
+    elif name and name != known.get(index):
+        yield "id-once", f"call {index} is `{known.get(index)}`, and now `{name}`"
+    piece = function.get("arguments")
+    choice.calls.setdefault(index, []).append(piece if isinstance(piece, str) else "")
+
+
+def _arguments(pieces: list[str]) -> str | None:
+    """Return why these fragments are no arguments: here an object is always sent, if an empty one."""
+    text = "".join(pieces)
+    return arguments_fault(text) if text.strip() else "there are none; without any the text is `{}`"

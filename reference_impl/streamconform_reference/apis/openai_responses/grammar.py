@@ -1,0 +1,224 @@
+"""What a stream of OpenAI Responses looks like when OpenAI's own servers make it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final
+
+from streamconform_reference.decoder import Payload
+from streamconform_reference.framing import Frame, Framing
+from streamconform_reference.framing.sse import SseFraming
+from streamconform_reference.grammar import ENDED, Findings, Grammar, Rule, Step, arguments_fault
+from streamconform_reference.grammar_blocks import RULES as BLOCK_RULES
+from streamconform_reference.grammar_blocks import Blocks
+from streamconform_reference.grammar_fields import Field, adds_up
+
+from .frames import DELTAS, DONES, FIELDS, ORDER, PARTS, TERMINALS
+
+_OBJECT: Final = "https://platform.openai.com/docs/api-reference/responses/object"
+
+
+class OpenaiResponsesGrammar(Grammar):
+    """Judges one stream of `POST /v1/responses` with `"stream": true`."""
+
+    framing_factory: ClassVar[Callable[[], Framing]] = SseFraming
+    source: ClassVar[str] = "https://platform.openai.com/docs/api-reference/responses-streaming"
+    rules: ClassVar[Mapping[str, Rule]] = {
+        **BLOCK_RULES,
+        "event-name": Rule("every event has the name of its payload's type"),
+        "start-first": Rule("`response.created` comes before everything else"),
+        "one-created": Rule("there is one `response.created`"),
+        "one-terminal": Rule("the stream ends with `response.completed`, `.incomplete` or `.failed`"),
+        "in-progress-early": Rule("`response.in_progress` and `.queued` come before the first item"),
+        "sequence-contiguous": Rule("`sequence_number` counts the events from 0 without gaps"),
+        "status-fits": Rule("the status of the response is that of its event", source=_OBJECT),
+        "id-constant": Rule("every event names the same response"),
+        "item-id-constant": Rule("every event of an item names the id with which it was added"),
+        "blocks-in-sequence": Rule("an item is done before the next one is added", "may"),
+        "text-sums": Rule("a `.done` event holds what its deltas sum to"),
+        "done-fits": Rule("an item that is done is of the type, and has the id, with which it was added"),
+        "arguments-done": Rule("`response.function_call_arguments.done` comes before its item is done"),
+        "arguments-parse": Rule("the arguments of a call are the JSON of an object", "should"),
+        "id-present": Rule("a function call has a `call_id`", source=_OBJECT),
+        "unique-ids": Rule("no two calls have the same `call_id`", source=_OBJECT),
+        "output-complete": Rule("the final response holds the items that were streamed", source=_OBJECT),
+        "usage-present": Rule("the final response counts the tokens, unless it failed", source=_OBJECT),
+        "usage-total": Rule("`total_tokens` is the sum of input and output", source=_OBJECT),
+        "reason-present": Rule("an incomplete response says why", source=_OBJECT),
+    }
+    fields: ClassVar[Mapping[str, tuple[Field, ...]]] = FIELDS
+    order: ClassVar[Mapping[str, Step]] = ORDER
+
+    def begin(self) -> None:
+        """Set what is remembered between frames."""
+        self.items = Blocks("item", sequential=True)
+        self.parts: dict[tuple[Any, str], Blocks] = {}
+        self.names: dict[int, Any] = {}
+        self.calls: dict[str, Any] = {}
+        self.id: Any = None
+        self.number = 0
+        self.errors = 0
+
+    def kind_of(self, frame: Frame, payload: Payload) -> str | None:
+        """Return the payload's own type."""
+        del frame
+        kind = payload.get("type")
+        return kind if isinstance(kind, str) else None
+
+    def named(self, frame: Frame, kind: str | None) -> Findings:
+        """Yield that the name of an event is another than its type."""
+        name = None if frame.event is None else frame.event.decode("utf-8", "replace")
+        if name != kind:
+            yield "event-name", f"`event:` is {'absent' if name is None else f'`{name}`'}, `type` is `{kind}`"
+
+    def read(self, kind: str, payload: Payload) -> Findings:
+        """Yield what else is wrong with an event."""
+        number = payload.get("sequence_number")
+        if type(number) is int:
+            if number != self.number:
+                yield "sequence-contiguous", f"it is {number}, expected {self.number}"
+            self.number = number + 1
+        index, item = self._index(kind, payload), payload.get("item")
+        response = payload.get("response")
+        if kind == "error":
+            self.errors += 1
+        elif isinstance(response, dict):
+            yield from self._response(kind, response)
+        elif kind == "response.output_item.added" and isinstance(item, dict):
+            yield from self._added(index, item)
+        elif kind == "response.output_item.done" and isinstance(item, dict):
+            yield from self._item_done(index, item)
+        elif kind in PARTS:
+            space, ends = PARTS[kind]
+            parts = self._parts(index, space)
+            if ends:
+                yield from parts.stop(payload.get(space))
+            else:
+                part = payload.get("part")
+                yield from parts.start(
+                    payload.get(space), part.get("type") if isinstance(part, dict) else None
+                )
+        elif kind in DELTAS:
+            yield from self._delta(kind, index, payload)
+        elif kind in DONES:
+            yield from self._done(kind, index, payload)
+        given = payload.get("item_id")
+        if isinstance(given, str) and type(index) is int and given != self.names.get(index, given):
+            yield "item-id-constant", f"`{given[:40]}` behind `{str(self.names[index])[:40]}`"
+
+    def finish(self) -> Findings:
+        """Let a stream end behind an error that no failed response follows: both are documented."""
+        if self.errors and self.state != ENDED:
+            self.state = ENDED
+        yield from ()
+
+    def _index(self, kind: str, payload: Payload) -> int | None:
+        """Return the position of an event's item: by its id where the position is missing, which is told."""
+        given, item = payload.get("output_index"), payload.get("item")
+        if type(given) is int:
+            return given
+        name = item.get("id") if isinstance(item, dict) else payload.get("item_id")
+        if kind == "response.output_item.added":
+            return len(self.items.at)
+        return next((index for index, each in self.names.items() if each == name), None)
+
+    def _parts(self, index: Any, space: str) -> Blocks:
+        noun = f"{'part' if space == 'content_index' else 'summary part'} of item {index}:"
+        return self.parts.setdefault((index, space), Blocks(noun))
+
+    def _response(self, kind: str, response: Mapping[str, Any]) -> Findings:
+        if self.id is None:
+            self.id = response.get("id")
+        elif response.get("id") != self.id:
+            yield "id-constant", f"`{str(response.get('id'))[:40]}` behind `{str(self.id)[:40]}`"
+        status = response.get("status")
+        wanted = TERMINALS.get(kind)
+        if kind not in TERMINALS:
+            if status not in ("queued", "in_progress"):
+                yield "status-fits", f"it is `{status}` in `{kind}`"
+            return
+        if status != wanted:
+            yield "status-fits", f"it is `{status}` in `{kind}`"
+        usage, output = response.get("usage"), response.get("output")
+        if kind == "response.failed":
+            return
+        if kind == "response.completed":  # a cut answer may leave its last item open
+            yield from self.items.close()
+        if not isinstance(usage, dict):
+            yield "usage-present", f"`usage` of `{kind}` is no object"
+        else:
+            parts = [usage.get(key) for key in ("input_tokens", "output_tokens", "total_tokens")]
+            if not adds_up(parts[:2], parts[2]):
+                yield "usage-total", f"{parts[0]} + {parts[1]} is not {parts[2]}"
+        details = response.get("incomplete_details")
+        if kind == "response.incomplete" and not (isinstance(details, dict) and details.get("reason")):
+            yield "reason-present", "`incomplete_details.reason` is absent"
+        held = (
+            [each.get("type") for each in output if isinstance(each, dict)]
+            if isinstance(output, list)
+            else []
+        )
+        streamed = [self.items.at[each].kind for each in sorted(self.items.at)]
+        if held != streamed:
+            yield "output-complete", f"it holds {held}, streamed were {streamed}"
+
+    def _added(self, index: Any, item: Mapping[str, Any]) -> Findings:
+        kind, name = item.get("type"), item.get("id")
+        yield from self.items.start(index, kind if isinstance(kind, str) else None)
+        if type(index) is int and isinstance(name, str):
+            self.names[index] = name
+        if kind in ("function_call", "custom_tool_call"):
+            call = item.get("call_id")
+            if not (isinstance(call, str) and call):
+                yield "id-present", f"item {index} has none"
+            elif call in self.calls:
+                yield "unique-ids", f"`{call[:60]}` is that of items {self.calls[call]} and {index}"
+            else:
+                self.calls[call] = index
+
+    def _item_done(self, index: Any, item: Mapping[str, Any]) -> Findings:
+        for space in ("content_index", "summary_index"):
+            if (index, space) in self.parts:
+                yield from self.parts[index, space].close()
+        block = self.items.get(index)
+        yield from self.items.stop(index)
+        if block is None:
+            return
+        if block.kind is not None and item.get("type") != block.kind:
+            yield "done-fits", f"item {index} is `{item.get('type')}`, and was `{block.kind}`"
+        if type(index) is int and item.get("id") != self.names.get(index, item.get("id")):
+            yield (
+                "done-fits",
+                f"item {index} is `{str(item.get('id'))[:40]}`, and was `{self.names[index][:40]}`",
+            )
+        if block.kind != "function_call":
+            return
+        text = item.get("arguments")
+        cut = item.get("status") == "incomplete"
+        if "response.function_call_arguments.done" not in block.seen and not cut:
+            yield "arguments-done", f"it did not come for item {index}"
+        if isinstance(text, str) and block.pieces and block.text != text:
+            yield "text-sums", f"the arguments of item {index} are not the deltas joined"
+        fault = arguments_fault(text) if isinstance(text, str) and text.strip() else "there are none"
+        if fault and not cut:
+            yield "arguments-parse", f"item {index}: {fault}"
+
+    def _delta(self, kind: str, index: Any, payload: Payload) -> Findings:
+        space, items, parts = DELTAS[kind]
+        piece = payload.get("delta")
+        yield from self.items.delta(index, kind, items, piece if space is None else "")
+        if space is not None:
+            yield from self._parts(index, space).delta(payload.get(space), kind, parts, piece)
+
+    def _done(self, kind: str, index: Any, payload: Payload) -> Findings:
+        field, delta = DONES[kind]
+        space, items, parts = DELTAS[delta]
+        block = self.items.get(index) if space is None else self._parts(index, space).get(payload.get(space))
+        text = payload.get(field)
+        joined = "" if block is None else block.text
+        if block is not None and isinstance(text, str) and text != joined:
+            yield "text-sums", f"`{field}` has {len(text)} characters, the deltas {len(joined)}"
+        if space is None:
+            yield from self.items.delta(index, kind, items)
+        else:
+            yield from self._parts(index, space).delta(payload.get(space), kind, parts)

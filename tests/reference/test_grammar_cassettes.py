@@ -1,0 +1,101 @@
+"""The bundled cassettes of documented streams are legal, but for those that show what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+from streamconform.model.case import Case
+from streamconform.model.cassette import Recorded
+from streamconform.suite.load import Sources, load
+from streamconform_reference.grammars import GRAMMARS
+
+ROOT = Path(__file__).parents[2]
+BROKEN_TOPICS = frozenset(["dialects", "errors", "framing", "ids", "resilience", "tolerance", "truncation"])
+"""Topics about streams that are broken, or that only lenient parsers read."""
+
+# Cassettes of the other topics that show what servers other than the provider's own send.
+LENIENT: Mapping[str, str] = {
+    "anthropic-messages": """
+        block-before-message-start block-stopped-twice call-cut-without-block-stop
+        delta-behind-its-block delta-without-start end-turn-behind-an-empty-text
+        end-turn-with-client-call index-gap index-starts-at-one interleaved-fragments
+        signature-null-between thinking-delta-in-a-text-block two-blocks-at-one-index
+        usage-absent-everywhere usage-delta-absent usage-delta-null usage-start-absent
+        """,
+    "bedrock-converse": """
+        call-without-block-stop cut-by-max-tokens-without-block-stop indices-with-gaps
+        interleaved-calls metadata-before-message-stop reasoning-without-block-stop
+        second-metadata-wins second-metadata-without-usage text-without-block-stop
+        tool-at-the-index-of-text
+        """,
+    "cohere-chat": """
+        arguments-null-in-start call-without-end calls-without-id calls-without-index
+        finish-reason-missing interleaved-calls thinking-and-text-at-one-index
+        tool-call-reason-without-calls usage-missing usage-nulls usage-only-tokens
+        v1-call-parameters-null v1-cut-after-parameters-that-parse v1-cut-in-a-call v1-cut-in-text
+        v1-cut-inside-stream-end v1-invalid-line v1-token-count v1-without-is-finished
+        """,
+    "google-generate": """
+        no-arguments-null null-and-zero-counts pieces-without-a-call stop-before-the-text
+        stop-between-two-runs-of-code stop-on-every-chunk streamed-cut
+        """,
+    "ollama-chat": """
+        arguments-as-broken-text arguments-as-empty-text arguments-as-json-text arguments-escaped-twice
+        arguments-missing arguments-null counts-null empty-done-reason empty-ids empty-ids-over-records
+        null-done-reason
+        """,
+    "openai-chat": """
+        arguments-absent-then-id-null arguments-as-empty-object arguments-as-object
+        arguments-null-only arguments-null-then-fragments call-in-the-finish-chunk
+        content-filter-on-azure cost-reasoning-outside empty-contents-beside-a-call
+        end-turn-from-a-gateway finish-end
+        finish-error finish-guardrail finish-insufficient-resource finish-model-length
+        finish-network-error finish-reason-absent-until-the-end finish-reason-empty
+        finish-reason-empty-after-stop finish-reason-on-reasoning-chunks finish-sensitive
+        finish-tool-call-singular finish-unknown id-absent id-always-empty id-before-name
+        id-empty-on-later-fragments id-inside-function id-null-on-the-second-call id-numeric
+        id-shared-by-two-calls index-gaps index-missing-in-fragments index-missing-whole-calls
+        index-reused-by-a-new-id index-reused-in-fragments index-starts-at-one intermediate-finish
+        mistral-both-parts-in-one-delta mistral-content-array name-after-first-arguments
+        name-and-id-null-on-later-fragments name-empty-on-later-fragments
+        one-id-under-several-indexes reasoning-only stop-on-every-chunk tool-calls-without-a-call
+        type-null usage-after-done usage-empty-object usage-fields-in-two-reports
+        usage-before-the-answer-and-behind-it usage-reasoning-outside usage-then-null
+        """,
+    "openai-responses": """
+        arguments-begin-in-item-added arguments-in-item-added arguments-only-in-arguments-done
+        arguments-only-in-item-done cancelled completed-output-empty completed-without-output
+        deltas-without-done-events no-arguments-done no-item-done-after-call only-the-snapshot-call
+        only-the-snapshot-text partial-deltas-then-done snapshot-has-one-item-more
+        summary-without-part-events text-only-in-text-done usage-null-on-completed
+        """,
+}
+
+
+@cache
+def broken() -> Mapping[str, frozenset[str]]:
+    """Return the names of the cassettes that break a rule that must hold, by api."""
+    found: dict[str, set[str]] = {api: set() for api in GRAMMARS}
+    for case in load(Sources(ROOT / "specs", ROOT / "cassettes")):
+        if not isinstance(case, Case) or case.id.split("/")[1] in BROKEN_TOPICS:
+            continue
+        cassette = case.cassette
+        if cassette.status >= 400 or isinstance(cassette.provenance, Recorded):
+            continue
+        deviations = GRAMMARS[case.api].of_body([cassette.body], cassette.request.body)
+        if any(each.level == "must" for each in deviations):
+            found[case.api].add(cassette.name)
+    return {api: frozenset(names) for api, names in found.items()}
+
+
+@pytest.mark.parametrize("api", GRAMMARS)
+def test_a_legal_cassette_breaks_no_rule_that_must_hold(api):
+    assert broken()[api] - {*LENIENT[api].split()} == set()
+
+
+@pytest.mark.parametrize("api", GRAMMARS)
+def test_every_cassette_that_is_listed_breaks_one(api):
+    assert {*LENIENT[api].split()} - broken()[api] == set()

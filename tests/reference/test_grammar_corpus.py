@@ -1,0 +1,82 @@
+"""Recorded streams of first-party providers break no rule that must hold: else the grammar is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamconform.model.case import Case
+from streamconform_reference.grammars import GRAMMARS
+
+from .captures import streams
+
+pytestmark = pytest.mark.corpus
+
+FIRST_PARTY: Mapping[str, frozenset[str]] = {
+    "anthropic-messages": frozenset({"anthropic"}),
+    "bedrock-converse": frozenset({"bedrock"}),
+    "cohere-v1": frozenset({"cohere"}),
+    "cohere-v2": frozenset({"cohere"}),
+    "google-generate": frozenset({"google", "vertex"}),
+    "ollama-chat": frozenset({"ollama"}),
+    "openai-chat": frozenset({"openai"}),
+    "openai-responses": frozenset({"openai"}),
+}
+"""Folder to the vendors in its manifest that are the api's own provider."""
+
+# Captures that the manifest counts among a provider's own, and that are not, by file: which rules, and why.
+NOT_ITS_OWN: Mapping[str, tuple[frozenset[str], str]] = {
+    "openai-chat/openllmetry__openai-test_chat-test_chat_streaming.sse": (
+        frozenset({"field-type.chunk.choices.delta.role", "field-type.chunk.choices.delta.tool_calls"}),
+        "a gateway's: times in milliseconds, and the cache counts of another vendor",
+    ),
+    "openai-chat/vercel-ai__openai-compatible-anthropic-fallback-tool-call.sse": (
+        frozenset({"index-contiguous"}),
+        "made by hand after a gateway in front of another vendor's model",
+    ),
+    "openai-responses/otel-contrib__instrumentation-genai-openai-v2-"
+    "test_responses_retrieve_stream_existing_response.1.sse": (
+        frozenset({"sequence-contiguous", "start-first"}),
+        "a stream that is taken up again behind its first event",
+    ),
+}
+
+
+@cache
+def own() -> tuple[tuple[str, Case, Any], ...]:
+    """Return the file, the case and the request of each raw capture that a first-party provider made."""
+    folder = os.environ.get("STREAMCONFORM_CORPUS")
+    if not folder:
+        return ()
+    found = []
+    bodies = {case.cassette.body: case for case in streams()}
+    for line in (Path(folder) / "manifest.jsonl").read_text("utf-8").splitlines():
+        told = json.loads(line)
+        vendors = FIRST_PARTY.get(told["api"], frozenset())
+        if told["fidelity"] != "raw" or told["vendor"] not in vendors or told["status"] >= 400:
+            continue
+        file = Path(folder) / told["file"]
+        asked = file.with_name(f"{file.stem}.request.json")
+        request = json.loads(asked.read_bytes()) if asked.exists() else None
+        found.append(
+            (told["file"], bodies[file.read_bytes()], request if isinstance(request, dict) else None)
+        )
+    return tuple(found)
+
+
+@pytest.mark.parametrize("folder", FIRST_PARTY)
+def test_what_a_provider_made_breaks_no_rule_that_must_hold(folder):
+    judged = [each for each in own() if each[0].startswith(f"{folder}/")]
+    assert len(judged) >= 30
+    broken = {}
+    for file, case, request in judged:
+        found = GRAMMARS[case.api].of_body([case.cassette.body], request)
+        if rules := {each.rule for each in found if each.level == "must"}:
+            broken[file] = rules
+    known = {file: {*rules} for file, (rules, _) in NOT_ITS_OWN.items() if file.startswith(f"{folder}/")}
+    assert broken == known
