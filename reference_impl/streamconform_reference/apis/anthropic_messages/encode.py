@@ -1,0 +1,273 @@
+"""Events in, the stream of Anthropic Messages out; and the answer in one document.
+
+Source: https://docs.claude.com/en/docs/build-with-claude/streaming and https://docs.claude.com/en/api/messages
+
+- One block is open at a time: the pieces of another wait until it ends. A block of text or thinking begins
+  with its first piece, so that none is empty, and redacted thinking, which is known by its end, is a block
+  of its own type. Every other block of thinking has one signature, if an empty one.
+- The first fragment of a call is empty, as the api's own are; its arguments follow as text, never in its
+  start, which most clients do not read. An open call that has to end is made unreadable (`arguments_text`).
+- `usage` is in `message_delta`: the counts of `message_start` stand for none. No field of `message_delta`
+  has the part of the cache that is written for an hour; readers of that object take it from its place in
+  `message_start`.
+- An MCP call names its server, which an outcome does not hold: it is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from streamconform_reference.arguments_text import cut_ending_of, ending_of
+from streamconform_reference.encoder import Piece, Placed, expressed
+from streamconform_reference.events import (
+    Done,
+    Failed,
+    ProseDelta,
+    ProseStart,
+    TextEnd,
+    ThinkingEnd,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+    UsageUpdate,
+)
+from streamconform_reference.framing.write import sse
+from streamconform_reference.in_sequence import InSequence
+from streamconform_reference.outcome import (
+    Block,
+    Error,
+    Executor,
+    Json,
+    Other,
+    Outcome,
+    ProseKind,
+    Thinking,
+    ToolCall,
+    Usage,
+)
+
+from .decode import USAGE_FIELDS
+from .losses import LOSSES, counted, is_citation, is_own_block, own_error, own_word
+
+__all__ = ["LOSSES", "AnthropicMessagesEncoder", "answer"]
+
+_API: Final = "anthropic-messages"
+_PROSE: Final[Mapping[ProseKind, tuple[Json, str, str]]] = {
+    "text": ({"type": "text", "text": ""}, "text_delta", "text"),
+    "refusal": ({"type": "text", "text": ""}, "text_delta", "text"),
+    "thinking": ({"type": "thinking", "thinking": "", "signature": ""}, "thinking_delta", "thinking"),
+}
+"""What a block of prose begins with, the type of its deltas and their field."""
+_CALLS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+_MCP_ID: Final = "mcptoolu_"
+_NO_STOP: Final[Json] = {"stop_reason": None, "stop_sequence": None}
+
+
+class AnthropicMessagesEncoder:
+    """Writes one response of `POST /v1/messages` with `"stream": true`."""
+
+    def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
+        """Begin before the first byte; the api has one framing, and an answer has no time."""
+        del framing, created
+        self._head = _head(model, response_id)
+        self._blocks = InSequence(is_citation)
+        self._index = -1  # of the last block that was started
+        self._open: str | None = None  # the type of the block that has not stopped
+        self._fresh = False  # whether prose has begun of which nothing is written
+        self._fragments: list[str] = []  # of the last call
+        self._called = False
+        self._usage: Usage | None = None
+        self._ended = False
+
+    def opening(self) -> bytes:
+        """Return the start of the message, and a ping. Usage that is known by now is in it."""
+        message = {**self._head, "content": [], **_NO_STOP, "usage": _usage(self._usage)}
+        return _event("message_start", message=message) + self.ping()
+
+    def ping(self) -> bytes:
+        """Return a ping."""
+        return _event("ping")
+
+    def piece(self, piece: Piece) -> bytes:
+        """Return what is written for the next piece."""
+        if self._ended:
+            return b""
+        if isinstance(piece, UsageUpdate):
+            self._usage = piece.usage
+            return b""
+        if isinstance(piece, (Done, Failed)):
+            self._ended = True
+            return b"".join(self._finish(piece))
+        return b"".join(frame for each in self._blocks.take(piece) for frame in self._write(each))
+
+    def _finish(self, last: Done | Failed) -> Iterator[bytes]:
+        for each in self._blocks.rest():
+            yield from self._write(each)
+        if isinstance(last, Done):
+            yield from self._cut()
+            reason = own_word(last.stop, called=self._called)
+            delta = {"stop_reason": reason, "stop_sequence": None}
+            yield _event("message_delta", delta=delta, usage=_usage(self._usage))
+            yield _event("message_stop")
+        elif last.status == "error":
+            yield _event("error", error=_error(last.error))
+
+    def _write(self, piece: Piece) -> Iterator[bytes]:
+        match piece:
+            case ProseStart():
+                self._fresh = True
+            case ProseDelta():
+                _, kind, field = _PROSE[piece.kind]
+                yield from self._begin(piece.kind)
+                yield self._delta({"type": kind, field: piece.delta})
+            case TextEnd():
+                yield from self._stop()
+            case ThinkingEnd():
+                yield from self._end_thinking(piece)
+            case ToolCallStart():
+                self._called = self._called or piece.executor == "client"
+                yield from self._start(_call(piece.id, piece.name, piece.executor, {}))
+                self._fragments = []
+                yield self._arguments("")
+            case ToolCallDelta():
+                yield self._arguments(piece.delta)
+            case ToolCallEnd():
+                yield from self._end_call(ending_of(piece.tool_call, blank=True))
+            case Placed():
+                yield from self._place(piece.block)
+            case UsageUpdate() | Done() | Failed():
+                pass  # not of a block
+
+    def _end_thinking(self, piece: ThinkingEnd) -> Iterator[bytes]:
+        signature = piece.signature or ""
+        if not self._fresh or (signature and not piece.redacted):
+            yield from self._begin("thinking")
+            yield self._signed("" if piece.redacted else signature)
+        yield from self._stop()
+        if piece.redacted and signature:
+            yield from self._start({"type": "redacted_thinking", "data": signature})
+            yield from self._stop()
+
+    def _end_call(self, ending: str) -> Iterator[bytes]:
+        if ending:
+            yield self._arguments(ending)
+        yield from self._stop()
+
+    def _place(self, block: Other) -> Iterator[bytes]:
+        if is_citation(block):
+            yield from self._begin("text")
+            yield self._delta({"type": "citations_delta", "citation": block.data})
+        elif is_own_block(block):
+            yield from self._start(block.data)
+            yield from self._stop()
+
+    def _begin(self, kind: ProseKind) -> Iterator[bytes]:
+        if self._fresh:
+            yield from self._start(_PROSE[kind][0])
+
+    def _start(self, block: Json) -> Iterator[bytes]:
+        yield from self._cut()
+        self._index += 1
+        self._open, self._fresh = block["type"], False
+        yield _event("content_block_start", index=self._index, content_block=block)
+
+    def _delta(self, delta: Json) -> bytes:
+        return _event("content_block_delta", index=self._index, delta=delta)
+
+    def _signed(self, signature: str) -> bytes:
+        return self._delta({"type": "signature_delta", "signature": signature})
+
+    def _arguments(self, fragment: str) -> bytes:
+        self._fragments.append(fragment)
+        return self._delta({"type": "input_json_delta", "partial_json": fragment})
+
+    def _stop(self) -> Iterator[bytes]:
+        """Stop a block that has ended, if anything of it is written."""
+        if not self._fresh:
+            self._open = None
+            yield _event("content_block_stop", index=self._index)
+        self._fresh = False
+
+    def _cut(self) -> Iterator[bytes]:
+        """Stop the block that has not ended, if there is one."""
+        if self._open is None:
+            return
+        self._fresh = False
+        if self._open == "thinking":
+            yield self._signed("")
+        elif self._open in _CALLS:
+            ending = cut_ending_of("".join(self._fragments))
+            if ending:
+                yield self._arguments(ending)
+        yield from self._stop()
+
+
+def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
+    """Return the answer as one document; an error document where it is not complete."""
+    del created
+    called = expressed({_API: LOSSES}, _API, outcome, form="document")
+    if called.status != "complete":
+        return {"type": "error", "error": _error(called.error)}
+    content: list[Json] = []
+    for block in called.content:
+        if isinstance(block, Other) and is_citation(block):
+            content[-1].setdefault("citations", []).append(block.data)
+        else:
+            content.append(_whole(block))
+    return {
+        **_head(model, response_id),
+        "content": content,
+        "stop_reason": called.stop.raw,
+        "stop_sequence": None,
+        "usage": _usage(called.usage),
+    }
+
+
+def _head(model: str, response_id: str) -> Json:
+    return {"id": response_id, "type": "message", "role": "assistant", "model": model}
+
+
+def _call(call_id: str, name: str, executor: Executor, arguments: Any) -> Json:
+    kind = "tool_use" if executor == "client" else "server_tool_use"
+    block = {"type": kind, "id": call_id, "name": name, "input": arguments}
+    if executor == "provider" and call_id.startswith(_MCP_ID):
+        block |= {"type": "mcp_tool_use", "server_name": ""}
+    return block
+
+
+def _whole(block: Block) -> Json:
+    match block:
+        case Thinking() if block.redacted:
+            return {"type": "redacted_thinking", "data": block.signature or ""}
+        case Thinking():
+            return {"type": "thinking", "thinking": block.text, "signature": block.signature or ""}
+        case ToolCall():
+            return _call(block.id, block.name, block.executor, block.arguments)
+        case Other():
+            data: Json = block.data
+            return data
+        case _:
+            return {"type": "text", "text": block.text}
+
+
+def _usage(usage: Usage | None) -> Json:
+    """Return the counts that there are, each at its place."""
+    counts: Json = {}
+    for name, (*holders, key) in USAGE_FIELDS.items():
+        count = getattr(counted(usage), name)
+        if count is not None:
+            holder = counts
+            for each in holders:
+                holder = holder.setdefault(each, {})
+            holder[key] = count
+    return counts
+
+
+def _error(error: Error | None) -> Json:
+    own = own_error(error or Error(None, None, None))
+    return {"type": own.type, "message": own.message}
+
+
+def _event(kind: str, **fields: Any) -> bytes:
+    return sse({"type": kind, **fields}, kind)

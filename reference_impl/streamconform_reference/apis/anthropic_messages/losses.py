@@ -1,0 +1,223 @@
+"""What Anthropic Messages cannot say, and the words that it has instead.
+
+Source: https://docs.claude.com/en/api/handling-stop-reasons and https://docs.claude.com/en/api/errors
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from streamconform_reference.arguments_text import as_text, contradicted, each_call, ended, without_text
+from streamconform_reference.encoder import Loss
+from streamconform_reference.losses import (
+    COST,
+    DOCUMENT_ERROR,
+    FAILED_WORD,
+    NAMES,
+    REFUSALS,
+    each_block,
+    error_as,
+    is_client_call,
+    keep_blocks,
+    stop_as,
+    usage_as,
+)
+from streamconform_reference.outcome import (
+    Block,
+    Error,
+    Other,
+    Outcome,
+    Refusal,
+    Stop,
+    StopReason,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
+
+from .decode import STOP_REASONS
+
+_REASONS: Final[Mapping[StopReason | None, str]] = {
+    "length": "max_tokens",
+    "pause": "pause_turn",
+    "refusal": "refusal",
+    "content_filter": "refusal",
+}
+"""The word for each reason; any other is `tool_use` where there is a call to run, else `end_turn`."""
+_OWN_REASONS: Final = frozenset({*STOP_REASONS, "compaction"} - {"tool_use"})
+_ERRORS: Final[Mapping[int | None, str]] = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    500: "api_error",
+    504: "timeout_error",
+    529: "overloaded_error",
+}
+"""The type of an error by its HTTP status; any other is `api_error`."""
+_NO_WORDS: Final = "the provider gave no reason"
+_OTHERS: Final = frozenset({"container_upload", "compaction", "fallback", "mcp_tool_listing"})
+_RESULT: Final = "_tool_result"
+_CITATIONS: Final = frozenset(
+    [
+        "char_location",
+        "page_location",
+        "content_block_location",
+        "web_search_result_location",
+        "search_result_location",
+    ]
+)
+
+
+def is_citation(block: Other) -> bool:
+    """Whether a block is a citation of this api, which belongs to the text before it."""
+    data = block.data
+    return block.kind == "citation" and isinstance(data, dict) and data.get("type") in _CITATIONS
+
+
+def is_own_block(block: Other) -> bool:
+    """Whether a block without a common form is one of this api's, which is whole in its start."""
+    own = block.kind in _OTHERS or block.kind.endswith(_RESULT)
+    return own and isinstance(block.data, dict) and block.data.get("type") == block.kind
+
+
+def own_word(stop: Stop, *, called: bool) -> str:
+    """Return the `stop_reason`: the word that came if it is one of this api's and says the same."""
+    if stop.raw in _OWN_REASONS and STOP_REASONS.get(stop.raw, "other") == stop.reason:
+        word = stop.raw
+    else:
+        word = _REASONS.get(stop.reason, "end_turn")
+    return "tool_use" if called and STOP_REASONS.get(word) == "stop" else word
+
+
+def stop_word(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
+    """Return the `stop_reason`, and what it means."""
+    word = own_word(stop, called=any(is_client_call(block) for block in content))
+    return word, STOP_REASONS.get(word, "other")
+
+
+def own_error(error: Error) -> Error:
+    """Return the error in this api's words; none of its errors names an HTTP status."""
+    own = error.type in _ERRORS.values()
+    kind = error.type if own else _ERRORS.get(error.status, "api_error")
+    return Error(kind, error.message or _NO_WORDS, None)
+
+
+def counted(usage: Usage | None) -> Usage:
+    """Return the usage with the two counts that are always there."""
+    usage = usage or Usage()
+    return replace(usage, input=usage.input or 0, output=usage.output or 0)
+
+
+def _own_others(outcome: Outcome) -> Outcome:
+    kept: list[Block] = []
+    text_before = False
+    for block in outcome.content:
+        if isinstance(block, Other):
+            cites = is_citation(block)
+            if not (text_before if cites else is_own_block(block)):
+                text_before = False
+                continue
+            text_before = cites
+        else:
+            text_before = isinstance(block, (Text, Refusal))
+        kept.append(block)
+    return replace(outcome, content=tuple(kept))
+
+
+def _parted(block: Block) -> Iterator[Block]:
+    if isinstance(block, Thinking) and block.redacted and block.text:
+        yield Thinking(text=block.text, signature=None, redacted=False)
+        yield replace(block, text="")
+    else:
+        yield block
+
+
+def _without_empty_prose(outcome: Outcome) -> Outcome:
+    cited = [isinstance(block, Other) and is_citation(block) for block in outcome.content]
+    pairs = zip(outcome.content, [*cited[1:], False], strict=False)
+    return replace(outcome, content=tuple(block for block, holds in pairs if holds or _says(block)))
+
+
+def _says(block: Block) -> bool:
+    return not isinstance(block, (Text, Thinking)) or bool(
+        block.text or (isinstance(block, Thinking) and block.signature)
+    )
+
+
+def _whole(block: Block) -> bool:
+    return not isinstance(block, ToolCall) or (block.complete and block.arguments is not None)
+
+
+LOSSES: Final[tuple[Loss, ...]] = (
+    COST,
+    NAMES,
+    REFUSALS,
+    Loss(
+        "other",
+        "a block without a common form that is not Anthropic's, and a citation not directly behind text",
+        "left out",
+        _own_others,
+    ),
+    Loss(
+        "redacted-text",
+        "thinking with text whose signature is redacted thinking",
+        "two blocks: the thinking, unsigned, and the redacted thinking",
+        each_block(_parted),
+    ),
+    Loss(
+        "empty-prose",
+        "a block of text or thinking without text, signature and citation",
+        "left out, as the api takes no such block back",
+        _without_empty_prose,
+    ),
+    as_text(blank=True, forms=("stream",)),
+    contradicted(forms=("stream",)),
+    Loss(
+        "unended-call",
+        "a call that did not end, before another block or in an answer that is complete",
+        "malformed: the text, made no JSON where it is any, and nobody may run the call",
+        ended(stop_word, by_block=True),
+        forms=("stream",),
+    ),
+    Loss(
+        "unended-call-whole",
+        "a call that did not end or is malformed, in one document",
+        "left out",
+        keep_blocks(_whole),
+        forms=("document",),
+    ),
+    Loss(
+        "arguments-text",
+        "the text of arguments, in one document",
+        "the value",
+        each_call(without_text),
+        forms=("document",),
+    ),
+    Loss(
+        "stop",
+        "other words for the end, and `content_filter`",
+        "the api's word; `refusal`, else `tool_use` with a call for the client, else `end_turn`",
+        stop_as(stop_word),
+    ),
+    Loss(
+        "usage",
+        "that input or output was not counted, and the usage of an answer that failed or broke off",
+        "0",
+        usage_as(counted),
+    ),
+    FAILED_WORD,
+    DOCUMENT_ERROR,
+    Loss(
+        "error",
+        "other types of errors, and their HTTP status",
+        "the type that goes with the status, else `api_error`",
+        error_as(own_error),
+    ),
+)

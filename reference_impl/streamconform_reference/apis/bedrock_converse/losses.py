@@ -1,0 +1,227 @@
+"""What Bedrock's Converse cannot say, and the words that it has instead.
+
+Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html and the pages
+of its parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from streamconform_reference.arguments_text import as_text, contradicted, each_call, ended, without_text
+from streamconform_reference.encoder import Loss
+from streamconform_reference.losses import (
+    COST,
+    DOCUMENT_ERROR,
+    EMPTY_PROSE,
+    FAILED_WORD,
+    REFUSALS,
+    each_block,
+    error_as,
+    is_client_call,
+    keep_blocks,
+    stop_as,
+)
+from streamconform_reference.outcome import (
+    Block,
+    Error,
+    Other,
+    Outcome,
+    Refusal,
+    Stop,
+    StopReason,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
+from streamconform_reference.stop_words import StopWords
+
+from .decode import STOP_REASONS
+from .failures import EXCEPTIONS
+
+WORDS: Final = StopWords(
+    STOP_REASONS,
+    {
+        "stop": "end_turn",
+        "tool_use": "tool_use",
+        "length": "max_tokens",
+        "content_filter": "content_filtered",
+        "refusal": "content_filtered",
+    },
+)
+_BY_STATUS: Final[Mapping[int | None, str]] = {
+    400: "validationException",
+    424: "modelStreamErrorException",
+    429: "throttlingException",
+    500: "internalServerException",
+    503: "serviceUnavailableException",
+    529: "serviceUnavailableException",
+}
+"""The exception that goes with an HTTP status."""
+_LONGEST_HEADER: Final = 2**16 - 1
+# Blocks without a common form that begin with a start of their own: the key of the start, and the field that
+# it has in any case.
+OTHER_STARTS: Final[Mapping[str, tuple[str, str]]] = {
+    "tool_result": ("toolResult", "toolUseId"),
+    "image": ("image", "format"),
+}
+
+
+def is_citation(other: Other) -> bool:
+    """Whether a block is a citation as this api has it, which belongs to the text before it."""
+    return other.kind == "citation" and isinstance(other.data, dict) and "location" in other.data
+
+
+def is_own_block(other: Other) -> bool:
+    """Whether a block is a result of a tool that AWS ran, or an image."""
+    _, needed = OTHER_STARTS.get(other.kind, ("", ""))
+    return isinstance(other.data, dict) and isinstance(other.data.get(needed), str)
+
+
+def stop_word(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
+    """Return the `stopReason`, and what it means by itself."""
+    word = WORDS.of(stop, called=any(is_client_call(block) for block in content))
+    return word, WORDS.meaning(word)
+
+
+def own_error(error: Error) -> Error:
+    """Return the error as one of the api's exceptions, or as one without a model: its code and message."""
+    own = error.type in EXCEPTIONS
+    kind = error.type if own else _BY_STATUS.get(error.status, error.type)
+    kind = kind if kind and fits_header(kind) else None
+    return Error(kind, error.message or None, EXCEPTIONS.get(kind or ""))
+
+
+def document_error(error: Error) -> Error:
+    """Return the error of a document, which is one of the exceptions in any case."""
+    own = own_error(error)
+    return own if own.type in EXCEPTIONS else own_error(Error(None, error.message, 500))
+
+
+def fits_header(text: str) -> bool:
+    """Whether a text can stand in a header of a message."""
+    try:
+        return len(text.encode()) <= _LONGEST_HEADER
+    except UnicodeEncodeError:
+        return False
+
+
+def counted(usage: Usage | None) -> Usage:
+    """Return the usage with the counts that the api has; two of them are always there."""
+    usage = usage or Usage()
+    return replace(usage, input=usage.input or 0, output=usage.output or 0, reasoning=None, web_searches=None)
+
+
+def _nameless(outcome: Outcome) -> Outcome:
+    return replace(outcome, model=None, response_id=None)
+
+
+def _own_others(outcome: Outcome) -> Outcome:
+    kept: list[Block] = []
+    cites = False  # whether a citation would belong to what came last
+    for block in outcome.content:
+        if not isinstance(block, Other):
+            cites = isinstance(block, (Text, Refusal)) and bool(block.text)
+        elif is_citation(block):
+            if not cites:
+                continue
+        else:
+            cites = False
+            if not is_own_block(block):
+                continue
+        kept.append(block)
+    return replace(outcome, content=tuple(kept))
+
+
+def _parted(block: Block) -> Iterator[Block]:
+    if isinstance(block, Thinking) and block.redacted and block.text:
+        yield Thinking(text=block.text, signature=None, redacted=False)
+        yield from _parted(replace(block, text=""))
+    elif isinstance(block, Thinking) and not block.signature:
+        yield replace(block, signature=None, redacted=False)
+    else:
+        yield block
+
+
+def _whole(block: Block) -> bool:
+    return not isinstance(block, ToolCall) or (block.complete and block.arguments is not None)
+
+
+def _usage_at_the_end(outcome: Outcome) -> Outcome:
+    complete = outcome.status == "complete"
+    return replace(outcome, usage=counted(outcome.usage) if complete else None)
+
+
+LOSSES: Final[tuple[Loss, ...]] = (
+    COST,
+    Loss("names", "the names of model and answer", "left out", _nameless),
+    REFUSALS,
+    Loss(
+        "redacted-text",
+        "thinking with text whose signature is redacted thinking",
+        "two blocks: the thinking, unsigned, and the redacted thinking",
+        each_block(_parted),
+    ),
+    EMPTY_PROSE,
+    Loss(
+        "other",
+        "a block without a common form that is not Bedrock's, and a citation that is not right behind text",
+        "left out",
+        _own_others,
+    ),
+    as_text(forms=("stream",)),
+    contradicted(forms=("stream",)),
+    Loss(
+        "unended-call",
+        "a call that did not end, before another block or in an answer that is complete",
+        "malformed: the text, made no JSON where it is any, and nobody may run the call",
+        ended(stop_word, by_block=True),
+        forms=("stream",),
+    ),
+    Loss(
+        "unended-call-whole",
+        "a call that did not end or is malformed, in one document",
+        "left out",
+        keep_blocks(_whole),
+        forms=("document",),
+    ),
+    Loss(
+        "arguments-text",
+        "the text of arguments, in one document",
+        "the value",
+        each_call(without_text),
+        forms=("document",),
+    ),
+    Loss(
+        "stop",
+        "other words for the end, and a refusal",
+        "the api's word; `content_filtered`; the word that came where the api has none",
+        stop_as(stop_word),
+    ),
+    Loss(
+        "usage",
+        "that input or output was not counted, counts of reasoning and searches, and the usage of an answer "
+        "that failed or broke off",
+        "0; left out",
+        _usage_at_the_end,
+    ),
+    FAILED_WORD,
+    DOCUMENT_ERROR,
+    Loss(
+        "error",
+        "other types of errors, and any HTTP status",
+        "the exception of that status, else the type alone; the status of the exception",
+        error_as(own_error),
+        forms=("stream",),
+    ),
+    Loss(
+        "document-error",
+        "other types of errors, and any HTTP status",
+        "the exception of that status, else `internalServerException`; its status",
+        error_as(document_error),
+        forms=("document",),
+    ),
+)

@@ -1,0 +1,110 @@
+"""Events in, the stream of version 1 of Cohere's chat out, one JSON document a line.
+
+Source: https://docs.cohere.com/reference/chat-stream-v1
+
+- Text is one, wherever it comes. Thinking does not come at all.
+- Calls are told at the end, all in one event, since pieces of them have neither an end nor arguments that
+  are no object. They have no ids. A call with such arguments makes the answer fail.
+- The last event repeats the whole answer.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from streamconform_reference.encoder import Piece, Placed
+from streamconform_reference.events import Done, Failed, ProseDelta, ToolCallEnd, UsageUpdate
+from streamconform_reference.framing.write import ndjson
+from streamconform_reference.in_sequence import InSequence
+from streamconform_reference.outcome import Error, Json, Other, ToolCall, Usage
+
+from .losses import billed, failed_word, own_error
+from .losses_v1 import V1_OTHERS, V1_WORDS, is_malformed, is_v1_block, is_whole, malformed
+
+_BLANK: Final = b"\n"
+
+
+class CohereV1Encoder:
+    """Writes one response of `POST /v1/chat` with `"stream": true`."""
+
+    def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
+        """Begin before the first byte."""
+        del model, framing, created
+        self._blocks = InSequence()
+        self._response: Json = {"generation_id": response_id, "text": ""}
+        self._calls: list[Json] = []
+        self._malformed: Error | None = None
+        self._usage: Usage | None = None
+        self._ended = False
+
+    def opening(self) -> bytes:
+        """Return the start of the answer."""
+        return _record("stream-start", {"generation_id": self._response["generation_id"]})
+
+    def ping(self) -> bytes:
+        """Return a blank line."""
+        return _BLANK
+
+    def piece(self, piece: Piece) -> bytes:
+        """Return what is written for the next piece."""
+        if self._ended:
+            return b""
+        if isinstance(piece, UsageUpdate):
+            self._usage = piece.usage
+            return b""
+        if isinstance(piece, (Done, Failed)):
+            self._ended = True
+            return b"".join(self._write(each) for each in self._blocks.rest()) + self._finish(piece)
+        return b"".join(self._write(each) for each in self._blocks.take(piece))
+
+    def _write(self, piece: Piece) -> bytes:
+        match piece:
+            case ProseDelta(_, "text" | "refusal", delta):
+                self._response["text"] += delta
+                return _record("text-generation", {"text": delta})
+            case ToolCallEnd(_, call) if call.executor == "client":
+                self._take(call)
+            case Placed(_, other) if is_v1_block(other):
+                return self._place(other)
+            case _:
+                pass
+        return b""
+
+    def _take(self, call: ToolCall) -> None:
+        if is_malformed(call):
+            self._malformed = self._malformed or malformed(call)
+        elif is_whole(call):
+            self._calls.append({"name": call.name, "parameters": call.arguments})
+
+    def _place(self, other: Other) -> bytes:
+        event, key, _ = V1_OTHERS[other.kind]
+        self._response.setdefault(key, []).append(other.data)
+        return _record(event, {key: [other.data]})
+
+    def _finish(self, last: Done | Failed) -> bytes:
+        if isinstance(last, Failed) and last.status == "incomplete":
+            return b""
+        told = b""
+        if self._calls:
+            self._response["tool_calls"] = self._calls
+            told = _record(
+                "tool-calls-generation", {"text": self._response["text"], "tool_calls": self._calls}
+            )
+        failed = self._malformed if isinstance(last, Done) else last.error or Error(None, None, None)
+        if failed is None and isinstance(last, Done):
+            return told + self._end(V1_WORDS.of(last.stop, called=False), billed(self._usage))
+        error = own_error(failed or Error(None, None, None))
+        word = failed_word(error, V1_WORDS.meanings)
+        typed = {} if error.type == word else {"error_type": error.type}
+        said = {} if error.message is None else {"error": error.message}
+        return told + self._end(word, None, {**said, **typed})
+
+    def _end(self, word: str, usage: Json | None, failure: Json | None = None) -> bytes:
+        held = {} if usage is None else {"meta": {"api_version": {"version": "1"}, **usage}}
+        response = {**self._response, "finish_reason": word, **held}
+        last = {"finish_reason": word, "response": response, **(failure or {})}
+        return _record("stream-end", last, finished=True)
+
+
+def _record(kind: str, fields: Json, *, finished: bool = False) -> bytes:
+    return ndjson({"is_finished": finished, "event_type": kind, **fields})

@@ -1,0 +1,148 @@
+"""What version 1 of Cohere's chat cannot say, and the words that it has instead.
+
+Source: https://docs.cohere.com/reference/chat-stream-v1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from streamconform_reference.arguments_text import each_call, without_text
+from streamconform_reference.encoder import Loss
+from streamconform_reference.losses import (
+    COST,
+    PROVIDER_CALLS,
+    REFUSALS,
+    keep_blocks,
+    stop_as,
+    whole_characters,
+)
+from streamconform_reference.outcome import (
+    Block,
+    Error,
+    Other,
+    Outcome,
+    Stop,
+    StopReason,
+    Text,
+    Thinking,
+    ToolCall,
+)
+from streamconform_reference.stop_words import StopWords
+
+from .losses import FAILED, NAMES, USAGE, WORDS, failure
+from .terminal import STOP_REASONS
+
+_NOT_V1: Final = frozenset({"TOOL_CALL", "TIMEOUT"})
+V1_WORDS: Final = StopWords(
+    {word: reason for word, reason in STOP_REASONS.items() if word not in _NOT_V1},
+    {**WORDS.usual, "tool_use": WORDS.usual["stop"]},
+)
+MALFORMED: Final = "INVALID_TOOL_GENERATION"
+"""As version 2 names it where it fails by such a call."""
+# Blocks without a common form: the type of the event that tells them, the field with their list, and a field
+# that each has.
+V1_OTHERS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "search_query": ("search-queries-generation", "search_queries", "text"),
+    "search_result": ("search-results", "search_results", "document_ids"),
+    "document": ("search-results", "documents", "id"),
+    "citation": ("citation-generation", "citations", "document_ids"),
+}
+
+
+def is_v1_block(other: Other) -> bool:
+    """Whether a block without a common form is one of version 1."""
+    _, _, needed = V1_OTHERS.get(other.kind, ("", "", ""))
+    return isinstance(other.data, dict) and needed in other.data
+
+
+def is_whole(block: Block) -> bool:
+    """Whether a block is anything but a call that was cut off, or whose arguments are no object."""
+    return not isinstance(block, ToolCall) or (block.complete and isinstance(block.arguments, dict))
+
+
+def is_malformed(block: Block) -> bool:
+    """Whether a block is a call that ended with arguments that are no object."""
+    return isinstance(block, ToolCall) and block.complete and not is_whole(block)
+
+
+def malformed(call: ToolCall) -> Error:
+    """Return the error of an answer with such a call."""
+    return Error(MALFORMED, f"invalid tool generation: {call.name}", None)
+
+
+def stop_word(stop: Stop, _content: tuple[Block, ...]) -> tuple[str, StopReason]:
+    """Return the `finish_reason`, and what it means by itself."""
+    word = V1_WORDS.of(stop, called=False)
+    return word, V1_WORDS.meaning(word)
+
+
+def _own_others(block: Block) -> bool:
+    return not isinstance(block, (Other, Thinking)) or (isinstance(block, Other) and is_v1_block(block))
+
+
+def _without_malformed(outcome: Outcome) -> Outcome:
+    wrong = [block for block in outcome.content if isinstance(block, ToolCall) and is_malformed(block)]
+    outcome = keep_blocks(is_whole)(outcome)
+    if outcome.status == "complete" and wrong:
+        return replace(outcome, status="error", error=malformed(wrong[0]), stop=Stop("error", FAILED))
+    return outcome
+
+
+def _calls_at_the_end(outcome: Outcome) -> Outcome:
+    """Return the outcome with one text, where it began, and the calls behind everything, if told."""
+    content: list[Block] = []
+    at: int | None = None
+    for block in outcome.content:
+        if not isinstance(block, Text):
+            content += [] if isinstance(block, ToolCall) else [block]
+        elif at is None and block.text:
+            at = len(content)
+            content.append(block)
+        elif at is not None:
+            before = content[at]
+            content[at] = Text(
+                whole_characters((before.text if isinstance(before, Text) else "") + block.text)
+            )
+    if outcome.status != "incomplete":
+        for block in outcome.content:
+            if isinstance(block, ToolCall):
+                content.append(replace(block, id=f"call_{len(content)}"))
+    return replace(outcome, content=tuple(content))
+
+
+V1_LOSSES: Final[tuple[Loss, ...]] = (
+    COST,
+    NAMES,
+    REFUSALS,
+    PROVIDER_CALLS,
+    Loss(
+        "other",
+        "thinking, and a block without a common form that is not Cohere's",
+        "left out",
+        keep_blocks(_own_others),
+    ),
+    Loss(
+        "calls",
+        "a call that was cut off; arguments that are no object",
+        "left out; a complete answer with such arguments fails with `INVALID_TOOL_GENERATION`",
+        _without_malformed,
+    ),
+    Loss("arguments-text", "the text of arguments", "the value", each_call(without_text)),
+    Loss(
+        "place",
+        "several texts, the place of a call, and its id",
+        "one text; all calls at the end, and none in an answer that breaks off; their place is their id",
+        _calls_at_the_end,
+    ),
+    Loss(
+        "stop",
+        "other words for the end, what a filter cut, and a refusal",
+        "the api's word; `ERROR_TOXIC`; the word that came where the api has none",
+        stop_as(stop_word),
+    ),
+    USAGE,
+    failure(V1_WORDS.meanings),
+)

@@ -1,0 +1,134 @@
+"""Events in, the stream of Ollama's chat out; and the answer in one record.
+
+Source: https://docs.ollama.com/api/chat and the types in
+https://github.com/ollama/ollama/blob/main/api/types.go
+
+- Every record names the model and has text, if an empty one; the first one has nothing else, so that a
+  client knows from the start who answers. Such a record keeps an idle stream alive too: some clients fail
+  on a line without one.
+- A call is written when it has ended, as its arguments are an object, and calls so stand in the order of
+  their ends.
+- Durations are left out: they are nobody's measurements here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from streamconform_reference.encoder import Piece, expressed
+from streamconform_reference.events import Done, Failed, ProseDelta, ToolCallEnd, UsageUpdate
+from streamconform_reference.framing.write import ndjson
+from streamconform_reference.outcome import (
+    Error,
+    Json,
+    Outcome,
+    ProseKind,
+    Stop,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
+
+from .losses import LOSSES, counted, is_whole, own_error, own_word
+
+__all__ = ["LOSSES", "OllamaChatEncoder", "answer"]
+
+_API: Final = "ollama-chat"
+_FIELDS: Final[Mapping[ProseKind, str]] = {"text": "content", "refusal": "content", "thinking": "thinking"}
+
+
+class OllamaChatEncoder:
+    """Writes one response of `POST /api/chat`."""
+
+    def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
+        """Begin before the first byte; the api has one framing, and answers have no id."""
+        del response_id, framing
+        self._head = _head(model, created)
+        self._calls = 0
+        self._usage: Usage | None = None
+        self._ended = False
+
+    def opening(self) -> bytes:
+        """Return a record without text."""
+        return self._record({})
+
+    def ping(self) -> bytes:
+        """Return a record without text."""
+        return self._record({})
+
+    def piece(self, piece: Piece) -> bytes:
+        """Return what is written for the next piece."""
+        if self._ended:
+            return b""
+        match piece:
+            case ProseDelta():
+                return self._record({_FIELDS[piece.kind]: piece.delta})
+            case ToolCallEnd(_, call) if call.executor == "client" and is_whole(call):
+                self._calls += 1
+                return self._record({"tool_calls": [_call(self._calls - 1, call)]})
+            case UsageUpdate():
+                self._usage = piece.usage
+            case Done():
+                self._ended = True
+                return self._record({}, **_end(piece.stop, self._usage))
+            case Failed():
+                self._ended = True
+                return ndjson(_error(piece.error)) if piece.status == "error" else b""
+            case _:
+                pass  # a start or an end that needs no record, or nothing that the api has
+        return b""
+
+    def _record(self, fields: Json, **end: Any) -> bytes:
+        return ndjson({**self._head, "message": _message(fields), **(end or {"done": False})})
+
+
+def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
+    """Return the answer as one record; an error where it is not complete."""
+    del response_id
+    said = expressed({_API: LOSSES}, _API, outcome, form="document")
+    if said.status != "complete":
+        return _error(said.error)
+    fields: Json = {}
+    for block in said.content:
+        match block:
+            case ToolCall():
+                calls = fields.setdefault("tool_calls", [])
+                calls.append(_call(len(calls), block))
+            case Thinking(text=text):
+                fields["thinking"] = text
+            case Text(text):
+                fields["content"] = text
+            case _:
+                pass  # there is no other
+    return {**_head(model, created), "message": _message(fields), **_end(said.stop, said.usage)}
+
+
+def _head(model: str, created: int) -> Json:
+    return {"model": model, "created_at": datetime.fromtimestamp(created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
+
+
+def _message(fields: Json) -> Json:
+    return {"role": "assistant", "content": "", **fields}
+
+
+def _call(index: int, call: ToolCall) -> Json:
+    return {"id": call.id, "function": {"index": index, "name": call.name, "arguments": call.arguments}}
+
+
+def _end(stop: Stop, given: Usage | None) -> Json:
+    """Return the fields of the last record; a count that is not known has none."""
+    usage = counted(given) or Usage()
+    counts = {
+        "prompt_eval_count": None if usage.input is None else usage.input + (usage.cache_read or 0),
+        "prompt_eval_cached_count": usage.cache_read,
+        "eval_count": usage.output,
+    }
+    known = {name: count for name, count in counts.items() if count is not None}
+    return {"done": True, "done_reason": own_word(stop), **known}
+
+
+def _error(error: Error | None) -> Json:
+    return {"error": own_error(error or Error(None, None, None)).message}

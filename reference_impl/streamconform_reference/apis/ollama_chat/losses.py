@@ -1,0 +1,110 @@
+"""What Ollama's chat cannot say, and the words that it has instead.
+
+Source: https://docs.ollama.com/api/chat and https://github.com/ollama/ollama/blob/main/api/types.go
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from streamconform_reference.arguments_text import each_call, without_text
+from streamconform_reference.encoder import NAMELESS, Loss
+from streamconform_reference.losses import (
+    COST,
+    DOCUMENT_ERROR,
+    EMPTY_PROSE,
+    FAILED_WORD,
+    FIELDS,
+    JOINED,
+    OTHERS,
+    PROVIDER_CALLS,
+    REFUSALS,
+    SIGNATURES,
+    error_as,
+    keep_blocks,
+    stop_as,
+    usage_as,
+)
+from streamconform_reference.outcome import Block, Error, Outcome, Stop, StopReason, ToolCall, Usage
+
+from .decode import STOP_REASONS
+
+_LOADS: Final = frozenset({"load", "unload"})
+_NO_WORDS: Final = "the provider gave no reason"
+
+
+def is_whole(call: ToolCall) -> bool:
+    """Whether a call can be written: it has ended, and its arguments are an object."""
+    return call.complete and isinstance(call.arguments, dict)
+
+
+def own_word(stop: Stop) -> str:
+    """Return the `done_reason`; it is `stop` behind calls too."""
+    if stop.reason == "other" and stop.raw in _LOADS:
+        return stop.raw or ""
+    return "length" if stop.reason == "length" else "stop"
+
+
+def stop_word(stop: Stop, _content: tuple[Block, ...]) -> tuple[str, StopReason]:
+    """Return the `done_reason`, and what it means."""
+    word = own_word(stop)
+    return word, STOP_REASONS[word]
+
+
+def own_error(error: Error) -> Error:
+    """Return the error as its message alone."""
+    return Error(None, error.message or error.type or _NO_WORDS, None)
+
+
+def counted(usage: Usage | None) -> Usage | None:
+    """Return what there are fields for: what is written to a cache is a part of the prompt."""
+    if usage is None:
+        return None
+    prompt = usage.input if usage.cache_write is None else (usage.input or 0) + usage.cache_write
+    known = Usage(input=prompt, cache_read=usage.cache_read, output=usage.output)
+    return None if known == Usage() else known
+
+
+def _names(outcome: Outcome) -> Outcome:
+    return replace(outcome, model=outcome.model or NAMELESS, response_id=None)
+
+
+def _kept(block: Block) -> bool:
+    return not isinstance(block, ToolCall) or is_whole(block)
+
+
+LOSSES: Final[tuple[Loss, ...]] = (
+    COST,
+    Loss("names", "the name of an answer, or an unnamed model", f"left out; `{NAMELESS}`", _names),
+    REFUSALS,
+    SIGNATURES,
+    OTHERS,
+    PROVIDER_CALLS,
+    Loss(
+        "unwritten-call",
+        "a call that did not end, or whose arguments are no object",
+        "left out",
+        keep_blocks(_kept),
+    ),
+    Loss("arguments-text", "the text of arguments", "the object", each_call(without_text)),
+    EMPTY_PROSE,
+    FIELDS,
+    JOINED,
+    Loss(
+        "stop",
+        "why the answer ended, but for `length`",
+        "`stop`; whoever reads it sees calls by themselves",
+        stop_as(stop_word),
+    ),
+    Loss(
+        "usage",
+        "reasoning, web searches, what was written to a cache, and the usage of an answer that failed or "
+        "broke off",
+        "left out; what was written is input",
+        usage_as(counted),
+    ),
+    FAILED_WORD,
+    DOCUMENT_ERROR,
+    Loss("error", "the type and HTTP status of an error", "its message, else its type", error_as(own_error)),
+)

@@ -1,0 +1,209 @@
+"""Events in, the stream of OpenAI Chat Completions out; and the answer in one document.
+
+Source: https://platform.openai.com/docs/api-reference/chat-streaming and
+https://platform.openai.com/docs/api-reference/chat/object
+
+- The first chunk has the role. The first fragment of a call has its id, type and name, and no arguments.
+- There are no blocks: what comes is written at once, and a call of the provider is not, as a client would
+  run it. A call whose text would be run, but must not be, is made unreadable at the end (`arguments_text`).
+- Citations come in one chunk before the finish reason, as OpenAI sends them: clients that join the lists of
+  deltas do so by an index, which they have not.
+- The usage has a chunk of its own behind the finish reason. A client gets one if it asked for it: whoever
+  drives the encoder for one that did not leaves the events of usage out.
+- Nothing follows an error, not even `[DONE]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from streamconform_reference.arguments_text import cut_ending_of, ending_of
+from streamconform_reference.encoder import Piece, Placed, expressed
+from streamconform_reference.events import (
+    Done,
+    Failed,
+    ProseDelta,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+    UsageUpdate,
+)
+from streamconform_reference.framing.write import SSE_COMMENT, SSE_DONE, sse
+from streamconform_reference.outcome import (
+    Error,
+    Json,
+    Other,
+    Outcome,
+    ProseKind,
+    Refusal,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
+
+from .decode import TRUNCATING
+from .losses import LOSSES, counted, is_citation, own_error, own_word
+
+__all__ = ["LOSSES", "OpenaiChatEncoder", "answer"]
+
+_API: Final = "openai-chat"
+_FIELDS: Final[Mapping[ProseKind, str]] = {
+    "text": "content",
+    "refusal": "refusal",
+    "thinking": "reasoning_content",
+}
+
+
+class _Call:
+    """A call that was written: its index, and its fragments until it ends."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.fragments: list[str] = []
+        self.ended = False
+
+
+class OpenaiChatEncoder:
+    """Writes one response of `POST /v1/chat/completions` with `"stream": true`."""
+
+    def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
+        """Begin before the first byte; the api has one framing."""
+        del framing
+        self._head = _head(model, response_id, created, "chat.completion.chunk")
+        self._calls: dict[int, _Call] = {}
+        self._citations: list[Any] = []
+        self._refused = False
+        self._usage: Usage | None = None
+        self._ended = False
+
+    def opening(self) -> bytes:
+        """Return the chunk with the role."""
+        return self._delta({"role": "assistant", "content": ""})
+
+    def ping(self) -> bytes:
+        """Return a comment: no chunk says nothing."""
+        return SSE_COMMENT
+
+    def piece(self, piece: Piece) -> bytes:
+        """Return what is written for the next piece."""
+        if self._ended:
+            return b""
+        match piece:
+            case ProseDelta():
+                self._refused = self._refused or piece.kind == "refusal"
+                return self._delta({_FIELDS[piece.kind]: piece.delta})
+            case ToolCallStart() if piece.executor == "client":
+                call = self._calls[piece.content_index] = _Call(len(self._calls))
+                function = {"name": piece.name, "arguments": ""}
+                return self._fragment(call, function, id=piece.id, type="function")
+            case ToolCallDelta():
+                return self._arguments(self._calls.get(piece.content_index), piece.delta)
+            case ToolCallEnd():
+                return self._end_call(self._calls.get(piece.content_index), piece.tool_call)
+            case Placed() if is_citation(piece.block):
+                self._citations.append(piece.block.data)
+            case UsageUpdate():
+                self._usage = piece.usage
+            case Done():
+                self._ended = True
+                return b"".join(self._finish(piece))
+            case Failed():
+                self._ended = True
+                error = sse({"error": _error(piece.error)}) if piece.status == "error" else b""
+                return self._cited() + error
+            case _:
+                pass  # a start or an end that needs no chunk, or nothing that the api has
+        return b""
+
+    def _finish(self, last: Done) -> Iterator[bytes]:
+        reason = own_word(last.stop, called=bool(self._calls), refused=self._refused)
+        for place, call in enumerate(self._calls.values(), start=1):
+            text = "".join(call.fragments)
+            cut_off = reason in TRUNCATING and place == len(self._calls) and not text.strip()
+            if not (call.ended or cut_off):
+                yield self._arguments(call, cut_ending_of(text))
+        yield self._cited()
+        yield self._delta({}, reason)
+        if self._usage is not None:
+            yield sse({**self._head, "choices": [], "usage": _usage(self._usage)})
+        yield SSE_DONE
+
+    def _end_call(self, call: _Call | None, value: ToolCall) -> bytes:
+        if call is None:
+            return b""
+        call.ended = True
+        return self._arguments(call, ending_of(value))
+
+    def _arguments(self, call: _Call | None, text: str) -> bytes:
+        if call is None or not text:
+            return b""
+        call.fragments.append(text)
+        return self._fragment(call, {"arguments": text})
+
+    def _cited(self) -> bytes:
+        return self._delta({"annotations": self._citations}) if self._citations else b""
+
+    def _fragment(self, call: _Call, function: Json, **fields: str) -> bytes:
+        return self._delta({"tool_calls": [{"index": call.index, **fields, "function": function}]})
+
+    def _delta(self, delta: Json, finish_reason: str | None = None) -> bytes:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
+        return sse({**self._head, "choices": [choice]})
+
+
+def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
+    """Return the answer as one document; an error document where it is not complete."""
+    said = expressed({_API: LOSSES}, _API, outcome, form="document")
+    if said.status != "complete":
+        return {"error": _error(said.error)}
+    message: Json = {"role": "assistant", "content": None, "refusal": None}
+    for block in said.content:
+        match block:
+            case Thinking(text=text):
+                message["reasoning_content"] = text
+            case Text(text):
+                message["content"] = text
+            case Refusal(text):
+                message["refusal"] = text
+            case ToolCall():
+                function = {"name": block.name, "arguments": block.arguments_text}
+                call = {"id": block.id, "type": "function", "function": function}
+                message.setdefault("tool_calls", []).append(call)
+            case Other():
+                message.setdefault("annotations", []).append(block.data)
+    document = {
+        **_head(model, response_id, created, "chat.completion"),
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": said.stop.raw}],
+    }
+    return document if said.usage is None else {**document, "usage": _usage(said.usage)}
+
+
+def _head(model: str, response_id: str, created: int, kind: str) -> Json:
+    return {"id": response_id, "object": kind, "created": created, "model": model}
+
+
+def _usage(usage: Usage) -> Json:
+    usage = counted(usage) or Usage()
+    prompt = sum(count or 0 for count in (usage.input, usage.cache_read, usage.cache_write))
+    completion = usage.output or 0
+    counts: Json = {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
+    }
+    cached = {"cached_tokens": usage.cache_read, "cache_write_tokens": usage.cache_write}
+    for key, details in (
+        ("prompt_tokens_details", cached),
+        ("completion_tokens_details", {"reasoning_tokens": usage.reasoning}),
+    ):
+        known = {name: count for name, count in details.items() if count is not None}
+        if known:
+            counts[key] = known
+    return counts
+
+
+def _error(error: Error | None) -> Json:
+    own = own_error(error or Error(None, None, None))
+    return {"message": own.message, "type": own.type, "param": None, "code": None}

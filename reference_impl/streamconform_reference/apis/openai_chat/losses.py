@@ -1,0 +1,128 @@
+"""What OpenAI Chat Completions cannot say, and the words that it has instead.
+
+Source: https://platform.openai.com/docs/api-reference/chat-streaming. Of the vendors' fields there is one
+only, `reasoning_content`, as most of them have it; OpenAI's own answers show no reasoning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from streamconform_reference.arguments_text import as_text, contradicted, ended
+from streamconform_reference.encoder import Loss
+from streamconform_reference.losses import (
+    COST,
+    DOCUMENT_ERROR,
+    EMPTY_PROSE,
+    FAILED_WORD,
+    FIELDS,
+    JOINED,
+    NAMES,
+    PROVIDER_CALLS,
+    SIGNATURES,
+    error_as,
+    is_client_call,
+    keep_blocks,
+    stop_as,
+    usage_as,
+)
+from streamconform_reference.outcome import Block, Error, Other, Outcome, Refusal, Stop, StopReason, Usage
+
+from .decode import STOP_REASONS
+
+_REASONS: Final[Mapping[StopReason | None, str]] = {"length": "length", "content_filter": "content_filter"}
+_NO_WORDS: Final = "the provider gave no reason"
+
+
+def is_citation(block: Block) -> bool:
+    """Whether a block is a citation of this api."""
+    if not isinstance(block, Other) or block.kind != "citation":
+        return False
+    return isinstance(block.data, dict) and isinstance(block.data.get("url_citation"), dict)
+
+
+def own_word(stop: Stop, *, called: bool, refused: bool) -> str:
+    """Return the `finish_reason`. It is not the word that came: servers say `stop` behind calls."""
+    if stop.reason == "refusal" and (called or not refused):
+        return "content_filter"
+    return _REASONS.get(stop.reason, "tool_calls" if called else "stop")
+
+
+def stop_word(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
+    """Return the `finish_reason`, and what it means."""
+    called = any(is_client_call(block) for block in content)
+    refused = any(isinstance(block, Refusal) for block in content)
+    word = own_word(stop, called=called, refused=refused)
+    return word, STOP_REASONS[word]
+
+
+def own_error(error: Error) -> Error:
+    """Return the error in this api's form, which has types of any words, and no HTTP status."""
+    return Error(error.type, error.message or _NO_WORDS, None)
+
+
+def counted(usage: Usage | None) -> Usage | None:
+    """Return what there are fields for, and the counts that are always there."""
+    return usage and Usage(
+        input=usage.input or 0,
+        cache_read=usage.cache_read,
+        cache_write=usage.cache_write,
+        output=usage.output or 0,
+        reasoning=usage.reasoning,
+    )
+
+
+def _kept(block: Block) -> bool:
+    return not isinstance(block, Other) or is_citation(block)
+
+
+def _citations_last(outcome: Outcome) -> Outcome:
+    return replace(outcome, content=tuple(sorted(outcome.content, key=is_citation)))
+
+
+LOSSES: Final[tuple[Loss, ...]] = (
+    COST,
+    NAMES,
+    SIGNATURES,
+    Loss(
+        "other", "a block without a common form that is no citation of a page", "left out", keep_blocks(_kept)
+    ),
+    PROVIDER_CALLS,
+    EMPTY_PROSE,
+    FIELDS,
+    JOINED,
+    Loss(
+        "citation-place",
+        "where in an answer a citation stands",
+        "behind everything else",
+        _citations_last,
+        forms=("stream",),
+    ),
+    as_text(),
+    contradicted(),
+    Loss(
+        "unended-call",
+        "a call that did not end in a complete answer, and one that ended in an answer that did not",
+        "malformed: the text, made no JSON where it is any; and not ended. Nobody may run either call",
+        ended(stop_word, by_block=False),
+    ),
+    Loss(
+        "stop",
+        "other words for the end, and why it paused",
+        "`length`, `content_filter`, else `tool_calls` with a call, else `stop`; a refusal without its text, "
+        "or with a call, is `content_filter`",
+        stop_as(stop_word),
+    ),
+    Loss(
+        "usage",
+        "web searches, the part of the cache for an hour, that input or output was not counted, and the "
+        "usage of an answer that failed or broke off",
+        "left out; 0 for input and output",
+        usage_as(counted),
+    ),
+    FAILED_WORD,
+    DOCUMENT_ERROR,
+    Loss("error", "the HTTP status of an error, and one without words", "left out", error_as(own_error)),
+)

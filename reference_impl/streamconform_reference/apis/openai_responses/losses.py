@@ -1,0 +1,284 @@
+"""What OpenAI Responses cannot say, and what an encoder says instead.
+
+Source: https://platform.openai.com/docs/api-reference/responses/object and the types of the `openai` package
+3.54.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from streamconform_reference.arguments_text import as_text, contradicted, cut_ending_of, each_call, parsed
+from streamconform_reference.encoder import Loss, is_free_text
+from streamconform_reference.losses import (
+    COST,
+    DOCUMENT_ERROR,
+    NAMES,
+    each_block,
+    error_as,
+    keep_blocks,
+    stop_as,
+)
+from streamconform_reference.outcome import (
+    Block,
+    Error,
+    Other,
+    Outcome,
+    Refusal,
+    Stop,
+    StopReason,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
+
+from .calls import CALLS, call_id
+from .terminal import INCOMPLETE_REASONS
+
+ANNOTATIONS: Final = frozenset({"url_citation", "file_citation", "container_file_citation", "file_path"})
+# Items in one piece that are neither message, reasoning nor call.
+ITEMS: Final = frozenset(
+    [
+        "additional_tools",
+        "apply_patch_call_output",
+        "compaction",
+        "computer_call_output",
+        "custom_tool_call_output",
+        "function_call_output",
+        "local_shell_call_output",
+        "mcp_approval_request",
+        "mcp_list_tools",
+        "program",
+        "program_output",
+        "shell_call_output",
+        "tool_search_output",
+    ]
+)
+_OWN_WORDS: Final = {reason: word for word, reason in INCOMPLETE_REASONS.items()}
+COMPLETED: Final = "completed"
+CUT: Final = _OWN_WORDS["length"]
+_FAILED: Final = "failed"
+_SERVER_ERROR: Final = "server_error"
+
+
+# Blocks without a common form: which are the api's own.
+
+
+def is_citation(other: Other) -> bool:
+    """Whether a block is a citation as this api has it: its fields stand beside its type, not under it."""
+    data = other.data
+    kind = data.get("type") if other.kind == "citation" and isinstance(data, dict) else None
+    return kind in ANNOTATIONS and kind not in data
+
+
+def is_item(other: Other) -> bool:
+    """Whether a block is an item of this api that is no call."""
+    return other.kind in ITEMS and _is_of_kind(other)
+
+
+def is_hosted_call(other: Other) -> bool:
+    """Whether a block is a finished call of a tool that OpenAI runs: what was asked for, what was found."""
+    form = CALLS.get(other.kind)
+    return form is not None and _is_of_kind(other) and form.executor(other.data, ()) == "provider"
+
+
+def _is_of_kind(other: Other) -> bool:
+    data = other.data
+    return isinstance(data, dict) and data.get("type") == other.kind and isinstance(data.get("id"), str)
+
+
+def with_results(outcome: Outcome) -> Outcome:
+    """Return the outcome with every call of a hosted tool directly before its result, or left out."""
+    calls: dict[str, ToolCall] = {}
+    content: list[Block] = []
+    for block in outcome.content:
+        if isinstance(block, ToolCall) and block.executor == "provider":
+            calls[block.id] = block
+        elif not (isinstance(block, Other) and is_hosted_call(block)):
+            content.append(block)
+        elif call := calls.pop(call_id(block.data), None):
+            content += (call, block)
+    return replace(outcome, content=tuple(content))
+
+
+def with_own_others(outcome: Outcome) -> Outcome:
+    """Return the outcome with the api's own blocks.
+
+    Citations are own ones behind a text alone, and directly behind it: other items begin when it has ended.
+    """
+    content: list[Block] = []
+    cited: int | None = None  # where the next citation of the text goes
+    for block in outcome.content:
+        if not isinstance(block, Other):
+            content.append(block)
+            cited = len(content) if isinstance(block, Text) else None
+        elif not is_citation(block):
+            content += [block] if is_item(block) or is_hosted_call(block) else []
+        elif cited is not None:
+            content.insert(cited, block)
+            cited += 1
+    return replace(outcome, content=tuple(content))
+
+
+# Thinking and calls.
+
+
+def plain(block: Block) -> Iterator[Block]:
+    """Yield a block; redacted thinking is reasoning without a summary like any other."""
+    yield replace(block, redacted=False) if isinstance(block, Thinking) else block
+
+
+def says(block: Block) -> bool:
+    """Whether a block is anything but text without words."""
+    return not isinstance(block, (Text, Refusal)) or bool(block.text)
+
+
+def of_functions(loss: Loss) -> Loss:
+    """Return a row as it holds for the calls of functions: those of other tools are written as they were."""
+
+    def apply(outcome: Outcome) -> Outcome:
+        changed = zip(outcome.content, loss.apply(outcome).content, strict=True)
+        hosted = (
+            isinstance(old, ToolCall) and (old.executor == "provider" or is_free_text(old))
+            for old in outcome.content
+        )
+        content = (old if keep else new for keep, (old, new) in zip(hosted, changed, strict=True))
+        return replace(outcome, content=tuple(content))
+
+    return replace(loss, apply=apply)
+
+
+def ended(outcome: Outcome) -> Outcome:
+    """Return the outcome with every call ended as its answer ends it; one that was cut off stays open."""
+    complete = outcome.status == "complete"
+    cut = complete and _word(outcome.stop, outcome.content)[0] != COMPLETED
+    truncated = cut and _word(outcome.stop, outcome.content)[1] in ("length", "content_filter")
+    calls = [block for block in outcome.content if isinstance(block, ToolCall)]
+
+    def change(call: ToolCall) -> ToolCall:
+        if call.executor == "provider":
+            return call
+        text = call.arguments_text or ""
+        if call.complete:
+            held = not complete or (truncated and call is calls[-1])
+            runs = is_free_text(call) or parsed(text)[0]
+            return call if runs or not held else replace(call, complete=False)
+        if complete and not cut:
+            return replace(call, complete=True, arguments_text=text + cut_ending_of(text))
+        return replace(call, arguments_text=text or None)
+
+    return each_call(change)(outcome)
+
+
+# The end.
+
+
+def stop_word(stop: Stop, *, refused: bool) -> tuple[str, StopReason]:
+    """Return the status or the reason of an incomplete response, and what it means by itself.
+
+    The api knows a refusal by its part, and has no word for a pause. A reason that it does not know is told
+    as it is: a client takes it for one that it does not know either, and never for success.
+    """
+    match stop.reason:
+        case "stop" | "tool_use":
+            return COMPLETED, "stop"
+        case "refusal":
+            return (COMPLETED, "stop") if refused else (_OWN_WORDS["content_filter"], "content_filter")
+        case "length" | "content_filter":
+            return _OWN_WORDS[stop.reason], stop.reason
+        case _:
+            raw = stop.raw or stop.reason or "other"
+            return raw, INCOMPLETE_REASONS.get(raw, "other")
+
+
+def _word(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
+    refused = any(isinstance(block, Refusal) and block.text for block in content)
+    return stop_word(stop, refused=refused)
+
+
+def error_as_own(error: Error) -> Error:
+    """Return an error with a code, and without the HTTP status that no event has."""
+    return Error(error.type or _SERVER_ERROR, error.message, None)
+
+
+def failed_word(outcome: Outcome) -> Outcome:
+    """Return a failed outcome with the status of a failed response."""
+    return replace(outcome, stop=Stop("error", _FAILED)) if outcome.status == "error" else outcome
+
+
+def usage_as_told(outcome: Outcome) -> Outcome:
+    """Return the outcome with the usage of a complete answer, whose totals are there in any case."""
+    if outcome.status != "complete":
+        return replace(outcome, usage=None)
+    told = outcome.usage or Usage()
+    usage = replace(told, input=told.input or 0, output=told.output or 0, cache_write_1h=None)
+    return replace(outcome, usage=usage)
+
+
+LOSSES: Final[tuple[Loss, ...]] = (
+    COST,
+    NAMES,
+    Loss(
+        "other",
+        "a block without a common form that is not OpenAI's, and a citation that is not behind a text",
+        "left out",
+        with_own_others,
+    ),
+    Loss(
+        "hosted-calls",
+        "a call that the provider ran, apart from its result",
+        "directly before its result; left out where there is none of this api's",
+        with_results,
+    ),
+    Loss(
+        "redacted",
+        "that the signature of thinking is the thinking itself",
+        "thinking without text, which every model of OpenAI's may have",
+        each_block(plain),
+    ),
+    Loss(
+        "empty-text",
+        "text or a refusal without words, in one document",
+        "left out",
+        keep_blocks(says),
+        forms=("document",),
+    ),
+    of_functions(as_text()),
+    of_functions(contradicted()),
+    Loss(
+        "unended-call",
+        "a call that did not end in an answer that was not cut off",
+        "malformed: the text, made no JSON where it is any, and nobody may run the call",
+        ended,
+    ),
+    Loss(
+        "stop",
+        "other words for the end, a pause, and a refusal without words",
+        "`completed`, or the reason of an incomplete response: the api's word, else the word that came",
+        stop_as(_word),
+    ),
+    Loss(
+        "usage",
+        "that input or output was not counted, writes to the cache for an hour, and the usage of an answer "
+        "that failed or broke off",
+        "0; a write to the cache; nothing",
+        usage_as_told,
+    ),
+    Loss(
+        "failed-word",
+        "other words for the end that came before an error",
+        "`failed`",
+        failed_word,
+        forms=("stream",),
+    ),
+    DOCUMENT_ERROR,
+    Loss(
+        "error",
+        "an error without a type, and the HTTP status of an error",
+        "`server_error`; left out",
+        error_as(error_as_own),
+    ),
+)

@@ -1,0 +1,74 @@
+"""What is written in a framing is read by it as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from streamconform_reference.framing import Framing
+from streamconform_reference.framing.aws_eventstream import EventStreamFraming
+from streamconform_reference.framing.json_array import JsonArrayFraming
+from streamconform_reference.framing.ndjson import NdjsonFraming
+from streamconform_reference.framing.sse import SseFraming
+from streamconform_reference.framing.write import (
+    ARRAY_END,
+    SSE_COMMENT,
+    array_element,
+    event_stream_message,
+    ndjson,
+    sse,
+)
+from streamconform_reference.json_codec import loads
+
+HEADERS = {":message-type": "event", ":event-type": "messageStart", ":content-type": "application/json"}
+LINE_ENDS = "a\nb\r\nc\rd\u2028e\u2029f\x85g\x0bh\x0ci\x1cj"
+
+
+def as_array(payloads: Sequence[Any]) -> bytes:
+    elements = (array_element(payload, first=number == 0) for number, payload in enumerate(payloads))
+    return b"".join(elements) + ARRAY_END
+
+
+def each(write: Callable[[Any], bytes]) -> Callable[[Sequence[Any]], bytes]:
+    return lambda payloads: b"".join(write(payload) for payload in payloads)
+
+
+WRITERS: dict[str, tuple[Callable[[], Framing], Callable[[Sequence[Any]], bytes]]] = {
+    "sse": (SseFraming, each(sse)),
+    "named sse": (SseFraming, each(lambda payload: sse(payload, "delta"))),
+    "sse with comments": (SseFraming, each(lambda payload: SSE_COMMENT + sse(payload) + SSE_COMMENT)),
+    "ndjson": (NdjsonFraming, each(ndjson)),
+    "json array": (JsonArrayFraming, as_array),
+    "event stream": (EventStreamFraming, each(lambda payload: event_stream_message(HEADERS, payload))),
+}
+PAYLOADS = st.dictionaries(st.text(max_size=4), st.text(max_size=6) | st.integers(), max_size=3)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@settings(max_examples=40)
+@given(
+    payloads=st.lists(
+        PAYLOADS | st.just({"text": LINE_ENDS}) | st.just({"half": "\ud83d"}), min_size=1, max_size=4
+    )
+)
+def test_payloads_come_back(name: str, payloads: list[Any]) -> None:
+    factory, write = WRITERS[name]
+    framing = factory()
+    frames = [*framing.receive(write(payloads)), *framing.end()]
+    assert framing.fault is None
+    assert framing.recognised
+    assert [loads(frame.data) for frame in frames] == payloads
+
+
+def test_an_event_has_its_name() -> None:
+    (frame,) = SseFraming().receive(sse({}, "ping"))
+    assert frame.event == b"ping"
+
+
+def test_a_message_has_its_headers() -> None:
+    (frame,) = EventStreamFraming().receive(event_stream_message(HEADERS, {}))
+    assert frame.event == b"messageStart"
+    assert dict(frame.headers) == HEADERS
