@@ -1,0 +1,71 @@
+"""Official SDKs, unmodified, talk to `conform proxy` in front of a real inference server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import sys
+from asyncio.subprocess import PIPE
+from pathlib import Path
+
+import pytest
+from streamconform.adapters.peers import environments
+
+from ..proxy.program import started
+from .engine import running
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE = re.compile(r"<!-- file: (?P<name>.+?) -->\n```[a-z]+\n(?P<text>.*?)```", re.DOTALL)
+SCRIPTS = dict(FILE.findall((ROOT / "docs" / "proxy.md").read_text("utf-8")))
+TO_CHAT = ("--from", "anthropic-messages", "--to", "openai-chat")
+SECONDS = 300
+"""For a small model on a machine that has other things to do."""
+
+
+@pytest.fixture(scope="module")
+def engine():
+    with running(Path(sys.executable), {}) as base_url:
+        yield base_url
+
+
+def environment(peer):
+    return environments.installed(environments.home(None), environments.named(peer))
+
+
+def python(folder):
+    del folder
+    return (environment("anthropic").python, "-I")
+
+
+def node(folder):
+    (folder / "node_modules").symlink_to(environment("node-anthropic").folder / "node_modules")
+    return ("node",)
+
+
+@pytest.mark.engine
+@pytest.mark.peers
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "interpreter"), [("round_trip.py", python), ("round_trip.mjs", node)])
+def test_an_official_sdk_completes_a_tool_round_trip_with_streaming(name, interpreter, engine, tmp_path):
+    (tmp_path / name).write_text(SCRIPTS[name], "utf-8")
+
+    async def test():
+        async with started(engine, pair=TO_CHAT) as proxy:
+            where = {"ANTHROPIC_BASE_URL": proxy.url, "ANTHROPIC_API_KEY": "none"}
+            program = (*interpreter(tmp_path), tmp_path / name)
+            client = await asyncio.create_subprocess_exec(
+                *program, env={**os.environ, **where}, stdout=PIPE, stderr=PIPE
+            )
+            out, err = await asyncio.wait_for(client.communicate(), SECONDS)
+            code, log = await proxy.ended(signal.SIGTERM)
+            return client.returncode, out.decode(), err.decode(), code, log
+
+    returned, out, err, code, log = asyncio.run(test())
+    assert (returned, err) == (0, ""), (out, err, log)
+    called, said, told = out.splitlines()
+    assert called == "get_weather(Paris)"
+    assert "18 degrees" in said
+    assert re.fullmatch(r"end_turn, [1-9]\d* tokens in, [1-9]\d* out", told)
+    assert (code, log.count("POST /v1/messages 200 ")) == (0, 2), log

@@ -1,0 +1,1 @@
+"""The translating proxy on real sockets: upstreams that do as they are told, clients of every kind."""

@@ -1,0 +1,133 @@
+"""A proxy between an upstream of a test and its clients, all in one loop; and what a client reads."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+from streamconform_reference.proxy import Route
+from streamconform_reference.proxy.bounds import Bounds
+from streamconform_reference.proxy.server import Proxy
+from streamconform_reference.proxy.upstream import Patience
+from streamconform_reference.proxy.upstream import Upstream as Asker
+
+from .upstreams import Json, Play, Upstream, playing
+
+TO_OLLAMA = Route(client="anthropic-messages", upstream="ollama-chat")
+TO_OPENAI = Route(client="anthropic-messages", upstream="openai-chat")
+TO_ANTHROPIC = Route(client="openai-chat", upstream="anthropic-messages")
+
+ASKED: Json = {
+    "model": "qwen3:8b",
+    "max_tokens": 64,
+    "stream": True,
+    "messages": [{"role": "user", "content": "Say hello"}],
+}
+"""A request that both of the clients' apis take."""
+SECONDS = 120
+"""After which a test hangs, on a machine that has other things to do."""
+
+
+@dataclass
+class Got:
+    """A response as a client has it."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def document(self) -> Json:
+        """The body as one document."""
+        made: Json = json.loads(self.body)
+        return made
+
+    @property
+    def events(self) -> list[Json]:
+        """The payloads of the body as a stream, `[DONE]` left out."""
+        lines = [line[6:] for line in self.body.decode().split("\n") if line.startswith("data: ")]
+        return [json.loads(line) for line in lines if line != "[DONE]"]
+
+    @property
+    def types(self) -> list[str]:
+        """The types of the events."""
+        return [each["type"] for each in self.events]
+
+    @property
+    def text(self) -> str:
+        """The text of a stream of Anthropic's."""
+        return "".join(each["delta"].get("text", "") for each in self.events if "delta" in each)
+
+
+@dataclass
+class Between:
+    """The proxy, what it logs, its upstream, and a client to ask with."""
+
+    proxy: Proxy
+    upstream: Upstream
+    client: aiohttp.ClientSession
+    log: list[str] = field(default_factory=list)
+    logged: asyncio.Event = field(default_factory=asyncio.Event)
+    """Whether there is a line."""
+
+    async def post(self, body: Any = ASKED, path: str = "/v1/messages", **headers: str) -> Got:
+        """Return what a POST gets."""
+        data = io.BytesIO(body) if isinstance(body, bytes) else json.dumps(body)
+        return await self.ask("POST", path, data=data, **headers)
+
+    async def ask(self, method: str, path: str, data: Any = None, **headers: str) -> Got:
+        """Return what a request gets."""
+        named = {"content-type": "application/json"} | {k.replace("_", "-"): v for k, v in headers.items()}
+        async with self.client.request(method, self.proxy.url + path, data=data, headers=named) as response:
+            body = await response.read()
+            return Got(response.status, {k.lower(): v for k, v in response.headers.items()}, body)
+
+    async def connect(
+        self, body: Json = ASKED, path: str = "/v1/messages"
+    ) -> tuple[Any, asyncio.StreamWriter]:
+        """Return a connection on which a request was sent, and nothing was read."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(self.proxy.url).port, limit=1024)
+        data = json.dumps(body).encode()
+        head = f"POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {len(data)}\r\n\r\n"
+        writer.write(head.encode() + data)
+        await writer.drain()
+        return reader, writer
+
+
+@asynccontextmanager
+async def proxied(
+    play: Play,
+    route: Route = TO_OLLAMA,
+    bounds: Bounds | None = None,
+    patience: Patience | None = None,
+    url: str = "",
+    **given: Any,
+) -> AsyncIterator[Between]:
+    """Start an upstream that answers with `play`, and a proxy in front of it, or of `url`."""
+    log: list[str] = []
+    async with playing(play) as upstream, Asker(url or upstream.url, patience) as asker:
+        logged = asyncio.Event()
+
+        def say(line: str) -> None:
+            log.append(line)
+            logged.set()
+
+        proxy = Proxy(route, asker, bounds=bounds, say=say, **given)
+        await proxy.start()
+        try:
+            async with aiohttp.ClientSession() as client:
+                yield Between(proxy, upstream, client, log, logged)
+        finally:
+            await proxy.close()
+
+
+def run(test: Coroutine[Any, Any, Any]) -> Any:
+    """Run a test that must not hang."""
+    return asyncio.run(asyncio.wait_for(test, SECONDS))

@@ -1,0 +1,153 @@
+"""`conform proxy`, as a user starts and ends it."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+
+import aiohttp
+import pytest
+from click.testing import CliRunner
+from streamconform.cli.proxy import command
+from streamconform.errors import UsageError
+from streamconform_reference.proxy import THINKING_CAPABLE
+
+from ..cli.project import Project
+from .program import FROM_TO, started
+from .started import ASKED, run
+from .upstreams import playing, record, saying
+
+UPSTREAM = ("--upstream", "http://127.0.0.1:9")
+
+
+async def post(url):
+    async with aiohttp.ClientSession() as client, client.post(f"{url}/v1/messages", json=ASKED) as response:
+        return await response.text()
+
+
+def test_it_says_where_it_listens_and_what_it_does_serves_and_ends_with_0():
+    async def test():
+        words = ("--port", "0", "--model", "qwen3:8b", "--key-env", "UPSTREAM_KEY")
+        async with playing(saying("Hello")) as upstream, started(upstream.url, *words) as proxy:
+            first, *rest = proxy.banner
+            assert first == f"{proxy.url}  anthropic-messages -> ollama-chat at {upstream.url}"
+            assert re.fullmatch(r"http://127\.0\.0\.1:[1-9][0-9]+", proxy.url)
+            told = "\n".join(rest)
+            assert f"ANTHROPIC_BASE_URL={proxy.url}" in told
+            assert ", ".join(THINKING_CAPABLE) in told
+            assert "all = qwen3:8b" in told
+            assert "UPSTREAM_KEY" in told
+            assert "Hello" in await post(proxy.url)
+            code, log = await proxy.ended(signal.SIGTERM)
+            assert code == 0
+            assert re.search(r"^POST /v1/messages 200 \d+ ms \d+ bytes$", log, re.MULTILINE)
+            assert "key-of-the-upstream" not in log + told
+            assert upstream.received[0].headers["authorization"] == "Bearer key-of-the-upstream"
+
+    run(test())
+
+
+@pytest.mark.parametrize(
+    ("signals", "grace", "code"),
+    [
+        ((signal.SIGINT,), "0.2", 0),
+        ((signal.SIGTERM,), "0.2", 0),
+        ((signal.SIGINT, signal.SIGTERM), "60", 130),
+    ],
+)
+def test_a_stream_that_is_on_ends_with_an_error_when_the_proxy_is_stopped(signals, grace, code):
+    async def hanging(received, wire):
+        del received
+        await wire.head()
+        await wire.send(record(content="Hello"))
+        await wire.until_gone()
+
+    async def test():
+        async with (
+            playing(hanging) as upstream,
+            started(upstream.url, "--grace", grace) as proxy,
+            aiohttp.ClientSession() as client,
+            client.post(f"{proxy.url}/v1/messages", json=ASKED) as response,
+        ):
+            while b"Hello" not in await response.content.readline():
+                pass
+            ended, log = await proxy.ended(*signals)
+            assert ended == code
+            assert "stopping" in log
+            assert "Traceback" not in log
+            await upstream.closed()
+            if code == 0:
+                assert b"event: error" in await response.content.read()
+
+    run(test())
+
+
+def test_a_port_that_is_taken_is_said_so(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        ran = Project(tmp_path).run("proxy", *FROM_TO, *UPSTREAM, "--port", port)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"--port {port}` cannot be listened at" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--from", "openai-chat", "--to", "ollama-chat", *UPSTREAM), "nothing translates from openai-chat"),
+        ((*FROM_TO, "--upstream", "localhost:11434"), "no http or https address"),
+        ((*FROM_TO, "--upstream", "http://me:secret@localhost"), "holds a user"),
+        ((*FROM_TO, *UPSTREAM, "--host", "192.0.2.1"), "add --expose"),
+        ((*FROM_TO, *UPSTREAM, "--model", "=x"), "neither NAME nor FROM=TO"),
+        ((*FROM_TO, *UPSTREAM, "--model", "a=b", "--model", "a=c"), "says twice"),
+        ((*FROM_TO, *UPSTREAM, "--model", "a", "--model", "c"), "says twice"),
+        ((*FROM_TO, *UPSTREAM, "--key-env", "NO_SUCH_KEY"), "no such variable"),
+        ((*FROM_TO, "--upstream", "http://10.0.0.1", "--key-env", "SOME_KEY"), "in the clear"),
+    ],
+)
+def test_a_mistake_of_the_user_is_said_in_one_sentence(words, said):
+    ran = CliRunner().invoke(command, words, env={"SOME_KEY": "key-of-mine"})
+    assert isinstance(ran.exception, UsageError)
+    assert (ran.exception.exit_code, ran.output) == (2, "")
+    assert said in str(ran.exception)
+    assert "key-of-mine" not in str(ran.exception)
+
+
+def test_without_aiohttp_it_says_what_to_install():
+    words = ["conform", "proxy", *FROM_TO, *UPSTREAM]
+    program = (
+        f"import sys; sys.modules['aiohttp'] = None; sys.argv = {words}; "
+        "from streamconform.cli import main; main()"
+    )
+    ran = subprocess.run((sys.executable, "-c", program), capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "pip install 'streamconform[proxy]'" in ran.stderr
+
+
+def test_neither_the_reference_nor_the_command_line_needs_aiohttp():
+    program = (
+        "import sys, streamconform_reference.proxy, streamconform.cli.proxy; "
+        "sys.exit(any(name.partition('.')[0] == 'aiohttp' for name in sys.modules))"
+    )
+    assert subprocess.run((sys.executable, "-c", program), check=False).returncode == 0
+
+
+def test_a_client_whose_key_would_go_in_the_clear_to_another_machine_is_told():
+    async def test():
+        async with started("http://192.0.2.1:11434") as proxy:
+            assert "none goes upstream" in "\n".join(proxy.banner)
+            assert (await proxy.ended(signal.SIGINT))[0] == 0
+
+    run(test())
+
+
+def test_quiet_shows_no_requests():
+    async def test():
+        async with playing(saying("Hello")) as upstream, started(upstream.url, "-q") as proxy:
+            assert "Hello" in await post(proxy.url)
+            _, log = await proxy.ended(signal.SIGINT)
+            assert "POST" not in log
+
+    run(test())

@@ -1,0 +1,204 @@
+"""Whatever a client or an upstream sends, the proxy translates or refuses it."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from streamconform_reference.proxy import ROUTES, Relay, Route, ask, counted, failed, thinking_refused, whole
+from streamconform_reference.refused import RefusedError
+
+from .chunkings import at_random
+from .samples import SAMPLES
+from .test_proxy_relay import TYPES, asked
+
+Json = dict[str, Any]
+ODD: tuple[Any, ...] = (
+    None,
+    True,
+    0,
+    -1,
+    1e300,
+    2**70,
+    "",
+    "x",
+    "\ud800",
+    [],
+    [[]],
+    ["x"],
+    {},
+    {"type": []},
+    {"a": {}},
+)
+
+SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
+ANTHROPIC: Json = {
+    "model": "qwen3",
+    "max_tokens": 3000,
+    "stream": True,
+    "temperature": 0.5,
+    "top_p": 0.5,
+    "top_k": 5,
+    "stop_sequences": ["a"],
+    "metadata": {"user_id": "u"},
+    "system": [{"type": "text", "text": "Be.", "cache_control": {"type": "ephemeral", "ttl": "1h"}}],
+    "thinking": {"type": "enabled", "budget_tokens": 1024},
+    "output_config": {"effort": "low", "format": {"type": "json_schema", "schema": SCHEMA}},
+    "tools": [{"name": "f", "description": "F.", "input_schema": SCHEMA, "strict": True}],
+    "tool_choice": {"type": "tool", "name": "f", "disable_parallel_tool_use": True},
+    "messages": [
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "Hi"},
+                {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO"}},
+                {"type": "document", "source": {"type": "text", "data": "Doc"}},
+                {"type": "search_result", "content": [{"type": "text", "text": "Found"}]},
+            ],
+        },
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "Hm", "signature": "c2ln"},
+                {"type": "redacted_thinking", "data": "b3Bh"},
+                {"type": "text", "text": "Well", "citations": [{"type": "page_location"}]},
+                {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {"a": "b"}},
+                {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}},
+                {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "toolu_1",
+                    "is_error": True,
+                    "content": [{"type": "text", "text": "no"}],
+                }
+            ],
+        },
+    ],
+}
+OPENAI: Json = {
+    "model": "claude-x",
+    "max_completion_tokens": 3000,
+    "stream": True,
+    "stream_options": {"include_usage": True},
+    "stop": ["a"],
+    "top_p": 0.5,
+    "reasoning_effort": "low",
+    "reasoning": {"max_tokens": 9},
+    "thinking": {"type": "enabled"},
+    "prompt_cache_key": "s",
+    "prompt_cache_retention": "24h",
+    "response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA}},
+    "tools": [{"type": "function", "function": {"name": "f", "parameters": SCHEMA, "strict": True}}],
+    "tool_choice": {"type": "function", "function": {"name": "f"}},
+    "parallel_tool_calls": False,
+    "messages": [
+        {"role": "system", "content": "Be."},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "Hi"},
+                {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}},
+            ],
+        },
+        {
+            "role": "assistant",
+            "content": "Well",
+            "reasoning_details": [{"type": "reasoning.text", "text": "Hm", "signature": "c2ln"}],
+            "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "no"},
+    ],
+}
+BODIES = {"anthropic-messages": ANTHROPIC, "openai-chat": OPENAI}
+
+
+def paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield where every value inside a value stands."""
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield (*path, key)
+        yield from paths(value[key], (*path, key))
+
+
+def changed(body: Json, path: tuple[Any, ...], value: Any) -> Json:
+    copy = json.loads(json.dumps(body))
+    holder = copy
+    for key in path[:-1]:
+        holder = holder[key]
+    holder[path[-1]] = value
+    return copy  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("names", ROUTES, ids=" ".join)
+def test_a_request_with_anything_anywhere_is_translated_or_refused(names: tuple[str, str]) -> None:
+    route = Route(client=names[0], upstream=names[1])
+    body = BODIES[names[0]]
+    assert ask(route, json.dumps(body).encode(), {}).content
+    seen = {True: 0, False: 0}
+    for path in paths(body):
+        for value in ODD:
+            try:
+                sent = ask(route, json.dumps(changed(body, path, value)).encode(), {})
+            except RefusedError as refusal:
+                assert (refusal.status, bool(refusal.message)) == (400, True)  # noqa: PT017 - one or the other
+                seen[False] += 1
+            else:
+                assert json.loads(sent.content)
+                seen[True] += 1
+    assert min(seen.values()) > 100
+
+
+@pytest.mark.parametrize("path", list(paths(ANTHROPIC)), ids=lambda path: ".".join(map(str, path)))
+def test_a_count_of_anything_is_a_number_or_refused(path: tuple[Any, ...]) -> None:
+    for value in ODD:
+        body = json.dumps(changed(ANTHROPIC, path, value)).encode()
+        try:
+            answer = counted(body)
+        except RefusedError as refusal:
+            assert refusal.status == 400  # noqa: PT017 - one or the other
+        else:
+            assert json.loads(answer.body)["input_tokens"] >= 0
+
+
+@pytest.mark.parametrize("names", ROUTES, ids=" ".join)
+def test_an_answer_of_damaged_bytes_ends(names: tuple[str, str]) -> None:
+    streamed, one = asked(*names), asked(*names, stream=False)
+    headers = {"content-type": TYPES[names[1]]}
+    rng = random.Random(8)  # noqa: S311 - damage, not secrets
+    for name, sample in SAMPLES[names[1]].items():
+        for _ in range(6):
+            damaged = bytearray(sample)
+            for _ in range(rng.randrange(1, 6)):
+                place = rng.randrange(len(damaged))
+                damaged[place : place + rng.randrange(3)] = rng.randbytes(rng.randrange(4))
+            relay = Relay(streamed, headers=headers)
+            told = b"".join(relay.receive(chunk) for chunk in at_random(bytes(damaged), 1)) + relay.end()
+            assert relay.ended, name
+            assert told, name
+            answer = whole(one, headers=headers, body=bytes(damaged))
+            assert json.loads(answer.body), name
+
+
+@pytest.mark.parametrize("names", ROUTES, ids=" ".join)
+@pytest.mark.parametrize("api", SAMPLES)
+def test_the_answer_of_another_api_ends(names: tuple[str, str], api: str) -> None:
+    for sample in SAMPLES[api].values():
+        relay = Relay(asked(*names), headers={"content-type": TYPES[names[1]]})
+        told = relay.receive(sample) + relay.end()
+        assert (relay.ended, bool(told)) == (True, True)
+
+
+@pytest.mark.parametrize("value", ODD)
+def test_a_failure_of_any_form_is_told(value: Any) -> None:
+    for document in (value, {"error": value}, {"error": {"message": value, "type": value}}):
+        body = json.dumps(document).encode()
+        answer = failed(asked(*ROUTES[0]), status=400, headers={}, body=body)
+        assert json.loads(answer.body)["error"]["message"]
+        assert thinking_refused(400, body) is False

@@ -1,0 +1,482 @@
+"""What a client gets of an upstream's answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import pytest
+from streamconform_reference import decode_document
+from streamconform_reference.apis import DECODERS
+from streamconform_reference.framing.sse import SseFraming
+from streamconform_reference.grammars import GRAMMARS
+from streamconform_reference.outcome import Outcome, ToolCall
+from streamconform_reference.proxy import Asked, Relay, Route, ask, counted, failed, refused, whole
+from streamconform_reference.refused import RefusedError
+from streamconform_reference.tokens import count_tokens
+
+from . import ollama_chat_streams as ollama
+from . import openai_chat_streams as chat
+from . import streams as messages
+from .chunkings import at_random, bytewise
+from .proxied import CHAT, MESSAGES, OLLAMA, Row
+
+Json = dict[str, Any]
+ANTHROPIC, OPENAI = "anthropic-messages", "openai-chat"
+TYPES = {
+    "ollama-chat": "application/x-ndjson",
+    "openai-chat": "text/event-stream",
+    "anthropic-messages": "text/event-stream; charset=utf-8",
+}
+
+ROWS: Mapping[tuple[str, str, str], Row] = {
+    **{(ANTHROPIC, "ollama-chat", name): row for name, row in OLLAMA.items()},
+    **{(ANTHROPIC, OPENAI, name): row for name, row in CHAT.items()},
+    **{(OPENAI, ANTHROPIC, name): row for name, row in MESSAGES.items()},
+}
+ENDED = {key: row for key, row in ROWS.items() if "error" not in row.told.split()}
+
+
+def digits() -> Callable[[int], str]:
+    numbers = count()
+    return lambda length: f"{next(numbers):0{length}d}"
+
+
+def asked(
+    client: str, upstream: str, *, thinking: bool = True, stream: bool = True, eager: bool = False
+) -> Asked:
+    body: Json = {
+        "model": "qwen3:8b",
+        "stream": stream,
+        "max_tokens": 2000,
+        "messages": [{"role": "user", "content": "What is it that you think?"}],
+        "stream_options": {"include_usage": True},
+    }
+    if thinking and client == ANTHROPIC:
+        body["thinking"] = {"type": "enabled", "budget_tokens": 1024}
+    elif thinking:
+        body["reasoning_effort"] = "low"
+    headers = {"anthropic-beta": "fine-grained-tool-streaming-2025-05-14"} if eager else {}
+    return ask(Route(client=client, upstream=upstream), json.dumps(body).encode(), headers)
+
+
+def relay(client: str, upstream: str, row: Row | None = None) -> Relay:
+    row = row or Row(b"", "")
+    request = asked(client, upstream, thinking=row.thinking, eager=row.eager)
+    return Relay(request, headers={"content-type": TYPES[upstream]}, new_id=digits(), created=7)
+
+
+def relayed(to: Relay, chunks: Iterable[bytes]) -> bytes:
+    return b"".join(to.receive(chunk) for chunk in chunks) + to.end()
+
+
+def got(client: str, upstream: str, row: Row) -> bytes:
+    return relayed(relay(client, upstream, row), [row.body])
+
+
+# What the client gets, in short.
+
+
+def payloads(body: bytes) -> list[Json]:
+    """Return the payloads; a comment between them is a ping."""
+    told: list[Json] = []
+    for frame in body.decode().split("\n\n"):
+        data = [line.removeprefix("data: ") for line in frame.split("\n") if line.startswith("data: ")]
+        if data and data != ["[DONE]"]:
+            told.append(json.loads(data[0]))
+        elif frame.startswith(":"):
+            told.append({"type": "ping"})
+    return told
+
+
+def in_short(client: str, body: bytes) -> str:
+    words = anthropic_words(payloads(body)) if client == ANTHROPIC else openai_words(payloads(body))
+    return " | ".join(words)
+
+
+def anthropic_words(told: list[Json]) -> list[str]:
+    """Return what comes behind the start and its ping: a word or two for each block, and for the end."""
+    words: list[str] = []
+    inside = False
+    for payload in told[2:] if told[0]["type"] == "message_start" else told:
+        match payload:
+            case {"type": "content_block_start", "index": index, "content_block": block}:
+                call = f" {block['id']} {block['name']} " if block["type"] == "tool_use" else ""
+                words.append(f"{index}:{block['type']}{call}")
+                inside = True
+            case {"type": "content_block_delta", "delta": {"partial_json": str(text)}}:
+                words[-1] += text
+            case {"type": "content_block_delta", "delta": {"signature": signature}}:
+                words[-1] += f" sign={signature}"
+            case {"type": "content_block_delta", "delta": delta}:
+                words[-1] += f" +{delta.get('text', delta.get('thinking'))}"
+            case {"type": "content_block_stop"}:
+                words[-1] += " end"
+                inside = False
+            case {"type": "message_delta", "delta": delta, "usage": usage}:
+                words.append(f"{delta['stop_reason']} {anthropic_usage(usage)}")
+            case {"type": "error", "error": error}:
+                words.append(f"error {error['type']}: {error['message']}")
+            case {"type": "ping"} if inside:
+                pass
+            case {"type": kind}:
+                words.append(kind.removeprefix("message_"))
+    return words
+
+
+def anthropic_usage(usage: Json) -> str:
+    cached = f" cached={usage['cache_read_input_tokens']}" if "cache_read_input_tokens" in usage else ""
+    thought = usage.get("output_tokens_details", {}).get("thinking_tokens")
+    more = "" if thought is None else f" thought={thought}"
+    return f"{usage['input_tokens']}/{usage['output_tokens']}{cached}{more}"
+
+
+def openai_words(told: list[Json]) -> list[str]:
+    words: list[str] = []
+    for payload in told:
+        if "error" in payload:
+            words.append(f"error {payload['error']['type']}: {payload['error']['message']}")
+        elif payload.get("type") == "ping":
+            words.append("ping")
+        elif not payload["choices"]:
+            usage = payload["usage"]
+            words[-1] += f" {usage['total_tokens']}={usage['prompt_tokens']}+{usage['completion_tokens']}"
+        else:
+            words += choice_words(payload["choices"][0])
+    return words
+
+
+def choice_words(choice: Json) -> Iterable[str]:
+    delta = choice["delta"]
+    if delta.get("role"):
+        yield "role"
+    elif delta.get("content"):
+        yield f"+{delta['content']}"
+    if delta.get("reasoning_content"):
+        yield f"think={delta['reasoning_content']}"
+    for call in delta.get("tool_calls", ()):
+        function = call["function"]
+        start = f"{call['id']} {function['name']}" if "id" in call else ""
+        yield f"{call['index']}:{start}{function['arguments']}"
+    if choice["finish_reason"]:
+        yield choice["finish_reason"]
+
+
+@pytest.mark.parametrize("key", ROWS, ids=" ".join)
+def test_a_client_gets(key: tuple[str, str, str]) -> None:
+    client, upstream, _ = key
+    row = ROWS[key]
+    expected = re.escape(row.told).replace(r"\*", ".*")
+    told = in_short(client, got(client, upstream, row))
+    assert re.fullmatch(expected, told), f"\nexpected {row.told}\n     got {told}"
+
+
+@pytest.mark.parametrize("key", ROWS, ids=" ".join)
+def test_the_cuts_between_reads_do_not_matter(key: tuple[str, str, str]) -> None:
+    client, upstream, _ = key
+    row = ROWS[key]
+    once = got(client, upstream, row)
+    for chunks in (bytewise(row.body), *(at_random(row.body, seed) for seed in range(3))):
+        assert relayed(relay(client, upstream, row), chunks) == once
+
+
+@pytest.mark.parametrize("key", ENDED, ids=" ".join)
+def test_it_is_a_legal_stream(key: tuple[str, str, str]) -> None:
+    client, upstream, _ = key
+    row = ROWS[key]
+    tools = [{"name": "f", "eager_input_streaming": row.eager}]
+    found = GRAMMARS[client].of_body([got(client, upstream, row)], {"tools": tools})
+    assert [each for each in found if each.level != "may"] == []
+
+
+@pytest.mark.parametrize("key", [each for each in ROWS if each not in ENDED], ids=" ".join)
+def test_an_answer_that_failed_has_no_end(key: tuple[str, str, str]) -> None:
+    client, upstream, _ = key
+    body = got(client, upstream, ROWS[key])
+    assert body.count(b'"error"') >= 1
+    assert b"message_stop" not in body
+    assert b"[DONE]" not in body
+    assert decoded(client, body).status == "error"
+
+
+@pytest.mark.parametrize("key", ENDED, ids=" ".join)
+def test_the_answer_without_streaming_says_the_same(key: tuple[str, str, str]) -> None:
+    client, upstream, _ = key
+    row = ROWS[key]
+    request = asked(client, upstream, thinking=row.thinking, stream=False)
+    answer = whole(request, headers={"content-type": TYPES[upstream]}, body=row.body, new_id=digits())
+    assert answer.status == 200
+    streamed, one = decoded(client, got(client, upstream, row)), decode_document(answer.body, client)
+    if not row.eager:
+        runnable = [block for block in plain(streamed) if getattr(block, "arguments", True) is not None]
+        assert plain(one) == runnable
+    assert (one.stop, one.usage, one.model) == (streamed.stop, streamed.usage, streamed.model)
+
+
+def decoded(api: str, body: bytes) -> Outcome:
+    decoder = DECODERS[api]()
+    decoder.receive_data(body)
+    decoder.receive_eof()
+    return decoder.outcome
+
+
+def plain(outcome: Outcome) -> list[Any]:
+    """Return the blocks but for the text of arguments, which documents of some apis have none of."""
+    return [
+        replace(block, arguments_text=None) if isinstance(block, ToolCall) else block
+        for block in outcome.content
+    ]
+
+
+def test_arguments_are_told_at_once_where_that_is_asked_for() -> None:
+    fragments = ["", '{"x"', ":", "1}"]
+    body = chat.whole(
+        chat.calls(chat.call(id="a", name="f", args=fragments[0])),
+        *(chat.calls(chat.call(args=each)) for each in fragments[1:]),
+        finish="tool_calls",
+    )
+    for eager, told in ((True, fragments), (False, ["", "ping", "ping", "ping", '{"x":1}'])):
+        got = payloads(relayed(relay(ANTHROPIC, OPENAI, Row(body, "", eager=eager)), [body]))
+        start = next(at for at, each in enumerate(got) if each["type"] == "content_block_start")
+        inside = got[start + 1 : start + 1 + len(told)]
+        assert [each.get("delta", {}).get("partial_json", each["type"]) for each in inside] == told
+        assert got[start + 1 + len(told)]["type"] == "content_block_stop"
+
+
+# Before, between and behind the records.
+
+
+def test_a_stream_begins_with_the_first_record() -> None:
+    to = relay(ANTHROPIC, "ollama-chat")
+    first = ollama.lines(ollama.record(""))
+    assert to.receive(first[:-1]) == b""
+    assert [each["type"] for each in payloads(to.receive(first[-1:]))] == ["message_start", "ping"]
+    [text, delta] = payloads(to.receive(ollama.lines(ollama.record("Hi"))))
+    assert (text["type"], delta["delta"]["text"]) == ("content_block_start", "Hi")
+
+
+def test_a_ping_begins_it_too() -> None:
+    to = relay(ANTHROPIC, "ollama-chat")
+    assert [each["type"] for each in payloads(to.ping())] == ["message_start", "ping"]
+    assert [each["type"] for each in payloads(to.ping())] == ["ping"]
+    rest = relayed(to, [OLLAMA["text"].body])
+    assert b"message_start" not in rest
+    assert to.ping() == b""
+
+
+def test_the_start_has_an_estimate_of_the_input_and_the_clients_name_of_the_model() -> None:
+    [start, *_] = payloads(got(ANTHROPIC, "ollama-chat", OLLAMA["text"]))
+    assert start["message"]["usage"] == {"input_tokens": 7, "output_tokens": 0}
+    assert (start["message"]["model"], start["message"]["id"]) == ("qwen3:8b", f"msg_{0:024d}")
+
+
+def test_nothing_comes_behind_the_end() -> None:
+    to = relay(ANTHROPIC, "ollama-chat")
+    assert not to.ended
+    to.receive(OLLAMA["text"].body)
+    assert to.ended
+    assert to.receive(OLLAMA["text"].body) + to.end() + to.break_off("late") + to.ping() == b""
+
+
+def test_a_connection_that_breaks_is_an_error() -> None:
+    to = relay(ANTHROPIC, OPENAI)
+    to.receive(chat.frames(chat.says("par")))
+    [error] = payloads(to.break_off("the upstream is gone"))
+    assert error == {"type": "error", "error": {"type": "api_error", "message": "the upstream is gone"}}
+    assert to.ended
+    assert to.early is None
+
+
+@pytest.mark.parametrize(
+    ("client", "upstream", "body", "status", "kind"),
+    [
+        (ANTHROPIC, "ollama-chat", ollama.lines(ollama.ERROR), 502, "api_error"),
+        (ANTHROPIC, "ollama-chat", b"", 502, "api_error"),
+        (ANTHROPIC, "ollama-chat", b"<html>", 502, "api_error"),
+        (ANTHROPIC, OPENAI, chat.frames(chat.ERROR), 502, "api_error"),
+        (ANTHROPIC, OPENAI, chat.frames({"error": {"message": "m", "code": 429}}), 429, "rate_limit_error"),
+        (OPENAI, ANTHROPIC, messages.sse(messages.ERROR), 503, "overloaded_error"),
+    ],
+)
+def test_a_failure_before_the_answer_is_one_of_the_whole_request(
+    client: str, upstream: str, body: bytes, status: int, kind: str
+) -> None:
+    to = relay(client, upstream)
+    [event] = payloads(relayed(to, [body]))
+    assert to.ended
+    assert to.early is not None
+    assert (to.early.status, json.loads(to.early.body)) == (status, event)
+    assert event["error"]["type"] == kind
+    request = asked(client, upstream, stream=False)
+    answer = whole(request, headers={"content-type": TYPES[upstream]}, body=body)
+    assert (answer.status, json.loads(answer.body)["error"]["type"]) == (status, kind)
+
+
+def test_a_document_is_relayed_as_a_stream() -> None:
+    document = {
+        "id": "x",
+        "model": "m",
+        "choices": [{"message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 3, "completion_tokens": 1},
+    }
+    to = Relay(asked(ANTHROPIC, OPENAI), headers={"content-type": "application/json"}, new_id=digits())
+    body = relayed(to, bytewise(json.dumps(document).encode()))
+    assert in_short(ANTHROPIC, body) == "0:text +Hi end | end_turn 3/1 | stop"
+    assert to.ended
+
+
+@pytest.mark.parametrize("kind", ["application/json; charset=utf-8", "text/plain", None])
+@pytest.mark.parametrize(
+    ("upstream", "document"),
+    [
+        ("ollama-chat", ollama.ends("stop", "Hi")),
+        (
+            OPENAI,
+            {
+                "model": "m",
+                "choices": [{"message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}],
+                "usage": chat.usage(),
+            },
+        ),
+    ],
+)
+def test_a_document_is_an_answer_without_streaming(upstream: str, document: Json, kind: str | None) -> None:
+    headers = {"content-type": kind} if kind else {}
+    answer = whole(
+        asked(ANTHROPIC, upstream, stream=False),
+        headers=headers,
+        body=json.dumps(document).encode(),
+        new_id=digits(),
+    )
+    assert answer.status == 200
+    assert json.loads(answer.body) == {
+        "id": f"msg_{0:024d}",
+        "type": "message",
+        "role": "assistant",
+        "model": "qwen3:8b",
+        "content": [{"type": "text", "text": "Hi"}],
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 10, "output_tokens": 5},
+    }
+
+
+def test_a_document_without_an_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streamconform_reference.proxy.relay.MAX_DOCUMENT", 100)
+    to = Relay(asked(ANTHROPIC, OPENAI), headers={"content-type": "application/json"}, new_id=digits())
+    assert to.receive(b"[" * 100) == b""
+    told = to.receive(b"[")
+    assert in_short(ANTHROPIC, told) == "error api_error: the upstream sent more than 100 bytes of no stream"
+    assert to.ended
+
+
+def test_the_usage_is_told_to_clients_that_asked_for_it() -> None:
+    body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "Hi"}]}
+    request = ask(Route(client=OPENAI, upstream=ANTHROPIC), json.dumps(body).encode(), {})
+    to = Relay(request, headers={"content-type": "text/event-stream"}, new_id=digits())
+    told = relayed(to, [MESSAGES["text"].body])
+    assert b"usage" not in told
+    assert told.endswith(b"data: [DONE]\n\n")
+
+
+def test_ids_are_made_of_random_digits() -> None:
+    body = OLLAMA["two calls without ids"].body
+    seen = set()
+    for _ in range(20):
+        to = Relay(asked(ANTHROPIC, "ollama-chat"), headers={})
+        seen |= set(re.findall(rb'"id":"(toolu_[0-9a-f]{16}|msg_[0-9a-f]{24})"', relayed(to, [body])))
+    assert len(seen) == 60
+
+
+# Failures of the upstream, by their status.
+
+
+@pytest.mark.parametrize(
+    ("upstream", "status", "kind"),
+    [
+        (400, 400, "invalid_request_error"),
+        (401, 401, "authentication_error"),
+        (403, 403, "permission_error"),
+        (404, 404, "not_found_error"),
+        (413, 413, "request_too_large"),
+        (422, 422, "invalid_request_error"),
+        (429, 429, "rate_limit_error"),
+        (500, 500, "api_error"),
+        (502, 502, "api_error"),
+        (503, 529, "overloaded_error"),
+        (504, 504, "timeout_error"),
+        (529, 529, "overloaded_error"),
+    ],
+)
+def test_a_failure_has_the_type_of_its_status(upstream: int, status: int, kind: str) -> None:
+    headers = {"retry-after": "7", "content-type": "application/json", "set-cookie": "x"}
+    body = json.dumps({"error": "m is not there"}).encode()
+    answer = failed(asked(ANTHROPIC, "ollama-chat"), status=upstream, headers=headers, body=body)
+    assert answer.status == status
+    assert json.loads(answer.body) == {
+        "type": "error",
+        "error": {"type": kind, "message": "m is not there"},
+    }
+    assert answer.headers == {"content-type": "application/json", "retry-after": "7"}
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b"<html>Bad gateway</html>", b"\xff\xfe", b"[" * 1000])
+def test_a_failure_without_words_is_told_in_ours(body: bytes) -> None:
+    answer = failed(asked(OPENAI, ANTHROPIC), status=529, headers={}, body=body)
+    told = json.loads(answer.body)["error"]
+    assert (answer.status, told["type"], told["param"], told["code"]) == (503, "overloaded_error", None, None)
+    assert told["message"]
+
+
+@pytest.mark.parametrize("api", [ANTHROPIC, OPENAI])
+def test_a_refusal_is_in_the_envelope_of_the_client(api: str) -> None:
+    answer = refused(api, RefusedError(400, "thinking_not_supported", "no"), {"x-request-id": "r"})
+    assert (answer.status, answer.headers["x-request-id"]) == (400, "r")
+    decoder = DECODERS[api](status=400)
+    decoder.receive_data(answer.body)
+    decoder.receive_eof()
+    error = decoder.outcome.error
+    assert error is not None
+    assert (error.type, error.message, error.status) == ("thinking_not_supported", "no", 400)
+
+
+# Counting.
+
+
+def test_tokens_are_counted_without_the_upstream() -> None:
+    body = {
+        "model": "m",
+        "system": "Be brief.",
+        "messages": [
+            {"role": "user", "content": "Weather?"},
+            {"role": "assistant", "content": [messages.tool(0)["content_block"]]},
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "toolu_0", "content": "sun"}],
+            },
+        ],
+    }
+    answer = counted(json.dumps(body).encode())
+    assert (answer.status, json.loads(answer.body)) == (200, {"input_tokens": count_tokens(body)})
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b'{"model":"m"}', b'{"messages":[]}', b'{"model":"m","messages":["x"]}']
+)
+def test_what_cannot_be_counted_is_refused(body: bytes) -> None:
+    with pytest.raises(RefusedError) as refusal:
+        counted(body)
+    assert refusal.value.status == 400
+
+
+def test_the_frames_of_a_client_are_whole_at_every_moment() -> None:
+    to, framing = relay(ANTHROPIC, "ollama-chat"), SseFraming()
+    frames = 0
+    for chunk in bytewise(OLLAMA["thinking, then text"].body):
+        frames += len(framing.receive(to.receive(chunk)))
+    assert framing.end() == []
+    assert frames == len(payloads(got(ANTHROPIC, "ollama-chat", OLLAMA["thinking, then text"])))

@@ -1,0 +1,217 @@
+"""What the upstream is asked is what the client asked for."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from streamconform_reference.proxy import ROUTES, Asked, Route, ask, without_thinking
+from streamconform_reference.proxy.translate import CARRIED, ENDPOINTS, KEYED
+from streamconform_reference.refused import RefusedError
+from streamconform_reference.tokens import count_tokens
+
+Json = dict[str, Any]
+OLLAMA, CHAT, MESSAGES = ROUTES
+ANTHROPIC: Json = {"model": "qwen3", "max_tokens": 50, "messages": [{"role": "user", "content": "Hi there"}]}
+OPENAI: Json = {"model": "claude-x", "max_tokens": 50, "messages": [{"role": "user", "content": "Hi there"}]}
+LEAST = {"anthropic-messages": ANTHROPIC, "openai-chat": OPENAI}
+SCHEMA = {"type": "object", "properties": {"a": {"type": "string", "enum": ["x"]}}, "required": ["a"]}
+
+
+def asks(names: tuple[str, str], route: Json | None = None, **fields: Any) -> Asked:
+    body = json.dumps(LEAST[names[0]] | fields).encode()
+    return ask(Route(client=names[0], upstream=names[1], **(route or {})), body, {"user-agent": "test"})
+
+
+# Rows: route, what the client's body has, and what the upstream's then has at these paths; None is nothing.
+TRANSLATED: tuple[tuple[tuple[str, str], Json, Json], ...] = (
+    (OLLAMA, {}, {"model": "qwen3", "options.num_predict": 50, "stream": False, "think": None}),
+    (OLLAMA, {}, {"messages": [{"role": "user", "content": "Hi there"}]}),
+    (OLLAMA, {"stream": True}, {"stream": True}),
+    (OLLAMA, {"stop_sequences": ["a", "b"]}, {"options.stop": ["a", "b"]}),
+    (OLLAMA, {"stop_sequences": []}, {"options.stop": None}),
+    (OLLAMA, {"top_p": 0.9, "top_k": 4, "temperature": 0}, {"options.top_p": 0.9, "options.top_k": 4}),
+    (OLLAMA, {"temperature": 0}, {"options.temperature": 0}),
+    (OLLAMA, {"thinking": {"type": "enabled", "budget_tokens": 1024}}, {"think": True}),
+    (OLLAMA, {"thinking": {"type": "adaptive"}}, {"think": True}),
+    (OLLAMA, {"thinking": {"type": "disabled"}}, {"think": False}),
+    (OLLAMA, {"thinking": {"type": "disabled"}, "model": "llama3"}, {"think": None}),
+    (OLLAMA, {"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}}, {"format": SCHEMA}),
+    (
+        OLLAMA,
+        {"tools": [{"name": "f", "description": "F.", "input_schema": SCHEMA}]},
+        {
+            "tools": [
+                {"type": "function", "function": {"name": "f", "description": "F.", "parameters": SCHEMA}}
+            ]
+        },
+    ),
+    (
+        OLLAMA,
+        {"tools": [{"name": "f", "input_schema": SCHEMA}], "tool_choice": {"type": "none"}},
+        {"tools": None},
+    ),
+    (CHAT, {}, {"max_completion_tokens": 50, "stream": False, "reasoning_effort": None}),
+    (CHAT, {"stream": True}, {"stream": True, "stream_options.include_usage": True}),
+    (CHAT, {"stop_sequences": ["a"], "top_p": 0.5, "top_k": 9}, {"stop": ["a"], "top_p": 0.5, "top_k": None}),
+    (CHAT, {"system": "Be."}, {"messages.0": {"role": "system", "content": "Be."}}),
+    (CHAT, {"thinking": {"type": "enabled", "budget_tokens": 8000}}, {"reasoning_effort": "medium"}),
+    (
+        CHAT,
+        {"thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}},
+        {"reasoning_effort": "low"},
+    ),
+    (CHAT, {"thinking": {"type": "disabled"}}, {"reasoning_effort": "none"}),
+    (
+        CHAT,
+        {"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}},
+        {"response_format.json_schema.schema": SCHEMA, "response_format.type": "json_schema"},
+    ),
+    (
+        CHAT,
+        {
+            "tools": [{"name": "f", "input_schema": SCHEMA}],
+            "tool_choice": {"type": "any", "disable_parallel_tool_use": True},
+        },
+        {"tool_choice": "required", "parallel_tool_calls": False},
+    ),
+    (MESSAGES, {}, {"max_tokens": 50, "stream": False, "thinking": None}),
+    (MESSAGES, {"max_tokens": None}, {"max_tokens": 4096}),
+    (MESSAGES, {"stop": "END"}, {"stop_sequences": ["END"]}),
+    (MESSAGES, {"stop": ["a", "b"]}, {"stop_sequences": ["a", "b"]}),
+    (MESSAGES, {"stop": None, "top_p": 0.5, "user": "u"}, {"top_p": 0.5, "metadata.user_id": "u"}),
+    (MESSAGES, {"reasoning_effort": "high"}, {"thinking.type": "adaptive", "output_config.effort": "high"}),
+    (MESSAGES, {"reasoning_effort": "none"}, {"thinking.type": "disabled"}),
+    (
+        MESSAGES,
+        {
+            "response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA}},
+            "reasoning_effort": "low",
+        },
+        {"output_config": {"effort": "low", "format": {"type": "json_schema", "schema": SCHEMA}}},
+    ),
+    (MESSAGES, {"response_format": {"type": "json_object"}}, {"output_config": None}),
+)
+
+
+def at(body: Any, path: str) -> Any:
+    for key in path.split("."):
+        body = body[int(key)] if isinstance(body, list) else (body or {}).get(key)
+    return body
+
+
+@pytest.mark.parametrize(("names", "given", "expected"), TRANSLATED)
+def test_a_field_has_its_counterpart(names: tuple[str, str], given: Json, expected: Json) -> None:
+    asked = asks(names, **given)
+    assert {path: at(asked.body, path) for path in expected} == expected
+    assert json.loads(asked.content) == asked.body
+
+
+def test_every_route_has_what_it_needs() -> None:
+    assert set(CARRIED) == set(ROUTES)
+    assert {client for client, _ in ROUTES} == set(ENDPOINTS)
+    assert {upstream for _, upstream in ROUTES} <= set(KEYED)
+
+
+@pytest.mark.parametrize(
+    ("names", "path"),
+    [(OLLAMA, "/api/chat"), (CHAT, "/v1/chat/completions"), (MESSAGES, "/v1/messages")],
+)
+def test_no_key_is_sent_unless_it_is_the_upstreams(names: tuple[str, str], path: str) -> None:
+    header, form = KEYED[names[1]]
+    asked = asks(names)
+    assert (asked.method, asked.path) == ("POST", path)
+    assert header not in asked.headers
+    assert "user-agent" not in asked.headers
+    assert asked.headers["content-type"] == "application/json"
+    assert asks(names, {"key": "k-1"}).headers[header] == form.format(key="k-1")
+
+
+def test_the_upstream_has_its_own_names_of_models() -> None:
+    models = {"claude-x": "qwen3:8b", "*": "llama3"}
+    for given, named in (("claude-x", "qwen3:8b"), ("claude-y", "llama3")):
+        asked = asks(OLLAMA, {"models": models}, model=given)
+        assert (asked.body["model"], asked.model) == (named, given)
+    assert asks(OLLAMA, {"models": {"claude-x": "m"}}, model="same").body["model"] == "same"
+
+
+def test_the_gate_is_about_the_upstreams_model() -> None:
+    thinking = {"thinking": {"type": "adaptive"}, "model": "qwen3"}
+    assert asks(OLLAMA, **thinking).thinking
+    with pytest.raises(RefusedError, match="llama3"):
+        asks(OLLAMA, {"models": {"*": "llama3"}}, **thinking)
+
+
+def test_the_host_decides_about_fields_of_its_own() -> None:
+    session = {"metadata": {"user_id": "s"}}
+    assert asks(CHAT, {"host": "api.openai.com"}, **session).body["prompt_cache_key"] == "s"
+    assert "prompt_cache_key" not in asks(CHAT, {"host": "127.0.0.1"}, **session).body
+
+
+@pytest.mark.parametrize(
+    ("names", "wish"),
+    [
+        (OLLAMA, {"thinking": {"type": "adaptive"}}),
+        (CHAT, {"thinking": {"type": "enabled", "budget_tokens": 1024}}),
+        (MESSAGES, {"reasoning_effort": "low"}),
+    ],
+)
+def test_a_request_can_be_told_without_a_word_about_thinking(names: tuple[str, str], wish: Json) -> None:
+    asked = asks(names, **wish)
+    assert asked.asks_thinking
+    assert without_thinking(asked).body == asks(names).body
+    assert not without_thinking(asked).asks_thinking
+    assert not asks(names).asks_thinking
+
+
+def test_what_is_beside_the_effort_stays() -> None:
+    form = {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA}}
+    plain = asks(MESSAGES, response_format=form)
+    assert without_thinking(asks(MESSAGES, response_format=form, reasoning_effort="low")).body == plain.body
+
+
+def test_what_the_answer_depends_on_is_kept() -> None:
+    asked = asks(OLLAMA, stream=True, system="Be kind to everybody.")
+    assert (asked.stream, asked.thinking, asked.model) == (True, False, "qwen3")
+    assert asked.input_tokens == count_tokens({**ANTHROPIC, "system": "Be kind to everybody."}) > 0
+    assert asks(OLLAMA, thinking={"type": "adaptive"}).thinking
+    assert not asks(OLLAMA, thinking={"type": "adaptive", "display": "omitted"}).thinking
+    assert not asks(OLLAMA, thinking={"type": "disabled"}).thinking
+    assert asks(MESSAGES, stream=True, stream_options={"include_usage": True}).usage
+    assert not asks(MESSAGES, stream=True).usage
+
+
+def test_a_client_asks_for_arguments_before_they_are_checked() -> None:
+    tool = {"name": "f", "input_schema": SCHEMA}
+    assert not asks(CHAT, tools=[tool]).eager
+    assert asks(CHAT, tools=[tool, {**tool, "eager_input_streaming": True}]).eager
+    body = json.dumps(ANTHROPIC).encode()
+    header = {"anthropic-beta": "other-2025-01-01,fine-grained-tool-streaming-2025-05-14"}
+    assert ask(Route(client=CHAT[0], upstream=CHAT[1]), body, header).eager
+
+
+@pytest.mark.parametrize(
+    ("names", "fields", "words"),
+    [
+        (OLLAMA, {"stop_sequences": "END"}, "stop_sequences: expected a list"),
+        (OLLAMA, {"stop_sequences": [7]}, "stop_sequences: expected a list of texts"),
+        (OLLAMA, {"top_k": -1}, "top_k: expected a whole number"),
+        (OLLAMA, {"top_p": "much"}, "top_p: expected a number"),
+        (MESSAGES, {"stop": [7]}, "stop: expected text or a list of texts"),
+        (MESSAGES, {"stop": {"a": 1}}, "stop: expected text or a list of texts"),
+        (MESSAGES, {"response_format": "json"}, "response_format: expected an object"),
+    ],
+)
+def test_a_field_of_another_kind_is_refused(names: tuple[str, str], fields: Json, words: str) -> None:
+    with pytest.raises(RefusedError) as refusal:
+        asks(names, **fields)
+    assert refusal.value.message.startswith(words)
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'"a"', b"\xff", b"[" * 500, b"NaN", b"null"])
+def test_a_body_that_is_no_object_is_refused(body: bytes) -> None:
+    with pytest.raises(RefusedError) as refusal:
+        ask(Route(client=OLLAMA[0], upstream=OLLAMA[1]), body, {})
+    assert (refusal.value.status, refusal.value.type) == (400, "invalid_request_error")
+    assert refusal.value.message.startswith("the body is not")
