@@ -42,6 +42,7 @@ IDLE = {
     ("error-record-ignored", "**:cost.**"),
     ("error-record-ignored", "**:content.**"),
 }
+TOPICS = {"count_tokens": "tokens"}
 
 
 def leaves(value: Any, path: str = "") -> dict[str, Any]:
@@ -77,6 +78,10 @@ def right_answers(api: str) -> list[tuple[str, list[bytes], dict[str, Any]]]:
     return [(trial, chunks, leaves(decode(chunks, api=api).outcome)) for trial, chunks in trials(api)]
 
 
+STREAMS = sorted(name for name in MUTANTS if "build_request" not in vars(load(name)))
+"""The mutants of requests have a test of their own."""
+
+
 def failing_checks(name: str) -> set[str]:
     adapter = load(name)
     failing = set()
@@ -88,7 +93,7 @@ def failing_checks(name: str) -> set[str]:
     for function, inputs in CALLS.items():
         broken, right_function = getattr(adapter, function, None), getattr(reference, function)
         failing |= {
-            f"common/{function}/{name}:output"
+            f"common/{TOPICS.get(function, function)}/{name}:output"
             for name, given in inputs.items()
             if broken and broken(None, given) != right_function(None, given)
         }
@@ -109,7 +114,7 @@ def matches(glob: str, check: str) -> bool:
     return match(re.split(r"[/@:.]", glob), parts)
 
 
-@pytest.mark.parametrize("name", sorted(MUTANTS))
+@pytest.mark.parametrize("name", STREAMS)
 def test_a_mutant_fails_some_checks_and_only_those_it_names(name: str) -> None:
     failing = failing_checks(name)
     assert failing
@@ -136,7 +141,7 @@ def test_every_module_is_in_the_table() -> None:
     assert modules == {name.replace("-", "_") for name in MUTANTS}
 
 
-@pytest.mark.parametrize("name", sorted(MUTANTS))
+@pytest.mark.parametrize("name", STREAMS)
 def test_a_mutant_still_keeps_the_event_rules(name: str) -> None:
     adapter = load(name)
     if name in ("arguments-repaired", "truncated-call-executed", "empty-arguments-dropped"):

@@ -1,7 +1,7 @@
-"""Parsers with one real bug each, to show that the suite catches it.
+"""Parsers and builders of requests with one real bug each, to show that the suite catches it.
 
 A mutant is a module of this package, named like the mutant with `_` for `-`, that has an `adapter`.
-It replaces a table entry of a decoder, or wraps a decoder, its framing or its answers; the decoders
+It replaces a table entry of a decoder, or wraps a decoder, its framing, its answers or a builder, which
 know nothing of it. Its row stands in the table of its api, or of the functions that belong to none.
 Importing this module loads none of them.
 """
@@ -22,6 +22,8 @@ from streamconform_reference.mutants._mutant import Mutant
 from streamconform_reference.mutants._ollama_chat import OLLAMA_CHAT
 from streamconform_reference.mutants._openai_chat import OPENAI_CHAT
 from streamconform_reference.mutants._openai_responses import OPENAI_RESPONSES
+from streamconform_reference.mutants._requests_asked import ASKED
+from streamconform_reference.mutants._requests_said import SAID
 
 __all__ = ["MUTANTS", "Mutant", "load"]
 
@@ -35,6 +37,8 @@ MUTANTS: Final[Mapping[str, Mutant]] = {
         *OLLAMA_CHAT,
         *COHERE_CHAT,
         *BEDROCK_CONVERSE,
+        *SAID,
+        *ASKED,
         *COMMON,
     )
 }

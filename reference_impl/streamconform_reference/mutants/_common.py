@@ -1,4 +1,4 @@
-"""Mutants of the functions that belong to no api: healed arguments, and values of cut JSON."""
+"""Mutants of the functions that belong to no api: healed arguments, values of cut JSON, counted tokens."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from ._mutant import Mutant
 
 _HEAL: Final = ("common/heal/**:output",)
 _PARTIAL: Final = ("common/partial/**:output",)
+_TOKENS: Final = ("common/tokens/**:output",)
 
 COMMON: Final = (
     Mutant(
@@ -69,5 +70,17 @@ COMMON: Final = (
         "Every prefix is parsed anew as whole JSON, and what does not parse has no value.",
         ("assistant-ui/assistant-ui#5524",),
         _PARTIAL,
+    ),
+    Mutant(
+        "words-as-tokens",
+        "Counts every word as one token, however long it is.",
+        ("raine/claude-code-proxy#90",),
+        _TOKENS,
+    ),
+    Mutant(
+        "system-not-counted",
+        "Does not count the system prompt.",
+        ("router-for-me/CLIProxyAPI#679",),
+        _TOKENS,
     ),
 )

@@ -1,0 +1,62 @@
+"""Each mutant of requests is caught by a case that names its bug, and fails nothing else than it says."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from streamconform.judge.request import compare_request
+from streamconform.model.case import CallCase
+from streamconform.model.request import RequestExpectation
+from streamconform.resources import bundled
+from streamconform.suite.load import Sources, load
+from streamconform_reference import adapter as reference
+from streamconform_reference.adapter import Adapter
+from streamconform_reference.apis import REQUESTS
+from streamconform_reference.mutants import MUTANTS
+from streamconform_reference.mutants import load as mutant
+
+from .test_mutants import matches
+
+NAMES = sorted(name for name in MUTANTS if "build_request" in vars(mutant(name)))
+
+
+@cache
+def cases() -> tuple[CallCase, ...]:
+    every = load(Sources(bundled("specs"), bundled("cassettes")))
+    return tuple(case for case in every if isinstance(case, CallCase) and case.kind == "request")
+
+
+@cache
+def failing(adapter: Adapter) -> dict[str, CallCase]:
+    """Return the checks that fail, and the case of each."""
+    build = vars(adapter)["build_request"]
+    found = {}
+    for case in cases():
+        assert isinstance(case.expect, RequestExpectation)
+        if case.api in adapter.apis:
+            checks = compare_request(case.api, case.expect, build(case.api, case.input), case.level)
+            found |= {f"{case.id}:{each.path}": case for each in checks if each.verdict in ("fail", "warn")}
+    return found
+
+
+def test_the_reference_fails_none():
+    assert failing(reference) == {}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_is_caught_by_a_case_that_names_its_bug_and_only_where_it_is_broken(name):
+    wrong = failing(mutant(name))
+    assert {bug for case in wrong.values() for bug in case.guards} & set(MUTANTS[name].issues)
+    globs = MUTANTS[name].fails
+    assert [check for check in wrong if not any(matches(glob, check) for glob in globs)] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_of_its_apis_has_a_case_that_catches_it(name):
+    adapter = mutant(name)
+    assert {case.api for case in failing(adapter).values()} == set(adapter.apis)
+
+
+def test_there_are_mutants_of_every_api_that_requests_are_built_for():
+    assert {api for name in NAMES for api in mutant(name).apis} == set(REQUESTS)
