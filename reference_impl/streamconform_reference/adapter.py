@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol, cast
 
-from .apis import DECODERS
+from .apis import DECODERS, REQUESTS
 from .decoder import Decoder
 from .healing import heal_tool_arguments
 from .json_stream import partial_value
 from .outcome import Json
+from .tokens import count_tokens
 
 VERSION: Final = "0.1.0"
 
@@ -33,7 +34,12 @@ CAPABILITIES: Final = (
 )
 """What every decoder has."""
 
-NEEDED: Final = {"heal": "heal", "partial": "partial_json"}
+NEEDED: Final = {
+    "heal": "heal",
+    "partial": "partial_json",
+    "count_tokens": "count_tokens",
+    "build_request": "requests",
+}
 """The capability of each function."""
 
 
@@ -85,7 +91,27 @@ def partial(api: str | None, given: str) -> Any:
     return partial_value(given)
 
 
-FUNCTIONS: Final[Mapping[str, Function]] = {"heal": heal, "partial": partial}
+def count(api: str | None, given: Mapping[str, Any]) -> int:
+    """Return the estimate of the input tokens of a request to Anthropic's API."""
+    del api
+    return count_tokens(given)
+
+
+def build_request(api: str | None, given: Mapping[str, Any]) -> Json:
+    """Return the request that a conversation is, `{"body": {...}, "headers": {...}, "path": ...}`.
+
+    Raises:
+        KeyError: no such api is known.
+    """
+    return REQUESTS[api or ""](given)
+
+
+FUNCTIONS: Final[Mapping[str, Function]] = {
+    "heal": heal,
+    "partial": partial,
+    "count_tokens": count,
+    "build_request": build_request,
+}
 
 
 def adapter_for(

@@ -106,7 +106,9 @@ class CallBlock:
         """Tell the start, and the text that came before; a call without an id gets one."""
         self.told = True
         self.id = self.id or self.ids.take(f"call_{self.position}")
-        events: list[Event] = [ToolCallStart(self.position, self.id, self.name)]
+        events: list[Event] = [
+            ToolCallStart(self.position, self.id, self.name, self.executor, self.free_text)
+        ]
         text = self.fragments.text()
         if text:
             events.append(ToolCallDelta(self.position, text))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from .outcome import Cost, Error, Json, ProseKind, Stop, ToolCall, Usage
+from .outcome import Cost, Error, Executor, Json, ProseKind, Stop, ToolCall, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +80,17 @@ class ThinkingEnd:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallStart:
-    """A tool call begins; id and name are final."""
+    """A tool call begins; id and name are final.
+
+    Who runs it, and whether its text is no JSON but the arguments themselves, is for encoders, and not in the
+    normal form of the event.
+    """
 
     content_index: int
     id: str
     name: str
+    executor: Executor = "client"
+    free_text: bool = False
 
     def to_json(self) -> Json:
         """Return the event in the normal form."""

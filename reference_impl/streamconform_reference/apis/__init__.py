@@ -1,9 +1,10 @@
-"""The apis that can be decoded: a new one is its folder and one line here."""
+"""The apis that are decoded, encoded and asked: a new one is its folder and one line in each table here."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from streamconform_reference.decoder import Decoder, Payload
+from streamconform_reference.encoder import Answerer, Loss, Maker
 
 from . import (
     anthropic_messages,
@@ -15,14 +16,23 @@ from . import (
     openai_responses,
 )
 from .anthropic_messages import AnthropicMessagesDecoder
+from .anthropic_messages.asked_for import conversation as anthropic_messages_conversation
+from .anthropic_messages.request import build as anthropic_messages_request
 from .bedrock_converse import BedrockConverseDecoder
+from .bedrock_converse.request import build as bedrock_converse_request
 from .cohere_chat import CohereChatDecoder
+from .cohere_chat.request import build as cohere_chat_request
 from .google_generate import GoogleGenerateDecoder
+from .google_generate.request import build as google_generate_request
 from .ollama_chat import OllamaChatDecoder
+from .ollama_chat.request import build as ollama_chat_request
 from .openai_chat import OpenaiChatDecoder
+from .openai_chat.asked_for import conversation as openai_chat_conversation
+from .openai_chat.request import build as openai_chat_request
 from .openai_responses import OpenaiResponsesDecoder
+from .openai_responses.request import build as openai_responses_request
 
-__all__ = ["DECODERS", "DOCUMENTS"]
+__all__ = ["ANSWERS", "CONVERSATIONS", "DECODERS", "DOCUMENTS", "ENCODERS", "LOSSES", "REQUESTS"]
 
 DECODERS: Final[Mapping[str, type[Decoder]]] = {
     "anthropic-messages": AnthropicMessagesDecoder,
@@ -44,4 +54,54 @@ DOCUMENTS: Final[Mapping[str, Callable[[Payload], Iterable[Payload]]]] = {
     "bedrock-converse": bedrock_converse.as_stream,
     "google-generate": google_generate.as_stream,
     "ollama-chat": ollama_chat.as_stream,
+}
+
+# The stream of an answer, from its events.
+ENCODERS: Final[Mapping[str, Maker]] = {
+    "anthropic-messages": anthropic_messages.AnthropicMessagesEncoder,
+    "openai-chat": openai_chat.OpenaiChatEncoder,
+    "ollama-chat": ollama_chat.OllamaChatEncoder,
+    "openai-responses": openai_responses.OpenaiResponsesEncoder,
+    "bedrock-converse": bedrock_converse.BedrockConverseEncoder,
+    "cohere-chat": cohere_chat.encoder,
+    "google-generate": google_generate.GoogleGenerateEncoder,
+}
+
+# The answer without streaming.
+ANSWERS: Final[Mapping[str, Answerer]] = {
+    "anthropic-messages": anthropic_messages.answer,
+    "openai-chat": openai_chat.answer,
+    "ollama-chat": ollama_chat.answer,
+    "openai-responses": openai_responses.answer,
+    "bedrock-converse": bedrock_converse.answer,
+    "cohere-chat": cohere_chat.answer,
+    "google-generate": google_generate.answer,
+}
+
+# What an api cannot say of an outcome, and what its encoder and its documents say instead.
+LOSSES: Final[Mapping[str, tuple[Loss, ...]]] = {
+    "anthropic-messages": anthropic_messages.LOSSES,
+    "openai-chat": openai_chat.LOSSES,
+    "ollama-chat": ollama_chat.LOSSES,
+    "openai-responses": openai_responses.LOSSES,
+    "bedrock-converse": bedrock_converse.LOSSES,
+    "cohere-chat": cohere_chat.LOSSES,
+    "google-generate": google_generate.LOSSES,
+}
+
+# The request of a conversation (`asked` and `conversation` say what is in one).
+REQUESTS: Final[Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
+    "anthropic-messages": anthropic_messages_request,
+    "openai-chat": openai_chat_request,
+    "openai-responses": openai_responses_request,
+    "cohere-chat": cohere_chat_request,
+    "bedrock-converse": bedrock_converse_request,
+    "google-generate": google_generate_request,
+    "ollama-chat": ollama_chat_request,
+}
+
+# The conversation that a request asks about. They raise `RefusedError` where the request is not valid.
+CONVERSATIONS: Final[Mapping[str, Callable[[dict[str, Any], Mapping[str, str]], dict[str, Any]]]] = {
+    "anthropic-messages": anthropic_messages_conversation,
+    "openai-chat": openai_chat_conversation,
 }

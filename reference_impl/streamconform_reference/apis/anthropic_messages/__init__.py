@@ -2,5 +2,6 @@
 
 from .decode import AnthropicMessagesDecoder
 from .document import as_stream
+from .encode import LOSSES, AnthropicMessagesEncoder, answer
 
-__all__ = ["AnthropicMessagesDecoder", "as_stream"]
+__all__ = ["LOSSES", "AnthropicMessagesDecoder", "AnthropicMessagesEncoder", "answer", "as_stream"]

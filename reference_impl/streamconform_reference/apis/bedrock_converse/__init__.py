@@ -2,5 +2,7 @@
 
 from .decode import BedrockConverseDecoder
 from .document import as_stream
+from .encode import BedrockConverseEncoder, answer
+from .losses import LOSSES
 
-__all__ = ["BedrockConverseDecoder", "as_stream"]
+__all__ = ["LOSSES", "BedrockConverseDecoder", "BedrockConverseEncoder", "answer", "as_stream"]

@@ -16,9 +16,15 @@ from .fields import part
 def as_stream(document: Payload) -> Iterator[Payload]:
     """Yield the events, each under its type, as they are where no framing names them.
 
+    An error document has its exception under `__type`, with a capital, where no header names it.
+
     Raises:
         BrokenPayloadError: it has no message.
     """
+    exception = document.get("__type")
+    if isinstance(exception, str) and "output" not in document:
+        yield {exception[:1].lower() + exception[1:]: document}
+        return
     content = part(part(document, "output"), "message").get("content")
     if not isinstance(content, list):
         raise BrokenPayloadError("the document has no message")

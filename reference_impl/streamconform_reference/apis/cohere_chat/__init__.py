@@ -2,5 +2,7 @@
 
 from .decode import CohereChatDecoder
 from .document import as_stream
+from .encode import CohereChatEncoder, answer, encoder
+from .losses import LOSSES
 
-__all__ = ["CohereChatDecoder", "as_stream"]
+__all__ = ["LOSSES", "CohereChatDecoder", "CohereChatEncoder", "answer", "as_stream", "encoder"]

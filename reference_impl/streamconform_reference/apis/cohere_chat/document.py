@@ -15,7 +15,7 @@ _V1_IDS = ("generation_id", "response_id", "chat_history")
 
 
 def as_stream(document: Payload) -> Iterator[Payload]:
-    """Yield the events of v2, or the end of a stream of v1, which has the whole answer.
+    """Yield the events of v2, the end of a stream of v1, which has the whole answer, or an error as it is.
 
     Raises:
         BrokenPayloadError: it has no message.
@@ -23,6 +23,8 @@ def as_stream(document: Payload) -> Iterator[Payload]:
     message = document.get("message")
     if isinstance(message, dict):
         return _as_v2(document, message)
+    if isinstance(message, str) and "text" not in document:
+        return iter([{"message": message}])
     if isinstance(document.get("text"), str) and any(name in document for name in _V1_IDS):
         return iter([{"event_type": "stream-end", "response": document}])
     raise BrokenPayloadError("the document has no message")

@@ -2,5 +2,7 @@
 
 from .decode import GoogleGenerateDecoder
 from .document import as_stream
+from .encode import GoogleGenerateEncoder, answer
+from .losses import LOSSES
 
-__all__ = ["GoogleGenerateDecoder", "as_stream"]
+__all__ = ["LOSSES", "GoogleGenerateDecoder", "GoogleGenerateEncoder", "answer", "as_stream"]

@@ -2,5 +2,6 @@
 
 from .decode import OllamaChatDecoder
 from .document import as_stream
+from .encode import LOSSES, OllamaChatEncoder, answer
 
-__all__ = ["OllamaChatDecoder", "as_stream"]
+__all__ = ["LOSSES", "OllamaChatDecoder", "OllamaChatEncoder", "answer", "as_stream"]

@@ -2,5 +2,6 @@
 
 from .decode import OpenaiChatDecoder
 from .document import as_stream
+from .encode import LOSSES, OpenaiChatEncoder, answer
 
-__all__ = ["OpenaiChatDecoder", "as_stream"]
+__all__ = ["LOSSES", "OpenaiChatDecoder", "OpenaiChatEncoder", "answer", "as_stream"]

@@ -61,7 +61,7 @@ STOP_REASONS: Final[Mapping[str, StopReason]] = {
     "end": "stop",
     "eos": "stop",
 }
-_TRUNCATING: Final = frozenset({"length", "content_filter"})
+TRUNCATING: Final = frozenset({"length", "content_filter"})
 _REASONING_KEYS: Final = frozenset((*TEXT_KEYS, *DETAIL_KEYS))
 
 
@@ -214,7 +214,7 @@ class OpenaiChatDecoder(Decoder):
         self.finish = finish
         self.message.stop(reason, finish)
         if reason != "error":
-            self.calls.end(truncated=reason in _TRUNCATING)
+            self.calls.end(truncated=reason in TRUNCATING)
 
     def end_of_body(self) -> None:
         """End the answer: complete if there was a reason, unless that is a failure."""

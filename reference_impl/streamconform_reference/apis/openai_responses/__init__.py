@@ -2,5 +2,7 @@
 
 from .decode import OpenaiResponsesDecoder
 from .document import as_stream
+from .encode import OpenaiResponsesEncoder, answer
+from .losses import LOSSES
 
-__all__ = ["OpenaiResponsesDecoder", "as_stream"]
+__all__ = ["LOSSES", "OpenaiResponsesDecoder", "OpenaiResponsesEncoder", "answer", "as_stream"]

@@ -1,0 +1,234 @@
+"""A conversation in, the body of `POST /v1/messages` out.
+
+Source: https://platform.claude.com/docs/en/api/messages, the guides on tool use, on extended and adaptive
+thinking and on prompt caching there, and the types of the `anthropic` package 2.12.0.
+
+- Every block of an answer goes back verbatim and in its order: thinking with its signature, even without
+  text; redacted thinking as its data; what the provider ran, and what it found, between them. An answer
+  that would end in thinking ends before it, as the api refuses the last block to be that.
+- All results are in one user message, each before any text, which follows in the same message. A result
+  without any text has no content.
+- `disable_parallel_tool_use` is a field of the choice, which `none` does not have.
+- `max_tokens` has no default at the provider. The budget of thinking is 1024 or more, and less than that
+  limit; where that cannot be, there is no thinking. It is also left out where a call is forced: the api
+  refuses both at once.
+- There is no temperature beside thinking, and none for models that decide by themselves how much they think:
+  those refuse it always, and the types have it no more (sipeed/picoclaw#2939).
+- What is cached: the system prompt, and all up to the last block of the last message of the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from streamconform_reference.asked import (
+    BUDGETS,
+    KEY,
+    USUAL_EFFORT,
+    Request,
+    Thinking,
+    default_limit,
+    described,
+    facts,
+    limit,
+    on_host,
+    schema,
+    streamed,
+    strictness,
+    thinking,
+    to_json,
+)
+from streamconform_reference.conversation import (
+    Block,
+    Conversation,
+    Result,
+    UserTurn,
+    arguments_object,
+    part_text,
+    turns,
+)
+
+API: Final = "anthropic-messages"
+VERSION: Final = "2023-06-01"
+IDS: Final = "[a-zA-Z0-9_-]{1,64}"
+SMALLEST_BUDGET: Final = 1024
+_EFFORTS: Final = {"minimal": "low"}
+_CHOICES: Final = {"auto": "auto", "none": "none", "required": "any"}
+_CITED: Final = "citation"
+
+# An MCP call goes back with the name of its server, which an outcome does not hold.
+_MCP: Final = ("mcp_tool_use", "mcp_tool_result")
+_MCP_ID: Final = "mcptoolu_"
+
+
+def build(conversation: Conversation) -> Request:
+    """Return the request."""
+    cache = cache_control(conversation)
+    body: dict[str, Any] = {"model": conversation["model"], "messages": messages(conversation, cache)}
+    if conversation.get("system"):
+        system = {"type": "text", "text": conversation["system"]}
+        body["system"] = [system | cache] if cache else conversation["system"]
+    if conversation.get("tools"):
+        body["tools"] = [tool(each) for each in conversation["tools"]]
+        body |= tool_choice(conversation)
+    tokens, thought = thinking_fields(conversation)
+    body |= {"max_tokens": tokens, **thought}
+    if "temperature" in conversation and takes_temperature(conversation, thought):
+        body["temperature"] = conversation["temperature"]
+    body["stream"] = streamed(conversation)
+    return to_json("/v1/messages", body, x_api_key=KEY, anthropic_version=VERSION)
+
+
+def tool(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tool."""
+    return {"name": given["name"], **described(given), "input_schema": schema(given), **strictness(given)}
+
+
+def tool_choice(conversation: Conversation) -> dict[str, Any]:
+    """Return the choice, as a field, if there is anything to say."""
+    asked = conversation.get("tool_choice")
+    one = conversation.get("parallel_tool_calls") is False
+    if asked is None and not one:
+        return {}
+    if isinstance(asked, Mapping):
+        choice: dict[str, Any] = {"type": "tool", "name": asked["name"]}
+    else:
+        choice = {"type": _CHOICES[asked or "auto"]}
+    if one and asked != "none":
+        choice["disable_parallel_tool_use"] = True
+    return {"tool_choice": choice}
+
+
+def cache_control(conversation: Conversation) -> dict[str, Any]:
+    """Return the mark of what is cached, as a field, if that is asked for; only this host knows an hour."""
+    keep = conversation.get("cache", "none")
+    if keep == "none":
+        return {}
+    hour = keep == "long" and on_host(conversation, "api.anthropic.com")
+    return {"cache_control": {"type": "ephemeral", **({"ttl": "1h"} if hour else {})}}
+
+
+def thinking_fields(conversation: Conversation) -> tuple[int, dict[str, Any]]:
+    """Return the limit of the answer, and the fields on thinking."""
+    wish, asked = thinking(conversation), limit(conversation)
+    usual = asked or default_limit(conversation)
+    if wish is None:
+        return usual, {}
+    if wish.off:
+        return usual, {"thinking": {"type": "disabled"}}
+    forced = conversation.get("tool_choice", "auto") not in ("auto", "none")
+    if forced and conversation.get("tools"):
+        return usual, {}
+    if not wish.by_budget:
+        return usual, adaptive(wish)
+    budget = max(wish.budget or BUDGETS[USUAL_EFFORT], SMALLEST_BUDGET)
+    if asked is None and budget >= usual:
+        usual = min(budget + usual, facts(conversation).get("max_output_tokens", budget + usual))
+    if usual <= SMALLEST_BUDGET:
+        return usual, {}
+    return usual, {"thinking": {"type": "enabled", "budget_tokens": min(budget, usual - 1)}}
+
+
+def adaptive(wish: Thinking) -> dict[str, Any]:
+    """Return the fields for a model that decides by itself, by a level."""
+    fields: dict[str, Any] = {"thinking": {"type": "adaptive"}}
+    if wish.effort:
+        fields["output_config"] = {"effort": _EFFORTS.get(wish.effort, wish.effort)}
+    return fields
+
+
+def takes_temperature(conversation: Conversation, fields: Mapping[str, Any]) -> bool:
+    """Whether the model takes a temperature beside these fields on thinking."""
+    tempered = facts(conversation).get("thinking") in (None, "none", "budget")
+    return tempered and fields.get("thinking", {}).get("type") not in ("enabled", "adaptive")
+
+
+def messages(conversation: Conversation, cache: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the messages: what the user says behind results is in their message."""
+    sent: list[dict[str, Any]] = []
+    for turn in turns(conversation, API, ids=IDS):
+        if isinstance(turn, UserTurn):
+            append(sent, "user", content(turn.parts))
+        else:
+            append(sent, "assistant", answer(turn.blocks))
+            append(sent, "user", [tool_result(result) for result in turn.results])
+    last = next((message for message in reversed(sent) if message["role"] == "user"), None)
+    if cache and last:
+        last["content"][-1] = last["content"][-1] | cache
+    return sent
+
+
+def append(sent: list[dict[str, Any]], role: str, blocks: Iterable[Any]) -> None:
+    """Append blocks to the last message if it is of this role, else a message; no blocks are no message."""
+    blocks = list(blocks)
+    if sent and sent[-1]["role"] == role:
+        sent[-1]["content"] += blocks
+    elif blocks:
+        sent.append({"role": role, "content": blocks})
+
+
+def content(parts: Sequence[Block]) -> list[dict[str, Any]]:
+    """Return the blocks of parts; blank text is refused, so it is left out."""
+    return [
+        {
+            "type": "image",
+            "source": {"type": "base64", "media_type": part["media_type"], "data": part["data"]},
+        }
+        if part["type"] == "image"
+        else {"type": "text", "text": part_text(part)}
+        for part in parts
+        if part["type"] == "image" or part_text(part).strip()
+    ]
+
+
+def tool_result(result: Result) -> dict[str, Any]:
+    """Return a result: text alone as text, else blocks."""
+    blocks = content(result.parts)
+    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": result.id}
+    if len(blocks) == 1 and blocks[0]["type"] == "text":
+        block["content"] = blocks[0]["text"]
+    elif blocks:
+        block["content"] = blocks
+    return block | ({"is_error": True} if result.error else {})
+
+
+def answer(blocks: Iterable[Block]) -> list[dict[str, Any]]:
+    """Return the blocks of an answer."""
+    sent: list[dict[str, Any]] = []
+    for block in blocks:
+        match block["type"]:
+            case "text" | "refusal" if block["text"].strip():
+                sent.append({"type": "text", "text": block["text"]})
+            case "thinking" if block.get("signature"):
+                sent.append(thought(block))
+            case "tool_call":
+                sent += tool_use(block)
+            case "other" if block.get("kind") == _CITED:
+                if sent and sent[-1]["type"] == "text":
+                    sent[-1].setdefault("citations", []).append(block["data"])
+            case "other" if block.get("kind") not in _MCP:
+                sent.append(block["data"])
+            case _:
+                pass  # what the api refuses: blank text, thinking that nothing signs
+    while sent and sent[-1]["type"] in ("thinking", "redacted_thinking"):
+        sent.pop()
+    return sent
+
+
+def thought(block: Block) -> dict[str, Any]:
+    """Return thinking, as it came."""
+    if block.get("redacted"):
+        return {"type": "redacted_thinking", "data": block["signature"]}
+    return {"type": "thinking", "thinking": block.get("text") or "", "signature": block["signature"]}
+
+
+def tool_use(call: Block) -> list[dict[str, Any]]:
+    """Return a call of either side; none for one that cannot be told again."""
+    if call.get("executor") != "provider":
+        kind = "tool_use"
+    elif call["id"].startswith(_MCP_ID):
+        return []
+    else:
+        kind = "server_tool_use"
+    return [{"type": kind, "id": call["id"], "name": call["name"], "input": arguments_object(call)}]

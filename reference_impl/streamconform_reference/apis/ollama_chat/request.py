@@ -1,0 +1,122 @@
+"""A conversation in, the body of `POST /api/chat` out.
+
+Source: https://docs.ollama.com/api/chat, https://docs.ollama.com/capabilities/tool-calling,
+https://docs.ollama.com/capabilities/thinking, and the types in
+https://github.com/ollama/ollama/blob/main/api/types.go
+
+- Tools are OpenAI's, and `properties` has to be an object (ollama/ollama#10328). There is no choice of them:
+  where none may be called, none is sent; that one must be called cannot be asked for.
+- Arguments are an object. Their text is refused (neuron-core/neuron-ai#219).
+- A result names its tool, and its call too; images are fields of the message that they belong to.
+- `think` says whether, or how hard. Models that take a level take nothing else: their silence is `low`, and
+  where no level was asked for, nothing is said (ollama/ollama#11751). The server refuses `think` for models
+  that do not think. The one word that it has no level for is the least.
+- Whether to stream is said in any case: the server streams where nothing is said.
+- There is no key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from streamconform_reference.asked import (
+    Request,
+    Thinking,
+    function_tool,
+    limit,
+    streamed,
+    thinking,
+    to_json,
+)
+from streamconform_reference.conversation import (
+    Block,
+    Conversation,
+    Result,
+    UserTurn,
+    arguments_object,
+    images_of,
+    is_client_call,
+    text_of,
+    turns,
+)
+
+API: Final = "ollama-chat"
+_LEVELS: Final = {"minimal": "low"}
+
+
+def build(conversation: Conversation) -> Request:
+    """Return the request."""
+    body: dict[str, Any] = {"model": conversation["model"], "messages": list(messages(conversation))}
+    if conversation.get("tools") and conversation.get("tool_choice") != "none":
+        body["tools"] = [function_tool(tool) for tool in conversation["tools"]]
+    options: dict[str, Any] = {}
+    if "max_tokens" in conversation:
+        options["num_predict"] = limit(conversation)
+    if "temperature" in conversation:
+        options["temperature"] = conversation["temperature"]
+    if options:
+        body["options"] = options
+    wish = thinking(conversation)
+    if wish:
+        body |= think(wish)
+    body["stream"] = streamed(conversation)
+    return to_json("/api/chat", body)
+
+
+def think(wish: Thinking) -> dict[str, Any]:
+    """Return whether to think, or how hard, as a field, if there is anything to say."""
+    if wish.by != "effort" and not (wish.by is None and wish.asked_effort):
+        return {"think": not wish.off}
+    effort = "low" if wish.off else wish.effort
+    return {"think": _LEVELS.get(effort, effort)} if effort else {}
+
+
+def messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
+    """Yield the messages."""
+    if conversation.get("system"):
+        yield {"role": "system", "content": conversation["system"]}
+    for turn in turns(conversation, API):
+        if isinstance(turn, UserTurn):
+            yield {"role": "user", "content": text_of(turn.parts), **images(turn.parts)}
+            continue
+        message = answer(turn.blocks)
+        if message:
+            yield message
+        yield from (tool_message(result) for result in turn.results)
+
+
+def images(parts: Sequence[Block]) -> dict[str, Any]:
+    """Return the images, as a field, if there are any: base64 without a type."""
+    found = [image["data"] for image in images_of(parts)]
+    return {"images": found} if found else {}
+
+
+def answer(blocks: Sequence[Block]) -> dict[str, Any] | None:
+    """Return the message of an answer, None where nothing is left of it."""
+    text = "".join(block["text"] for block in blocks if block["type"] in ("text", "refusal"))
+    thoughts = "".join(block.get("text") or "" for block in blocks if block["type"] == "thinking")
+    calls = [
+        {"id": block["id"], "function": {"name": block["name"], "arguments": arguments_object(block)}}
+        for block in blocks
+        if is_client_call(block)
+    ]
+    if not (text or thoughts or calls):
+        return None
+    message: dict[str, Any] = {"role": "assistant", "content": text}
+    if thoughts:
+        message["thinking"] = thoughts
+    if calls:
+        message["tool_calls"] = calls
+    return message
+
+
+def tool_message(result: Result) -> dict[str, Any]:
+    """Return the message of a result."""
+    return {
+        "role": "tool",
+        "content": text_of(result.parts),
+        "tool_name": result.name,
+        "tool_call_id": result.id,
+        **images(result.parts),
+    }

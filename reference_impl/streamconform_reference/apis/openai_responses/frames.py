@@ -1,0 +1,118 @@
+"""The events of a stream of OpenAI Responses as tables: their fields, their order, what belongs to what.
+
+Source: https://platform.openai.com/docs/api-reference/responses-streaming
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from streamconform_reference.grammar import ENDED, Step, step
+from streamconform_reference.grammar_fields import Field, needs, takes
+
+TERMINALS: Final[Mapping[str, str]] = {
+    "response.completed": "completed",
+    "response.incomplete": "incomplete",
+    "response.failed": "failed",
+}
+"""Terminal event to the status of its response."""
+DELTAS: Final[Mapping[str, tuple[str | None, frozenset[str], frozenset[str] | None]]] = {
+    "response.output_text.delta": ("content_index", frozenset({"message"}), frozenset({"output_text"})),
+    "response.refusal.delta": ("content_index", frozenset({"message"}), frozenset({"refusal"})),
+    "response.reasoning_text.delta": (
+        "content_index",
+        frozenset({"reasoning"}),
+        frozenset({"reasoning_text"}),
+    ),
+    "response.reasoning_summary_text.delta": (
+        "summary_index",
+        frozenset({"reasoning"}),
+        frozenset({"summary_text"}),
+    ),
+    "response.function_call_arguments.delta": (None, frozenset({"function_call"}), None),
+    "response.custom_tool_call_input.delta": (None, frozenset({"custom_tool_call"}), None),
+}
+"""Type of a delta to the index of its part (None: it has none), and the types of its item and its part."""
+DONES: Final[Mapping[str, tuple[str, str]]] = {
+    "response.output_text.done": ("text", "response.output_text.delta"),
+    "response.refusal.done": ("refusal", "response.refusal.delta"),
+    "response.reasoning_text.done": ("text", "response.reasoning_text.delta"),
+    "response.reasoning_summary_text.done": ("text", "response.reasoning_summary_text.delta"),
+    "response.function_call_arguments.done": ("arguments", "response.function_call_arguments.delta"),
+    "response.custom_tool_call_input.done": ("input", "response.custom_tool_call_input.delta"),
+}
+"""Type of an event that holds a whole text to its field, and the deltas that it sums."""
+PARTS: Final[Mapping[str, tuple[str, bool]]] = {
+    "response.content_part.added": ("content_index", False),
+    "response.content_part.done": ("content_index", True),
+    "response.reasoning_summary_part.added": ("summary_index", False),
+    "response.reasoning_summary_part.done": ("summary_index", True),
+}
+"""Type of an event about a part to the index of the part, and whether it ends there."""
+
+_NUMBERED: Final = needs("count", "sequence_number")
+_RESPONSE: Final = (
+    *_NUMBERED,
+    *needs("object", "response"),
+    *needs("name", "response.id", "response.model", "response.status"),
+    *needs('"response"', "response.object"),
+    *needs("number", "response.created_at"),
+    *needs("list", "response.output"),
+)
+_USAGE: Final = tuple(f"response.usage.{each}_tokens" for each in ("input", "output", "total"))
+_ENDING: Final = (*_RESPONSE, *needs("count", *_USAGE))
+_OF_ITEM: Final = (*_NUMBERED, *needs("count", "output_index"), *needs("name", "item_id"))
+_ITEM: Final = (
+    *_NUMBERED,
+    *needs("count", "output_index"),
+    *needs("object", "item"),
+    *needs("name", "item.type"),
+    *takes("name", "item.id"),
+    *takes("text", "item.arguments"),
+)
+
+FIELDS: Final[Mapping[str, tuple[Field, ...]]] = {
+    "response.created": _RESPONSE,
+    "response.queued": _RESPONSE,
+    "response.in_progress": _RESPONSE,
+    "response.completed": _ENDING,
+    "response.incomplete": _ENDING,
+    "response.failed": (
+        *_RESPONSE,
+        *needs("object", "response.error"),
+        *needs("name", "response.error.code"),
+    ),
+    "error": _NUMBERED,  # code and message stand beside the type, or in an object `error`
+    "response.output_item.added": _ITEM,
+    "response.output_item.done": _ITEM,
+    **{
+        kind: (*_OF_ITEM, *needs("count", space), *needs("object", "part"), *needs("name", "part.type"))
+        for kind, (space, _) in PARTS.items()
+    },
+    **{
+        kind: (*_OF_ITEM, *needs("text", "delta"), *(needs("count", space) if space else ()))
+        for kind, (space, _, _) in DELTAS.items()
+    },
+    **{
+        kind: (
+            *_OF_ITEM,
+            *needs("text", field),
+            *(needs("count", space) if (space := DELTAS[delta][0]) else ()),
+        )
+        for kind, (field, delta) in DONES.items()
+    },
+}
+"""Type of an event to its fields."""
+
+_INSIDE: Final = step("open answering", "answering", "terminal-last")
+ORDER: Final[Mapping[str, Step]] = {
+    "response.created": step("before", "open", "one-created"),
+    "response.queued": step("open", None, "in-progress-early"),
+    "response.in_progress": step("open", None, "in-progress-early"),
+    "response.output_item.added": _INSIDE,
+    "response.output_item.done": _INSIDE,
+    **dict.fromkeys((*PARTS, *DELTAS, *DONES), _INSIDE),
+    **dict.fromkeys(TERMINALS, step("open answering", ENDED, "one-terminal")),
+}
+"""Type of an event to where it may stand; an `error` may stand anywhere."""

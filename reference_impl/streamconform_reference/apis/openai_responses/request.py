@@ -1,0 +1,189 @@
+"""A conversation in, the body of `POST /v1/responses` out, without state at the provider.
+
+Source: https://platform.openai.com/docs/api-reference/responses/create,
+https://platform.openai.com/docs/guides/reasoning and https://platform.openai.com/docs/guides/function-calling,
+and the types of the `openai` package 3.54.0.
+
+- `store` is true where nothing is said, so it is said. What the model thought is then in the encrypted
+  content of its reasoning items, which is asked for, unless the model is known not to think.
+- An outcome has the encrypted content as the signature of the thinking, and no ids of items. The types want
+  an id of a reasoning item. Without state it names nothing that could be looked up, and OpenAI answers one
+  with 404 (NousResearch/hermes-agent#10217, vercel/ai#7543); a host is known that misses it
+  (dotnet/extensions#7628).
+- A reasoning item stands directly before the item that followed it. Without one, or without encrypted
+  content, it is left out, since the api refuses it.
+- `strict` is on where nothing is said, so a tool that was not asked to be strict says that it is not.
+- Results are text, or parts where an image is among them. The api has no field for a failure: the text says
+  how.
+- Tools that the provider ran go back as the items that they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from streamconform_reference.apis.openai_chat.request import cache_fields, takes_temperature
+from streamconform_reference.asked import (
+    Request,
+    Thinking,
+    bearer,
+    described,
+    facts,
+    limit,
+    schema,
+    streamed,
+    thinking,
+    to_json,
+)
+from streamconform_reference.conversation import (
+    AnswerTurn,
+    Block,
+    Conversation,
+    Result,
+    UserTurn,
+    arguments_text,
+    data_url,
+    images_of,
+    is_client_call,
+    is_free_text,
+    part_text,
+    text_of,
+    turns,
+)
+
+from .calls import CALLS
+
+API: Final = "openai-responses"
+IDS: Final = r"[\s\S]{1,64}"
+ENCRYPTED: Final = "reasoning.encrypted_content"
+
+# Items beside calls that the provider wants back.
+_KEPT_ITEMS: Final = frozenset({"compaction", "mcp_list_tools", "tool_search_output", *CALLS})
+
+
+def build(conversation: Conversation) -> Request:
+    """Return the request."""
+    body: dict[str, Any] = {"model": conversation["model"], "input": list(items(conversation))}
+    if conversation.get("system"):
+        body["instructions"] = conversation["system"]
+    if conversation.get("tools"):
+        body["tools"] = [tool(each) for each in conversation["tools"]]
+        if "tool_choice" in conversation:
+            body["tool_choice"] = tool_choice(conversation["tool_choice"])
+        if "parallel_tool_calls" in conversation:
+            body["parallel_tool_calls"] = conversation["parallel_tool_calls"]
+    if "max_tokens" in conversation:
+        body["max_output_tokens"] = limit(conversation)
+    wish = thinking(conversation)
+    if wish:
+        body["reasoning"] = reasoning(wish)
+    if "temperature" in conversation and takes_temperature(conversation, wish):
+        body["temperature"] = conversation["temperature"]
+    body["store"] = False
+    if facts(conversation).get("thinking") != "none":
+        body["include"] = [ENCRYPTED]
+    body |= cache_fields(conversation)
+    body["stream"] = streamed(conversation)
+    return to_json("/v1/responses", body, authorization=bearer())
+
+
+def tool(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tool."""
+    return {
+        "type": "function",
+        "name": given["name"],
+        **described(given),
+        "parameters": schema(given),
+        "strict": given.get("strict", False),
+    }
+
+
+def tool_choice(asked: str | Mapping[str, Any]) -> Any:
+    """Return the choice, which is a word unless it names a tool."""
+    return asked if isinstance(asked, str) else {"type": "function", "name": asked["name"]}
+
+
+def reasoning(wish: Thinking) -> dict[str, Any]:
+    """Return how hard to think; where that is asked for, thinking is to be shown too."""
+    if wish.off:
+        return {"effort": "none"}
+    return {**({"effort": wish.effort} if wish.effort else {}), "summary": "auto"}
+
+
+def items(conversation: Conversation) -> Iterator[dict[str, Any]]:
+    """Yield the items of the input."""
+    for turn in turns(conversation, API, ids=IDS):
+        if isinstance(turn, UserTurn):
+            yield {"type": "message", "role": "user", "content": content(turn.parts)}
+        else:
+            yield from answer(turn)
+            free = {call["id"] for call in turn.blocks if is_client_call(call) and is_free_text(call)}
+            yield from (output(result, free=result.id in free) for result in turn.results)
+
+
+def content(parts: Sequence[Block]) -> list[dict[str, Any]]:
+    """Return parts."""
+    return [
+        {"type": "input_image", "image_url": data_url(part), "detail": "auto"}
+        if part["type"] == "image"
+        else {"type": "input_text", "text": part_text(part)}
+        for part in parts
+    ]
+
+
+def output(result: Result, *, free: bool) -> dict[str, Any]:
+    """Return the item of a result."""
+    kind = "custom_tool_call_output" if free else "function_call_output"
+    said: Any = content(result.parts) if images_of(result.parts) else text_of(result.parts)
+    return {"type": kind, "call_id": result.id, "output": said}
+
+
+def answer(turn: AnswerTurn) -> Iterator[dict[str, Any]]:
+    """Yield the items of an answer. Reasoning waits for the item that follows it."""
+    waiting: list[dict[str, Any]] = []
+    for item in answer_items(turn.blocks):
+        if item["type"] == "reasoning":
+            waiting.append(item)
+        else:
+            yield from waiting
+            waiting = []
+            yield item
+
+
+def answer_items(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
+    """Yield an item for each block that has one."""
+    for block in blocks:
+        match block["type"]:
+            case "text":
+                yield message({"type": "output_text", "text": block["text"]})
+            case "refusal":
+                yield message({"type": "refusal", "refusal": block["text"]})
+            case "thinking" if block.get("signature"):
+                yield thought(block)
+            case "tool_call" if is_client_call(block):
+                yield tool_call(block)
+            case "other" if block.get("kind") in _KEPT_ITEMS:
+                yield block["data"]
+            case _:
+                pass  # citations, reasoning that is not encrypted, and calls whose item is `other`
+
+
+def message(part: dict[str, Any]) -> dict[str, Any]:
+    """Return a message of the model."""
+    return {"type": "message", "role": "assistant", "content": [part]}
+
+
+def thought(block: Block) -> dict[str, Any]:
+    """Return a reasoning item; a summary has to be there, even an empty one."""
+    text = block.get("text")
+    summary = [{"type": "summary_text", "text": text}] if text else []
+    return {"type": "reasoning", "summary": summary, "encrypted_content": block["signature"]}
+
+
+def tool_call(call: Block) -> dict[str, Any]:
+    """Return the item of a call."""
+    named = {"call_id": call["id"], "name": call["name"]}
+    if is_free_text(call):
+        return {"type": "custom_tool_call", **named, "input": call["arguments"]}
+    return {"type": "function_call", **named, "arguments": arguments_text(call)}
