@@ -14,21 +14,22 @@ Json = dict[str, Any]
 MODEL = "smollm2-135m"
 DATA = yaml.safe_load((Path(__file__).parent / "scenarios.yaml").read_text("utf-8"))
 SCENARIOS: Json = DATA["scenarios"]
+ROUND_TRIPS: Json = DATA["round_trips"]
 
 
 def body(api: str, name: str) -> Json:
     """Return the request of scenario `name` for `api`; the recorder adds `stream: true`."""
     scenario = SCENARIOS[name]
+    return request(api, scenario, list(turns_of(scenario)))
+
+
+def request(api: str, scenario: Json, turns: list[Json]) -> Json:
+    """Return the request for `api` that holds `turns` and asks as `scenario` does."""
     settings: Json = {} if scenario.get("error") else {"temperature": 0}
-    return (
-        {"model": MODEL}
-        | settings
-        | BODIES[api](scenario, list(_turns(scenario)))
-        | scenario.get("extra", {})
-    )
+    return {"model": MODEL} | settings | BODIES[api](scenario, turns) | scenario.get("extra", {})
 
 
-def _turns(scenario: Json) -> Iterator[Json]:
+def turns_of(scenario: Json) -> Iterator[Json]:
     """Yield the turns, calls and results numbered through so that they belong together."""
     number = 0
     for turn in [*DATA["histories"].get(scenario.get("history"), []), *scenario.get("turns", [])]:

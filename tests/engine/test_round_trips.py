@@ -1,0 +1,41 @@
+"""The bundled round trips with the engine are those that `record_round_trips` makes, without running it."""
+
+from __future__ import annotations
+
+import pytest
+from streamconform.record.providers import streaming
+from streamconform.resources import bundled
+from streamconform.suite import cassettes
+
+from .bodies import BODIES, MODEL, ROUND_TRIPS
+from .engine import SERVER
+from .record_round_trips import HALVES, PREFIX, body, name_of
+
+EACH = [pytest.param(api, name, id=f"{api}-{name}") for api in BODIES for name in ROUND_TRIPS]
+
+
+def recorded(api, name):
+    return [cassettes.load(bundled("cassettes"), api, name_of(name, half)) for half in HALVES]
+
+
+@pytest.mark.parametrize(("api", "name"), EACH)
+def test_the_second_request_is_made_of_the_first_answer_s_bytes(api, name):
+    first, second = recorded(api, name)
+    assert first.request.body == streaming(body(api, name), MODEL)
+    assert second.request.body == streaming(body(api, name, first.body), MODEL)
+    assert {(each.status, each.provenance.server) for each in (first, second)} == {(200, SERVER)}
+
+
+@pytest.mark.parametrize("api", list(BODIES))
+def test_every_recorded_round_trip_has_a_scenario(api):
+    found = {path.stem for path in (bundled("cassettes") / api).glob(f"{PREFIX}*.yaml")}
+    assert found == {name_of(name, half) for name in ROUND_TRIPS for half in HALVES}
+    assert len(ROUND_TRIPS) >= 5
+
+
+def test_the_second_request_has_the_results_behind_the_calls():
+    first, second = recorded("openai-chat", "one-of-two-failed")
+    answer, *results = second.request.body["messages"][-3:]
+    assert second.request.body["messages"][:-3] == first.request.body["messages"]
+    assert [each["tool_call_id"] for each in results] == [call["id"] for call in answer["tool_calls"]]
+    assert [each["content"] for each in results] == ['{"temp": 18}', "Error: no such city"]
