@@ -1,0 +1,1 @@
+"""Judges who makes streams: a live server is asked standard questions, its answers held to the grammar."""

@@ -1,0 +1,128 @@
+"""What is still expected of a trial whose stream is seen through another api."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from streamconform.judge.through import rules, seen_through
+from streamconform.model.case import Expectation, ExpectedBlock, Partial
+from streamconform.model.leaf import AnyOf, Literally
+from streamconform.model.trial import Through, Trial
+
+from . import builders
+
+RULES = {"grammar.one-terminal": "must", "grammar.arguments-parse": "must", "http.content-type": "should"}
+
+
+def seen(
+    fields: dict[str, Any], *blocks: ExpectedBlock, api: str = "anthropic-messages", **more: Any
+) -> Trial:
+    leaves = {path: leaf if isinstance(leaf, AnyOf) else Literally(leaf) for path, leaf in fields.items()}
+    case = replace(builders.case(), expect=Expectation(blocks, leaves, **more))
+    return seen_through(builders.trial(case), Through(api, RULES))
+
+
+def block(kind: Any, /, **fields: Any) -> ExpectedBlock:
+    return ExpectedBlock(kind, {name: Literally(value) for name, value in fields.items()})
+
+
+@pytest.mark.parametrize(
+    ("api", "path", "given", "expected"),
+    [
+        ("anthropic-messages", "status", "complete", Literally("complete")),
+        ("anthropic-messages", "status", "error", Literally("error")),
+        ("anthropic-messages", "status", "incomplete", AnyOf(("incomplete", "error"))),
+        ("anthropic-messages", "stop.reason", None, AnyOf((None, "error"))),
+        ("anthropic-messages", "stop.reason", "length", Literally("length")),
+        ("anthropic-messages", "stop.reason", "content_filter", AnyOf(("content_filter", "refusal"))),
+        ("openai-chat", "stop.reason", "content_filter", Literally("content_filter")),
+        ("openai-chat", "stop.reason", "refusal", AnyOf(("refusal", "content_filter", "stop"))),
+        ("anthropic-messages", "stop.raw", "stop", None),
+        ("anthropic-messages", "model", "qwen3", None),
+        ("anthropic-messages", "error.message", "no", None),
+        ("anthropic-messages", "usage.input", 7, Literally(7)),
+        ("anthropic-messages", "usage.input", None, None),
+        ("anthropic-messages", "usage.reasoning", 7, None),
+        ("anthropic-messages", "usage.cache_read", 0, AnyOf((0, None))),
+        ("openai-chat", "usage.cache_write", 5, None),
+        ("openai-chat", "stop.reason", AnyOf(("stop", "length")), AnyOf(("stop", "length"))),
+    ],
+)
+def test_a_leaf_is_what_the_other_api_can_say_of_it(api, path, given, expected):
+    assert seen({"status": "complete", path: given}, api=api).expect.fields.get(path) == expected
+
+
+@pytest.mark.parametrize("more", [{"partial": Partial(0)}, {}])
+def test_of_an_answer_that_is_none_no_usage_is_expected(more):
+    assert "usage.output" not in seen({"status": "incomplete", "usage.output": 7}, **more).expect.fields
+
+
+def test_thoughts_that_nothing_divides_are_one():
+    thoughts = [block("thinking", text=text) for text in ("a", "b")]
+    content = seen(
+        {"status": "complete"}, *thoughts, block("text", text="c"), api="openai-chat"
+    ).expect.content
+    assert content == (block("thinking", text="ab"), block("text", text="c"))
+    assert len(seen({"status": "complete"}, *thoughts).expect.content or ()) == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (block("text", text="a"), [("text", {"text"})]),
+        (block("refusal", text="no"), [("text", {"text"})]),
+        (block("thinking", text="a", signature="s", redacted=False), [("thinking", {"text"})]),
+        (block("thinking", signature="s", redacted=True), []),
+        (block("other", kind="citation"), []),
+        (
+            block("tool_call", name="f", id="call_1", arguments={"a": 1}, complete=True, executor="client"),
+            [("tool_call", {"name", "arguments", "complete", "executor"})],
+        ),
+        (
+            block("tool_call", name="f", arguments=None, complete=True, executor="client"),
+            [("tool_call", {"name", "complete", "executor"})],
+        ),
+    ],
+)
+def test_of_a_block_is_kept_what_goes_through(given, kept):
+    content = seen({"status": "complete"}, given).expect.content
+    assert [(each.type, set(each.fields)) for each in content or ()] == kept
+
+
+def test_a_call_that_had_not_ended_may_end_but_has_no_arguments():
+    call = block("tool_call", name="f", complete=False, executor="client")
+    (only,) = seen({"status": "complete"}, call).expect.content or ()
+    assert only.fields["complete"] == AnyOf((False, True))
+    assert only.fields["arguments"] == Literally(None)
+
+
+def test_in_an_answer_that_failed_a_call_may_stay_open():
+    call = block("tool_call", name="f", arguments={}, complete=True, executor="client")
+    (only,) = seen({"status": "error"}, call).expect.content or ()
+    assert only.fields["complete"] == AnyOf((True, False))
+
+
+def test_every_rule_is_a_check_and_the_looser_level_counts():
+    trial = seen({"status": "complete"})
+    broken = (("grammar.one-terminal", "none"), ("grammar.one-terminal", "at all"), ("no.rule", "?"))
+    checks = {each.path: (each.level, each.verdict, each.message) for each in rules(trial, broken)}
+    assert checks == {
+        "grammar.one-terminal": ("must", "fail", "none; at all"),
+        "grammar.arguments-parse": ("must", "pass", None),
+        "http.content-type": ("should", "pass", None),
+    }
+    lower = replace(trial, level="may")
+    assert {each.verdict for each in rules(lower, broken)} == {"may", "pass"}
+
+
+def test_arguments_that_the_model_spoilt_need_not_parse_behind_a_proxy():
+    trial = seen({"status": "complete"}, block("tool_call", name="f", arguments=None, complete=True))
+    assert "grammar.arguments-parse" not in {each.path for each in rules(trial, ())}
+    assert trial.through is not None
+    assert trial.through.held
+
+
+def test_a_trial_that_is_not_seen_through_anything_has_no_rules():
+    assert [*rules(builders.trial(), (("grammar.one-terminal", "none"),))] == []
