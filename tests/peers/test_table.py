@@ -58,7 +58,7 @@ def test_a_peer_names_an_adapter_apis_and_what_it_claims(peer):
     assert set(peer.apis) <= set(APIS)
     assert set(peer.reads) <= set(peer.apis)
     claimed = {each for own in peer.capabilities.values() for each in own}
-    assert claimed <= CAPABILITIES - OF_CALLS - {"cost", "events"}
+    assert claimed <= CAPABILITIES - (OF_CALLS - {"requests"}) - {"cost", "events"}
     assert re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+/issues", peer.issues)
 
 

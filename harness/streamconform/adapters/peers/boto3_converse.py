@@ -35,7 +35,7 @@ CONFIG: Final = Config(
 )
 
 
-SIGNED: Final = "before-sign.bedrock-runtime.ConverseStream"
+SIGNED: Final = "before-sign.bedrock-runtime"
 """The event before a request is signed, whose handlers may change its address."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 os.environ["LANGSMITH_TRACING"] = os.environ["LANGCHAIN_TRACING_V2"] = "false"
@@ -23,7 +23,7 @@ TLS: Final = dict.fromkeys(("verify", "ssl"), ssl.create_default_context())
 """Made once: each client of Google's makes three of its own."""
 
 
-def _openai(run: Any) -> Any:
+def _openai(run: Any, **more: Any) -> Any:
     return ChatOpenAI(
         model=run.model,
         base_url=f"{run.base_url}/v1",
@@ -32,10 +32,11 @@ def _openai(run: Any) -> Any:
         timeout=SECONDS,
         stream_usage=True,
         use_responses_api=run.api == "openai-responses",
+        **more,
     )
 
 
-def _anthropic(run: Any) -> Any:
+def _anthropic(run: Any, **more: Any) -> Any:
     given = run.request or {}  # how its content is typed depends on it
     return ChatAnthropic(
         model=run.model,
@@ -43,13 +44,13 @@ def _anthropic(run: Any) -> Any:
         api_key=run.api_key,
         max_retries=0,
         timeout=SECONDS,
-        thinking=given.get("thinking"),
         context_management=given.get("context_management"),
         betas=["context-management-2025-06-27"] if "context_management" in given else None,
+        **{"thinking": given.get("thinking"), **more},
     )
 
 
-def _google(run: Any) -> Any:
+def _google(run: Any, **more: Any) -> Any:
     return ChatGoogleGenerativeAI(
         model=run.model,
         base_url=run.base_url,
@@ -58,25 +59,26 @@ def _google(run: Any) -> Any:
         timeout=SECONDS,
         vertexai=False,
         client_args=TLS,
+        **more,
     )
 
 
-def _ollama(run: Any) -> Any:
+def _ollama(run: Any, **more: Any) -> Any:
     return ChatOllama(
         model=run.model,
         base_url=run.base_url,
         client_kwargs={"timeout": SECONDS},
-        reasoning=bool((run.request or {}).get("think")) or None,
+        **{"reasoning": bool((run.request or {}).get("think")) or None, **more},
     )
 
 
-def _cohere(run: Any) -> Any:
+def _cohere(run: Any, **more: Any) -> Any:
     return ChatCohere(
-        model=run.model, base_url=run.base_url, cohere_api_key=run.api_key, timeout_seconds=SECONDS
+        model=run.model, base_url=run.base_url, cohere_api_key=run.api_key, timeout_seconds=SECONDS, **more
     )
 
 
-MODELS: Final[Mapping[str, Callable[[Any], Any]]] = {
+MODELS: Final[Mapping[str, Callable[..., Any]]] = {
     "openai-chat": _openai,
     "openai-responses": _openai,
     "anthropic-messages": _anthropic,
@@ -95,14 +97,23 @@ def prompt(run: Any) -> Any:
 
 def tools(run: Any) -> list[dict[str, Any]]:
     """Return the tools for `bind_tools`, which takes Anthropic's own form as it is."""
+    if run.conversation is not None:
+        return _declared(run.api, run.conversation.get("tools", ()))
     if run.api == "anthropic-messages":
         return list((run.request or {}).get("tools") or [])
-    if run.api == "cohere-chat":  # a JSON Schema, its title the name
+    found = asked.tools(run.request)
+    return _declared(run.api, [{"name": n, "description": words, "parameters": s} for n, words, s in found])
+
+
+def _declared(api: str, tools: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    if api == "cohere-chat":  # a JSON Schema, its title the name
         return [
-            {**schema, "title": name, "description": words, "properties": schema.get("properties", {})}
-            for name, words, schema in asked.tools(run.request)
+            {
+                **each["parameters"],
+                "title": each["name"],
+                "description": each.get("description", ""),
+                "properties": each["parameters"].get("properties", {}),
+            }
+            for each in tools
         ]
-    return [
-        {"type": "function", "function": {"name": name, "description": words, "parameters": schema}}
-        for name, words, schema in asked.tools(run.request)
-    ]
+    return [{"type": "function", "function": dict(each)} for each in tools]

@@ -17,9 +17,11 @@ os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it asks the network 
 
 import litellm
 
+from streamconform.adapters.peers.litellm_counts import counts
+from streamconform.adapters.peers.litellm_messages import results
 from streamconform.adapters.peers.litellm_models import PROVIDERS, request
 from streamconform.adapters.peers.lost import lost, told
-from streamconform.adapters.peers.normal import Block, Error, at, call, less, outcome, say, text
+from streamconform.adapters.peers.normal import Block, Error, at, call, outcome, say, text
 
 litellm.telemetry = False
 litellm.suppress_debug_info = True
@@ -33,22 +35,42 @@ STOPS: Final[Mapping[str, str]] = {
     "function_call": "tool_use",
     "content_filter": "content_filter",
 }
-WRITTEN: Final = ("cache_creation_tokens", "cache_write_tokens")
 for _prefix, _ in PROVIDERS.values():  # what it imports when it is first called takes longer than a trial has
     litellm.completion(f"{_prefix}/warm", [{"role": "user", "content": "?"}], mock_response="!", stream=True)
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of a run."""
+    """Return the outcome of a run; of a round trip both."""
+    given = request(run)
+    if (run.conversation or {}).get("stream") is False:
+        return _in_one_piece(given)
+    first, message = _streamed(given)
+    if run.results is None or message is None:
+        return first
+    given["messages"] += [message, *results(message, run.results)]
+    return {"first": first, "outcome": _streamed(given)[0]}
+
+
+def _streamed(given: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    """Return the outcome, and the message that its user would send back."""
     error: Error | None = None
     chunks: list[Any] = []
     try:
-        for chunk in litellm.completion(**request(run), stream=True):
+        for chunk in litellm.completion(**given, stream=True):
             chunks.append(chunk)  # noqa: PERF402 - those before an exception count
     except Exception as thrown:  # noqa: BLE001 - what its user sees
         error = None if lost(thrown) else told(thrown)
     whole = litellm.stream_chunk_builder(chunks) if chunks else None
-    return _outcome(whole, chunks, error)
+    return _outcome(whole, chunks, error), at(whole, "choices")[0].message if at(whole, "choices") else None
+
+
+def _in_one_piece(given: dict[str, Any]) -> dict[str, Any]:
+    del given["stream_options"]
+    try:
+        whole = litellm.completion(**given)
+    except Exception as thrown:  # noqa: BLE001 - what its user sees
+        return _outcome(None, [], told(thrown))
+    return _outcome(whole, [whole], None)
 
 
 def _outcome(whole: Any, chunks: list[Any], error: Error | None) -> dict[str, Any]:
@@ -73,25 +95,7 @@ def _outcome(whole: Any, chunks: list[Any], error: Error | None) -> dict[str, An
         content.append(_call(None, old, stop))
     reason = STOPS.get(stop, "other") if stop else None
     names = {"model": at(whole, "model"), "response_id": at(whole, "id")}
-    return outcome(content, reason, None, usage=_counts(chunks), error=error, **names)
-
-
-def _counts(chunks: list[Any]) -> dict[str, int | None]:
-    usage = next((found for each in reversed(chunks) if (found := at(each, "usage"))), None)
-    details = at(usage, "prompt_tokens_details")
-    cached = at(details, "cached_tokens")
-    told_of = (at(usage, "cache_creation_input_tokens"), *(at(details, name) for name in WRITTEN))
-    written = next((each for each in told_of if each is not None), None)
-    return {
-        "input": less(at(usage, "prompt_tokens"), cached, written),
-        "cache_read": cached,
-        "cache_write": written,
-        "cache_write_1h": at(details, "cache_creation_token_details", "ephemeral_1h_input_tokens"),
-        "web_searches": at(usage, "server_tool_use", "web_search_requests")
-        or at(details, "web_search_requests"),
-        "output": at(usage, "completion_tokens"),
-        "reasoning": at(usage, "completion_tokens_details", "reasoning_tokens"),
-    }
+    return outcome(content, reason, None, usage=counts(chunks), error=error, **names)
 
 
 def _call(name: str | None, function: Any, complete: Any) -> Block:

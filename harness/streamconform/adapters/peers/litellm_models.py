@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from streamconform.adapters.peers import asked
+from streamconform.adapters.peers import asked, litellm_settings
 from streamconform.adapters.peers.normal import SECONDS
 
 PROVIDERS: Final[Mapping[str, tuple[str, str]]] = {
@@ -21,22 +21,30 @@ AMAZON: Final = {"aws_access_key_id": "x", "aws_secret_access_key": "x", "aws_re
 
 def request(run: Any) -> dict[str, Any]:
     """Return the arguments; keys of Amazon's kind where the api is theirs."""
-    prefix, path = PROVIDERS[run.api]
+    usual, path = PROVIDERS[run.api]
+    prefix = litellm_settings.prefix(run.conversation, usual)
     arguments: dict[str, Any] = {
         "model": f"{prefix}/{run.model}",
-        "messages": [{"role": "user", "content": asked.prompt(run.request)}],
         "api_base": f"{run.base_url}{path}",
         "api_key": run.api_key,
         "timeout": SECONDS,
         "max_retries": 0,
         "stream_options": {"include_usage": True},
     }
-    if tools := [
-        {"type": "function", "function": {"name": name, "description": words, "parameters": dict(schema)}}
-        for name, words, schema in asked.tools(run.request)
-    ]:
-        arguments["tools"] = tools
+    arguments |= _said(run)
     if run.api == "bedrock-converse":
         del arguments["api_key"]
         arguments |= AMAZON
     return arguments
+
+
+def _said(run: Any) -> dict[str, Any]:
+    """Return what is said: a conversation, or the last prompt of a request and its tools."""
+    if run.conversation is not None:
+        return litellm_settings.arguments(run.conversation, run.api)
+    tools = [
+        {"type": "function", "function": {"name": name, "description": words, "parameters": dict(schema)}}
+        for name, words, schema in asked.tools(run.request)
+    ]
+    said = {"messages": [{"role": "user", "content": asked.prompt(run.request)}]}
+    return said | ({"tools": tools} if tools else {})

@@ -14,10 +14,14 @@ from pydantic_ai import exceptions
 from pydantic_ai.models.anthropic import AnthropicModel
 from pydantic_ai.models.bedrock import BedrockConverseModel
 from pydantic_ai.models.google import GoogleModel
+from pydantic_ai.models.mistral import MistralModel
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.bedrock import BedrockProvider
+from pydantic_ai.providers.cerebras import CerebrasProvider
+from pydantic_ai.providers.deepseek import DeepSeekProvider
 from pydantic_ai.providers.google import GoogleProvider
+from pydantic_ai.providers.mistral import MistralProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from streamconform.adapters.peers import boto3_converse
@@ -28,9 +32,12 @@ TLS: Final = dict.fromkeys(("verify", "ssl"), ssl.create_default_context())
 LIMITS: Final[Mapping[str, Any]] = {"max_retries": 0, "timeout": SECONDS}
 
 
+def _client(run: Any) -> AsyncOpenAI:
+    return AsyncOpenAI(base_url=f"{run.base_url}/v1", api_key=run.api_key, **LIMITS)
+
+
 def _openai(run: Any) -> OpenAIProvider:
-    client = AsyncOpenAI(base_url=f"{run.base_url}/v1", api_key=run.api_key, **LIMITS)
-    return OpenAIProvider(openai_client=client)
+    return OpenAIProvider(openai_client=_client(run))
 
 
 def _anthropic(run: Any) -> AnthropicProvider:
@@ -60,6 +67,22 @@ MODELS: Final[Mapping[str, tuple[Callable[..., Any], Callable[[Any], Any]]]] = {
     "google-generate": (GoogleModel, _google),
     "bedrock-converse": (BedrockConverseModel, _bedrock),
 }
+
+
+VENDORS: Final[Mapping[str, tuple[Callable[..., Any], Callable[[Any], Any]]]] = {
+    "api.mistral.ai": (MistralModel, lambda run: MistralProvider(api_key=run.api_key, base_url=run.base_url)),
+    "api.deepseek.com": (OpenAIChatModel, lambda run: DeepSeekProvider(openai_client=_client(run))),
+    "api.cerebras.ai": (OpenAIChatModel, lambda run: CerebrasProvider(openai_client=_client(run))),
+}
+"""Hosts that speak Chat Completions and have a provider of their own."""
+
+
+def model_of(run: Any) -> Any:
+    """Return the model that is asked; of a conversation that names its host, with the host's provider."""
+    host = ((run.conversation or {}).get("facts") or {}).get("host", "")
+    vendor = VENDORS.get(host) if run.api == "openai-chat" else None
+    made, provider = vendor or MODELS[run.api]
+    return made(run.model, provider=provider(run))
 
 
 def told(error: Exception) -> Error | None:

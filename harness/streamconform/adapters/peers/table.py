@@ -126,6 +126,7 @@ _ALL: Final = (
             "usage_details",
             "thinking",
             "signatures",
+            "requests",
         ),
     ),
     Peer(
@@ -143,7 +144,7 @@ _ALL: Final = (
         ),
         through="`direct.model_request_stream_sync()` and its response",
         issues="https://github.com/pydantic/pydantic-ai/issues",
-        claims=SIGNED,  # tools that the provider runs have names of its own
+        claims=(*SIGNED, "requests"),  # tools that the provider runs have names of its own
     ),
     Peer(
         name="langchain",
@@ -167,7 +168,7 @@ _ALL: Final = (
         ),
         through="`stream()` of each chat model, the chunks added up, and `content_blocks`",
         issues="https://github.com/langchain-ai/langchain/issues",
-        claims=SIGNED,  # tools that the provider runs have names of its own
+        claims=(*SIGNED, "requests"),  # tools that the provider runs have names of its own
     ),
 )
 
