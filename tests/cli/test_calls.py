@@ -63,6 +63,7 @@ def test_without_a_function_nothing_is_asked(tmp_path):
     assert {each["reason"] for each in results(tmp_path)} == {
         "heal is not claimed",
         "partial_json is not claimed",
+        "count_tokens is not claimed",
     }
 
 
@@ -114,7 +115,7 @@ cases:
 
 def test_one_is_listed_and_explained(project):
     listed = json.loads(project.run("list", "-k", "common/heal/json-text", "--format", "json").out)
-    assert [(each["function"], each["deliveries"]) for each in listed] == [("heal", [])]
+    assert [(each["kind"], each["deliveries"]) for each in listed] == [("heal", [])]
     assert (
         "common/heal/json-text  must  a call\n"
         in project.run("list", "-k", "common/heal/json-text", "--trials").out

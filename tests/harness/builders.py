@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from streamconform.adapters.connect import Connection
-from streamconform.model.case import AnyOf, CallCase, Case, Function, Level, Literally, Skip
+from streamconform.model.case import CallCase, Case, Kind, Level, Skip
 from streamconform.model.cassette import Authored, Cassette, ChunkMark, Provenance, Request
+from streamconform.model.leaf import AnyOf, Literally
 from streamconform.model.trial import Call, Framing, Trial
 from streamconform.resources import bundled
 from streamconform.suite import expectation
@@ -188,12 +189,12 @@ def call(
     given: Any = "{",
     expect: Literally | AnyOf = Literally({}),  # noqa: B008 - frozen
     *,
-    function: Function = "partial",
+    kind: Kind = "partial",
     id: str = "common/partial/small",  # noqa: A002 - the field's name
     level: Level = "must",
 ) -> Call:
     head = {"api": None, "title": "A small call", "level": level}
-    return Call(CallCase(id=id, function=function, input=given, expect=expect, **head))
+    return Call(CallCase(id=id, kind=kind, input=given, expect=expect, **head))
 
 
 @cache

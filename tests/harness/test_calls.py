@@ -14,7 +14,7 @@ from streamconform.adapters.program import Program
 from streamconform.errors import SourceError
 from streamconform.judge.judge import judge, not_claimed
 from streamconform.model.capability import CAPABILITIES, OF_STREAMS
-from streamconform.model.case import AnyOf, Literally
+from streamconform.model.leaf import AnyOf, Literally
 from streamconform.model.trial import DELIVERIES, Call
 from streamconform.run.listed import checked
 from streamconform.run.plan import unclaimed
@@ -71,7 +71,7 @@ def verdict(call, answer):
 def test_a_case_without_bytes_has_what_every_case_has(sources):
     write(sources, GOOD)
     one, other = load(sources)
-    assert (one.id, one.api, one.function, one.input) == ("common/partial/open-brace", None, "partial", "{")
+    assert (one.id, one.api, one.kind, one.input) == ("common/partial/open-brace", None, "partial", "{")
     assert (one.level, one.why, one.guards, one.line) == ("should", "It is an object", ("a/b#1",), 5)
     assert one.expect == Literally({})
     assert other.expect == AnyOf(({"a": 1}, {}), "it may go on")
@@ -88,7 +88,7 @@ def test_a_case_without_bytes_has_what_every_case_has(sources):
         (", why: it may go on", "", 19, "key `why` is missing"),
         ("any_of: [{a: 1}, {}]", "any_of: [{}]", 19, "too short"),
         ("level: should", "cassette: small", 8, "unknown key `cassette`"),
-        ("kind: partial", "kind: tokens", 2, "is not one of `stream`, `heal`, `partial`"),
+        ("kind: partial", "kind: dialogue", 2, "is not one of `stream`, `heal`, `partial`"),
         ("id: number", "id: open-brace", 14, "stands twice"),
     ],
 )
@@ -164,7 +164,7 @@ def test_an_answer_of_the_other_kind_is_the_adapters_fault():
 
 
 def test_functions_are_never_claimed_by_silence():
-    call, heal = builders.call().case, builders.call(function="heal").case
+    call, heal = builders.call().case, builders.call(kind="heal").case
     assert Greeting(name="x").claims(None) == OF_STREAMS
     assert unclaimed(call, Greeting(name="x")) == "partial_json is not claimed"
     named = Greeting(name="x", apis=frozenset(), capabilities=frozenset({"partial_json"}))
@@ -239,7 +239,7 @@ def hosted(folder, monkeypatch, name, *calls):
 
 
 def test_an_adapter_has_the_functions_that_are_its_attributes(tmp_path, monkeypatch):
-    heal, partial = builders.call([1], function="heal"), builders.call("{")
+    heal, partial = builders.call([1], kind="heal"), builders.call("{")
     greeting, answers = hosted(tmp_path, monkeypatch, "both", heal, partial, builders.trial())
     assert greeting.capabilities == OF_STREAMS | {"heal", "partial_json"}
     assert answers[:2] == [Output({"api": None, "given": [1]}), Output({"async": "{"})]
@@ -258,9 +258,7 @@ def test_a_capability_without_its_function_is_not_claimed(tmp_path, monkeypatch)
 
 
 def test_a_function_that_raises_is_the_adapters_fault(tmp_path, monkeypatch):
-    _, (answer, skipped) = hosted(
-        tmp_path, monkeypatch, "picky", builders.call(), builders.call(function="heal")
-    )
+    _, (answer, skipped) = hosted(tmp_path, monkeypatch, "picky", builders.call(), builders.call(kind="heal"))
     assert isinstance(answer, Errored)
     assert answer.message == "ZeroDivisionError: division by zero"
     assert skipped == Skipped("the adapter has no `heal`")

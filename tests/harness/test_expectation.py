@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from streamconform.model.case import AnyOf, ExpectedBlock, Literally, Matches, PrefixOf, Present
+from streamconform.model.case import ExpectedBlock
+from streamconform.model.leaf import AnyOf, Literally, Matches, PrefixOf, Present
 from streamconform.suite.expectation import block, leaf, parse, shown
 
 BASE = {"status": "complete", "stop": "stop", "content": []}

@@ -9,7 +9,8 @@ from functools import cache
 
 import pytest
 from streamconform.delivery.faults import MOST, Fault, faults
-from streamconform.model.case import AnyOf, Case, Literally, Skip
+from streamconform.model.case import Case, Skip
+from streamconform.model.leaf import AnyOf, Literally
 from streamconform.model.outcome import Usage
 from streamconform.model.trial import FAULTS, Framing
 from streamconform.suite.expand import expand

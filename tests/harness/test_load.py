@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from streamconform.errors import SelectionError, SourceError
-from streamconform.model.case import Literally
+from streamconform.model.leaf import Literally
 from streamconform.model.outcome import Usage
 from streamconform.suite import cassettes
 from streamconform.suite.lint import lint_all, lint_paths
@@ -84,7 +84,7 @@ MISTAKES = [
     ("two-matchers", "{text: hello}", "{text: {present: true, any_of: [a]}}", 13, "valid under"),
     ("kind-is-a-matcher", "{text: hello}", "{other: {kind: {present: true}}}", 13, "is not a string"),
     ("unknown-delivery", "tags: [text]", "skip: {deliveries: [slowly], why: it is}", 8, "is not one of"),
-    ("not-yet-a-kind", "spec: 1", "spec: 1\nkind: tokens", 2, "is not one of `stream`, `heal`, `partial`"),
+    ("no-kind", "spec: 1", "spec: 1\nkind: telepathy", 2, "is not one of `stream`, `heal`, `partial`"),
     ("unknown-price", "tags: [text]", 'pricing: {input: "1", output: "1", zzz: "1"}', 8, "unknown key `zzz`"),
     (
         "unquoted-price",

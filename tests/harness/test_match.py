@@ -6,7 +6,7 @@ import re
 
 import pytest
 from streamconform.judge.match import beyond_safe, fits, same
-from streamconform.model.case import AnyOf, Literally, Matches, PrefixOf, Present
+from streamconform.model.leaf import AnyOf, Literally, Matches, PrefixOf, Present
 
 SAME = [
     (1, 1.0),

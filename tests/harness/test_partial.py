@@ -6,7 +6,8 @@ import pytest
 from streamconform.adapters.interface import Observation
 from streamconform.judge.judge import judge
 from streamconform.model.capability import CAPABILITIES
-from streamconform.model.case import Expectation, Literally, Partial
+from streamconform.model.case import Expectation, Partial
+from streamconform.model.leaf import Literally
 from streamconform.model.trial import Trial
 from streamconform.suite import expectation
 

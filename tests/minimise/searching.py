@@ -11,6 +11,7 @@ from streamconform.adapters.interface import Greeting, Observation
 from streamconform.judge.judge import judge
 from streamconform.minimise.search import Order, Search
 from streamconform.minimise.written import recipe, write
+from streamconform.model.case import Case
 from streamconform.resources import bundled
 from streamconform.run.blame import Fed
 from streamconform.suite.expand import expand, one
@@ -21,11 +22,11 @@ NOBODY_KNOWS = Greeting(name="in this process")
 
 @cache
 def cases(api):
-    """The bundled cases of an api, by id."""
+    """The bundled cases of an api that have a stream, by id."""
     sources = Sources(bundled("specs"), bundled("cassettes"))
     loaded = collect(sources, sorted((sources.specs / api).glob("*.yaml")))
     assert not loaded.problems
-    return {case.id: case for case in loaded.cases}
+    return {case.id: case for case in loaded.cases if isinstance(case, Case)}
 
 
 def searched(name, impl, **options):

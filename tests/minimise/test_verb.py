@@ -153,7 +153,7 @@ def test_a_client_is_asked_over_http(project):
             "does not fail at `usage.input`; it does at content.",
         ),
         ((f"{CALL}@reset", "-i", BROKEN), 2, "a connection that fails is in no cassette"),
-        (("common/heal/json-text", "-i", BROKEN), 2, "has no stream: its input stands in "),
+        (("common/heal/json-text", "-i", BROKEN), 2, "has no stream: what it is given stands in "),
         (("no-such-case-anywhere", "-i", BROKEN), 2, "no case `no-such-case-anywhere`"),
         ((CALL, "-i", "python:nowhere:adapter"), 3, "no module `nowhere`"),
     ],

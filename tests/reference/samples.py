@@ -42,4 +42,10 @@ CALLS: Mapping[str, Mapping[str, Any]] = {
         "half": r'{"a":"b\ud83d',
         "number": '{"a":-',
     },
+    "count_tokens": {
+        "words": {
+            "system": "You are terse.",
+            "messages": [{"role": "user", "content": "internationalisation"}],
+        },
+    },
 }

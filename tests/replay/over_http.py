@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import httpx
-from streamconform_reference.adapter import CAPABILITIES
+from streamconform_reference.adapter import CAPABILITIES, build_request
 from streamconform_reference.apis import DECODERS
 
 PATHS = {
@@ -19,9 +19,20 @@ CLIENT = httpx.Client(timeout=5, trust_env=False)  # kept, so connections outliv
 
 
 def adapter(run):
-    url = run.base_url + PATHS[run.api].format(model=run.model)
-    headers = {"authorization": f"Bearer {run.api_key}"}
-    with CLIENT.stream("POST", url, json=run.request, headers=headers) as response:
+    if run.conversation is None:
+        headers = {"authorization": f"Bearer {run.api_key}"}
+        decoder = yield from streamed(run, PATHS[run.api].format(model=run.model), run.request, headers)
+        yield {"outcome": decoder.outcome.to_json()}
+    elif run.results is None:
+        yield {"outcome": asked(run, run.conversation)}
+    else:
+        first = asked(run, run.conversation)
+        yield {"first": first, "outcome": asked(run, continued(run.conversation, first, run.results))}
+
+
+def streamed(run, path, body, headers):
+    """Yield the events of the answer, and return what has read it."""
+    with CLIENT.stream("POST", run.base_url + path, json=body, headers=headers) as response:
         decoder = DECODERS[run.api](
             status=response.status_code, headers=dict(response.headers), pricing=run.pricing
         )
@@ -33,9 +44,42 @@ def adapter(run):
             pass  # an answer that breaks off is incomplete
         for event in decoder.receive_eof():
             yield event.to_json()
-    yield {"outcome": decoder.outcome.to_json()}
+    return decoder
+
+
+def asked(run, conversation):
+    """Return the outcome of a conversation's next answer."""
+    built = build_request(run.api, conversation)
+    if conversation.get("stream") is False:
+        answer = CLIENT.post(run.base_url + built["path"], json=built["body"], headers=built["headers"])
+        answer.raise_for_status()
+        return {"status": "complete", "stop": {"reason": "stop"}, "content": []}
+    reading = streamed(run, built["path"], built["body"], built["headers"])
+    while True:
+        try:
+            next(reading)
+        except StopIteration as end:
+            return end.value.outcome.to_json()
+
+
+def continued(conversation, outcome, results):
+    """Return a conversation with an answer, and with the results of its calls, each by its tool's name."""
+    blocks = outcome["content"]
+    calls = [each for each in blocks if each["type"] == "tool_call" and each["executor"] == "client"]
+    told = []
+    for result in results:
+        call = next(each for each in calls if each["name"] == result["name"])
+        calls.remove(call)
+        told.append({**result, "id": call["id"]})
+    answer = {"role": "assistant", "content": blocks, "stop": outcome["stop"]["reason"]}
+    if outcome.get("response_id"):
+        answer["response_id"] = outcome["response_id"]
+    return {
+        **conversation,
+        "messages": [*conversation["messages"], answer, {"role": "tool", "results": told}],
+    }
 
 
 adapter.info = {"name": "reference over httpx", "language": "python"}
 adapter.inputs = ["http"]
-adapter.capabilities = list(CAPABILITIES)
+adapter.capabilities = [*CAPABILITIES, "requests"]

@@ -20,7 +20,8 @@ from genai_prices.types import (
     Tier,
     TieredPrices,
 )
-from streamconform.model.case import AnyOf, Case, Literally
+from streamconform.model.case import Case
+from streamconform.model.leaf import AnyOf, Literally
 from streamconform.resources import bundled
 from streamconform.suite.load import Sources, load
 from streamconform.wire.apis import APIS

@@ -8,11 +8,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from streamconform.adapters import proxy_address
 from streamconform.adapters.peers.environments import program
 from streamconform.errors import UsageError
 
 HOST: Final = (sys.executable, "-m", "streamconform.adapters.host")
 """The program that hosts a Python callable; what names that stands behind it."""
+PROXIED: Final = "streamconform.producer.proxied"
+"""The program that stands on both sides of a proxy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +75,16 @@ def _mutant(name: str) -> tuple[str, ...]:
     return _hosted(f"streamconform_reference.mutants.{name.replace('-', '_')}:adapter")
 
 
+def _proxy(address: str) -> tuple[str, ...]:
+    proxy_address.read(address)
+    return (sys.executable, "-m", PROXIED, address)
+
+
 FORMS: Final[Mapping[str, Callable[[str], tuple[str, ...]]]] = {
     "python": _python,
     "cmd": _command,
     "mutant": _mutant,
     "peer": program,
+    "proxy": _proxy,
 }
 """What may stand before the colon, and what it starts."""

@@ -43,9 +43,13 @@ class Answered:
     """What an adapter gave: its outcome, and its events if it yields any."""
 
     outcome: Any = None
+    first: Any = None
+    """Of a round trip, what it made of the first answer, where it tells that."""
     events: list[Any] | None = None
     taken: list[int] = field(default_factory=list)
     """For each event, how many chunks had been taken when it came out."""
+    deviations: Any = None
+    """The rules that the stream breaks, where it was held to any."""
     given: bool = False
     tell: Tell | None = None
     """Where events go at once; None: they are kept."""
@@ -55,13 +59,20 @@ class Answered:
         if self.events is None and self.tell is None:
             self.events = []
         if isinstance(item, dict) and "outcome" in item and "type" not in item:
-            self.outcome, self.given = item["outcome"], True
+            self.end(item)
+            self.deviations = item.get("deviations")
             return
         if self.tell is not None:
             self.tell(item)
         elif isinstance(run, Run) and self.events is not None:
             self.events.append(item)
             self.taken.append(run.chunks.taken)
+
+    def end(self, given: Any) -> None:
+        """Note what it returned: the outcome, or of a round trip both."""
+        both = isinstance(given, dict) and "outcome" in given
+        self.outcome, self.given = given["outcome"] if both else given, True
+        self.first = given.get("first") if both else None
 
 
 class Missing(Exception):
@@ -86,12 +97,12 @@ def call(adapter: Callable[[Any], Any], run: AnyRun, tell: Tell | None = None) -
     if inspect.isasyncgen(given) or hasattr(given, "__aiter__"):
         asyncio.run(_drain(given, run, answered))
     elif inspect.isawaitable(given):
-        answered.outcome, answered.given = asyncio.run(_wait(given)), True
+        answered.end(asyncio.run(_wait(given)))
     elif inspect.isgenerator(given) or isinstance(given, Iterator):
         for item in given:
             answered.take(item, run)
     else:
-        answered.outcome, answered.given = given, True
+        answered.end(given)
     if not answered.given:
         raise TypeError('the adapter yielded no {"outcome": …}; yield it last')
     return answered
@@ -100,7 +111,7 @@ def call(adapter: Callable[[Any], Any], run: AnyRun, tell: Tell | None = None) -
 def main(target: str) -> None:
     """Serve the adapter `target` on stdin and stdout until `stop` or the end of input."""
     sys.path.insert(0, str(Path.cwd()))
-    out = _own_stdout()
+    out = own_stdout()
     try:
         adapter = resolve(target)
     except Missing as error:
@@ -109,6 +120,18 @@ def main(target: str) -> None:
     except BaseException:  # noqa: BLE001 - importing somebody's module can raise anything
         traceback.print_exc()
         sys.exit(UNUSABLE)
+    serve(adapter, target, out)
+
+
+def own_stdout() -> BinaryIO:
+    """Return the protocol's stream; what anybody prints goes to stderr from now on."""
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return out
+
+
+def serve(adapter: Callable[[Any], Any], target: str, out: BinaryIO) -> None:
+    """Answer on `out` what comes on stdin until `stop` or the end of input."""
     for line in sys.stdin.buffer:
         message = json_line.loads(line)
         match message.get("op"):
@@ -153,6 +176,9 @@ def greeting(adapter: Callable[[Run], Any], target: str) -> dict[str, Any]:
         "capabilities": getattr(adapter, "capabilities", None),
     }
     told = {key: _plain(value) for key, value in given.items() if value is not None}
+    through = getattr(adapter, "through", None)
+    if through is not None:
+        told["through"] = dict(through)
     told |= _claimed(adapter, told.get("capabilities"))
     return {"op": "hello", "protocol": 1, "implementation": info} | told
 
@@ -160,10 +186,13 @@ def greeting(adapter: Callable[[Run], Any], target: str) -> dict[str, Any]:
 def _claimed(adapter: Callable[[Run], Any], named: Any) -> dict[str, Any]:
     """Return the capabilities to tell: without those of functions that the adapter does not have.
 
-    Where the adapter names none, the functions that it has are claimed beside all that streams have.
+    Where the adapter names none, the functions that it has are claimed beside all that streams have. Who
+    asks a server needs no function to have requests judged, but names them.
     """
-    there = {need for function, need in CALLED.items() if callable(getattr(adapter, function, None))}
-    absent = {*CALLED.values()} - there
+    there = {need for function, need in CALLED.values() if callable(getattr(adapter, function, None))}
+    absent = {need for _, need in CALLED.values()} - there
+    if "http" in getattr(adapter, "inputs", ()):
+        absent -= {CALLED["request"][1]}
     if isinstance(named, dict):
         return {
             "capabilities": {api: [each for each in own if each not in absent] for api, own in named.items()}
@@ -183,6 +212,7 @@ def _run(message: Mapping[str, Any]) -> AnyRun:
     given = message["input"]
     told = {name: message.get(name) for name in ("request", "model", "pricing")}
     if given["mode"] == "http":
+        told |= {name: message.get(name) for name in ("conversation", "results")}
         return HttpRun(message["api"], given["base_url"], given["api_key"], **told)
     chunks = Chunks(list(map(a2b_base64, given["chunks"])))
     return Run(message["api"], given["status"], given["headers"], chunks, **told)
@@ -202,6 +232,10 @@ def answer(adapter: Callable[[Any], Any], message: Mapping[str, Any], tell: Tell
     run = _run(message)
     answered = call(adapter, run, tell if isinstance(run, HttpRun) else None)
     told = {} if answered.events is None else {"events": answered.events, "taken": answered.taken}
+    if answered.first is not None:
+        told["first"] = answered.first
+    if answered.deviations:
+        told["deviations"] = answered.deviations
     return {"outcome": answered.outcome} | told
 
 
@@ -233,13 +267,6 @@ async def _wait(given: Awaitable[Any]) -> Any:
 async def _drain(given: AsyncIterator[Any], run: AnyRun, answered: Answered) -> None:
     async for item in given:
         answered.take(item, run)
-
-
-def _own_stdout() -> BinaryIO:
-    """Return the protocol's stream; what anybody prints goes to stderr from now on."""
-    out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    return out
 
 
 def _line(message: Mapping[str, Any]) -> bytes:

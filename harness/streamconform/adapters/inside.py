@@ -11,6 +11,7 @@ import json
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ from streamconform.adapters.feed import WITH_THE_RUN, Feed
 from streamconform.adapters.interface import Answer, Errored, Fault, Greeting, Observation
 from streamconform.adapters.process import unusable
 from streamconform.errors import ImplementationError
-from streamconform.model.trial import AnyTrial, Trial
+from streamconform.model.trial import AnyTrial
 
 ID: Final = "1"
 
@@ -66,10 +67,10 @@ class Inside:
                 loop.call_soon_threadsafe(feed.gate.saw, event)
 
         answer: Answer = await self._perform(
-            lambda: self._answer(message, tell, of_run=isinstance(trial, Trial))
+            lambda: self._answer(message, tell, of_run=message["op"] == "run")
         )
         if isinstance(answer, Observation) and answer.events is None and told:
-            return Observation(answer.outcome, told, tuple(taken) if feed.gate is not None else answer.taken)
+            return replace(answer, events=told, taken=tuple(taken) if feed.gate is not None else answer.taken)
         return answer
 
     async def stop(self) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from streamconform.model.capability import OF_STREAMS, Capability, Claims
-from streamconform.model.trial import Input
+from streamconform.model.trial import Input, Through
 
 FaultKind = Literal[
     "exited",
@@ -36,6 +36,8 @@ class Greeting:
     inputs: tuple[Input, ...] = ("bytes",)
     capabilities: Claims | Mapping[str, Claims] | None = None
     concurrency: int = 1
+    through: Through | None = None
+    """The api through which its streams are seen, where it is a proxy; one of its programs runs at a time."""
 
     def claims(self, api: str | None) -> Claims:
         """Return what it claims for `api`; without one, what it claims for any."""
@@ -56,6 +58,12 @@ class Observation:
     events: Any = None
     taken: tuple[int, ...] | None = None
     """For each event how many chunks had been taken when it came out, where the adapter can say."""
+    deviations: tuple[tuple[str, str], ...] = ()
+    """The rules of the greeting that the stream breaks, and how."""
+    first: Any = None
+    """Of a round trip, what was made of the first answer, where the adapter tells it."""
+    requests: tuple[Any, ...] = ()
+    """Of a round trip, what was sent, `{"body", "headers", "path"}` each, as the server got it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from streamconform.adapters import protocol
 from streamconform.adapters.connect import Connection
@@ -114,7 +114,7 @@ class Program:
             await self.kill()
         if isinstance(answer, Observation) and answer.events is None and pending.events:
             taken = answer.taken if pending.gate is None else tuple(pending.taken)
-            return Observation(answer.outcome, pending.events, taken)
+            return replace(answer, events=pending.events, taken=taken)
         return answer
 
     async def stop(self) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 from binascii import b2a_base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from streamconform import __version__
-from streamconform.adapters import json_line
+from streamconform.adapters import json_line, through
+from streamconform.adapters.conversed import conversed
 from streamconform.adapters.feed import WITH_THE_RUN, Feed
 from streamconform.adapters.interface import (
     Answer,
@@ -22,18 +22,16 @@ from streamconform.adapters.interface import (
     Output,
     Skipped,
 )
+from streamconform.adapters.strict_json import MAX_DEPTH, NotANumber, deep, strict
 from streamconform.legible import legible
-from streamconform.model.capability import CAPABILITIES, Claims
+from streamconform.model.capability import CALLED, CAPABILITIES, Claims
 from streamconform.model.case import Case
-from streamconform.model.trial import AnyTrial, Call, Trial
+from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.schemas import problems
 
 VERSION: Final = 1
 MAX_LINE: Final = 64 * 1024 * 1024
 """Bytes in one line from a program: four times the largest body, as events repeat what they carry."""
-
-MAX_DEPTH: Final = 200
-"""Levels of nesting in one line: what is judged and reported is walked recursively."""
 
 STOP: Final = b'{"op":"stop"}\n'
 API_KEY: Final = "conform"
@@ -81,10 +79,14 @@ def run(id_: str, trial: Trial, *, events: bool, feed: Feed = WITH_THE_RUN) -> b
     if feed.input == "bytes":
         return head + _REQUESTS.of(trial.case) + _listed(trial.chunks) + _END
     if feed.input == "http":
-        return head + _of_case(trial.case, {"mode": "http", "base_url": feed.base_url, "api_key": API_KEY})
+        return head + _of_case(trial.case, _from_server(feed))
     cassette = trial.case.cassette
     given = {"mode": "push", "status": cassette.status, "headers": dict(cassette.headers)}
     return head + _of_case(trial.case, given)
+
+
+def _from_server(feed: Feed) -> dict[str, Any]:
+    return {"mode": "http", "base_url": feed.base_url, "api_key": API_KEY}
 
 
 class _Requests:
@@ -140,12 +142,18 @@ def eof(id_: str) -> bytes:
 def call(id_: str, called: Call) -> bytes:
     """Return the request to call the function of `called` with its input."""
     case = called.case
-    return _line({"op": "call", "id": id_, "function": case.function, "api": case.api, "input": case.input})
+    function, _ = CALLED[case.kind]
+    return _line({"op": "call", "id": id_, "function": function, "api": case.api, "input": case.input})
 
 
 def question(id_: str, trial: AnyTrial, *, events: bool, feed: Feed = WITH_THE_RUN) -> bytes:
-    """Return the request that `trial` is about."""
-    return run(id_, trial, events=events, feed=feed) if isinstance(trial, Trial) else call(id_, trial)
+    """Return the request that `trial` is about; over HTTP a conversation is one to ask the server with."""
+    if isinstance(trial, Trial):
+        return run(id_, trial, events=events, feed=feed)
+    if isinstance(trial, RoundTrip) or feed.input == "http":
+        head = {"op": "run", "id": id_, "want": ["outcome"]}
+        return _line(head | conversed(trial) | {"input": _from_server(feed)})
+    return call(id_, trial)
 
 
 def greeting(line: bytes, fallback: str) -> Greeting:
@@ -171,6 +179,7 @@ def greeting(line: bytes, fallback: str) -> Greeting:
         inputs=tuple(message.get("inputs") or ("bytes",)),
         capabilities=_claims(message.get("capabilities")),
         concurrency=int(message.get("concurrency") or 1),
+        through=through.of_greeting(message),
     )
 
 
@@ -195,7 +204,7 @@ def reply(line: bytes) -> Reply | LiveEvent:
 def parsed(line: bytes) -> Mapping[str, Any]:
     """Return the object in `line`; raises `ProtocolFault` that says what it is instead."""
     try:
-        message = json_line.loads(line, _strict)
+        message = json_line.loads(line, strict)
     except UnicodeDecodeError as error:
         words = f"byte {error.start} (0x{line[error.start]:02x}) is not UTF-8 in {shown(line)}"
         raise ProtocolFault("not-json", f"{words}; write UTF-8 to stdout") from error
@@ -208,7 +217,7 @@ def parsed(line: bytes) -> Mapping[str, Any]:
         words = f"expected a JSON object on a line of its own, got {shown(line)}"
         hint = "print nothing else to stdout, logs belong on stderr"
         raise ProtocolFault("not-json", f"{words}; {hint}") from error
-    if line.count(b"[") + line.count(b"{") > MAX_DEPTH and _deep(message):
+    if line.count(b"[") + line.count(b"{") > MAX_DEPTH and deep(message):
         raise _too_deep(line)
     if not isinstance(message, dict):
         words = f'expected a JSON object, {{"op": …}}, got {shown(line)}; every message is an object'
@@ -231,43 +240,9 @@ def _line(message: Mapping[str, Any]) -> bytes:
     return json.dumps(message, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
 
 
-def _strict(line: bytes) -> Any:
-    text = line.decode("utf-8-sig")  # some runtimes begin their output with a byte order mark
-    return json.loads(text, parse_constant=_refuse, parse_float=_finite)
-
-
 def _too_deep(line: bytes) -> ProtocolFault:
     words = f"nested deeper than {MAX_DEPTH} levels: {shown(line)}; no answer of a provider is"
     return ProtocolFault("too-deep", words)
-
-
-class NotANumber(ValueError):
-    """`NaN`, `Infinity`, or a number that no double holds."""
-
-
-def _refuse(constant: str) -> Any:
-    raise NotANumber(constant)
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if math.isinf(number):
-        raise NotANumber(text)  # nothing could be written about it in JSON
-    return number
-
-
-def _deep(value: Any) -> bool:
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [
-            child
-            for node in level
-            if isinstance(node, dict | list)
-            for child in (node.values() if isinstance(node, dict) else node)
-        ]
-        if not level:
-            return False
-    return True
 
 
 def _answer(message: Mapping[str, Any], line: bytes) -> Answer:
@@ -275,7 +250,8 @@ def _answer(message: Mapping[str, Any], line: bytes) -> Answer:
     match message:
         case {"outcome": outcome}:
             counts = tuple(taken) if isinstance(taken, list) and all(type(n) is int for n in taken) else None
-            return Observation(outcome, message.get("events"), counts)
+            events, first = message.get("events"), message.get("first")
+            return Observation(outcome, events, counts, through.deviations(message), first)
         case {"output": output}:
             return Output(output)
         case {"skipped": {"reason": str(reason)}}:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -55,6 +55,10 @@ class HttpRun:
     request: Mapping[str, Any] | None = None
     model: str | None = None
     pricing: Mapping[str, Any] | None = None
+    conversation: Mapping[str, Any] | None = None
+    """What to ask the server with in place of `request`, where requests are judged."""
+    results: Sequence[Mapping[str, Any]] | None = None
+    """`{name, content, error?}`: ask twice, then with these results of the first answer's calls."""
 
 
 AnyRun = Run | HttpRun

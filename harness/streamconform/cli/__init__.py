@@ -27,6 +27,8 @@ VERBS: Final[Mapping[str, str]] = {
     "smoke": "Check that an adapter is sane, before the library is blamed.",
     "lint": "Check specs and cassettes.",
     "record": "Record an exchange with a live server as a cassette and a draft spec.",
+    "probe": "Judge the streams that a live server makes.",
+    "proxy": "Speak one api to clients, and ask a server in another.",
     "import": "Turn captured streams into cassettes and draft specs.",
     "compare": "Run implementations over recordings and show where they differ.",
     "corpus": "Pull recordings that others publish, for `compare`.",

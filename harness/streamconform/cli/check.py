@@ -13,7 +13,7 @@ from streamconform.cli import options
 from streamconform.errors import SelectionError, UsageError
 from streamconform.judge.judge import judge
 from streamconform.model.capability import CAPABILITIES
-from streamconform.model.case import AnyCase, Case
+from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.trial import AnyTrial, Call
 from streamconform.model.verdict import UNEXPECTED
 from streamconform.reports.explanation import Explained, verdict
@@ -84,6 +84,9 @@ def command(
 def _trial(case: AnyCase, name: str, seed: int) -> AnyTrial:
     if isinstance(case, Case):
         return one(case, name or "recorded", seed)
+    if isinstance(case, RoundTripCase):
+        words = "is about requests, which only the server sees: `conform run` judges it"
+        raise SelectionError(f"`{case.id}` {words}")
     if name:
         raise SelectionError(f"`{case.id}` has no `{name}`: a case without bytes is not delivered")
     return Call(case)

@@ -15,14 +15,14 @@ from streamconform.adapters.program import Program
 from streamconform.cli import options
 from streamconform.delivery.deliver import cut
 from streamconform.errors import SelectionError
-from streamconform.model.case import AnyCase, Case
-from streamconform.model.trial import AnyTrial, Call
+from streamconform.model.case import AnyCase, Case, RoundTripCase
+from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.replay.server import ReplayServer
 from streamconform.reports.explanation import Explained, explain
 from streamconform.reports.styled import drawn
 from streamconform.run.asking import Asker
 from streamconform.run.plan import divide
-from streamconform.suite.expand import one
+from streamconform.suite.expand import one, there_and_back
 from streamconform.suite.load import load
 from streamconform.suite.select import find_case
 from streamconform.wire.apis import framing, split
@@ -69,6 +69,8 @@ def command(case: str, impl: str | None, timeout: float, verbose: int, *, pager:
 def _trial(case: AnyCase, name: str, seed: int) -> AnyTrial:
     if isinstance(case, Case):
         return one(case, name or "recorded", seed)
+    if isinstance(case, RoundTripCase):
+        return there_and_back(case, name or "recorded", seed)
     if name:
         raise SelectionError(f"`{case.id}` has no `{name}`: a case without bytes is not delivered")
     return Call(case)
@@ -76,7 +78,7 @@ def _trial(case: AnyCase, name: str, seed: int) -> AnyTrial:
 
 def _framewise(trial: AnyTrial) -> AnyTrial:
     """Return the trial with a chunk a frame, so that each event can stand beside the frame that made it."""
-    if isinstance(trial, Call):
+    if not isinstance(trial, Trial):
         return trial
     frames = split(framing(trial.case.api, trial.case.cassette.status, trial.body), trial.body)
     return replace(trial, chunks=cut(trial.body, (frame.end for frame in frames)))
@@ -87,13 +89,13 @@ async def _explained(connection: Connection, trial: AnyTrial, seconds: float) ->
     program = Program(connection)
     try:
         greeting = await program.start()
-        judged = divide(0, connection, greeting, ())
+        judged = divide(0, connection, greeting, (), "http" if isinstance(trial, RoundTrip) else None)
         async with ReplayServer() if judged.input == "http" else contextlib.nullcontext() as server:
             asker, by_frame = Asker(judged, lambda _: None, server), _framewise(trial)
             answer, exchange = await asker.ask(program, trial, seconds)
             beside = None
             if by_frame != trial and not program.dead:
                 beside, _ = await asker.ask(program, by_frame, seconds)
-        return Explained(trial, connection.impl, greeting, answer, beside, exchange)
+        return Explained(judged.seen(trial), connection.impl, greeting, answer, beside, exchange)
     finally:
         await program.stop()

@@ -15,7 +15,7 @@ from streamconform.cli.options import Selected
 from streamconform.errors import Problem, ReportError, SourceError, UsageError
 from streamconform.judge.known_failures import Finding
 from streamconform.judge.relist import Amendment, relist
-from streamconform.model.known_failure import KnownFailures
+from streamconform.model.known_failure import KnownFailure, KnownFailures
 from streamconform.run.exits import Exit
 from streamconform.run.listed import Listed, unmatched
 from streamconform.run.session import Finished
@@ -24,6 +24,7 @@ from streamconform.suite.known_failures import amended, empty, parsed
 from streamconform.suite.yaml_text import parse, read_bytes
 
 F = TypeVar("F", bound=Callable[..., Any])
+Missing = Callable[[Sequence[KnownFailure]], frozenset[int]]
 
 FILTERS: Final = {
     "select": "-k",
@@ -71,11 +72,12 @@ def known_failures_options(command: F) -> F:
     )(command)
 
 
-def known_failures(chosen: dict[str, Any], found: Selected, impls: Sequence[str]) -> tuple[File, ...]:
+def known_failures(chosen: dict[str, Any], impls: Sequence[str], missing: Missing) -> tuple[File, ...]:
     """Return the files that `chosen` names and that are about `impls`, as given to `--impl`.
 
-    Raises `SourceError` with every problem of every file, and `UsageError` where they are to be updated
-    and nobody could say what goes into which.
+    `missing` gives the numbers of those entries that match nothing that could be asked. Raises `SourceError`
+    with every problem of every file, and `UsageError` where they are to be updated and nobody could say what
+    goes into which.
     """
     update = bool(chosen.get("update"))
     named = [Path(each) for each in chosen.get("known_failures", ())]
@@ -83,18 +85,18 @@ def known_failures(chosen: dict[str, Any], found: Selected, impls: Sequence[str]
     read = [each for each in _read_all(named, folders, update=update) if _about(each[0], impls)]
     if update:
         read += _new(impls, [known for known, *_ in read], folders)
-    gone = unmatched(
-        [entry for known, *_ in read for entry in known.entries],
-        found.suite,
-        found.trials,
-        chosen.get("seed", 0),
-    )
+    gone = missing([entry for known, *_ in read for entry in known.entries])
     files, before = [], 0
     for known, path, data, new in read:
         own = frozenset(n for n in range(len(known.entries)) if n + before in gone)
         files.append(File(path, data, Listed(known, own, _today()), new))
         before += len(known.entries)
     return tuple(files)
+
+
+def in_suite(found: Selected, seed: int) -> Missing:
+    """Return what tells which entries match nothing in the full suite."""
+    return lambda entries: unmatched(entries, found.suite, found.trials, seed)
 
 
 def must_update_whole(given: dict[str, Any], chosen: dict[str, Any]) -> None:

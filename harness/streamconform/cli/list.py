@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from streamconform.cli import options
-from streamconform.model.case import AnyCase, Case
-from streamconform.model.trial import AnyTrial, Trial
+from streamconform.model.case import AnyCase, Case, RoundTripCase
+from streamconform.model.trial import AnyTrial, RoundTrip, Trial
 
 
 @click.command("list")
@@ -30,14 +30,23 @@ def command(shape: str, trials: bool, **given: Any) -> None:  # noqa: FBT001 - c
         click.echo(json.dumps(_json(selected), indent=1, ensure_ascii=False))
     elif trials:
         for trial in selected:
-            what = f"{len(trial.chunks)} chunks" if isinstance(trial, Trial) else "a call"
-            click.echo(f"{trial.id}  {trial.level}  {what}")
+            click.echo(f"{trial.id}  {trial.level}  {_size(trial)}")
     else:
         cases = list({trial.case.id: trial.case for trial in selected}.values())
         width = max((len(case.id) for case in cases), default=0)
         for case in cases:
             click.echo(f"{case.id:<{width}}  {case.level:<6}  {case.title}")
         click.echo(f"{len(cases)} cases, {len(selected)} trials", err=True)
+
+
+def _size(trial: AnyTrial) -> str:
+    match trial:
+        case Trial(chunks=chunks):
+            return f"{len(chunks)} chunks"
+        case RoundTrip(_, first, second):
+            return f"{len(first.chunks)} and {len(second.chunks)} chunks"
+        case _:
+            return "a call"
 
 
 def _json(selected: tuple[AnyTrial, ...]) -> list[dict[str, Any]]:
@@ -69,4 +78,8 @@ def _about(case: AnyCase) -> dict[str, Any]:
             "cassette": f"{case.api}/{case.cassette.name}",
             "provenance": case.cassette.provenance.kind,
         }
-    return {"function": case.function, "input": case.input}
+    if isinstance(case, RoundTripCase):
+        names = [f"{case.api}/{each.cassette.name}" for each in (case.first, case.second)]
+        told = {"conversation": case.conversation, "results": case.results}
+        return {"kind": "round_trip", "cassettes": names, **told}
+    return {"kind": case.kind, "input": case.input}

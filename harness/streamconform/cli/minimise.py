@@ -19,7 +19,7 @@ from streamconform.minimise import shown
 from streamconform.minimise.oracle import Budget, Candidate
 from streamconform.minimise.search import Order, Search, shrinkable
 from streamconform.minimise.written import Written, recipe, write
-from streamconform.model.case import AnyCase, Case
+from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.trial import DELIVERY_SETS, Trial
 from streamconform.run.exits import Exit
 from streamconform.run.interruptible import run
@@ -133,7 +133,8 @@ def _impl(impl: str | None, chosen: dict[str, Any]) -> str:
 def _trials(case: AnyCase, name: str, seed: int) -> tuple[Trial, ...]:
     """Return what may fail: the delivery or fault that is named, or the standard ones in their order."""
     if not isinstance(case, Case):
-        raise SelectionError(f"`{case.id}` has no stream: its input stands in {case.path}:{case.line}")
+        words = "is about requests" if isinstance(case, RoundTripCase) else "has no stream"
+        raise SelectionError(f"`{case.id}` {words}: what it is given stands in {case.path}:{case.line}")
     if name:
         trials: tuple[Trial, ...] = (one(case, name, seed),)
     else:

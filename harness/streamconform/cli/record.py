@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 import time
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import click
 
 from streamconform.cli import options
+from streamconform.cli.server import base_url_of, headers_of, key_of, must_be_private
 from streamconform.errors import UsageError
 from streamconform.model.cassette import Recorded
 from streamconform.record import scrub
@@ -21,13 +20,11 @@ from streamconform.record.errors import RecordError
 from streamconform.record.exchange import Order
 from streamconform.record.keep import Kept, keep
 from streamconform.record.live import MAX_BYTES
-from streamconform.record.providers import CREDENTIALS, ENDPOINTS
+from streamconform.record.providers import ENDPOINTS
 
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 OWN_HOSTS = frozenset({"api.anthropic.com", "api.openai.com"})
 """Public names that say in the provenance who answered; others may be private."""
-
-LOOPBACK = re.compile(r"localhost|127(\.[0-9]+){3}|::1")
 
 
 @click.command("record")
@@ -77,21 +74,20 @@ def command(request_file: Path, names: tuple[str, ...], allowed: tuple[str, ...]
         if not SLUG.fullmatch(given[option]) or len(given[option]) > 80:
             raise UsageError(f"--{option} is lower-case words joined by hyphens, such as `tool-call-cut`")
     endpoint = ENDPOINTS[given["api"]]
-    base_url, host = _base_url(given["base_url"])
+    base_url, host = base_url_of(given["base_url"], "--base-url")
     body = _body(request_file)
     model = given["model"] or body.get("model")
     if not (isinstance(model, str) and model):
         raise UsageError(f"`{request_file}` names no `model`; give --model NAME")
-    key = _key(given["key_env"], endpoint.key_variable)
-    if key is not None and urlsplit(base_url).scheme == "http" and not LOOPBACK.fullmatch(host):
-        raise UsageError("the key would go over http, in the clear, to another machine; use https")
+    key = key_of(given["key_env"], endpoint.key_variable)
+    must_be_private(base_url, host, key)
     order = Order(
         api=given["api"],
         base_url=base_url,
         model=model,
         name=given["name"],
         body=body,
-        headers=_headers(given["headers"]),
+        headers=headers_of(given["headers"]),
         key=key,
         twin=given["twin"],
         allow_error=given["allow_error"],
@@ -129,51 +125,6 @@ def _report(kept: Kept) -> None:
         click.echo(f"  {cassette.provenance.note}")
     click.echo(f"{kept.spec}")
     click.echo(f"  draft case `{cassette.name}`: check it, then take `reviewed: false` away")
-
-
-def _base_url(text: str) -> tuple[str, str]:
-    """Return the base URL without the `/v1` that every path begins with, and its host."""
-    try:
-        parts = urlsplit(text)
-        host, secret = parts.hostname or "", parts.username or parts.password or parts.query
-    except ValueError:
-        raise UsageError("--base-url is no URL; expected such as http://127.0.0.1:8080") from None
-    if secret:
-        raise UsageError("--base-url holds a user, a password or a query; keys come from the environment")
-    if parts.scheme not in {"http", "https"} or not host:
-        raise UsageError("--base-url is no http or https address; expected such as http://127.0.0.1:8080")
-    return text.rstrip("/").removesuffix("/v1"), host
-
-
-def _headers(given: tuple[str, ...]) -> dict[str, str]:
-    """Return the headers; an error names them and never repeats their values."""
-    headers: dict[str, str] = {}
-    for number, text in enumerate(given, start=1):
-        name, colon, value = text.partition(":")
-        name = name.strip().lower()
-        if not colon or not re.fullmatch(r"[a-z0-9-]+", name):
-            raise UsageError(f"--header number {number} is not of the form 'name: value'")
-        if name in CREDENTIALS:
-            raise UsageError(
-                f"header `{name}` carries a key, and the command line is no place for keys: put it into an "
-                "environment variable and name that with --key-env VAR"
-            )
-        headers[name] = value.strip()
-    return headers
-
-
-def _key(named: str | None, usual: str) -> str | None:
-    """Return the key, or None where no variable was named and the usual one is empty."""
-    key = os.environ.get(named or usual, "").strip()
-    if named and not key:
-        raise UsageError(
-            f"--key-env names `{named}`, and the environment has no such variable, or an empty one"
-        )
-    if key and len(key) < scrub.SHORTEST_SECRET and named:
-        click.echo(
-            f"note: `{named}` is too short to be found again in an answer; it is taken as no secret", err=True
-        )
-    return key or None
 
 
 def _body(path: Path) -> dict[str, Any]:

@@ -14,7 +14,13 @@ from streamconform import reports
 from streamconform.adapters.connect import Connection, connect
 from streamconform.adapters.connect import command as program_command
 from streamconform.cli import options
-from streamconform.cli.known import known_failures, known_failures_options, must_update_whole, update
+from streamconform.cli.known import (
+    in_suite,
+    known_failures,
+    known_failures_options,
+    must_update_whole,
+    update,
+)
 from streamconform.cli.placed import placed
 from streamconform.errors import ReportError
 from streamconform.reports.terminal import Terminal
@@ -46,7 +52,7 @@ RECORDED: Final = (
     multiple=True,
     metavar="IMPL",
     help='What to judge: reference, a package, python:MODULE:NAME, "cmd:PROGRAM ARGS", peer:NAME (`conform '
-    "peers list`), mutant:NAME.",
+    "peers list`), proxy:URL (docs/proxies.md), mutant:NAME.",
 )
 @options.input_option
 @options.selection_options
@@ -103,7 +109,9 @@ def command(ctx: click.Context, /, **given: Any) -> None:
         found, note = options.rerun(chosen)
     if note:
         click.echo(note, err=True)
-    known = known_failures(chosen, found, [each.impl for each in connections])
+    known = known_failures(
+        chosen, [each.impl for each in connections], in_suite(found, chosen.get("seed", 0))
+    )
     how = _settings(chosen, connections)
     order = Order(
         connections=connections,
@@ -114,7 +122,7 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     )
     path = options.results_path(chosen)
     if path == options.RESULTS:
-        _keep_results_out_of_version_control()
+        keep_results_out_of_version_control()
     to_stdout = any(target == "-" for _, target in wanted)
     quiet = 2 if to_stdout else chosen.get("quiet", 0)  # machine output is never mixed with prose
     with Terminal(quiet=min(quiet, 1), verbose=chosen.get("verbose", 0), strict=how.strict) as terminal:
@@ -170,7 +178,7 @@ def _settings(chosen: dict[str, Any], connections: tuple[Connection, ...]) -> Se
     )
 
 
-def _keep_results_out_of_version_control() -> None:
+def keep_results_out_of_version_control() -> None:
     """Make the folder of results, with the file that says so."""
     folder = options.RESULTS.parent
     ignore = folder / ".gitignore"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from streamconform.adapters.connect import connect
 from streamconform.cli import options
+from streamconform.model.capability import CALLED
+from streamconform.model.case import AnyCase, CallCase, Function
 from streamconform.model.trial import AnyTrial
 from streamconform.reports import write_text
 from streamconform.run.exits import Exit
@@ -72,16 +74,25 @@ def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], **give
 def _groups(
     names: tuple[str, ...], trials: tuple[AnyTrial, ...]
 ) -> Iterator[tuple[tuple[str, ...], tuple[AnyTrial, ...]]]:
-    """Yield the mutants that read the same apis, with the trials of those; without apis, the calls."""
+    """Yield the mutants that read the same apis or have the same functions, with the trials of those."""
     from streamconform_reference.mutants import load
 
-    groups: dict[tuple[str, ...], list[str]] = {}
+    groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for name in names:
-        groups.setdefault(tuple(load(name).apis), []).append(name)
-    for apis, members in groups.items():
-        meant = tuple(each for each in trials if each.case.api in (apis or (None,)))
+        adapter = load(name)
+        functions = tuple(each for each in get_args(Function) if each in vars(adapter))
+        groups.setdefault((tuple(adapter.apis), functions), []).append(name)
+    for (apis, functions), members in groups.items():
+        meant = tuple(each for each in trials if _concerns(each.case, apis, functions))
         if meant:
             yield tuple(members), meant
+
+
+def _concerns(case: AnyCase, apis: tuple[str, ...], functions: tuple[str, ...]) -> bool:
+    """Whether a mutant is asked: of its functions, which are what is broken, or of streams if it has none."""
+    if case.api not in (apis or (None,)):
+        return False
+    return CALLED[case.kind][0] in functions if isinstance(case, CallCase) else not functions
 
 
 def _run(names: tuple[str, ...], trials: tuple[AnyTrial, ...], chosen: dict[str, Any]) -> Results:

@@ -15,7 +15,8 @@ from typing import Any, Final
 from streamconform.judge import align
 from streamconform.judge.compare import compare
 from streamconform.model.capability import Claims
-from streamconform.model.case import Expectation, ExpectedBlock, Leaf, Literally
+from streamconform.model.case import Expectation, ExpectedBlock
+from streamconform.model.leaf import Leaf, Literally
 from streamconform.model.outcome import Block, Other, Outcome, Refusal, Text, Thinking, ToolCall
 from streamconform.model.verdict import Check
 

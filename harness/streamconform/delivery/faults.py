@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from streamconform.delivery.deliver import CHARACTER, cut
-from streamconform.model.case import AnyOf, Case, Expectation, Leaf, Literally, Partial
+from streamconform.model.case import Case, Expectation, Partial
+from streamconform.model.leaf import AnyOf, Leaf, Literally
 from streamconform.model.trial import Framing
 from streamconform.wire.apis import split
 from streamconform.wire.endings import ENDINGS, Ending, Payload, read

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from streamconform.model.capability import Claims
-from streamconform.model.case import ExpectedBlock, Leaf, Literally
+from streamconform.model.case import ExpectedBlock
+from streamconform.model.leaf import Leaf, Literally
 from streamconform.model.outcome import Block, Other, Refusal, Text, Thinking, ToolCall
 
 JOINED = ("text", "refusal")

@@ -8,7 +8,8 @@ from typing import Any, Final
 from streamconform.judge import align
 from streamconform.judge.match import beyond_safe, fits
 from streamconform.model.capability import Capability, Claims
-from streamconform.model.case import Expectation, ExpectedBlock, Leaf, Level, Literally
+from streamconform.model.case import Expectation, ExpectedBlock, Level
+from streamconform.model.leaf import Leaf, Literally
 from streamconform.model.outcome import Block, Outcome, ToolCall
 from streamconform.model.trial import lower
 from streamconform.model.verdict import Check, CheckVerdict

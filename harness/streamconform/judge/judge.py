@@ -16,14 +16,17 @@ from streamconform.adapters.interface import (
     Output,
     Skipped,
 )
-from streamconform.judge import decode, invariants
+from streamconform.judge import decode, invariants, through
 from streamconform.judge.compare import FAILED, check, client_calls, compare
 from streamconform.judge.partial import compare_partial
-from streamconform.model.capability import CALLED, Claims
-from streamconform.model.case import AnyCase, CallCase, Level
+from streamconform.judge.request import compare_request
+from streamconform.judge.round_trip import checks_of_round_trip
+from streamconform.model.capability import CALLED, Capability, Claims
+from streamconform.model.case import AnyCase, CallCase, Level, RoundTripCase
 from streamconform.model.event import BlockDelta, Event
 from streamconform.model.outcome import Outcome
-from streamconform.model.trial import AnyTrial, Call, Trial
+from streamconform.model.request import RequestExpectation
+from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check, Culprit, Verdict
 from streamconform.schemas import problems
 
@@ -45,11 +48,17 @@ class Judgement:
 def not_claimed(case: AnyCase, claims: Claims) -> str | None:
     """Return why the whole case is skipped for an implementation with `claims`, or None."""
     if isinstance(case, CallCase):
-        need = CALLED[case.function]
+        need = CALLED[case.kind][1]
         return None if need in claims else f"{need} is not claimed"
-    if "parallel_tool_calls" not in claims and client_calls(case.expect) > 1:
-        return "parallel_tool_calls is not claimed"
-    return None
+    if isinstance(case, RoundTripCase):
+        needed: tuple[Capability, ...] = ("requests", "tool_calls")
+        calls = len(case.results)
+    else:
+        needed, calls = (), client_calls(case.expect)
+    if calls > 1:
+        needed = (*needed, "parallel_tool_calls")
+    missing = next((each for each in needed if each not in claims), None)
+    return None if missing is None else f"{missing} is not claimed"
 
 
 def judge(trial: AnyTrial, answer: Answer, claims: Claims, first_delta: FirstDelta) -> Judgement:
@@ -92,16 +101,20 @@ def checks_of(
     checks = [*compare(trial.expect, outcome, claims, trial.level)]
     checks += compare_partial(trial.expect, outcome.content, claims, trial.level)
     checks += _invariants(trial, outcome, events, claims)
+    checks += through.rules(trial, seen.deviations)
     # of a broken stream nothing is asked here: a call whose name never came was not to be shown
-    whole = trial.expect.partial is None
+    whole = trial.expect.partial is None and not (trial.through and trial.through.held)
     if whole and events is not None and seen.taken is not None and len(seen.taken) == len(events):
         checks.append(_streaming(trial, events, seen.taken, first_delta))
     return checks, "implementation"
 
 
-def check_output(call: Call, got: Any) -> Check:
-    """Return the one check of a call: what its function returned."""
-    return check("output", call.case.expect, got, call.level)
+def checks_of_output(call: Call, got: Any) -> list[Check]:
+    """Return the checks of a call: of what its function returned, of a request one for each leaf."""
+    expect = call.case.expect
+    if isinstance(expect, RequestExpectation):
+        return [*compare_request(call.case.api or "", expect, got, call.level)]
+    return [check("output", expect, got, call.level)]
 
 
 def _answered(
@@ -111,9 +124,11 @@ def _answered(
         case Trial(), Observation():
             checks, culprit = checks_of(trial, answer, claims, first_delta)
         case Call(), Output(value):
-            checks, culprit = [check_output(trial, value)], "implementation"
+            checks, culprit = checks_of_output(trial, value), "implementation"
+        case RoundTrip(), Observation():
+            checks, culprit = checks_of_round_trip(trial, answer, claims)
         case _:
-            asked = "run has an `outcome`" if isinstance(trial, Trial) else "call has an `output`"
+            asked = "call has an `output`" if isinstance(trial, Call) else "run has an `outcome`"
             return Judgement("faulted", "adapter", reason=f"not-a-message: the answer to a {asked}")
     failed = tuple(each for each in checks if each.verdict != "pass")
     return Judgement(verdict_of(checks), culprit if failed else None, failed, len(checks) - len(failed))
@@ -182,8 +197,9 @@ def _event_problems(events: Any) -> tuple[str, ...]:
 def observation_json(answer: Answer) -> Mapping[str, Any] | None:
     """Return what results keep of an answer that did not pass."""
     match answer:
-        case Observation(outcome, events):
-            return {"outcome": outcome} if events is None else {"outcome": outcome, "events": events}
+        case Observation(outcome, events, first=first, requests=requests):
+            beside = {"events": events, "first": first, "sent": list(requests) or None}
+            return {"outcome": outcome} | {key: each for key, each in beside.items() if each is not None}
         case Output(value):
             return {"output": value}
         case Errored(_, traceback) if traceback:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from streamconform.model.case import AnyOf, Leaf, Literally, Matches, PrefixOf, Present
+from streamconform.model.leaf import AnyOf, Leaf, Literally, Matches, PrefixOf, Present
 
 CENT = Decimal("1e-9")
 """Costs that differ by no more than this, in USD, are equal."""

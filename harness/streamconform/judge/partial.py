@@ -8,7 +8,8 @@ from typing import Any, Final
 from streamconform.judge import align
 from streamconform.judge.compare import FAILED, block_path, check
 from streamconform.model.capability import Claims
-from streamconform.model.case import Expectation, ExpectedBlock, Level, Literally, PrefixOf
+from streamconform.model.case import Expectation, ExpectedBlock, Level
+from streamconform.model.leaf import Literally, PrefixOf
 from streamconform.model.outcome import Block, ToolCall
 from streamconform.model.verdict import Check
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, get_args
 
-from streamconform.model.case import Function
+from streamconform.model.case import Function, Kind
 
 Capability = Literal[
     "tool_calls",
@@ -30,8 +30,13 @@ Capability = Literal[
 CAPABILITIES: frozenset[Capability] = frozenset(get_args(Capability))
 Claims = frozenset[Capability]
 
-CALLED: Final[Mapping[Function, Capability]] = {"heal": "heal", "partial": "partial_json"}
-"""What is needed for each function that is called without bytes."""
+CALLED: Final[Mapping[Kind, tuple[Function, Capability]]] = {
+    "heal": ("heal", "heal"),
+    "partial": ("partial", "partial_json"),
+    "tokens": ("count_tokens", "count_tokens"),
+    "request": ("build_request", "requests"),
+}
+"""The function that cases of each kind call, without bytes, and what must be claimed for it."""
 OF_CALLS: Final[Claims] = frozenset({"requests", "heal", "partial_json", "count_tokens"})
 """These are never claimed by silence: a program that knows no calls could not say so."""
 OF_STREAMS: Final[Claims] = CAPABILITIES - OF_CALLS

@@ -2,61 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
 from streamconform.model.cassette import Cassette
+from streamconform.model.leaf import AnyOf, Leaf, Literally
 from streamconform.model.outcome import BlockType, Usage
+from streamconform.model.request import RequestExpectation
 
 Level = Literal["must", "should", "may"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 """From the strictest to the loosest."""
-Function = Literal["heal", "partial"]
-"""What is called without bytes; a spec's `kind` has the same name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Literally:
-    """This value."""
-
-    value: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Matches:
-    """Text in which the expression is found."""
-
-    pattern: re.Pattern[str]
-    why: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Present:
-    """Anything but null, or null."""
-
-    present: bool
-    why: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class AnyOf:
-    """One of these values."""
-
-    values: tuple[Any, ...]
-    why: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PrefixOf:
-    """A beginning of this text."""
-
-    text: str
-    why: str | None = None
-
-
-Leaf = Literally | Matches | Present | AnyOf | PrefixOf
+Kind = Literal["heal", "partial", "tokens", "request"]
+"""Of a spec whose cases are about a function, without bytes."""
+Function = Literal["heal", "partial", "count_tokens", "build_request"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +96,28 @@ class Case(CaseHead):
 class CallCase(CaseHead):
     """One expectation with the input of the function that it is about: no bytes, no deliveries."""
 
-    function: Function
+    kind: Kind
     input: Any
-    expect: Literally | AnyOf
+    """Of a request a conversation (`conversation.v1.json`)."""
+    expect: Literally | AnyOf | RequestExpectation
     """What the function returns, a JSON value."""
 
 
-AnyCase = Case | CallCase
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundTripCase(CaseHead):
+    """Two requests and both answers: the second takes the first answer and the tools' results along."""
+
+    api: str
+    first: Case
+    """The answer to the first request, and what is expected of it: nothing, or the content too."""
+    second: Case
+    """The answer to the second."""
+    conversation: Mapping[str, Any]
+    """What the first request is made of (`conversation.v1.json`)."""
+    results: tuple[Mapping[str, Any], ...]
+    """`{name, content, error?}`: what comes of the calls in the first answer."""
+    request: RequestExpectation
+    """What is expected of the second request."""
+
+
+AnyCase = Case | CallCase | RoundTripCase

@@ -1,4 +1,4 @@
-"""A trial: a case under one delivery or fault, or a call; and the tables of deliveries and faults."""
+"""A trial: a case under a delivery or fault, a call, a round trip; the tables of deliveries and faults."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from streamconform.model.case import LEVELS, CallCase, Case, Expectation, Level
+from streamconform.model.case import LEVELS, CallCase, Case, Expectation, Level, RoundTripCase
 
 Framing = Literal["sse", "ndjson", "json_array", "eventstream", "document"]
 """`document` is a body that is not in the api's framing: an error document, a page."""
@@ -71,16 +71,25 @@ FAULTS: Final[Mapping[str, Level]] = {
     "stall": "should",
 }
 
+OF_ROUND_TRIPS: Final = ("recorded", "whole", "bytewise", "random")
+"""The deliveries of round trips: they are about requests, and streams are judged in cases of their own."""
+
 FAULTS_OVER_HTTP: Final = frozenset({"reset", "stall"})
 """What only a connection can do."""
 
 
-def inputs(delivery: str | None) -> frozenset[Input]:
-    """Return the inputs over which a delivery, or a fault, can be handed over; None: a call, by any."""
-    name = (delivery or "").partition(".")[0]
-    if name in FAULTS_OVER_HTTP:
-        return HTTP
-    return DELIVERIES[name].inputs if name in DELIVERIES else ANY_INPUT
+OF_A_PROXY: Final = ("grammar.", "http.", "refusal.", "upstream.")
+"""How the names of the rules begin that a stream seen through another api is held to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Through:
+    """The api through which a stream is seen where a proxy stands between, and the rules it is held to."""
+
+    api: str
+    rules: Mapping[str, Level] = field(default_factory=dict)
+    held: bool = False
+    """Whether the proxy may keep back what came until it is whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +103,8 @@ class Trial:
     chunks: tuple[bytes, ...] = field(repr=False)
     derived: Expectation | None = field(default=None, repr=False)
     """What is expected of a broken stream, where the case's own expectation does not hold."""
+    through: Through | None = field(default=None, repr=False)
+    """The api of the stream that is read, where it is not the case's."""
 
     @property
     def expect(self) -> Expectation:
@@ -133,7 +144,41 @@ class Call:
         return self.case.id
 
 
-AnyTrial = Trial | Call
+@dataclass(frozen=True, slots=True)
+class RoundTrip:
+    """A round trip under one delivery, which is that of both answers."""
+
+    case: RoundTripCase
+    first: Trial
+    second: Trial
+
+    @property
+    def delivery(self) -> str:
+        """Return a name of `OF_ROUND_TRIPS`."""
+        return self.second.delivery
+
+    @property
+    def level(self) -> Level:
+        """Return that of both answers."""
+        return self.second.level
+
+    @property
+    def id(self) -> str:
+        """Return `api/topic/case@delivery`."""
+        return f"{self.case.id}@{self.delivery}"
+
+
+AnyTrial = Trial | Call | RoundTrip
+
+
+def inputs(trial: AnyTrial) -> frozenset[Input]:
+    """Return the inputs over which a trial can be asked; a call by any."""
+    if isinstance(trial, RoundTrip):
+        return HTTP
+    name = (trial.delivery or "").partition(".")[0]
+    if name in FAULTS_OVER_HTTP:
+        return HTTP
+    return DELIVERIES[name].inputs if name in DELIVERIES else ANY_INPUT
 
 
 def lower(one: Level, other: Level) -> Level:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from streamconform.adapters.feed import Gate
-from streamconform.model.trial import Trial
+from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.replay.endpoints import asked, expected
+from streamconform.replay.plain import plain
 from streamconform.replay.reply import Reply, problem, reply
 from streamconform.replay.request import Received
 
@@ -22,14 +23,16 @@ SHOWN: Final = 8
 
 @dataclass(slots=True, eq=False)
 class Exchange:
-    """A trial that is on: the same answer to every request that asks for it."""
+    """A trial that is on: the same answer to every request, of a round trip the second from then on."""
 
     base_url: str
-    trial: Trial
+    trial: AnyTrial
     gate: Gate | None = None
     time_scale: float = 0.0
     requests: list[tuple[Received, Reply]] = field(default_factory=list)
     """Each request, its target without the prefix, and what was answered."""
+    asked: list[Received] = field(default_factory=list)
+    """Those among them that ask the model for an answer."""
     strays: list[str] = field(default_factory=list)
     """What came meanwhile and names no trial, in words."""
     sent: int = 0
@@ -45,11 +48,25 @@ class Exchange:
         if len(self.requests) >= KEPT:
             self.too_often = True
             return problem(404, TOO_OFTEN, "one request")
-        wanted = asked(self.trial.case.cassette, received.method, target, received.stream)
-        made = reply(self.trial, wanted, received.header("accept-encoding"), self.time_scale)
+        trial = self._answering(target)
+        wanted = asked(trial.case.cassette, received.method, target, received.stream)
+        made = reply(trial, wanted, received.header("accept-encoding"), self.time_scale)
         self.sent = 0
-        self.requests.append((replace(received, target=target, rest=b""), made))
+        kept = replace(received, target=target, rest=b"")
+        self.requests.append((kept, made))
+        if wanted.kind is not None:
+            self.asked.append(kept)
         return made
+
+    def _answering(self, target: str) -> Trial:
+        """Return what answers the next request, if it asks the model."""
+        match self.trial:
+            case RoundTrip(_, first, second):
+                return second if self.asked else first
+            case Call(case):
+                return plain(case.api or "", target, case.id, str(case.input["model"]))
+            case trial:
+                return trial
 
     def gate_of(self, made: Reply) -> Gate | None:
         """Return the gate that the chunks of an answer go through: only those of the first one do."""
@@ -74,7 +91,7 @@ class Exchange:
         wrong = next((made.note for _, made in self.requests if made.note), None)
         if wrong is not None or self.answered:
             return wrong
-        wanted = f"expected {expected(self.trial.case.api)}"
+        wanted = f"expected {expected(self.trial.case.api or '')}"
         if self.strays:
             return f"the server got {self.strays[0]}; {wanted}"
         return f"no request came; {wanted}: does the client get the base URL?"
@@ -95,6 +112,11 @@ class Exchange:
         """Note what came meanwhile and names no trial."""
         if len(self.strays) < MAX_STRAYS and words not in self.strays:
             self.strays.append(words)
+
+    @property
+    def sent_requests(self) -> tuple[Any, ...]:
+        """Return the requests for the model as they are judged, `{"body", "headers", "path"}` each."""
+        return tuple(each.as_built for each in self.asked)
 
     def told(self) -> list[dict[str, Any]]:
         """Return the requests as results show them."""

@@ -14,6 +14,8 @@ MAX_BODY: Final = 32 * 1024 * 1024
 VERSIONS: Final = (b"1.0", b"1.1")
 KEPT_BODY: Final = 1024 * 1024
 """Bytes of a request that are kept."""
+SHOWN: Final = 400
+"""Bytes of a body that is no JSON that results show."""
 TLS: Final = b"\x16\x03"
 """How a handshake begins: what comes is meant for `https`."""
 HALF: Final = "half a request"
@@ -57,13 +59,26 @@ class Received:
         return ", ".join(value for each, value in self.headers if each == name)
 
     @property
-    def stream(self) -> Any:
-        """Return the member `stream` of the body; None where it has none, or is no JSON object."""
+    def json(self) -> Any:
+        """Return the value of the body; None where it is no JSON."""
         try:
-            body = json.loads(self.body)
+            return json.loads(self.body)
         except (ValueError, RecursionError):
             return None
+
+    @property
+    def stream(self) -> Any:
+        """Return the member `stream` of the body; None where it has none, or is no JSON object."""
+        body = self.json
         return body.get("stream") if isinstance(body, dict) else None
+
+    @property
+    def as_built(self) -> dict[str, Any]:
+        """Return it as functions that build requests do; a body that is no JSON as the text that it is."""
+        value = self.json
+        body = self.body[:SHOWN].decode("utf-8", "backslashreplace") if value is None else value
+        headers = {name: self.header(name) for name, _ in self.headers}
+        return {"body": body, "headers": headers, "path": self.target}
 
 
 @dataclass(slots=True, eq=False)

@@ -14,7 +14,7 @@ from typing import Final, Self
 from urllib.parse import unquote
 
 from streamconform.adapters.feed import Gate
-from streamconform.model.trial import Trial
+from streamconform.model.trial import AnyTrial, Trial
 from streamconform.replay.exchange import Exchange
 from streamconform.replay.reply import Reply, head, problem
 from streamconform.replay.request import HALF, BadRequest, Bounds, Line, Received, receive
@@ -79,7 +79,7 @@ class ReplayServer:
             raise self._mistakes[0]
 
     @contextlib.contextmanager
-    def exchange(self, trial: Trial, gate: Gate | None = None) -> Iterator[Exchange]:
+    def exchange(self, trial: AnyTrial, gate: Gate | None = None) -> Iterator[Exchange]:
         """Answer with `trial` under a base URL of its own, until the context ends."""
         id_ = str(next(self._ids))
         exchange = Exchange(self.base_url(id_), trial, gate, self._time_scale)

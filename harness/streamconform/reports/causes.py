@@ -62,6 +62,9 @@ def sources(header: Header) -> str:
 
 def reproduce(info: ImplementationInfo, result: TrialResult, header: Header) -> str:
     """Return the command that runs this one trial again."""
+    probe = header.selection.get("probe")
+    if isinstance(probe, str):
+        return f"{probe} -k {shlex.quote(result.id)}"
     chosen = (f" --seed {header.seed}" if header.seed else "") + sources(header)
     chosen += f" --input {info.input}" if header.selection.get("input") else ""
     return f"conform run -i {shlex.quote(info.impl)} -k {shlex.quote(result.id)}{_asked(result)}{chosen}"

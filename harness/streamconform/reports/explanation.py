@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,8 +12,10 @@ from typing import Any
 from streamconform.adapters.interface import Answer, Greeting, Observation, Output
 from streamconform.adapters.program import Collateral
 from streamconform.judge import decode
-from streamconform.judge.judge import Judgement, check_output, checks_of, judge
-from streamconform.model.trial import AnyTrial, Call, Trial
+from streamconform.judge.judge import Judgement, checks_of, checks_of_output, judge
+from streamconform.judge.round_trip import checks_of_round_trip
+from streamconform.model.capability import CALLED
+from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check
 from streamconform.replay.exchange import Exchange
 from streamconform.reports.departure import place
@@ -26,6 +29,8 @@ from streamconform.wire.apis import framing, split
 from streamconform.wire.frames import Frame
 
 WIDTH = 110
+UNSHOWN = re.compile(r"((first|outcome)[.])?(invariant[.]|content[.]length$)")
+"""Checks that are not worth a line where they hold."""
 DECIDED = "bold yellow"
 WRONG = "bold red"
 RIGHT = "green"
@@ -98,7 +103,16 @@ def _about(trial: AnyTrial, *, verbose: bool) -> dict[str, str]:
     """Return what is given to the implementation, by name."""
     if isinstance(trial, Call):
         text = json.dumps(trial.case.input, ensure_ascii=False)
-        return {"calls": trial.case.function, "input": printable(text, 10**6 if verbose else 600)}
+        return {"calls": CALLED[trial.case.kind][0], "input": printable(text, 10**6 if verbose else 600)}
+    if isinstance(trial, RoundTrip):
+        case = trial.case
+        named = [f"{each.api}/{each.cassette.name}" for each in (case.first, case.second)]
+        text, results = (json.dumps(each, ensure_ascii=False) for each in (case.conversation, case.results))
+        return {
+            "cassettes": ", ".join(named),
+            "given": printable(text, 10**6 if verbose else 600),
+            "results": printable(results, 10**6 if verbose else 600),
+        }
     cassette, size = trial.case.cassette, len(trial.body)
     return {
         "cassette": f"{cassette.api}/{cassette.name}, {provenance(cassette)}",
@@ -122,8 +136,11 @@ def _judged(given: Explained) -> _Found:
             told = blame.told(trial, judgement.checks, claims)
             wrong = judgement.verdict != "pass"
             return _Found(judgement, checks, told, _departed(trial, answer, blame) if wrong else None)
+        case RoundTrip(), Observation():
+            checks, _ = checks_of_round_trip(trial, answer, claims)
+            return _Found(judgement, checks, judgement.checks)
         case Call(), Output(output):
-            return _Found(judgement, [check_output(trial, output)], judgement.checks)
+            return _Found(judgement, checks_of_output(trial, output), judgement.checks)
         case _:
             return _Found(judgement, [], judgement.checks)
 
@@ -176,11 +193,7 @@ def _verdict(found: _Found) -> Iterator[Line]:
     failed = {check.path: check for check in found.failed}
     width = max((len(check.path) for check in found.checks), default=0)
     for check in found.checks:
-        if (
-            check.path not in failed
-            and not check.path.startswith("invariant.")
-            and check.path != "content.length"
-        ):
+        if check.path not in failed and not UNSHOWN.match(check.path):
             yield Line(f"   ok {check.path:<{width}}  {value(check.got, 80)}", RIGHT)
     for check in failed.values():
         yield from _failed(check, width)

@@ -163,8 +163,9 @@ class Terminal:
                 "\n".join((f"      {check.path}: {words[0]}", *(f"        {each}" for each in words[1:])))
             )
             if check.frames:
-                shown = f"`{explains(info, first, results.header)}` shows them"
-                self._line(f"      decided by {frames(check.frames)}; {shown}", "dim")
+                shown = f"; `{explains(info, first, results.header)}` shows them"
+                told = "" if "probe" in results.header.selection else shown
+                self._line(f"      decided by {frames(check.frames)}{told}", "dim")
             elif check.path in AT_THE_END:
                 self._line("      decided by the end of the stream", "dim")
         if first.reason:

@@ -10,10 +10,12 @@ from typing import Any
 
 from streamconform.adapters.feed import Feed, Gate
 from streamconform.adapters.inside import Inside
-from streamconform.adapters.interface import Answer, Hang, Observation
+from streamconform.adapters.interface import Answer, Hang, Observation, Output
 from streamconform.adapters.program import Collateral, Program
-from streamconform.judge.judge import FirstDelta, Judgement
-from streamconform.model.trial import AnyTrial, Call, Trial
+from streamconform.judge.compare import FAILED
+from streamconform.judge.judge import FirstDelta, Judgement, verdict_of
+from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
+from streamconform.model.verdict import Check
 from streamconform.replay.exchange import Exchange
 from streamconform.replay.server import ReplayServer
 from streamconform.run.plan import Judged
@@ -34,7 +36,9 @@ class Asker:
     ) -> tuple[Answer | Collateral, Exchange | None]:
         """Return the answer of `program` to `trial`, and over HTTP what it asked the server."""
         events = "events" in self.judged.greeting.claims(trial.case.api)
-        if isinstance(trial, Call) or self.judged.input == "bytes":
+        if not isinstance(trial, Trial):
+            return await self._conversed(program, trial, seconds)
+        if self.judged.input == "bytes":
             return await program.ask(trial, seconds, events=events), None
         gate = self._gate(trial) if events and self.live is not False else None
         server = self.server if self.judged.input == "http" else None
@@ -43,6 +47,23 @@ class Asker:
             answer = await program.ask(trial, seconds, events=events, feed=feed)
         if gate is not None and isinstance(answer, Observation) and answer.events:
             self.live = gate.seen > 0
+        return answer, exchange
+
+    async def _conversed(
+        self, program: Program | Inside, trial: Call | RoundTrip, seconds: float
+    ) -> tuple[Answer | Collateral, Exchange | None]:
+        """Return the answer to a call, or over HTTP what was sent for a conversation."""
+        of_requests = isinstance(trial, RoundTrip) or trial.case.kind == "request"
+        server = self.server if self.judged.input == "http" and of_requests else None
+        if server is None:
+            return await program.ask(trial, seconds, events=False), None
+        with server.exchange(trial) as exchange:
+            answer = await program.ask(trial, seconds, events=False, feed=Feed("http", exchange.base_url))
+        sent = exchange.sent_requests
+        if isinstance(answer, Observation):
+            answer = replace(answer, requests=sent)
+            if isinstance(trial, Call) and sent:
+                answer = Output(sent[0])  # which is what the function would have returned
         return answer, exchange
 
     def _gate(self, trial: Trial) -> Gate | None:
@@ -60,6 +81,8 @@ def over_http(judgement: Judgement, exchange: Exchange, answer: Answer) -> Judge
     What is as expected, though nobody asked for it, does not pass: it was not read. A client that tells
     of an error then may have refused to send the request at all, which says nothing of how it reads.
     """
+    if isinstance(exchange.trial, Call):
+        return _of_request(judgement, exchange, answer)
     if exchange.unfit is not None and isinstance(answer, Observation):
         return Judgement("skipped", None, reason=exchange.unfit)
     complaint = exchange.complaint
@@ -67,6 +90,8 @@ def over_http(judgement: Judgement, exchange: Exchange, answer: Answer) -> Judge
         if isinstance(answer.outcome, Mapping) and answer.outcome.get("status") == "error":
             return Judgement("skipped", None, reason=f"the client failed by itself: {complaint}")
         return Judgement("faulted", "adapter", reason=f"not-asked: it answered, but {complaint}")
+    if isinstance(exchange.trial, RoundTrip) and isinstance(answer, Observation) and not exchange.asked:
+        return _unasked(answer, exchange)
     if judgement.verdict == "pass":
         return judgement
     told = [judgement.reason, complaint]
@@ -74,6 +99,31 @@ def over_http(judgement: Judgement, exchange: Exchange, answer: Answer) -> Judge
         told.append(exchange.progress)
     words = "; ".join(each for each in told if each is not None)
     return replace(judgement, reason=words or None)
+
+
+def _of_request(judgement: Judgement, exchange: Exchange, answer: Answer) -> Judgement:
+    """Return the judgement on the first request for the model; who sent none may have refused to."""
+    if isinstance(answer, Observation):
+        return _unasked(answer, exchange)
+    count = len(exchange.asked)
+    if isinstance(answer, Output) and judgement.verdict != "pass" and count > 1:
+        return replace(judgement, reason=f"{count} requests came, the first is judged")
+    return judgement
+
+
+def _unasked(answer: Observation, exchange: Exchange) -> Judgement:
+    """Return the judgement on who sent nothing: the client refused, where it tells of an error."""
+    outcome, level = answer.outcome, exchange.trial.level
+    if not (isinstance(outcome, Mapping) and outcome.get("status") == "error"):
+        words = f"not-asked: it answered, but {exchange.complaint}"
+        return Judgement("faulted", "adapter", reason=words)
+    error = outcome.get("error")
+    said = error.get("message") if isinstance(error, Mapping) else None
+    path = "request.body" if isinstance(exchange.trial, RoundTrip) else "body"
+    message = f"it was not sent: {said or exchange.complaint}"
+    refused = Check(path=path, level=level, verdict=FAILED[level], expected={}, message=message)
+    reason = None if said else exchange.complaint
+    return Judgement(verdict_of([refused]), "implementation", (refused,), reason=reason)
 
 
 def with_requests(told: Mapping[str, Any] | None, exchange: Exchange | None) -> Mapping[str, Any] | None:

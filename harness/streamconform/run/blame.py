@@ -74,7 +74,8 @@ class Blame:
         return tuple(self._outcomes(trial, _spread(len(self._split(trial)))))
 
     def _frames(self, trial: Trial, failed: Check, claims: Claims) -> tuple[int, ...]:
-        if failed.path.startswith("invariant."):
+        of_a_proxy = trial.through is not None and failed.path in trial.through.rules
+        if failed.path.startswith("invariant.") or of_a_proxy:
             return ()
         count = len(self._split(trial))
         reader = _Reader(trial, failed.path, claims)

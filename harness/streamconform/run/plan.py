@@ -9,9 +9,10 @@ from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Greeting
 from streamconform.errors import UsageError
 from streamconform.judge.judge import not_claimed
-from streamconform.model.case import AnyCase
+from streamconform.judge.through import seen_through
+from streamconform.model.case import AnyCase, Case
 from streamconform.model.result import ImplementationInfo
-from streamconform.model.trial import AnyTrial, Input, inputs
+from streamconform.model.trial import AnyTrial, Input, Trial, inputs
 from streamconform.suite.load import COMMON
 from streamconform.wire.apis import APIS
 
@@ -43,6 +44,11 @@ class Judged:
     skipped: tuple[tuple[AnyTrial, str], ...]
     """Trials that are not asked, with the reason."""
     input: Input = "bytes"
+
+    def seen(self, trial: AnyTrial) -> AnyTrial:
+        """Return `trial` as it is judged: through another api where the implementation is a proxy."""
+        through = self.greeting.through
+        return seen_through(trial, through) if through is not None and isinstance(trial, Trial) else trial
 
     @property
     def info(self) -> ImplementationInfo:
@@ -82,7 +88,7 @@ def divide(
     asked: list[AnyTrial] = []
     skipped: list[tuple[AnyTrial, str]] = []
     for trial in trials:
-        if fed not in inputs(trial.delivery):
+        if fed not in inputs(trial):
             continue
         case = trial.case
         if case.id not in reasons:
@@ -99,4 +105,11 @@ def unclaimed(case: AnyCase, greeting: Greeting) -> str | None:
     """Return why nothing of `case` is asked of an implementation, or None."""
     if greeting.apis is not None and case.api is not None and case.api not in greeting.apis:
         return f"the api {case.api} is not claimed"
+    if greeting.through is not None and isinstance(case, Case) and _answers(case) != 1:
+        return f"its stream has {_answers(case)} answers, and the client of a proxy asks for one"
     return not_claimed(case, greeting.claims(case.api))
+
+
+def _answers(case: Case) -> object:
+    """Return how many answers the recorded request asks for, with `n` of OpenAI."""
+    return (case.cassette.request.body or {}).get("n", 1)

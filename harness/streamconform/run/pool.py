@@ -104,7 +104,8 @@ async def judge_all(judged: Judged, bench: Bench) -> None:
 
 
 async def _together(work: Work, lanes: int, bench: Bench) -> None:
-    workers = min(bench.settings.workers, len(work.waiting))
+    most = 1 if work.judged.greeting.through else bench.settings.workers  # a proxy has one upstream
+    workers = min(most, len(work.waiting))
     tasks = [asyncio.create_task(_worker(work, lanes, bench)) for _ in range(workers)]
     try:
         await asyncio.gather(*tasks)
@@ -169,6 +170,7 @@ def result_of(
 ) -> TrialResult:
     """Return what comes of an answer: judged, with the frames of what fails; known failures are not told."""
     claims = judged.greeting.claims(trial.case.api)
+    trial = judged.seen(trial)
     judgement = judge(trial, answer, claims, blame.first_delta)
     if judgement.checks and isinstance(trial, Trial):
         judgement = replace(judgement, checks=blame.told(trial, judgement.checks, claims))

@@ -110,13 +110,15 @@ class _Runner:
             divide(i, connection, greeting, order.trials, order.settings.input)
             for i, (connection, greeting) in enumerate(zip(order.connections, greetings, strict=True))
         ]
-        planned = sum(len(each.trials) + len(each.skipped) for each in self._judged)
+        planned = [
+            trial for each in self._judged for trial in (*each.trials, *(left for left, _ in each.skipped))
+        ]
         if order.trials and not planned:
             raise SelectionError("what is selected is there over HTTP only: `--input http`")
         self.header = Header(
             version=__version__,
-            cases=len({trial.case.id for trial in order.trials}),
-            trials=planned,
+            cases=len({trial.case.id for trial in planned}),
+            trials=len(planned),
             implementations=tuple(each.info for each in self._judged),
             selection=order.selection,
             seed=order.settings.seed,
@@ -168,8 +170,9 @@ class _Runner:
         return Finished(results, exit_, tuple(plain), findings, self._checked)
 
     def _checked(self, result: TrialResult) -> Checked:
-        trial = self._trials[result.id]
-        return checked(trial, self._judged[result.implementation].greeting.claims(trial.case.api))
+        judged = self._judged[result.implementation]
+        trial = judged.seen(self._trials[result.id])
+        return checked(trial, judged.greeting.claims(trial.case.api))
 
     def _findings(self) -> tuple[tuple[Finding, ...], ...]:
         """Return what is wrong with each file; of a run that was interrupted nobody can say."""

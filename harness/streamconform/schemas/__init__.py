@@ -31,6 +31,7 @@ NAMES = (
     "protocol.v1",
     "results.v1",
     "known-failures.v1",
+    "conversation.v1",
     "profile.v1",
 )
 

@@ -10,8 +10,9 @@ from streamconform.selftest.kill import Killed
 HEAD = """\
 # The broken parsers, and the cases that catch them
 
-`conform selftest --table PATH` judges the suite with parsers of which each has one real bug, and writes this
-page. A mutant has to fail, and only where it is broken; `conform run --impl mutant:NAME` shows any of them.
+`conform selftest --table PATH` judges the suite with parsers, and builders of requests, of which each has
+one real bug, and writes this page. A mutant has to fail, and only where it is broken; `conform run --impl
+mutant:NAME` shows any of them.
 """
 CASES_NAMED = 3
 """Cases named in a row; the rest is a number."""

@@ -7,15 +7,17 @@ from collections.abc import Iterable, Iterator
 from streamconform.delivery.deliver import deliver
 from streamconform.delivery.faults import faults as broken
 from streamconform.errors import SelectionError
-from streamconform.model.case import AnyCase, CallCase, Case, Level
+from streamconform.model.case import AnyCase, CallCase, Case, Level, RoundTripCase
 from streamconform.model.trial import (
     DELIVERIES,
     FAULTS,
+    OF_ROUND_TRIPS,
     AnyTrial,
     Call,
     FaultSet,
     Framing,
     Input,
+    RoundTrip,
     Trial,
     lower,
 )
@@ -40,6 +42,9 @@ def expand(
         if isinstance(case, CallCase):
             yield Call(case)
             continue
+        if isinstance(case, RoundTripCase):
+            yield from _there_and_back(case, wanted, seed)
+            continue
         framed = framing(case.api, case.cassette.status, case.cassette.body)
         yield from _delivered(case, framed, wanted, input_mode, seed)
         if faults != "none":
@@ -62,10 +67,37 @@ def _delivered(
             yield Trial(case, name, lower(case.level, delivery_level(case.api, name)), chunks)
 
 
+def _there_and_back(case: RoundTripCase, wanted: Iterable[str], seed: int) -> Iterator[RoundTrip]:
+    """Yield the round trips of a case; one that cuts both answers like an earlier one is left out."""
+    seen: set[tuple[tuple[bytes, ...], ...]] = set()
+    for name in wanted:
+        if name not in OF_ROUND_TRIPS:
+            continue
+        first, second = (_whole(answer, name, seed) for answer in (case.first, case.second))
+        if (first.chunks, second.chunks) not in seen:
+            seen.add((first.chunks, second.chunks))
+            yield RoundTrip(case, first, second)
+
+
+def _whole(answer: Case, name: str, seed: int) -> Trial:
+    """Return one of the answers of a round trip, as it is delivered."""
+    framed = framing(answer.api, answer.cassette.status, answer.cassette.body)
+    chunks = deliver(answer.cassette, framed, name, f"{seed}:{answer.id}:{answer.cassette.name}")
+    return Trial(answer, name, lower(answer.level, delivery_level(answer.api, name)), chunks)
+
+
 def _broken(case: Case, framed: Framing, *, every: bool, http: bool) -> Iterator[Trial]:
     for fault in broken(case, framed, every=every, http=http):
         level = lower(case.level, FAULTS[fault.name.partition(".")[0]])
         yield Trial(case, fault.name, level, fault.chunks, fault.expect)
+
+
+def there_and_back(case: RoundTripCase, name: str, seed: int) -> RoundTrip:
+    """Return the trial `name` of a round trip; raises `SelectionError` where it has no such delivery."""
+    made = tuple(_there_and_back(case, (name,), seed))
+    if not made:
+        raise SelectionError(f"`{case.id}` has no `{name}`; a round trip has {', '.join(OF_ROUND_TRIPS)}")
+    return made[0]
 
 
 def one(case: Case, name: str, seed: int) -> Trial:

@@ -6,16 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from streamconform.model.case import (
-    AnyOf,
-    Expectation,
-    ExpectedBlock,
-    Leaf,
-    Literally,
-    Matches,
-    PrefixOf,
-    Present,
-)
+from streamconform.model.case import Expectation, ExpectedBlock
+from streamconform.model.leaf import AnyOf, Leaf, Literally, Matches, PrefixOf, Present
 from streamconform.model.outcome import BlockType
 
 MATCHERS: Final = ("matches", "present", "any_of", "prefix_of")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
 from streamconform.errors import Problem, SelectionError, SourceError
-from streamconform.model.case import Case, Literally
+from streamconform.model.case import Case, RoundTripCase
+from streamconform.model.leaf import Literally
 from streamconform.suite import cassettes
 from streamconform.suite.load import Loaded, Sources, collect, spec_files
 from streamconform.suite.profiles import load_all
@@ -88,8 +90,9 @@ def _unused(sources: Sources, loaded: Loaded) -> Iterator[Problem]:
 def _unjudgeable(loaded: Loaded) -> Iterator[Problem]:
     """Yield expectations that, for what an implementation does not claim, could not be compared."""
     for case in loaded.cases:
-        if not isinstance(case, Case):
-            continue
+        if isinstance(case, RoundTripCase):
+            yield from _unmatched(case)
+    for case in _outcomes(loaded):
         content = case.expect.content or ()
         for block, after in pairwise(content):
             pair = (block.fields.get("text"), after.fields.get("text"))
@@ -102,6 +105,42 @@ def _unjudgeable(loaded: Loaded) -> Iterator[Problem]:
                 words = f"case `{case.id}`: thinking with a `signature` names its `text` too, if empty"
                 if block.fields.get("redacted") is None:
                     yield Problem(case.path, case.line, words)
+
+
+def _outcomes(loaded: Loaded) -> Iterator[Case]:
+    """Yield what has an expected outcome: cases of streams, and both answers of round trips."""
+    for case in loaded.cases:
+        match case:
+            case Case():
+                yield case
+            case RoundTripCase(first=first, second=second):
+                yield from (first, second)
+            case _:
+                pass
+
+
+def _unmatched(case: RoundTripCase) -> Iterator[Problem]:
+    """Yield results of no tool of the conversation, and those that no call of the first answer asks for."""
+    given = [each["name"] for each in case.results]
+    tools = {each["name"] for each in case.conversation.get("tools", ())}
+    for name in dict.fromkeys(given):
+        if name not in tools:
+            words = f"case `{case.id}`: a result of `{name}`, which is no tool of the conversation"
+            yield Problem(case.path, case.line, words)
+    called = _called(case.first)
+    if called is not None and Counter(called) != Counter(given):
+        words = f"case `{case.id}`: results of {', '.join(given)}; the first answer calls {', '.join(called)}"
+        yield Problem(case.path, case.line, words)
+
+
+def _called(answer: Case) -> list[str] | None:
+    """Return the names of the client's calls that are expected; None where not all are said literally."""
+    if answer.expect.content is None:
+        return None
+    calls = [each.fields for each in answer.expect.content if each.type == "tool_call"]
+    own = [each.get("name") for each in calls if each["executor"] == Literally("client")]
+    names = [str(each.value) for each in own if isinstance(each, Literally)]
+    return names if len(names) == len(own) else None
 
 
 def _profiles(sources: Sources, loaded: Loaded) -> tuple[Problem, ...]:

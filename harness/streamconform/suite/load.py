@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from streamconform.errors import Problem, SelectionError, SourceError
-from streamconform.model.case import AnyCase, CallCase, Case, Skip
+from streamconform.model.case import NOTHING_EXPECTED, AnyCase, CallCase, Case, RoundTripCase, Skip
 from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Usage
 from streamconform.schemas import check
-from streamconform.suite import cassettes, expectation, yaml_text
+from streamconform.suite import cassettes, expectation, request_expectation, yaml_text
 from streamconform.wire.apis import APIS
 
+STREAM = "stream"
+"""The kind of a spec that names none."""
 COMMON = "common"
 """Folder of the specs that belong to no api."""
 
@@ -64,14 +66,17 @@ def collect(sources: Sources, files: list[Path]) -> Loaded:
             continue
         problems = list(check("spec.v1", document))
         if not problems:
-            problems += _naming(path, document)
+            problems += [*_naming(path, document), *_matchers(document)]
         loaded.problems += problems
         if problems:
             continue
-        if "api" in document.value:
-            _streams(sources, path, document, known, loaded)
-        else:
-            loaded.cases += _calls(path, document)
+        match document.value.get("kind", STREAM):
+            case "stream":
+                _streams(sources, path, document, known, loaded)
+            case "round_trip":
+                _round_trips(sources, path, document, known, loaded)
+            case _:
+                loaded.cases += _calls(path, document)
     return loaded
 
 
@@ -96,6 +101,17 @@ def _naming(path: Path, document: yaml_text.Document) -> Iterator[Problem]:
         first.setdefault(entry["id"], line)
 
 
+def _matchers(document: yaml_text.Document) -> Iterator[Problem]:
+    """Yield the matchers in expected requests that are none."""
+    kind = document.value.get("kind", STREAM)
+    within = {"request": ("expect",), "round_trip": ("expect", "request")}.get(kind, ())
+    for i, entry in enumerate(document.value["cases"] if within else ()):
+        expect = entry["expect"] if kind == "request" else entry["expect"]["request"]
+        for name in ("must", "may"):
+            for at, words in request_expectation.faults(expect.get(name, {}), (name,)):
+                yield document.problem(("cases", i, *within, *at), f"`{'.'.join(map(str, at))}`: {words}")
+
+
 def _streams(
     sources: Sources,
     path: Path,
@@ -103,32 +119,60 @@ def _streams(
     known: dict[tuple[str, str], Cassette | None],
     loaded: Loaded,
 ) -> None:
-    spec = document.value
-    for i, entry in enumerate(spec["cases"]):
-        key = (spec["api"], entry["cassette"])
-        loaded.used.add(key)
-        if key not in known:
-            known[key] = None
-            try:
-                known[key] = cassettes.load(sources.cassettes, *key)
-            except SourceError as error:
-                named = document.problem(
-                    ("cases", i, "cassette"), f"cassette `{entry['cassette']}` cannot be used"
-                )
-                loaded.problems += [named, *error.problems]
-        cassette = known[key]
+    for i, entry in enumerate(document.value["cases"]):
+        cassette = _cassette(sources, document, ("cases", i, "cassette"), known, loaded)
         if cassette is not None:
-            loaded.cases.append(_stream(spec["api"], entry, cassette, _head(path, document, i)))
+            loaded.cases.append(_stream(cassette.api, entry, cassette, _head(path, document, i)))
+
+
+def _round_trips(
+    sources: Sources,
+    path: Path,
+    document: yaml_text.Document,
+    known: dict[tuple[str, str], Cassette | None],
+    loaded: Loaded,
+) -> None:
+    for i, entry in enumerate(document.value["cases"]):
+        answers = [
+            _cassette(sources, document, ("cases", i, "cassettes", n), known, loaded) for n in range(2)
+        ]
+        first, second = answers
+        if first is not None and second is not None:
+            loaded.cases.append(_round_trip(entry, first, second, _head(path, document, i)))
+
+
+def _cassette(
+    sources: Sources,
+    document: yaml_text.Document,
+    at: tuple[str | int, ...],
+    known: dict[tuple[str, str], Cassette | None],
+    loaded: Loaded,
+) -> Cassette | None:
+    """Return the cassette whose name stands at a place of a spec; None where it cannot be used."""
+    name = document.value
+    for step in at:
+        name = name[step]
+    key = (document.value["api"], name)
+    loaded.used.add(key)
+    if key not in known:
+        known[key] = None
+        try:
+            known[key] = cassettes.load(sources.cassettes, *key)
+        except SourceError as error:
+            loaded.problems += [document.problem(at, f"cassette `{name}` cannot be used"), *error.problems]
+    return known[key]
 
 
 def _calls(path: Path, document: yaml_text.Document) -> Iterator[CallCase]:
     spec = document.value
     for i, entry in enumerate(spec["cases"]):
+        request = spec["kind"] == "request"
+        expect = request_expectation.parse if request else expectation.output
         yield CallCase(
-            api=None,
-            function=spec["kind"],
-            input=entry["input"],
-            expect=expectation.output(entry["expect"]),
+            api=spec.get("api"),
+            kind=spec["kind"],
+            input=entry["conversation" if request else "input"],
+            expect=expect(entry["expect"]),
             **_head(path, document, i),
         )
 
@@ -162,5 +206,22 @@ def _stream(api: str, entry: Mapping[str, Any], cassette: Cassette, head: Mappin
         skip=None
         if skip is None
         else Skip(skip["why"], frozenset(skip.get("deliveries", ())), frozenset(skip.get("faults", ()))),
+        **head,
+    )
+
+
+def _round_trip(
+    entry: Mapping[str, Any], first: Cassette, second: Cassette, head: Mapping[str, Any]
+) -> RoundTripCase:
+    expect, priced = entry["expect"], {"pricing": entry.get("pricing"), **head}
+    before = expectation.parse(expect["first"]) if "first" in expect else NOTHING_EXPECTED
+    after = expectation.parse(expect["outcome"])
+    return RoundTripCase(
+        api=first.api,
+        first=Case(api=first.api, cassette=first, expect=before, **priced),
+        second=Case(api=second.api, cassette=second, expect=after, **priced),
+        conversation=entry["conversation"],
+        results=tuple(entry["results"]),
+        request=request_expectation.parse(expect["request"]),
         **head,
     )

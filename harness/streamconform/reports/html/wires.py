@@ -6,7 +6,8 @@ import base64
 import json
 from typing import Any, Final
 
-from streamconform.model.case import AnyCase, Case
+from streamconform.model.capability import CALLED
+from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.trial import Trial
 from streamconform.reports.words import provenance
 from streamconform.wire.apis import framing, split
@@ -54,8 +55,12 @@ def about(case: AnyCase) -> dict[str, Any]:
         "guards": case.guards,
         "spec": f"{'/'.join(case.path.split('/')[-2:])}:{case.line}",
     }
+    if isinstance(case, RoundTripCase):
+        names = ", ".join(f"{case.api}/{each.cassette.name}" for each in (case.first, case.second))
+        given = {"conversation": case.conversation, "results": case.results}
+        return told | {"function": f"a round trip: {names}", "input": _clipped(given)}
     if not isinstance(case, Case):
-        return told | {"function": case.function, "input": _clipped(case.input)}
+        return told | {"function": CALLED[case.kind][0], "input": _clipped(case.input)}
     cassette = case.cassette
     return told | {
         "cassette": f"{cassette.api}/{cassette.name}",

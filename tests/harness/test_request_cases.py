@@ -1,0 +1,511 @@
+"""Requests against what cases want of them: matchers, paths that must not be, and equal spellings."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from streamconform.judge.request import UNIQUE, compare_request
+from streamconform.judge.request_forms import FORMS, canonical
+from streamconform.suite.load import Sources, collect
+from streamconform.suite.request_expectation import faults, parse, shown, wanted
+
+ANTHROPIC, CHAT, GOOGLE = "anthropic-messages", "openai-chat", "google-generate"
+CONVERSE, COHERE, OLLAMA = "bedrock-converse", "cohere-chat", "ollama-chat"
+ROOT = Path(__file__).resolve().parents[2]
+MINE = (ANTHROPIC, GOOGLE, CONVERSE, COHERE)
+"""The apis whose cases are loaded here, each file for itself."""
+TEXT = {"type": "text", "text": "a"}
+
+
+def expected(*given):
+    """Return the checks of what is expected, without the one that is made of every request."""
+    return [check for check in compare_request(*given) if check.path != UNIQUE]
+
+
+def failed(expect, body, *, api=OLLAMA, level="must", **beside):
+    """Return the path and verdict of every check that does not pass."""
+    checks = compare_request(api, parse(expect), {"body": body, **beside}, level)
+    return [(check.path, check.verdict) for check in checks if check.verdict != "pass"]
+
+
+HOLDS = [
+    ({"a": 1}, {"a": 1, "b": 2}),
+    ({"a": 1}, {"a": 1.0}),
+    ({"a": {"b": {"c": 1}}}, {"a": {"b": {"c": 1, "d": 2}, "e": 3}}),
+    ({"a": {}}, {"a": {"anything": [1]}}),
+    ({"a": []}, {"a": []}),
+    ({"a": [{}, 2]}, {"a": [{"b": 1}, 2]}),
+    ({"a": {"exactly": {}}}, {"a": {}}),
+    ({"a": {"exactly": [1, {"b": None}]}}, {"a": [1, {"b": None}]}),
+    ({"a": {"exactly": {"json": {"b": 1}}}}, {"a": {"json": {"b": 1}}}),
+    ({"a": {"json": {"b": [1, 2], "c": None}}}, {"a": '{"c": null,"b":[1,2]}'}),
+    ({"a": {"json": "text"}}, {"a": '"text"'}),
+    ({"a": {"matches": "^[a-z]+$"}}, {"a": "abc"}),
+    ({"a": {"present": True}}, {"a": 0}),
+    ({"a": {"present": False}}, {}),
+    ({"a": None}, {}),
+    ({"a": {"any_of": [None, 1]}}, {}),
+    ({"a": {"any_of": [{"b": [1]}, [2]]}}, {"a": [2]}),
+    ({"a": {"prefix_of": "abcd", "why": "it may be cut"}}, {"a": "ab"}),
+    ({"a": [{"id": {"matches": "."}}, {"of": {"same_as": "a.0.id"}}]}, {"a": [{"id": "x"}, {"of": "x"}]}),
+]
+FAILS = [
+    ({"a": 1}, {}, "body.a"),
+    ({"a": 1}, {"a": "1"}, "body.a"),
+    ({"a": 1}, {"a": True}, "body.a"),
+    ({"a": {}}, {}, "body.a"),
+    ({"a": {}}, {"a": "{}"}, "body.a"),
+    ({"a": {"b": 1}}, {"a": [1]}, "body.a"),
+    ({"a": {"b": 1}}, {"a": {"b": 2}}, "body.a.b"),
+    ({"a": [1]}, {"a": "1"}, "body.a"),
+    ({"a": [1, 2]}, {"a": [1]}, "body.a.length"),
+    ({"a": [1]}, {"a": [1, 2]}, "body.a.length"),
+    ({"a": [1, 2]}, {"a": [2, 1]}, "body.a.0"),
+    ({"a": {"exactly": {"b": 1}}}, {"a": {"b": 1, "c": 2}}, "body.a"),
+    ({"a": {"exactly": None}}, {}, "body.a"),
+    ({"a": {"json": {"b": 1}}}, {"a": {"b": 1}}, "body.a"),
+    ({"a": {"json": {"b": 1}}}, {"a": '{"b":1,"c":2}'}, "body.a"),
+    ({"a": {"json": {}}}, {"a": "[object Object]"}, "body.a"),
+    ({"a": {"json": {}}}, {"a": "[" * 100_000}, "body.a"),
+    ({"a": {"matches": "^b"}}, {"a": "ab"}, "body.a"),
+    ({"a": {"matches": "1"}}, {"a": 1}, "body.a"),
+    ({"a": {"present": True}}, {"a": None}, "body.a"),
+    ({"a": {"any_of": [{"b": 1}]}}, {"a": {"b": 1, "c": 2}}, "body.a"),
+    ({"a": {"same_as": "b"}, "b": "x"}, {"a": "y", "b": "x"}, "body.a"),
+    ({"a": {"same_as": "b.0"}}, {"a": None}, "body.a"),
+    ({"a": {"same_as": "b"}}, {"b": None}, "body.a"),
+]
+
+
+@pytest.mark.parametrize(("must", "body"), HOLDS, ids=str)
+def test_a_body_that_has_what_is_wanted_passes(must, body):
+    assert failed({"must": must}, body) == []
+
+
+@pytest.mark.parametrize(("must", "body", "path"), FAILS, ids=lambda each: str(each)[:60])
+def test_a_body_that_lacks_it_fails_at_its_place(must, body, path):
+    assert (path, "fail") in failed({"must": must}, body)
+
+
+BODY = {
+    "messages": [
+        {"role": "user", "content": "text"},
+        {"role": "model", "parts": [{"text": "a"}, {"text": "b", "signature": None}]},
+    ],
+    "tools": [],
+}
+PATHS = [
+    ("messages.*.parts.*.signature", "messages.1.parts.1.signature"),
+    ("messages.*.role", "messages.0.role, messages.1.role"),
+    ("messages.1.parts.0.text", "messages.1.parts.0.text"),
+    ("*", "messages, tools"),
+    ("tools", "tools"),
+]
+NOWHERE = [
+    "message",
+    "tools.*",
+    "messages.2",
+    "messages.*.parts.*.id",
+    "messages.*.content.*",
+    "*.role",
+    "messages.-1",
+]
+
+
+@pytest.mark.parametrize(("path", "found"), PATHS)
+def test_what_must_not_be_sent_is_told_with_its_places_null_too(path, found):
+    (check,) = expected(OLLAMA, parse({"must_not": [path]}), {"body": BODY}, "must")
+    assert (check.path, check.verdict, check.expected) == (f"body.{path}", "fail", {"present": False})
+    assert check.message == f"it must not be sent: {found}"
+
+
+@pytest.mark.parametrize("path", NOWHERE)
+def test_a_path_that_names_no_place_passes(path):
+    assert failed({"must_not": [path]}, BODY) == []
+
+
+def test_a_message_names_five_places_at_most():
+    body = {"a": [{"b": 1}] * 9}
+    (check,) = expected(OLLAMA, parse({"must_not": ["a.*.b"]}), {"body": body}, "must")
+    assert check.message == "it must not be sent: " + ", ".join(f"a.{i}.b" for i in range(5))
+
+
+def test_levels_are_those_of_the_case_and_may_fails_nobody():
+    expect = {"must": {"a": 1}, "may": {"b": 1}, "must_not": ["c"]}
+    for level, verdict in (("must", "fail"), ("should", "warn")):
+        assert failed(expect, {"c": 1}, level=level)[::2] == [("body.a", verdict), ("body.c", verdict)]
+    levels = [check.level for check in expected(OLLAMA, parse(expect), {"body": {}}, "must")]
+    assert levels == ["must", "may", "must"]
+
+
+ADDRESS = {"path": {"matches": ":stream"}, "headers": {"X-Version": "1"}}
+
+
+def test_headers_are_found_in_any_case_and_the_path_is_matched():
+    assert failed(ADDRESS, {}, path="/m:stream", headers={"x-VERSION": "1"}) == []
+    assert failed(ADDRESS, {}, path="/m:whole", headers={"X-Version": "2"}) == [
+        ("headers.x-version", "fail"),
+        ("path", "fail"),
+    ]
+
+
+def test_headers_and_a_path_that_are_not_sent_are_told_so():
+    checks = expected(OLLAMA, parse(ADDRESS), {"body": {}}, "must")
+    assert [(check.path, check.message) for check in checks] == [
+        ("headers.x-version", "it is not sent"),
+        ("path", "it is not sent"),
+    ]
+
+
+@pytest.mark.parametrize("got", [None, [], "text", {}, {"body": None}, {"body": "{}"}, {"body": []}], ids=str)
+def test_what_is_no_request_is_one_failed_check(got):
+    (check,) = expected(OLLAMA, parse({"must": {"a": 1}}), got, "must")
+    assert (check.path, check.verdict) == ("body", "fail")
+    assert "is no request" in check.message
+
+
+@pytest.mark.parametrize("api", sorted(FORMS))
+def test_a_body_that_is_nested_without_end_is_one_failed_check(api):
+    body = {"contents": []}
+    for _ in range(2000):
+        body = {"contents": [body]}
+    (check,) = expected(api, parse({"must": {"a": 1}}), {"body": body}, "must")
+    assert (check.path, check.verdict) == ("body", "fail")
+    assert "nested deeper than" in check.message
+
+
+def test_a_place_that_has_to_equal_another_says_what_stands_there():
+    expect = parse({"must": {"b": {"same_as": "a"}, "d": {"same_as": "c"}}})
+    one, other = expected(OLLAMA, expect, {"body": {"a": 1, "b": 2, "d": 3}}, "must")
+    assert (one.expected, one.got, one.message) == (1, 2, None)
+    assert other.message == "nothing stands at body.c, which it has to be"
+
+
+@pytest.mark.parametrize("given", [each for each, _ in HOLDS], ids=str)
+def test_what_was_wanted_is_shown_as_it_was_written(given):
+    def literal(value):
+        if isinstance(value, dict) and "exactly" in value:
+            return value["exactly"]
+        if isinstance(value, dict):
+            return {k: literal(v) for k, v in value.items() if k != "why"}
+        return [literal(v) for v in value] if isinstance(value, list) else value
+
+    assert shown(wanted(given)) == literal(given)
+
+
+CALL = {"type": "tool_use", "id": "t1"}
+RESULT = {"type": "tool_result", "tool_use_id": "t1"}
+SCHEMA = {"type": "object", "properties": {"max_size": {"type": "string"}}}
+EQUAL = [
+    (ANTHROPIC, {"system": "a"}, {"system": [TEXT]}),
+    (ANTHROPIC, {"stream": None, "max_tokens": 1}, {"max_tokens": 1}),
+    (ANTHROPIC, [{"role": "user", "content": "a"}], [{"role": "user", "content": [TEXT]}]),
+    (
+        ANTHROPIC,
+        [{"role": "user", "content": [{**RESULT, "content": "a"}]}],
+        [{"role": "user", "content": [{**RESULT, "content": [TEXT]}]}],
+    ),
+    (
+        ANTHROPIC,
+        [{"role": "user", "content": "a"}, {"role": "user", "content": [TEXT]}],
+        [{"role": "user", "content": [TEXT, TEXT]}],
+    ),
+    (
+        ANTHROPIC,
+        [{"role": "user", "content": [RESULT]}, {"role": "user", "content": "a"}],
+        [{"role": "user", "content": [RESULT, TEXT]}],
+    ),
+    (CHAT, [{"role": "developer", "content": "a"}], [{"role": "system", "content": [TEXT]}]),
+    (CHAT, {"tool_choice": None}, {}),
+    (
+        "openai-responses",
+        {"input": "a", "instructions": "b"},
+        {
+            "input": [
+                {"role": "developer", "content": "b"},
+                {"type": "message", "role": "user", "content": "a"},
+            ]
+        },
+    ),
+    (COHERE, [{"role": "tool", "content": "a"}], [{"role": "tool", "content": [TEXT]}]),
+    (GOOGLE, {"system_instruction": {"role": "user", "parts": []}}, {"systemInstruction": {"parts": []}}),
+    (GOOGLE, {"generation_config": {"max_output_tokens": 1}}, {"generationConfig": {"maxOutputTokens": 1}}),
+    (
+        GOOGLE,
+        {"contents": [{"parts": [{"function_call": {"args": {"max_size": 1}}, "thought_signature": "s"}]}]},
+        {"contents": [{"parts": [{"functionCall": {"args": {"max_size": 1}}, "thoughtSignature": "s"}]}]},
+    ),
+    (
+        GOOGLE,
+        {"tools": [{"function_declarations": [{"name": "f", "parameters_json_schema": SCHEMA}]}]},
+        {"tools": [{"functionDeclarations": [{"name": "f", "parameters": SCHEMA}]}]},
+    ),
+    (
+        GOOGLE,
+        {
+            "tools": [
+                {"functionDeclarations": [{"parameters": {"type": "ARRAY", "items": {"type": "STRING"}}}]}
+            ]
+        },
+        {
+            "tools": [
+                {"functionDeclarations": [{"parameters": {"type": "array", "items": {"type": "string"}}}]}
+            ]
+        },
+    ),
+    (
+        GOOGLE,
+        {"contents": [{"parts": [{"thought_signature": "a-_b", "inline_data": {"data": "-_=="}}]}]},
+        {"contents": [{"parts": [{"thoughtSignature": "a+/b", "inlineData": {"data": "+/=="}}]}]},
+    ),
+    (CONVERSE, {"toolConfig": None}, {}),
+    (OLLAMA, {"options": None}, {}),
+]
+UNEQUAL = [
+    (ANTHROPIC, [{"role": "user", "content": "a"}], [{"role": "assistant", "content": "a"}]),
+    (
+        ANTHROPIC,
+        [{"role": "user", "content": [RESULT]}, {"role": "user", "content": [RESULT]}],
+        [{"role": "user", "content": [RESULT, RESULT]}],
+    ),
+    (
+        ANTHROPIC,
+        [{"role": "user", "content": "a"}, {"role": "user", "content": [RESULT]}],
+        [{"role": "user", "content": [TEXT, RESULT]}],
+    ),
+    (
+        ANTHROPIC,
+        [{"role": "assistant", "content": [TEXT, CALL]}],
+        [{"role": "assistant", "content": [CALL, TEXT]}],
+    ),
+    (ANTHROPIC, {"messages": [], "thinking": {"type": None}}, {"messages": [], "thinking": {}}),
+    (
+        GOOGLE,
+        {"contents": [{"parts": [{"functionResponse": {"response": {"max_size": 1}}}]}]},
+        {"contents": [{"parts": [{"functionResponse": {"response": {"maxSize": 1}}}]}]},
+    ),
+    (
+        GOOGLE,
+        {"tools": [{"functionDeclarations": [{"parameters": {"properties": {"a_b": {}}}}]}]},
+        {"tools": [{"functionDeclarations": [{"parameters": {"properties": {"aB": {}}}}]}]},
+    ),
+    (
+        GOOGLE,
+        {"contents": [{"parts": [{"functionResponse": {"response": {"data": "a_b"}}}]}]},
+        {"contents": [{"parts": [{"functionResponse": {"response": {"data": "a/b"}}}]}]},
+    ),
+    (
+        GOOGLE,
+        {"contents": [{"parts": [{"thoughtSignature": "skip_thought_signature_validator"}]}]},
+        {"contents": [{"parts": [{"thoughtSignature": "skip/thought/signature/validator"}]}]},
+    ),
+    (GOOGLE, {"contents": [{"parts": [{"thoughtSignature": None}]}]}, {"contents": [{"parts": [{}]}]}),
+    (CONVERSE, [{"role": "user", "content": "a"}], [{"role": "user", "content": [{"text": "a"}]}]),
+    (CONVERSE, [{"role": "user"}, {"role": "user"}], [{"role": "user"}]),
+    (
+        COHERE,
+        [{"role": "user", "content": "a"}, {"role": "user", "content": "a"}],
+        [{"role": "user", "content": "a"}],
+    ),
+    (OLLAMA, [{"role": "user", "content": "a"}], [{"role": "user", "content": [TEXT]}]),
+]
+
+
+def bodies(*given):
+    return [{"messages": each} if isinstance(each, list) else each for each in given]
+
+
+@pytest.mark.parametrize(("api", "one", "other"), EQUAL, ids=lambda each: str(each)[:40])
+def test_spellings_that_a_provider_takes_alike_are_one(api, one, other):
+    first, second = bodies(one, other)
+    assert canonical(api, first) == canonical(api, second)
+    assert canonical(api, canonical(api, first)) == canonical(api, first)
+
+
+@pytest.mark.parametrize(("api", "one", "other"), UNEQUAL, ids=lambda each: str(each)[:40])
+def test_what_a_provider_tells_apart_stays_apart(api, one, other):
+    first, second = bodies(one, other)
+    assert canonical(api, first) != canonical(api, second)
+
+
+def test_bringing_a_body_to_one_form_leaves_it_as_it_was():
+    for api, *given in EQUAL:
+        for body in bodies(*given):
+            before = json.dumps(body)
+            canonical(api, body)
+            assert json.dumps(body) == before
+
+
+ODD = [
+    None,
+    0,
+    "text",
+    [],
+    [None, 1, "text", [], {}],
+    {},
+    {"role": [], "content": 1},
+    [{"content": [None, 1, {"type": []}]}],
+]
+
+
+@pytest.mark.parametrize("api", sorted(FORMS))
+@pytest.mark.parametrize("odd", ODD, ids=str)
+def test_a_body_of_any_shape_has_a_form(api, odd):
+    fields = ("messages", "contents", "input", "instructions", "system", "systemInstruction", "tools")
+    body = dict.fromkeys(fields, odd)
+    assert isinstance(canonical(api, body), dict)
+    for inner in (
+        {"functionDeclarations": odd},
+        {"functionDeclarations": [odd]},
+        {"content": odd, "role": "user"},
+    ):
+        assert isinstance(
+            canonical(api, {"tools": [inner], "messages": [inner, inner], "input": [inner]}), dict
+        )
+
+
+def loaded(api):
+    files = sorted((ROOT / "specs" / api).glob("requests*.yaml"))
+    return collect(Sources(ROOT / "specs", ROOT / "cassettes"), files)
+
+
+@pytest.mark.parametrize("api", MINE)
+def test_cases_of_requests_load_and_cover_the_themes_of_their_api(api):
+    found = loaded(api)
+    assert found.problems == []
+    assert {case.kind for case in found.cases} == {"request"}
+    tags = Counter(tag for case in found.cases for tag in case.tags)
+    assert tags["requests"] == len(found.cases)
+    assert (
+        min(tags[tag] for tag in ("tool_calls", "parallel", "thinking", "signatures", "images", "text")) >= 1
+    )
+
+
+@pytest.mark.parametrize("api", MINE)
+def test_results_of_a_conversation_are_those_of_its_calls(api):
+    for case in loaded(api).cases:
+        calls = {
+            block["id"]: block["name"]
+            for message in case.input["messages"]
+            if message["role"] == "assistant"
+            for block in message["content"]
+            if block["type"] == "tool_call"
+        }
+        for message in case.input["messages"]:
+            for result in message.get("results", ()):
+                assert calls[result["id"]] == result["name"], case.id
+
+
+def test_an_empty_body_passes_only_where_leaving_out_is_right():
+    passed = [
+        case.id
+        for api in MINE
+        for case in loaded(api).cases
+        if case.expect.must.fields
+        and all(c.verdict == "pass" for c in compare_request(api, case.expect, {"body": {}}, "must"))
+    ]
+    assert passed == [
+        f"{ANTHROPIC}/requests-thinking/off",
+        f"{ANTHROPIC}/requests-thinking/off-where-it-always-thinks",
+        f"{ANTHROPIC}/requests-tools/choice-auto",
+        f"{ANTHROPIC}/requests/stream-off",
+        f"{GOOGLE}/requests-tools/choice-auto",
+        f"{COHERE}/requests-tools/choice-named",
+        f"{COHERE}/requests/stream-off",
+    ]
+
+
+TWICE = [
+    (ANTHROPIC, lambda *ids: {"messages": [{"content": [{"type": "tool_use", "id": id_} for id_ in ids]}]}),
+    (
+        CHAT,
+        lambda *ids: {
+            "messages": [
+                {"role": "system"},
+                *({"role": "assistant", "tool_calls": [{"id": id_}]} for id_ in ids),
+                {"role": "tool", "tool_call_id": ids[0]},
+            ]
+        },
+    ),
+    (
+        "openai-responses",
+        lambda *ids: {
+            "input": [
+                *({"type": "function_call", "call_id": id_} for id_ in ids),
+                {"type": "function_call_output", "call_id": ids[0]},
+            ]
+        },
+    ),
+    (GOOGLE, lambda *ids: {"contents": [{"parts": [{"functionCall": {"id": id_}} for id_ in ids]}]}),
+    (CONVERSE, lambda *ids: {"messages": [{"content": [{"toolUse": {"toolUseId": id_}} for id_ in ids]}]}),
+    (COHERE, lambda *ids: {"messages": [{"tool_calls": [{"id": id_} for id_ in ids]}]}),
+    (OLLAMA, lambda *ids: {"messages": [{"tool_calls": [{"id": id_} for id_ in ids]}]}),
+]
+
+
+@pytest.mark.parametrize(("api", "body"), TWICE, ids=[each[0] for each in TWICE])
+def test_no_two_calls_of_a_request_have_one_id_whatever_is_expected(api, body):
+    assert failed({}, body("a", "b"), api=api) == []
+    assert failed({}, body("a", "a"), api=api) == [(UNIQUE, "fail")]
+    assert failed({}, body("a", "a"), api=api, level="should") == [(UNIQUE, "warn")]
+    (check,) = compare_request(api, parse({}), {"body": body("x", "b", "x", "b")}, "must")
+    assert check.message == "several calls have the id `x`, `b`"
+
+
+@pytest.mark.parametrize("id_", [None, "", 7, ["a"], {"a": 1}])
+def test_ids_that_are_none_are_not_compared(id_):
+    for api, body in TWICE:
+        assert failed({}, body(id_, id_), api=api) == []
+
+
+WRONG = [
+    ({"a": [{"b": {"matches": "("}}]}, ("a", 0, "b"), "expected a regular expression"),
+    ({"a": {"matches": 1, "why": "so"}}, ("a",), "expected a regular expression"),
+    ({"a": {"present": "yes"}}, ("a",), "expected true or false"),
+    ({"a": {"any_of": []}}, ("a",), "expected values"),
+    ({"a": {"prefix_of": 1}}, ("a",), "expected text"),
+    ({"a": {"same_as": ["b"]}}, ("a",), "expected text"),
+]
+
+
+@pytest.mark.parametrize(("given", "at", "says"), WRONG, ids=str)
+def test_a_matcher_that_is_none_is_told_with_its_place(given, at, says):
+    ((place, words),) = faults(given)
+    assert place == at
+    assert words.startswith(says)
+
+
+@pytest.mark.parametrize("given", [each for each, _ in HOLDS], ids=str)
+def test_matchers_that_are_right_have_no_faults(given):
+    assert list(faults(given)) == []
+
+
+def test_lint_names_the_line_of_a_matcher_that_is_none(tmp_path):
+    (tmp_path / CHAT).mkdir()
+    path = tmp_path / CHAT / "requests.yaml"
+    path.write_text(BROKEN_MATCHER, "utf-8")
+    (problem,) = collect(Sources(tmp_path, tmp_path), [path]).problems
+    assert (problem.line, problem.message.partition(",")[0]) == (
+        13,
+        "`must.messages.0.content`: expected a regular expression (missing )",
+    )
+
+
+BROKEN_MATCHER = """\
+spec: 1
+kind: request
+api: openai-chat
+topic: requests
+cases:
+  - id: broken
+    title: A pattern that is none
+    conversation: {model: m, messages: [{role: user, content: hi}]}
+    expect:
+      must:
+        model: m
+        messages:
+          - {role: user, content: {matches: "(", why: it is open}}
+"""

@@ -1,0 +1,288 @@
+"""Requests of all apis: what is asked for is said in the words of each, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from streamconform_reference.adapter import adapter, build_request
+
+from .conversations import APIS, CITY, IMAGE, NOW, WEATHER, answer, asked, call, text, user, whole
+
+TOOLS: dict[str, Any] = {
+    "anthropic-messages": {
+        "tools": [
+            {"name": "weather", "description": "Tells the weather.", "input_schema": CITY, "strict": True},
+            {"name": "now", "input_schema": {"type": "object", "properties": {}}},
+        ]
+    },
+    "bedrock-converse": {
+        "toolConfig": {
+            "tools": [
+                {
+                    "toolSpec": {
+                        "name": "weather",
+                        "description": "Tells the weather.",
+                        "inputSchema": {"json": CITY},
+                        "strict": True,
+                    }
+                },
+                {
+                    "toolSpec": {
+                        "name": "now",
+                        "inputSchema": {"json": {"type": "object", "properties": {}}},
+                    }
+                },
+            ]
+        }
+    },
+    "google-generate": {
+        "tools": [
+            {
+                "functionDeclarations": [
+                    {"name": "weather", "description": "Tells the weather.", "parametersJsonSchema": CITY},
+                    {"name": "now"},
+                ]
+            }
+        ]
+    },
+    "openai-responses": {
+        "tools": [
+            {
+                "type": "function",
+                "name": "weather",
+                "description": "Tells the weather.",
+                "parameters": CITY,
+                "strict": True,
+            },
+            {
+                "type": "function",
+                "name": "now",
+                "parameters": {"type": "object", "properties": {}},
+                "strict": False,
+            },
+        ]
+    },
+    "openai-chat": {
+        "tools": [
+            {
+                "type": "function",
+                "function": {
+                    "name": "weather",
+                    "description": "Tells the weather.",
+                    "parameters": CITY,
+                    "strict": True,
+                },
+            },
+            {
+                "type": "function",
+                "function": {"name": "now", "parameters": {"type": "object", "properties": {}}},
+            },
+        ]
+    },
+}
+PLAIN: dict[str, Any] = {
+    "tools": [
+        {
+            "type": "function",
+            "function": {"name": "weather", "description": "Tells the weather.", "parameters": CITY},
+        },
+        {"type": "function", "function": {"name": "now", "parameters": {"type": "object", "properties": {}}}},
+    ]
+}
+
+ONE = {"name": "weather"}
+CHOICES: list[tuple[str, Any, Any]] = [
+    ("anthropic-messages", "auto", {"tool_choice": {"type": "auto"}}),
+    ("anthropic-messages", "none", {"tool_choice": {"type": "none"}}),
+    ("anthropic-messages", "required", {"tool_choice": {"type": "any"}}),
+    ("anthropic-messages", ONE, {"tool_choice": {"type": "tool", "name": "weather"}}),
+    ("openai-chat", "none", {"tool_choice": "none"}),
+    ("openai-chat", "required", {"tool_choice": "required"}),
+    ("openai-chat", ONE, {"tool_choice": {"type": "function", "function": {"name": "weather"}}}),
+    ("openai-responses", "required", {"tool_choice": "required"}),
+    ("openai-responses", ONE, {"tool_choice": {"type": "function", "name": "weather"}}),
+    ("google-generate", "auto", {"toolConfig": {"functionCallingConfig": {"mode": "AUTO"}}}),
+    ("google-generate", "none", {"toolConfig": {"functionCallingConfig": {"mode": "NONE"}}}),
+    ("google-generate", "required", {"toolConfig": {"functionCallingConfig": {"mode": "ANY"}}}),
+    (
+        "google-generate",
+        ONE,
+        {"toolConfig": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["weather"]}}},
+    ),
+    ("cohere-chat", "auto", {"tool_choice": None}),
+    ("cohere-chat", "none", {"tool_choice": "NONE"}),
+    ("cohere-chat", "required", {"tool_choice": "REQUIRED"}),
+    ("cohere-chat", ONE, {"tool_choice": "REQUIRED", "tools": PLAIN["tools"][:1]}),
+    ("ollama-chat", "auto", {"tool_choice": None, "tools": PLAIN["tools"]}),
+    ("ollama-chat", "none", {"tool_choice": None, "tools": None}),
+    ("ollama-chat", ONE, {"tool_choice": None, "tools": PLAIN["tools"]}),
+    ("bedrock-converse", "none", {"toolConfig": None}),
+]
+
+LIMITS: list[tuple[str, dict[str, Any]]] = [
+    ("anthropic-messages", {"max_tokens": 100}),
+    ("bedrock-converse", {"inferenceConfig": {"maxTokens": 100}}),
+    ("cohere-chat", {"max_tokens": 100}),
+    ("google-generate", {"generationConfig": {"maxOutputTokens": 100}}),
+    ("ollama-chat", {"options": {"num_predict": 100}}),
+    ("openai-chat", {"max_completion_tokens": 100, "max_tokens": None}),
+    ("openai-responses", {"max_output_tokens": 100}),
+]
+
+STREAMED: list[tuple[str, str, str]] = [
+    ("anthropic-messages", "/v1/messages", "/v1/messages"),
+    (
+        "bedrock-converse",
+        "/model/anthropic.claude-sonnet-5-5-v1%3A0/converse-stream",
+        "/model/anthropic.claude-sonnet-5-5-v1%3A0/converse",
+    ),
+    ("cohere-chat", "/v2/chat", "/v2/chat"),
+    (
+        "google-generate",
+        "/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse",
+        "/v1beta/models/gemini-3-pro:generateContent",
+    ),
+    ("ollama-chat", "/api/chat", "/api/chat"),
+    ("openai-chat", "/v1/chat/completions", "/v1/chat/completions"),
+    ("openai-responses", "/v1/responses", "/v1/responses"),
+]
+
+SYSTEMS: list[tuple[str, str, Any]] = [
+    ("anthropic-messages", "system", "Be brief."),
+    ("bedrock-converse", "system", [{"text": "Be brief."}]),
+    ("google-generate", "systemInstruction", {"parts": [{"text": "Be brief."}]}),
+    ("openai-responses", "instructions", "Be brief."),
+]
+
+
+def holds(body: dict[str, Any], fields: dict[str, Any]) -> None:
+    """Assert that the body has these fields; None is not there."""
+    assert {key: body.get(key) for key in fields} == fields
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_tools_have_their_real_schemas_and_are_strict_only_if_they_were_asked_to_be(api):
+    body = asked(api, tools=[WEATHER | {"strict": True}, NOW])
+    holds(body, TOOLS.get(api, PLAIN))
+
+
+@pytest.mark.parametrize(
+    ("api", "choice", "fields"), CHOICES, ids=lambda each: each if isinstance(each, str) else ""
+)
+def test_a_choice_of_tools_is_in_the_words_of_the_api(api, choice, fields):
+    holds(asked(api, tools=[WEATHER, NOW], tool_choice=choice), fields)
+
+
+@pytest.mark.parametrize(
+    ("choice", "sent"),
+    [("auto", {"auto": {}}), ("required", {"any": {}}), (ONE, {"tool": {"name": "weather"}})],
+    ids=str,
+)
+def test_bedrock_has_an_object_for_each_choice(choice, sent):
+    body = asked("bedrock-converse", tools=[WEATHER], tool_choice=choice)
+    assert body["toolConfig"]["toolChoice"] == sent
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_without_tools_there_is_no_word_of_them(api):
+    body = asked(api, tool_choice="required", parallel_tool_calls=False)
+    assert not {"tools", "tool_choice", "toolConfig", "parallel_tool_calls"} & body.keys()
+
+
+@pytest.mark.parametrize(
+    ("choice", "sent"),
+    [
+        (None, {"type": "auto", "disable_parallel_tool_use": True}),
+        ("required", {"type": "any", "disable_parallel_tool_use": True}),
+        ("none", {"type": "none"}),
+    ],
+    ids=str,
+)
+def test_at_most_one_call_is_a_field_of_the_choice_at_anthropic(choice, sent):
+    more = {} if choice is None else {"tool_choice": choice}
+    body = asked("anthropic-messages", tools=[WEATHER], parallel_tool_calls=False, **more)
+    assert body["tool_choice"] == sent
+    assert "parallel_tool_calls" not in body
+
+
+@pytest.mark.parametrize("api", ["openai-chat", "openai-responses"])
+def test_at_most_one_call_is_a_field_of_the_body_at_openai(api):
+    assert asked(api, tools=[WEATHER], parallel_tool_calls=False)["parallel_tool_calls"] is False
+
+
+@pytest.mark.parametrize(("api", "fields"), LIMITS)
+def test_a_limit_that_is_asked_for_is_sent(api, fields):
+    holds(asked(api, max_tokens=100), fields)
+
+
+@pytest.mark.parametrize("api", [api for api in APIS if api != "anthropic-messages"])
+def test_no_limit_is_sent_where_none_is_asked_for_and_the_api_needs_none(api):
+    assert "okens" not in json.dumps(asked(api, facts={"max_output_tokens": 64_000}))
+
+
+@pytest.mark.parametrize(
+    ("most", "limit"), [(64_000, 21_333), (128_000, 32_000), (8192, 2730), (2, 1), (None, 4096)]
+)
+def test_the_limit_that_anthropic_needs_is_a_third_of_the_most_and_never_more_than_32000(most, limit):
+    facts = {} if most is None else {"max_output_tokens": most}
+    assert asked("anthropic-messages", facts=facts)["max_tokens"] == limit
+
+
+@pytest.mark.parametrize(("api", "streamed", "document"), STREAMED)
+def test_whether_to_stream_is_said_by_the_path_or_by_the_body(api, streamed, document):
+    live, still = whole(api), whole(api, stream=False)
+    assert (live["path"], still["path"]) == (streamed, document)
+    told = (live["body"].get("stream"), still["body"].get("stream"))
+    assert told == ((True, False) if streamed == document else (None, None))
+
+
+def test_chat_asks_for_usage_only_in_streams():
+    assert asked("openai-chat")["stream_options"] == {"include_usage": True}
+    assert "stream_options" not in asked("openai-chat", stream=False)
+
+
+@pytest.mark.parametrize(("api", "key", "value"), SYSTEMS)
+def test_the_system_prompt_is_a_field_of_its_own(api, key, value):
+    assert asked(api, system="Be brief.")[key] == value
+
+
+@pytest.mark.parametrize("api", ["openai-chat", "cohere-chat", "ollama-chat"])
+def test_the_system_prompt_is_the_first_message(api):
+    assert asked(api, system="Be brief.")["messages"][0] == {"role": "system", "content": "Be brief."}
+
+
+@pytest.mark.parametrize(
+    ("api", "headers"),
+    [
+        ("anthropic-messages", {"x-api-key": "conform", "anthropic-version": "2023-06-01"}),
+        ("bedrock-converse", {"authorization": "Bearer conform"}),
+        ("cohere-chat", {"authorization": "Bearer conform"}),
+        ("google-generate", {"x-goog-api-key": "conform"}),
+        ("ollama-chat", {}),
+        ("openai-chat", {"authorization": "Bearer conform"}),
+        ("openai-responses", {"authorization": "Bearer conform"}),
+    ],
+)
+def test_the_key_is_where_the_provider_looks_for_it(api, headers):
+    assert whole(api)["headers"] == {"content-type": "application/json", **headers}
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_the_conversation_stays_as_it_was(api):
+    given = {
+        "model": "m",
+        "messages": [user([text("see"), IMAGE]), answer(text("a"), call("call_1")), user()],
+        "tools": [WEATHER],
+        "cache": "long",
+        "system": "s",
+    }
+    before = json.dumps(given)
+    build_request(api, given)
+    assert json.dumps(given) == before
+
+
+def test_the_adapter_claims_requests():
+    assert "requests" in adapter.capabilities
+    assert vars(adapter)["build_request"] is build_request

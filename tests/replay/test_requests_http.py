@@ -1,0 +1,210 @@
+"""Request cases over HTTP: what a client really sent is judged as what its function would return."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+from streamconform.adapters import host, protocol
+from streamconform.adapters.connect import connect
+from streamconform.adapters.feed import Feed
+from streamconform.judge.request import compare_request
+from streamconform.model.capability import CAPABILITIES
+from streamconform.model.trial import Call
+from streamconform.replay.endpoints import Asked, asked
+from streamconform.replay.plain import plain
+from streamconform.replay.reply import reply
+from streamconform.resources import bundled
+from streamconform.run.listed import checked
+from streamconform.run.plan import Settings
+from streamconform.run.session import Order, Progress, conduct
+from streamconform.schemas import problems
+from streamconform.suite.expand import expand
+from streamconform.suite.load import Sources, collect
+from streamconform.wire.apis import framing
+from streamconform_reference.apis import DECODERS
+from streamconform_reference.document import decode_document
+
+HERE = Path(__file__).parent
+APIS = tuple(DECODERS)
+
+
+@cache
+def request_cases():
+    sources = Sources(bundled("specs"), bundled("cassettes"))
+    files = [path for api in APIS for path in sorted((sources.specs / api).glob("requests*.yaml"))]
+    loaded = collect(sources, files)
+    assert loaded.problems == []
+    return tuple(loaded.cases)
+
+
+def run(folder, *connections, cases=None):
+    trials = tuple(expand(cases or request_cases(), ("recorded",), "http", 0))
+    settings = Settings(workers=2, timeout=10)
+    order = Order(connections=connections, trials=trials, settings=settings, selection={})
+    quiet = Progress(lambda _: None, lambda _: None, lambda *_: None)
+    return conduct(order, folder / "results.jsonl", quiet)
+
+
+@pytest.fixture(autouse=True)
+def there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_every_request_case_is_judged_alike_by_a_function_and_over_http(tmp_path):
+    (tmp_path / "over_http.py").write_text((HERE / "over_http.py").read_text("utf-8"), "utf-8")
+    finished = run(tmp_path, connect("reference"), connect("python:over_http:adapter"))
+    told = [{}, {}]
+    for each in finished.results.trials:
+        told[each.implementation][each.id] = (each.verdict, each.passed, each.checks, each.reason)
+    assert len(told[0]) == len(request_cases()) > 350
+    assert {key: each for key, each in told[1].items() if each != told[0][key]} == {}
+    assert finished.exit == 0
+
+
+CLIENT = """
+import httpx
+from streamconform_reference.adapter import build_request
+
+OK = {"status": "complete", "stop": {"reason": "stop"}, "content": [{"type": "text", "text": "OK"}]}
+REFUSED = {"status": "error", "content": [], "error": {"message": "no such model"}}
+
+def adapter(run):
+    built = build_request(run.api, run.conversation)
+    with httpx.Client(trust_env=False, base_url=run.base_url, headers=built["headers"]) as client:
+        send = lambda body, path=built["path"]: client.post(path.lstrip("/"), json=body)
+        match run.model:
+            case "asks nothing":
+                return OK
+            case "refuses":
+                return REFUSED
+            case "raises":
+                raise ValueError("mine")
+            case "another path":
+                send(built["body"], "/v1/complete")
+            case "looks first":
+                client.get("v1/models")
+                send(built["body"])
+            case "asks twice":
+                send(built["body"])
+                send({"model": "another"})
+            case "asks twice, at first wrong":
+                send({"model": "another"})
+                send(built["body"])
+            case "sends no JSON":
+                client.post("v1/messages", content=b"model=a")
+            case "fails when it was answered":
+                send(built["body"])
+                return REFUSED
+            case _:
+                send(built["body"])
+    return OK
+
+adapter.inputs = ["http"]
+adapter.capabilities = ["requests"]
+"""
+IMPLEMENTATION, ADAPTER = "implementation", "adapter"
+SENT = {
+    "as it should": ("pass", None, None),
+    "looks first": ("pass", None, None),
+    "fails when it was answered": ("pass", None, None),
+    "asks twice": ("pass", None, None),
+    "asks twice, at first wrong": ("fail", IMPLEMENTATION, "2 requests came, the first is judged"),
+    "sends no JSON": ("fail", IMPLEMENTATION, None),
+    "refuses": ("fail", IMPLEMENTATION, None),
+    "asks nothing": ("faulted", ADAPTER, "not-asked: it answered, but no request came"),
+    "another path": ("faulted", ADAPTER, "not-asked: it answered, but the server got `POST /v1/complete`"),
+    "raises": ("faulted", ADAPTER, "ValueError: mine"),
+}
+
+
+def named(name):
+    (case,) = (each for each in request_cases() if each.id == "anthropic-messages/requests/max-tokens-always")
+    return replace(case, id=name, input={**case.input, "model": name})
+
+
+def test_what_came_is_judged_and_what_did_not_come_is_told(tmp_path):
+    (tmp_path / "mine.py").write_text(CLIENT, "utf-8")
+    finished = run(tmp_path, connect("python:mine:adapter"), cases=[named(name) for name in SENT])
+    told = {each.case: each for each in finished.results.trials}
+    for name, (verdict, culprit, reason) in SENT.items():
+        assert (told[name].verdict, told[name].culprit) == (verdict, culprit), name
+        assert reason is None or told[name].reason.startswith(reason), name
+    assert [(each.path, each.message) for each in told["refuses"].checks] == [
+        ("body", "it was not sent: no such model")
+    ]
+    no_json = told["sends no JSON"]
+    assert (no_json.checks[0].path, no_json.checks[0].got) == ("body", "model=a")
+    assert no_json.observation["output"]["path"] == "/v1/messages"
+    assert no_json.observation["requests"][0]["bytes"] == 7
+    lines = (tmp_path / "results.jsonl").read_text("utf-8").splitlines()
+    assert [found for line in lines for found in problems("results.v1", json.loads(line))] == []
+
+
+def test_an_adapter_fed_http_needs_no_function_but_names_the_capability():
+    def adapter(run):
+        del run
+
+    adapter.inputs, adapter.capabilities = ["http"], ["requests", "heal"]
+    assert host.greeting(adapter, "mine:adapter")["capabilities"] == ["requests"]
+    adapter.inputs = ["bytes"]
+    assert host.greeting(adapter, "mine:adapter")["capabilities"] == []
+
+
+@pytest.mark.parametrize("case", [request_cases()[0], request_cases()[-1]], ids=lambda case: case.api)
+def test_the_message_fits_the_protocol_and_tells_nothing_of_what_is_expected(case):
+    line = protocol.question("7", Call(case), events=True, feed=Feed("http", "http://127.0.0.1:1/x/7"))
+    message = json.loads(line)
+    assert problems("protocol.v1", message, "run") == ()
+    assert set(message) == {"op", "id", "want", "api", "request", "model", "pricing", "conversation", "input"}
+    assert message["conversation"] == case.input
+    assert message["input"] == {"mode": "http", "base_url": "http://127.0.0.1:1/x/7", "api_key": "conform"}
+
+
+TARGETS = {
+    "anthropic-messages": ("/v1/messages",),
+    "openai-chat": ("/v1/chat/completions",),
+    "openai-responses": ("/responses",),
+    "google-generate": (
+        "/v1beta/models/m:streamGenerateContent?alt=sse",
+        "/v1beta/models/m:streamGenerateContent",
+    ),
+    "ollama-chat": ("/api/chat",),
+    "cohere-chat": ("/v2/chat", "/v1/chat"),
+    "bedrock-converse": ("/model/m/converse-stream",),
+}
+IN_ONE_PIECE = {
+    "google-generate": "/v1beta/models/m:generateContent",
+    "bedrock-converse": "/model/m/converse",
+}
+
+
+@pytest.mark.parametrize(("api", "target"), [(api, each) for api in APIS for each in TARGETS[api]])
+def test_every_client_is_answered_in_the_form_that_it_asks_for(api, target):
+    trial = plain(api, target, "an/api/case", "m")
+    cassette = trial.case.cassette
+    assert asked(cassette, "POST", target, stream=True) == Asked("stream")
+    assert framing(api, 200, trial.body) != "document"
+    decoder = DECODERS[api](status=200, headers=dict(cassette.headers), pricing=None)
+    list(decoder.receive_data(trial.body))
+    list(decoder.receive_eof())
+    outcome = decoder.outcome.to_json()
+    assert (outcome["status"], outcome["stop"]["reason"], outcome["error"]) == ("complete", "stop", None)
+    assert [each["text"] for each in outcome["content"]] == ["OK"]
+    assert (outcome["usage"]["input"], outcome["usage"]["output"]) == (9, 2)
+    whole = IN_ONE_PIECE.get(api, target)
+    reading = asked(cassette, "POST", whole, stream=False)
+    assert reading.kind == "document"
+    read = decode_document(reply(trial, reading, "").chunks[0], api).to_json()
+    assert (read["status"], [each["text"] for each in read["content"]]) == ("complete", ["OK"])
+
+
+def test_every_check_of_a_request_can_be_listed_as_known():
+    case = next(each for each in request_cases() if each.expect.must.fields and each.expect.must_not)
+    paths = checked(Call(case), CAPABILITIES)
+    assert paths.certain == paths.possible
+    made = {each.path for each in compare_request(case.api, case.expect, {"body": {}}, "must")}
+    assert made < paths.possible

@@ -1,0 +1,320 @@
+"""Round trips: two requests to the server, the second judged, and what came of both answers."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+from streamconform.adapters.connect import connect
+from streamconform.adapters.interface import Greeting, Observation
+from streamconform.errors import SelectionError, SourceError
+from streamconform.judge.round_trip import checks_of_round_trip
+from streamconform.model.capability import CAPABILITIES
+from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
+from streamconform.resources import bundled
+from streamconform.run.listed import checked
+from streamconform.run.plan import Settings, unclaimed
+from streamconform.run.session import Order, Progress, conduct
+from streamconform.schemas import problems
+from streamconform.suite.expand import expand
+from streamconform.suite.lint import lint_all
+from streamconform.suite.load import Sources, collect, load
+from streamconform.wire.apis import APIS
+
+from ..cli.project import CONFORM
+
+HERE = Path(__file__).parent
+SPEC = """\
+spec: 1
+kind: round_trip
+api: anthropic-messages
+topic: round-trips
+cases:
+  - id: one-call
+    title: A call, its result, and the answer
+    tags: [round_trip]
+    sources: [https://docs.example.org]
+    cassettes: [first-delta-empty, single-text-block]
+    conversation:
+      model: claude-haiku-4-5
+      tools: [{name: convert_units, parameters: {type: object}}]
+      messages: [{role: user, content: "How far is a marathon in km?"}]
+    results: [{name: convert_units, content: "42.2"}]
+    expect:
+      first: {status: complete, stop: tool_use, content: [tool_call: {name: convert_units}]}
+      request:
+        must:
+          messages:
+            - {role: user}
+            - {role: assistant, content: [{type: tool_use, id: toolu_01h36v1BUCyYYYvcoRpaC347}]}
+            - {role: user, content: [{tool_use_id: {matches: C347$}, content: [{text: "42.2"}]}]}
+        must_not: [messages.*.content.*.arguments]
+        headers: {anthropic-version: {present: true}}
+        path: {matches: "v1/messages$"}
+      outcome:
+        status: complete
+        stop: stop
+        content: [text: "Nairobi lies about 1,795 metres above sea level."]
+"""
+ID = "anthropic-messages/round-trips/one-call"
+
+
+@pytest.fixture
+def sources(tmp_path, monkeypatch):
+    made = Sources(tmp_path / "specs", tmp_path / "cassettes")
+    for folder in (made.specs, made.cassettes):
+        (folder / "anthropic-messages").mkdir(parents=True)
+    for name in ("first-delta-empty", "single-text-block"):
+        for path in (bundled("cassettes") / "anthropic-messages").glob(f"{name}.*"):
+            shutil.copy(path, made.cassettes / "anthropic-messages")
+    write(made, SPEC)
+    (tmp_path / "over_http.py").write_text((HERE / "over_http.py").read_text("utf-8"), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    return made
+
+
+def write(sources, text):
+    (sources.specs / "anthropic-messages/round-trips.yaml").write_text(text, "utf-8")
+
+
+def trials(sources, *names):
+    return tuple(expand(load(sources), names or DELIVERIES, "http", 0))
+
+
+def run(folder, what, *connections):
+    order = Order(
+        connections=connections, trials=tuple(what), settings=Settings(workers=1, timeout=20), selection={}
+    )
+    quiet = Progress(lambda _: None, lambda _: None, lambda *_: None)
+    return conduct(order, folder / "results.jsonl", quiet)
+
+
+def test_a_case_has_both_answers_and_a_trial_for_each_way_to_cut_them(sources):
+    (case,) = load(sources)
+    assert (case.id, case.api, case.first.cassette.name) == (ID, "anthropic-messages", "first-delta-empty")
+    ways = ("recorded", "whole", "bytewise", "random")
+    assert [each.id for each in trials(sources)] == [f"{ID}@{name}" for name in ways]
+    assert [each.id for each in trials(sources, "bytewise", "crlf")] == [f"{ID}@bytewise"]
+    assert lint_all(sources, strict=True) == (1, [])
+
+
+def test_the_reference_sends_the_result_back_and_reads_the_answer(sources, tmp_path):
+    finished = run(tmp_path, trials(sources), connect("python:over_http:adapter"))
+    assert [each.verdict for each in finished.results.trials] == ["pass"] * 4
+    assert finished.exit == 0
+
+
+@cache
+def bundled_round_trips():
+    made = Sources(bundled("specs"), bundled("cassettes"))
+    loaded = collect(made, [made.specs / api / "round-trips.yaml" for api in APIS])
+    assert loaded.problems == []
+    return tuple(loaded.cases)
+
+
+def test_there_are_five_and_more_of_each_api():
+    counted = Counter(case.api for case in bundled_round_trips())
+    assert {api: counted[api] >= 5 for api in APIS} == dict.fromkeys(APIS, True)
+
+
+@pytest.mark.usefixtures("sources")
+def test_the_reference_conducts_every_bundled_round_trip(tmp_path):
+    made = expand(bundled_round_trips(), DELIVERY_SETS["fast"], "http", 0)
+    finished = run(tmp_path, made, connect("python:over_http:adapter"))
+    told = {each.id: (each.verdict, each.reason, each.checks) for each in finished.results.trials}
+    assert {id_: each for id_, each in told.items() if each[0] != "pass"} == {}
+    assert len(told) == 2 * len(bundled_round_trips())
+
+
+WAYWARD = """
+import over_http
+from over_http import asked, continued
+
+def adapter(run):
+    first = {"status": "complete", "content": []}
+    match run.model:
+        case "asks nothing":
+            return {"first": first, "outcome": first}
+        case "refuses":
+            return {"status": "error", "content": [], "error": {"message": "no tools here"}}
+        case "is no outcome":
+            return {"status": "ready", "content": []}
+    first = asked(run, run.conversation)
+    again = continued(run.conversation, first, run.results)
+    *before, answer, results = again["messages"]
+    match run.model:
+        case "one request":
+            return first
+        case "no answer":
+            again["messages"] = [*before, {"role": "user", "content": "42.2"}]
+        case "another result":
+            results["results"][0]["content"] = "43"
+        case "three requests":
+            asked(run, again)
+        case "the first outcome":
+            return [{"first": first, "outcome": first}, asked(run, again)][0]
+        case "a first that is none":
+            return {"first": 7, "outcome": asked(run, again)}
+        case "nothing of the first":
+            return asked(run, again)
+    return {"first": first, "outcome": asked(run, again)}
+
+adapter.inputs = ["http"]
+adapter.capabilities = over_http.adapter.capabilities
+"""
+IMPLEMENTATION, ADAPTER = "implementation", "adapter"
+WENT: dict[str, tuple[str, str | None, set[str]]] = {
+    "as it should": ("pass", None, set()),
+    "nothing of the first": ("pass", None, set()),
+    "one request": ("fail", IMPLEMENTATION, {"requests.length", "request.body", "outcome.stop.reason"}),
+    "three requests": ("fail", IMPLEMENTATION, {"requests.length"}),
+    "no answer": ("fail", IMPLEMENTATION, {"request.body.messages.length"}),
+    "another result": ("fail", IMPLEMENTATION, {"request.body.messages.2.content.0.content.0.text"}),
+    "the first outcome": ("fail", IMPLEMENTATION, {"outcome.stop.reason", "outcome.content.0.text"}),
+    "a first that is none": ("fail", ADAPTER, {"invariant.first-schema"}),
+    "is no outcome": ("faulted", ADAPTER, set()),
+    "asks nothing": ("faulted", ADAPTER, set()),
+    "refuses": ("fail", IMPLEMENTATION, {"request.body"}),
+}
+
+
+def test_what_goes_wrong_on_the_way_is_told_at_its_place(sources, tmp_path):
+    (tmp_path / "wayward.py").write_text(WAYWARD, "utf-8")
+    (trial,) = trials(sources, "whole")
+    judged = [
+        replace(
+            trial, case=replace(trial.case, id=name, conversation={**trial.case.conversation, "model": name})
+        )
+        for name in WENT
+    ]
+    finished = run(tmp_path, judged, connect("python:wayward:adapter"))
+    told = {each.case: each for each in finished.results.trials}
+    for name, (verdict, culprit, paths) in WENT.items():
+        assert (told[name].verdict, told[name].culprit) == (verdict, culprit), name
+        assert paths <= {each.path for each in told[name].checks}, name
+        assert told[name].checks or not paths, name
+    assert told["asks nothing"].reason.startswith("not-asked: it answered, but no request came")
+    assert [each.message for each in told["refuses"].checks] == ["it was not sent: no tools here"]
+    assert len(told["one request"].observation["sent"]) == 1
+    messages = {each.path: each.message for each in told["one request"].checks}
+    assert messages["request.body"] == "no second request came: the results were not sent back"
+    lines = (tmp_path / "results.jsonl").read_text("utf-8").splitlines()
+    assert [found for line in lines for found in problems("results.v1", json.loads(line))] == []
+
+
+def test_the_first_answer_is_judged_where_it_is_told(sources):
+    write(sources, SPEC.replace("stop: tool_use", "stop: length"))
+    (trial,) = trials(sources, "whole")
+    good = {"status": "complete", "stop": {"reason": "stop"}, "content": []}
+    paths = [
+        {
+            each.path
+            for each in checks_of_round_trip(trial, seen, CAPABILITIES)[0]
+            if each.path[:6] == "first."
+        }
+        for seen in (Observation(good), Observation(good, first=good))
+    ]
+    assert paths[0] == set()
+    assert {"first.stop.reason", "first.content.length"} < paths[1]
+
+
+def test_it_is_no_trial_of_who_is_fed_bytes(sources, tmp_path):
+    with pytest.raises(SelectionError, match="`--input http`"):
+        run(tmp_path, trials(sources, "whole"), connect("reference"))
+
+
+@pytest.mark.parametrize("missing", ["requests", "tool_calls", "parallel_tool_calls"])
+def test_it_is_skipped_where_what_it_needs_is_not_claimed(sources, missing):
+    (case,) = load(sources)
+    two = replace(case, results=case.results * 2)
+    assert unclaimed(two, Greeting(name="x", capabilities=CAPABILITIES)) is None
+    assert (
+        unclaimed(two, Greeting(name="x", capabilities=CAPABILITIES - {missing}))
+        == f"{missing} is not claimed"
+    )
+    assert unclaimed(case, Greeting(name="x", capabilities=CAPABILITIES - {"parallel_tool_calls"})) is None
+
+
+def test_every_check_can_be_listed_as_known(sources):
+    (trial,) = trials(sources, "whole")
+    paths = checked(trial, CAPABILITIES).possible
+    assert {
+        "requests.length",
+        "first.stop.reason",
+        "first.content.0.tool_call.name",
+        "request.body",
+        "request.body.messages.length",
+        "request.body.messages.2.content.0.tool_use_id",
+        "request.body.messages.*.content.*.arguments",
+        "request.headers.anthropic-version",
+        "request.path",
+        "outcome.content.0.text",
+    } <= paths
+
+
+MISTAKES = [
+    ("cassettes: [first-delta-empty, single-text-block]", "cassettes: [first-delta-empty]", 10, "too short"),
+    ("single-text-block]", "nowhere]", 10, "cassette `nowhere` cannot be used"),
+    ("first-delta-empty,", "nowhere,", 10, "cassette `nowhere` cannot be used"),
+    ("        must_not: ", "        must_nt: ", 24, "unknown key `must_nt`"),
+    ('content: "42.2"}]', "value: 42}]", 15, "unknown key `value`"),
+    ('results: [{name: convert_units, content: "42.2"}]', "results: []", 15, "non-empty"),
+    ("    cassettes: ", "    skip: {why: so}\n    cassettes: ", 10, "unknown key `skip`"),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "line", "says"), MISTAKES)
+def test_a_mistake_is_told_at_its_line(sources, before, after, line, says):
+    assert before in SPEC
+    write(sources, SPEC.replace(before, after))
+    with pytest.raises(SourceError) as raised:
+        load(sources)
+    assert [(each.line, says in each.message) for each in raised.value.problems][:1] == [(line, True)]
+
+
+RESULTS = [
+    (
+        "[{name: now, content: a}]",
+        ["which is no tool of the conversation", "the first answer calls convert_units"],
+    ),
+    ("[{name: convert_units, content: a}, {name: convert_units, content: b}]", ["calls convert_units"]),
+]
+
+
+@pytest.mark.parametrize(("results", "says"), RESULTS)
+def test_lint_holds_results_against_tools_and_calls(sources, results, says):
+    write(sources, SPEC.replace('[{name: convert_units, content: "42.2"}]', results))
+    _, told = lint_all(sources, strict=True)
+    assert len(told) == len(says)
+    assert all(words in each.message for words, each in zip(says, told, strict=True))
+
+
+VERBS = {
+    ("list", "--input", "http", "--trials"): (0, f"{ID}@whole  must  1 and 1 chunks"),
+    ("explain", "one-call", "-i", "python:over_http:adapter", "--no-pager"): (
+        0,
+        "request.body.messages.length",
+    ),
+    ("explain", "one-call@crlf"): (2, "a round trip has recorded, whole, bytewise, random"),
+    ("explain", "one-call"): (2, "`reference` takes `bytes`"),
+    ("minimise", "one-call", "-i", "reference"): (2, "is about requests"),
+    ("check", "over_http.py", "--case", "one-call"): (2, "which only the server sees"),
+    ("run", "-i", "python:over_http:adapter", "--deliver", "fast", "--report", "html=r.html"): (
+        0,
+        "2 trials",
+    ),
+}
+
+
+@pytest.mark.parametrize("words", VERBS)
+def test_every_verb_says_something_sensible_of_it(sources, words):
+    where = ("--specs", str(sources.specs), "--cassettes", str(sources.cassettes))
+    done = subprocess.run((*CONFORM, *words, *where), capture_output=True, text=True, check=False)
+    code, says = VERBS[words]
+    assert (done.returncode, says in done.stdout + done.stderr) == (code, True), done.stdout + done.stderr
