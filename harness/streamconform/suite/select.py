@@ -122,7 +122,7 @@ def select_trials(
         if pattern not in hit and not lenient:
             raise SelectionError(
                 f"`-k {pattern}` matches no trial of the deliveries and faults that were asked for;"
-                " `--deliver full --faults all` asks for all of them"
+                " `--deliver full --faults all` asks for all of them, `--input http` for round trips"
             )
     return tuple(chosen)
 
