@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from . import json_codec
 from .encoder import FORMS, Form, Loss
-from .losses import Apply, Word
+from .losses import Apply, Word, keep_blocks
 from .outcome import Block, Outcome, ToolCall
 
 NO_JSON: Final = "{"
@@ -142,3 +142,37 @@ def contradicted(*, forms: tuple[Form, ...] = FORMS) -> Loss:
         each_call(by_text),
         forms,
     )
+
+
+def of_calls(word: Word) -> tuple[Loss, ...]:
+    """Return the rows of an api whose streams have arguments as text, and its documents as values.
+
+    One block ends before the next one begins; `word` is as in `ended`.
+    """
+    return (
+        Loss(
+            "unended-call",
+            "a call that did not end, before another block or in an answer that is complete",
+            "malformed: the text, made no JSON where it is any, and nobody may run the call",
+            ended(word, by_block=True),
+            forms=("stream",),
+        ),
+        Loss(
+            "unended-call-whole",
+            "a call that did not end or is malformed, in one document",
+            "left out",
+            keep_blocks(_has_value),
+            forms=("document",),
+        ),
+        Loss(
+            "arguments-text",
+            "the text of arguments, in one document",
+            "the value",
+            each_call(without_text),
+            forms=("document",),
+        ),
+    )
+
+
+def _has_value(block: Block) -> bool:
+    return not isinstance(block, ToolCall) or (block.complete and block.arguments is not None)

@@ -226,6 +226,31 @@ class Grammar(ABC):
         return Deviation(rule, self.frame, f"{held.says}; {message}", held.level, held.source or self.source)
 
 
+class NamedGrammar(Grammar):
+    """Of an api whose events tell their type twice: in the payload, and as the name of the event."""
+
+    def kind_of(self, frame: Frame, payload: Payload) -> str | None:
+        """Return the payload's own type."""
+        del frame
+        kind = payload.get("type")
+        return kind if isinstance(kind, str) else None
+
+    def named(self, frame: Frame, kind: str | None) -> Findings:
+        """Yield that the name of an event is another than its type."""
+        name = None if frame.event is None else frame.event.decode("utf-8", "replace")
+        if name != kind:
+            yield "event-name", f"`event:` is {'absent' if name is None else f'`{name}`'}, `type` is `{kind}`"
+
+
+class UnnamedGrammar(Grammar):
+    """Of an api whose events have no names."""
+
+    def named(self, frame: Frame, kind: str | None) -> Findings:
+        """Yield that an event has a name."""
+        if frame.event is not None:
+            yield "no-event-name", f"the {kind} is named `{frame.event.decode('utf-8', 'replace')}`"
+
+
 def arguments_fault(text: str) -> str | None:
     """Return why a text is no arguments of a call, None where it is an object or blank."""
     if not text.strip():

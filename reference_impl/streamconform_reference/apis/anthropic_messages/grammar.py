@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
 from streamconform_reference.decoder import Payload
-from streamconform_reference.framing import Frame, Framing
+from streamconform_reference.framing import Framing
 from streamconform_reference.framing.sse import SseFraming
-from streamconform_reference.grammar import ENDED, Findings, Grammar, Rule, Step, arguments_fault, step
+from streamconform_reference.grammar import ENDED, Findings, NamedGrammar, Rule, Step, arguments_fault, step
 from streamconform_reference.grammar_blocks import RULES as BLOCK_RULES
 from streamconform_reference.grammar_blocks import Blocks
 from streamconform_reference.grammar_fields import Field, needs, takes
@@ -50,7 +50,7 @@ CUTTING: Final = frozenset({"max_tokens", "model_context_window_exceeded", "refu
 """Stop reasons behind which the last call may be cut off."""
 
 
-class AnthropicMessagesGrammar(Grammar):
+class AnthropicMessagesGrammar(NamedGrammar):
     """Judges one stream of `POST /v1/messages` with `"stream": true`."""
 
     framing_factory: ClassVar[Callable[[], Framing]] = SseFraming
@@ -128,18 +128,6 @@ class AnthropicMessagesGrammar(Grammar):
         self.unchecked = isinstance(tools, list) and any(
             isinstance(tool, dict) and tool.get("eager_input_streaming") for tool in tools
         )
-
-    def kind_of(self, frame: Frame, payload: Payload) -> str | None:
-        """Return the payload's own type."""
-        del frame
-        kind = payload.get("type")
-        return kind if isinstance(kind, str) else None
-
-    def named(self, frame: Frame, kind: str | None) -> Findings:
-        """Yield that the name of an event is another than its type."""
-        name = None if frame.event is None else frame.event.decode("utf-8", "replace")
-        if name != kind:
-            yield "event-name", f"`event:` is {'absent' if name is None else f'`{name}`'}, `type` is `{kind}`"
 
     def read(self, kind: str, payload: Payload) -> Findings:
         """Yield what else is wrong with a frame."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from streamconform_reference.arguments_text import as_text, contradicted, each_call, ended, without_text
+from streamconform_reference.arguments_text import as_text, contradicted, of_calls
 from streamconform_reference.encoder import Loss
 from streamconform_reference.losses import (
     COST,
@@ -21,7 +21,6 @@ from streamconform_reference.losses import (
     each_block,
     error_as,
     is_client_call,
-    keep_blocks,
     stop_as,
 )
 from streamconform_reference.outcome import (
@@ -34,7 +33,6 @@ from streamconform_reference.outcome import (
     StopReason,
     Text,
     Thinking,
-    ToolCall,
     Usage,
 )
 from streamconform_reference.stop_words import StopWords
@@ -146,10 +144,6 @@ def _parted(block: Block) -> Iterator[Block]:
         yield block
 
 
-def _whole(block: Block) -> bool:
-    return not isinstance(block, ToolCall) or (block.complete and block.arguments is not None)
-
-
 def _usage_at_the_end(outcome: Outcome) -> Outcome:
     complete = outcome.status == "complete"
     return replace(outcome, usage=counted(outcome.usage) if complete else None)
@@ -174,27 +168,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     ),
     as_text(forms=("stream",)),
     contradicted(forms=("stream",)),
-    Loss(
-        "unended-call",
-        "a call that did not end, before another block or in an answer that is complete",
-        "malformed: the text, made no JSON where it is any, and nobody may run the call",
-        ended(stop_word, by_block=True),
-        forms=("stream",),
-    ),
-    Loss(
-        "unended-call-whole",
-        "a call that did not end or is malformed, in one document",
-        "left out",
-        keep_blocks(_whole),
-        forms=("document",),
-    ),
-    Loss(
-        "arguments-text",
-        "the text of arguments, in one document",
-        "the value",
-        each_call(without_text),
-        forms=("document",),
-    ),
+    *of_calls(stop_word),
     Loss(
         "stop",
         "other words for the end, and a refusal",

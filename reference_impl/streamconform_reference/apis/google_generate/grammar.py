@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 
 from streamconform_reference.decoder import Payload
 from streamconform_reference.framing import Frame, Framing
-from streamconform_reference.grammar import BEFORE, ENDED, Findings, Grammar, Rule
+from streamconform_reference.grammar import BEFORE, ENDED, Findings, Rule, UnnamedGrammar
 from streamconform_reference.grammar_fields import Field, adds_up, needs, takes
 
 from .framing import GoogleFraming
@@ -26,7 +26,7 @@ _PARTIAL: Final = (
 _VALUES: Final = ("stringValue", "numberValue", "boolValue", "nullValue", "listValue", "structValue")
 
 
-class GoogleGenerateGrammar(Grammar):
+class GoogleGenerateGrammar(UnnamedGrammar):
     """Judges one stream of `:streamGenerateContent`, as events or as a JSON array."""
 
     framing_factory: ClassVar[Callable[[], Framing]] = GoogleFraming
@@ -78,11 +78,6 @@ class GoogleGenerateGrammar(Grammar):
         """Return `error` or `chunk`: chunks have no type."""
         del frame
         return "error" if isinstance(payload.get("error"), dict) else "chunk"
-
-    def named(self, frame: Frame, kind: str | None) -> Findings:
-        """Yield that an event has a name."""
-        if frame.event is not None:
-            yield "no-event-name", f"the {kind} is named `{frame.event.decode('utf-8', 'replace')}`"
 
     def read(self, kind: str, payload: Payload) -> Findings:
         """Yield what else is wrong with a chunk."""

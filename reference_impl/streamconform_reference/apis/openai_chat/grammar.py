@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 from streamconform_reference.decoder import Payload
 from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.framing.sse import SseFraming
-from streamconform_reference.grammar import BEFORE, ENDED, Findings, Grammar, Rule, arguments_fault
+from streamconform_reference.grammar import BEFORE, ENDED, Findings, Rule, UnnamedGrammar, arguments_fault
 from streamconform_reference.grammar_fields import Field, adds_up, needs, takes
 
 _CALL: Final = "choices[].delta.tool_calls[]"
@@ -32,7 +32,7 @@ class Choice:
     ids: dict[str, int] = field(default_factory=dict)
 
 
-class OpenaiChatGrammar(Grammar):
+class OpenaiChatGrammar(UnnamedGrammar):
     """Judges one stream of `POST /v1/chat/completions` with `"stream": true`."""
 
     framing_factory: ClassVar[Callable[[], Framing]] = SseFraming
@@ -90,11 +90,6 @@ class OpenaiChatGrammar(Grammar):
         """Return `error` or `chunk`: chunks have no type."""
         del frame
         return "error" if payload.get("error") else "chunk"
-
-    def named(self, frame: Frame, kind: str | None) -> Findings:
-        """Yield that an event has a name."""
-        if frame.event is not None:
-            yield "no-event-name", f"the {kind} is named `{frame.event.decode('utf-8', 'replace')}`"
 
     def done(self) -> Findings:
         """Take `[DONE]`."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
 from streamconform_reference.decoder import Payload
-from streamconform_reference.framing import Frame, Framing
+from streamconform_reference.framing import Framing
 from streamconform_reference.framing.sse import SseFraming
-from streamconform_reference.grammar import ENDED, Findings, Grammar, Rule, Step, arguments_fault
+from streamconform_reference.grammar import ENDED, Findings, NamedGrammar, Rule, Step, arguments_fault
 from streamconform_reference.grammar_blocks import RULES as BLOCK_RULES
 from streamconform_reference.grammar_blocks import Blocks
 from streamconform_reference.grammar_fields import Field, adds_up
@@ -18,7 +18,7 @@ from .frames import DELTAS, DONES, FIELDS, ORDER, PARTS, TERMINALS
 _OBJECT: Final = "https://platform.openai.com/docs/api-reference/responses/object"
 
 
-class OpenaiResponsesGrammar(Grammar):
+class OpenaiResponsesGrammar(NamedGrammar):
     """Judges one stream of `POST /v1/responses` with `"stream": true`."""
 
     framing_factory: ClassVar[Callable[[], Framing]] = SseFraming
@@ -58,18 +58,6 @@ class OpenaiResponsesGrammar(Grammar):
         self.id: Any = None
         self.number = 0
         self.errors = 0
-
-    def kind_of(self, frame: Frame, payload: Payload) -> str | None:
-        """Return the payload's own type."""
-        del frame
-        kind = payload.get("type")
-        return kind if isinstance(kind, str) else None
-
-    def named(self, frame: Frame, kind: str | None) -> Findings:
-        """Yield that the name of an event is another than its type."""
-        name = None if frame.event is None else frame.event.decode("utf-8", "replace")
-        if name != kind:
-            yield "event-name", f"`event:` is {'absent' if name is None else f'`{name}`'}, `type` is `{kind}`"
 
     def read(self, kind: str, payload: Payload) -> Findings:
         """Yield what else is wrong with an event."""
