@@ -12,7 +12,7 @@ from typing import Any, Final
 from streamconform import __version__
 from streamconform.errors import ImplementationError
 from streamconform.judge.judge import verdict_of
-from streamconform.judge.known_failures import Checked, Finding, Settler, audit, problems
+from streamconform.judge.known_failures import Checked, Finding, Settler, audit
 from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
 from streamconform.model.verdict import VERDICTS, Check
 from streamconform.producer import checks
@@ -21,7 +21,7 @@ from streamconform.producer.requests import Asking, Question, broken, counts, qu
 from streamconform.record.errors import BadAddress, BadHeader, CannotConnect, NoAnswer
 from streamconform.record.live import Recording, record
 from streamconform.run.exits import Happened, of_run
-from streamconform.run.listed import Listed
+from streamconform.run.listed import Listed, untrue
 from streamconform.run.merge import ordered
 from streamconform.run.pool import is_unexpected
 from streamconform.run.results import Results, ResultsWriter
@@ -136,11 +136,7 @@ class _Probe:
             counts={verdict: tally[verdict] for verdict in VERDICTS},
             exit=exit_,
             complete=not self.interrupted and not self.cut_short,
-            problems=tuple(
-                problem
-                for each, found in zip(listed, findings, strict=True)
-                for problem in problems(each.known, found)
-            ),
+            problems=untrue(listed, findings),
         )
         writer.write(footer)
         results = ordered(Results(header, tuple(self.ended), footer))

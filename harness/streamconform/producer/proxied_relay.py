@@ -10,12 +10,14 @@ import contextlib
 import json
 import re
 import socket
-import struct
 import threading
 import time
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
+
+from streamconform.replay.sending import AGAIN, RESET, TO_READ, TO_TAKE
+from streamconform.replay.unread import unread
 
 HOST: Final = "127.0.0.1"
 READ: Final = 65536
@@ -26,9 +28,6 @@ MAX_ASKED: Final = 16
 """Requests of a trial that are kept."""
 IDLE: Final = 60.0
 """Seconds after which a connection on which nothing comes is given up."""
-UNREAD: Final = 0.03
-"""Seconds for the proxy to read what was sent before a reset."""
-RESET: Final = struct.pack("ii", 1, 0)
 HOP: Final = re.compile(rb"\r\n(connection|keep-alive|proxy-connection|host):[^\r\n]*", re.IGNORECASE)
 CLOSED: Final = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
@@ -157,7 +156,7 @@ def _back(far: socket.socket, near: socket.socket) -> None:
         try:
             data = far.recv(READ)
         except OSError:
-            time.sleep(UNREAD)  # a reset takes from the proxy what it has not read yet
+            _until_read(near)  # what comes with the RST, some proxies never hand on
             _reset(near)
             return
         if not data:
@@ -165,6 +164,15 @@ def _back(far: socket.socket, near: socket.socket) -> None:
                 near.shutdown(socket.SHUT_WR)
             return
         near.sendall(data)
+
+
+def _until_read(connected: socket.socket) -> None:
+    """Return when the proxy has read, and had time to make something of it: as the server waits."""
+    for _ in range(int(TO_READ / AGAIN)):
+        if not unread(connected):
+            break
+        time.sleep(AGAIN)
+    time.sleep(TO_TAKE)
 
 
 def _reset(connected: socket.socket) -> None:

@@ -14,9 +14,9 @@ Source: https://www.kernel.org/doc/Documentation/networking/proc_net_tcp.txt
 
 
 def unread(connected: socket.socket) -> int:
-    """Return the bytes that wait in the client's socket, 0 where the system does not tell."""
-    ours, theirs = connected.getsockname()[1], connected.getpeername()[1]
+    """Return the bytes that wait in the client's socket; 0 where it has gone, or nobody tells."""
     try:
+        ours, theirs = connected.getsockname()[1], connected.getpeername()[1]
         table = CONNECTIONS.read_text("ascii").splitlines()
     except OSError:
         return 0

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from streamconform.adapters.interface import Observation
+from streamconform.errors import Problem
 from streamconform.judge.judge import checks_of, checks_of_output
-from streamconform.judge.known_failures import Checked
+from streamconform.judge.known_failures import Checked, Finding, problems
 from streamconform.judge.request import paths_of
 from streamconform.judge.round_trip import paths_of_round_trip
 from streamconform.model.capability import CAPABILITIES, Claims
@@ -31,6 +32,13 @@ class Listed:
     unmatched: frozenset[int]
     """Numbers of entries that match nothing in the full suite."""
     today: date
+
+
+def untrue(listed: Sequence[Listed], findings: Sequence[Sequence[Finding]]) -> tuple[Problem, ...]:
+    """Return what is not true any more in the files, each with its findings, in their order."""
+    return tuple(
+        problem for each, own in zip(listed, findings, strict=True) for problem in problems(each.known, own)
+    )
 
 
 def checked(trial: AnyTrial, claims: Claims) -> Checked:

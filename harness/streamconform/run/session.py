@@ -13,7 +13,7 @@ from typing import Any
 from streamconform import __version__
 from streamconform.adapters.connect import Connection
 from streamconform.errors import SelectionError
-from streamconform.judge.known_failures import Checked, Finding, Settler, audit, problems
+from streamconform.judge.known_failures import Checked, Finding, Settler, audit
 from streamconform.model.result import Footer, Header, TrialResult
 from streamconform.model.trial import AnyTrial
 from streamconform.model.verdict import VERDICTS
@@ -21,7 +21,7 @@ from streamconform.replay.server import ReplayServer
 from streamconform.run.blame import Blame, installed
 from streamconform.run.exits import Exit, Happened, of_run
 from streamconform.run.interruptible import run
-from streamconform.run.listed import Listed, checked
+from streamconform.run.listed import Listed, checked, untrue
 from streamconform.run.merge import ordered
 from streamconform.run.plan import Judged, Settings, divide
 from streamconform.run.pool import Bench, Stopped, Tally, Watch, greet, is_unexpected, judge_all
@@ -156,11 +156,7 @@ class _Runner:
             counts={verdict: counts[verdict] for verdict in VERDICTS},
             exit=exit_,
             complete=not self.interrupted and not self.cut_short,
-            problems=tuple(
-                problem
-                for listed, found in zip(self.order.listed, findings, strict=True)
-                for problem in problems(listed.known, found)
-            ),
+            problems=untrue(self.order.listed, findings),
         )
         with self._writer:
             self._writer.write(footer)
