@@ -8,8 +8,8 @@ import shutil
 
 import pytest
 from hypothesis import HealthCheck, settings
-from streamconform.adapters.peers import environments
-from streamconform.adapters.peers.table import PEERS
+from streamconform.peers import environments
+from streamconform.peers.table import PEERS
 
 # How fast examples are made and judged says something of the machine, and nothing of the code.
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)

@@ -11,18 +11,19 @@ It knows nothing of the harness, which reaches it like any other implementation:
 same process, or by `python -m streamconform_reference` over JSON lines.
 """
 
+from streamconform_reference.decoding.decoder import Decoder
+from streamconform_reference.document import decode_document
+from streamconform_reference.json_text.incremental import JsonStream, partial_value
+from streamconform_reference.tool_buffer.buffer import BufferedCall, ToolBuffer
+from streamconform_reference.tool_buffer.chunk import ToolChunk
+
 from . import events, outcome
 from .adapter import VERSION, Adapter, Run, adapter, adapter_for, snapshots
 from .apis import DECODERS
-from .decoder import Decoder
-from .document import decode_document
 from .events import Event
 from .healing import heal_tool_arguments
-from .json_stream import JsonStream, partial_value
 from .outcome import Outcome
 from .pricing import Pricing
-from .tool_buffer import BufferedCall, ToolBuffer
-from .tool_chunk import ToolChunk
 
 __version__ = VERSION
 

@@ -15,10 +15,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from . import adapter, json_codec
+from streamconform_reference import adapter
+from streamconform_reference.decoding.decoder import Decoder
+from streamconform_reference.json_text import codec
+
 from .adapter import FUNCTIONS, open_decoder
 from .apis import DECODERS
-from .decoder import Decoder
 from .events import Event
 
 PROTOCOL: Final = 1
@@ -146,14 +148,14 @@ def main() -> None:
     session = Session()
     for line in sys.stdin.buffer:
         try:
-            message = json_codec.loads(line)
-        except json_codec.NotJsonError as error:
+            message = codec.loads(line)
+        except codec.NotJsonError as error:
             sys.stderr.write(f"not a message: {error}\n")
             continue
         if isinstance(message, dict) and message.get("op") == "stop":
             break
         for line_out in session.answers(message):
-            sys.stdout.buffer.write(json_codec.dumps(line_out) + b"\n")
+            sys.stdout.buffer.write(codec.dumps(line_out) + b"\n")
         sys.stdout.buffer.flush()
 
 

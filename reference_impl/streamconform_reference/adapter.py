@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol, cast
 
+from streamconform_reference.decoding.decoder import Decoder
+from streamconform_reference.json_text.incremental import partial_value
+
 from .apis import DECODERS, REQUESTS
-from .decoder import Decoder
 from .healing import heal_tool_arguments
-from .json_stream import partial_value
 from .outcome import Json
 from .tokens import count_tokens
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from . import json_codec
-from .apis import DECODERS, DOCUMENTS
-from .decoder import BrokenPayloadError
-from .outcome import Outcome
-from .provider_errors import protocol_error, read_error
+from streamconform_reference.apis import DECODERS, DOCUMENTS
+from streamconform_reference.decoding.decoder import BrokenPayloadError
+from streamconform_reference.decoding.provider_errors import protocol_error, read_error
+from streamconform_reference.json_text import codec
+from streamconform_reference.outcome import Outcome
 
 
 def decode_document(
@@ -27,8 +27,8 @@ def decode_document(
         decoder.receive_eof()
         return decoder.outcome
     try:
-        document = json_codec.loads(body)
-    except json_codec.NotJsonError as error:
+        document = codec.loads(body)
+    except codec.NotJsonError as error:
         decoder.message.fail(protocol_error(f"the document is not JSON: {error}"))
         return decoder.outcome
     if not isinstance(document, dict):

@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from . import json_codec
+from streamconform_reference.json_text import codec
 
 _LAYERS: Final = 3
 """How often text is looked for inside text."""
@@ -43,8 +43,8 @@ def heal_tool_arguments(arguments: Any) -> dict[str, Any]:
 def _object(text: str, layers: int) -> dict[str, Any] | None:
     """Return the object that the text means, None where it means none."""
     try:
-        value = json_codec.loads_text(text)
-    except json_codec.NotJsonError:
+        value = codec.loads_text(text)
+    except codec.NotJsonError:
         inner = _unescaped(text)
     else:
         if value is None:

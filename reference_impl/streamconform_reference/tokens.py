@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from .json_codec import dumps
+from streamconform_reference.json_text.codec import dumps
 
 CHUNK: Final = 4
 """Code points of a word that count as one token."""

@@ -7,7 +7,7 @@ import tomllib
 import pytest
 import yaml
 from streamconform.schemas import problems
-from streamconform.suite.yaml_text import parse
+from streamconform.yaml_text.reader import parse
 
 WORKFLOW = ".github/workflows/conform.yml"
 KNOWN = "conform-known-failures.yaml"

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import pytest
 from streamconform.adapters.connect import Connection
 from streamconform.model.case import Literally
-from streamconform.smoke.checks import CHECKS, examine
-from streamconform.smoke.conversation import converse, steps
-from streamconform.smoke.streams import SMALL, streams
-from streamconform.smoke.words import closest, misfits
+from streamconform.tools.smoke.checks import CHECKS, examine
+from streamconform.tools.smoke.conversation import converse, steps
+from streamconform.tools.smoke.schema_messages import closest, misfits
+from streamconform.tools.smoke.streams import SMALL, streams
 from streamconform.wire.apis import APIS
 
 from ..harness import builders
@@ -275,7 +275,7 @@ def said(message):
 
 @pytest.mark.parametrize("wrong", [pytest.param(each, id=each.id) for each in WRONG])
 def test_what_is_wrong_is_told_with_what_to_do(tmp_path, monkeypatch, wrong):
-    monkeypatch.setattr("streamconform.smoke.conversation.STOP_SECONDS", 0.5)
+    monkeypatch.setattr("streamconform.tools.smoke.conversation.STOP_SECONDS", 0.5)
     found = examined(tmp_path, wrong.code, wrong.seconds)
     told = "\n".join(message for each in found.values() if each.mark == "FIX" for message in each.messages)
     assert wrong.says in "\n".join(found[wrong.check].messages), told

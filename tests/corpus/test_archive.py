@@ -7,8 +7,8 @@ import hashlib
 import tarfile
 
 import pytest
-from streamconform.corpus import archive
 from streamconform.errors import SourceError
+from streamconform.tools.corpus import archive
 
 from .sdists import packed, special
 

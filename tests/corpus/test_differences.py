@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import pytest
-from streamconform.corpus.differences import differences
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.outcome import Error, Other, Outcome, Stop, Text, Thinking, ToolCall, Usage
+from streamconform.tools.compare.differences import differences
 
 CALL = ToolCall(id="toolu_1", name="f", arguments={"a": 1}, arguments_text='{"a": 1}', complete=True)
 OUTCOME = Outcome(

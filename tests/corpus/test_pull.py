@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import pytest
 from streamconform.cli import corpus as verb
-from streamconform.corpus import cache
-from streamconform.corpus.download import PullFailed
-from streamconform.corpus.pull import NOT_ASKED, SAME_BYTES, pull
-from streamconform.corpus.recordings import read
-from streamconform.corpus.sources import SOURCES
 from streamconform.errors import SourceError
+from streamconform.tools.compare.recordings import read
+from streamconform.tools.corpus import cache
+from streamconform.tools.corpus.download import PullFailed
+from streamconform.tools.corpus.pull import NOT_ASKED, SAME_BYTES, pull
+from streamconform.tools.corpus.sources import SOURCES
 from streamconform.wire.apis import APIS
 
 from ..cli.project import Project

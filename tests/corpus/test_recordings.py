@@ -6,10 +6,10 @@ import hashlib
 import json
 
 import pytest
-from streamconform.corpus.recordings import read
 from streamconform.errors import SourceError, UsageError
 from streamconform.model.case import NOTHING_EXPECTED
 from streamconform.suite import cassettes
+from streamconform.tools.compare.recordings import read
 from streamconform.wire import eventstream
 from streamconform.wire.apis import framing
 

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from streamconform.errors import ConformError
 from streamconform.model.cassette import Cassette
-from streamconform.record.exchange import Order, exchange
 from streamconform.suite import cassettes
+from streamconform.tools.record.exchange import Order, exchange
 from streamconform.wire.apis import framing, split
 
 from .bodies import BODIES, MODEL, SCENARIOS, body

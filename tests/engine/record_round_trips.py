@@ -17,8 +17,8 @@ from typing import Any
 
 from streamconform.errors import ConformError
 from streamconform.model.cassette import Cassette
-from streamconform.record.exchange import Order, exchange
 from streamconform.suite import cassettes
+from streamconform.tools.record.exchange import Order, exchange
 
 from .bodies import BODIES, MODEL, ROUND_TRIPS, request, turns_of
 from .engine import SERVER, install, running

@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from streamconform.producer import checks
-from streamconform.producer.refusals import REFUSALS
-from streamconform.producer.scenarios import SCENARIOS
-from streamconform.record.live import Recording
 from streamconform.resources import bundled
 from streamconform.suite import cassettes
+from streamconform.tools.probe import checks
+from streamconform.tools.probe.refusals import REFUSALS
+from streamconform.tools.probe.scenarios import SCENARIOS
+from streamconform.tools.record.live import Recording
 
 from ..cli.project import Project
 from .bodies import MODEL

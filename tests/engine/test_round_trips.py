@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from streamconform.record.providers import streaming
 from streamconform.resources import bundled
 from streamconform.suite import cassettes
+from streamconform.tools.record.providers import streaming
 
 from .bodies import BODIES, MODEL, ROUND_TRIPS
 from .engine import SERVER

@@ -14,26 +14,29 @@ import streamconform_reference
 HARNESS = Path(streamconform.__file__).parent
 REFERENCE = Path(streamconform_reference.__file__).parent
 
-NEVER_THE_REFERENCE = (
+PIPELINE = (
     "model",
+    "yaml_text",
+    "schemas",
     "wire",
     "suite",
     "delivery",
     "adapters",
+    "peers",
+    "replay",
     "judge",
+    "known_failures",
     "run",
     "reports",
-    "replay",
-    "schemas",
-    "smoke",
-    "templates",
 )
-"""These reach the reference like anybody's parser."""
+"""The way of a trial, from its spec to a report."""
+
+NEVER_THE_REFERENCE = (*PIPELINE, "tools/smoke", "tools/init")
+"""These reach the reference like any other parser."""
 
 MAY_NAME_IT = ("adapters/connect.py",)
 """Writes `streamconform_reference.mutants…` into the argv of a program; imports nothing of it."""
 
-BELOW = ("model", "wire", "suite", "delivery", "judge", "adapters", "run", "replay", "smoke", "templates")
 PURE = ("model", "wire", "delivery", "judge")
 NO_IO = frozenset(
     [
@@ -80,11 +83,11 @@ class Module:
     name: str
     """Relative to its package, with slashes."""
     tree: ast.Module
-    lines: int
 
     @property
     def part(self) -> str:
-        return self.name.partition("/")[0].removesuffix(".py")
+        first, _, rest = self.name.removesuffix(".py").partition("/")
+        return f"tools/{rest.partition('/')[0]}" if first == "tools" else first
 
     def imports(self) -> set[str]:
         """Return every absolute module that is imported, inside functions too."""
@@ -107,7 +110,7 @@ def modules(package: Path) -> tuple[Module, ...]:
         name = path.relative_to(package).as_posix()
         if not name.startswith("_bundled/"):
             text = path.read_text("utf-8")
-            read.append(Module(path, name, ast.parse(text), text.count("\n")))
+            read.append(Module(path, name, ast.parse(text)))
     return tuple(read)
 
 
@@ -150,24 +153,52 @@ def test_a_run_has_no_face(module):
     assert not module.roots() & NO_FACE
 
 
-@pytest.mark.parametrize("module", harness(*BELOW))
-def test_nothing_below_the_command_line_imports_it_or_the_reports(module):
-    above = ("streamconform.cli", "streamconform.reports", "streamconform.config")
+@pytest.mark.parametrize("module", harness(*PIPELINE))
+def test_the_pipeline_imports_neither_the_command_line_nor_a_tool(module):
+    above = ("streamconform.cli", "streamconform.config", "streamconform.tools", "streamconform.pytest")
+    above += () if module.part == "reports" else ("streamconform.reports",)
     assert not [name for name in module.imports() if name.startswith(above)]
+
+
+@pytest.mark.parametrize("package", [HARNESS, REFERENCE], ids=lambda package: package.name)
+def test_packages_import_each_other_in_one_direction(package):
+    """No two packages depend on each other, however many modules are between them."""
+    left = arrows(package)
+    while free := [part for part, below in left.items() if not below & left.keys()]:
+        for part in free:
+            del left[part]
+    assert not left, f"a cycle among {sorted(left)}"
+
+
+def arrows(package):
+    """Return for each package of `package` the ones that it imports."""
+    found = {}
+    for module in modules(package):
+        own = found.setdefault(folder(module.path, package), set())
+        for name in module.imports():
+            path = package.parent / name.replace(".", "/")
+            target = next(
+                (each for each in (path.with_suffix(".py"), path / "__init__.py") if each.exists()), None
+            )
+            if target is not None and package in target.parents:
+                own.add(folder(target, package))
+    return {part: below - {part} for part, below in found.items()}
+
+
+def folder(path, package):
+    """Return the package that `path` is in: `tools/NAME` and `apis/NAME` are packages of their own."""
+    parts = path.relative_to(package).with_suffix("").parts
+    depth = 2 if parts[0] in ("tools", "apis") and len(parts) > 2 else 1
+    return "/".join(parts[:depth])
 
 
 def test_only_one_module_reads_yaml():
     readers = {each.name for each in modules(HARNESS) if "yaml" in each.roots()}
     assert readers <= {
-        "suite/yaml_text.py",
-        "suite/yaml_write.py",  # it writes
-        "record/importers/vcr.py",  # what vcrpy wrote, through vcrpy's own loader
+        "yaml_text/reader.py",
+        "yaml_text/writer.py",
+        "tools/record/importers/vcr.py",  # what vcrpy wrote, through vcrpy's own loader
     }
-
-
-@pytest.mark.parametrize("module", [*harness(), *reference()])
-def test_a_module_is_at_most_300_lines_long(module):
-    assert module.lines <= 300
 
 
 @pytest.mark.parametrize("module", [*harness(), *reference()])

@@ -13,10 +13,10 @@ from streamconform.adapters.interface import Errored, Fault, Greeting, Observati
 from streamconform.adapters.program import Program
 from streamconform.errors import SourceError
 from streamconform.judge.judge import judge, not_claimed
+from streamconform.known_failures.context import checked
 from streamconform.model.capability import CAPABILITIES, OF_STREAMS
 from streamconform.model.leaf import AnyOf, Literally
 from streamconform.model.trial import DELIVERIES, Call
-from streamconform.run.listed import checked
 from streamconform.run.plan import unclaimed
 from streamconform.schemas import problems
 from streamconform.suite.expand import expand

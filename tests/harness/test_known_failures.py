@@ -6,16 +6,16 @@ from datetime import date
 
 import pytest
 from streamconform.errors import SourceError
-from streamconform.judge.known_failures import Checked, Settler, audit, problems
-from streamconform.judge.relist import Amendment, relist
+from streamconform.known_failures.context import checked, unmatched
+from streamconform.known_failures.file import EMPTY, amended, parsed
+from streamconform.known_failures.match import Checked, Settler, audit, problems
+from streamconform.known_failures.model import KnownFailure, KnownFailures
+from streamconform.known_failures.update import Amendment, relist
 from streamconform.model.capability import CAPABILITIES
-from streamconform.model.known_failure import KnownFailure, KnownFailures
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
-from streamconform.run.listed import checked, unmatched
 from streamconform.suite.expand import expand
-from streamconform.suite.known_failures import EMPTY, amended, parsed
-from streamconform.suite.yaml_text import parse
+from streamconform.yaml_text.reader import parse
 
 from . import builders
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from streamconform.schemas import accepts, validator
-from streamconform.suite import yaml_text
 from streamconform.suite.load import spec_files
+from streamconform.yaml_text import reader as yaml_text
 
 ROOT = Path(__file__).parents[2]
 SPECS = spec_files(ROOT / "specs")

@@ -11,14 +11,15 @@ from jsonschema import Draft202012Validator
 from streamconform import schemas
 from streamconform.adapters.interface import Greeting
 from streamconform.errors import Problem, SourceError
-from streamconform.model import cassette, event, known_failure, outcome, result, verdict
+from streamconform.known_failures import model
+from streamconform.model import cassette, event, outcome, result, verdict
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import LEVELS, Case
 from streamconform.model.trial import DELIVERIES, FAULTS, FaultSet, Input
 from streamconform.run.results import to_json
 from streamconform.schemas import NAMES, check, problems, schema
-from streamconform.suite import yaml_text
 from streamconform.suite.profiles import Profile
+from streamconform.yaml_text import reader
 
 SAID_BY_ITSELF = ("description", "title", "$ref", "const")
 """A property is documented by a description, by the definition it names, or by being one constant."""
@@ -139,9 +140,9 @@ def test_a_greeting_agrees_with_its_schema():
 def test_profiles_and_known_failures_agree_with_their_schemas():
     assert set(schema("profile.v1")["properties"]) == names(Profile) | {"profile"}
     listed = schema("known-failures.v1")["properties"]
-    assert set(listed) == names(known_failure.KnownFailures, "path") | {"known-failures"}
+    assert set(listed) == names(model.KnownFailures, "path") | {"known-failures"}
     entry = listed["entries"]["items"]
-    assert set(entry["properties"]) == names(known_failure.KnownFailure, "line")
+    assert set(entry["properties"]) == names(model.KnownFailure, "line")
     problem = definition("results.v1", "footer")["properties"]["problems"]["items"]
     assert set(problem["properties"]) == names(Problem)
 
@@ -176,7 +177,7 @@ ENUMS = [
     (("profile.v1", "properties", "faults"), get_args(FaultSet)),
     (
         ("known-failures.v1", "properties", "entries", "items", "properties", "verdict"),
-        get_args(known_failure.Failing),
+        get_args(model.Failing),
     ),
 ]
 
@@ -273,7 +274,7 @@ def test_in_files_that_people_write_a_float_is_no_integer():
     text = b"spec: 1\napi: anthropic-messages\ntopic: t\ncases: []\n"
     assert schemas.validator("spec.v1", "usage_report").is_valid({"input": 5.0})
     assert not schemas.validator("spec.v1", "usage_report", authored=True).is_valid({"input": 5.0})
-    assert check("spec.v1", yaml_text.parse(text, "f"))
+    assert check("spec.v1", reader.parse(text, "f"))
 
 
 def test_problems_of_a_hostile_document_are_bounded_in_number_and_length():
@@ -285,4 +286,4 @@ def test_problems_of_a_hostile_document_are_bounded_in_number_and_length():
 
 def test_an_unreadable_file_is_told_like_a_mistake_in_it(tmp_path):
     with pytest.raises(SourceError, match=r"nothing\.yaml: cannot be read"):
-        yaml_text.read(tmp_path / "nothing.yaml")
+        reader.read(tmp_path / "nothing.yaml")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from streamconform.judge.through import rules, seen_through
+from streamconform.judge.proxy_expectation import rules, seen_through
 from streamconform.model.case import Expectation, ExpectedBlock, Partial
 from streamconform.model.leaf import AnyOf, Literally
 from streamconform.model.trial import Through, Trial

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 from streamconform.errors import SourceError
-from streamconform.suite import yaml_text
+from streamconform.yaml_text import reader as yaml_text
 
 
 @dataclass(frozen=True, slots=True)

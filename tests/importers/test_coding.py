@@ -7,8 +7,8 @@ import zlib
 
 import brotli
 import pytest
-from streamconform.record.importers import coding
-from streamconform.record.importers.coding import Undecodable, decoded
+from streamconform.tools.record.importers import coding
+from streamconform.tools.record.importers.coding import Undecodable, decoded
 
 TEXT = "data: Grüß dich\n\n".encode() * 50
 

@@ -6,9 +6,10 @@ import pytest
 from streamconform.judge.compare import compare
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.outcome import Outcome, Text, Thinking, ToolCall
-from streamconform.record import draft
 from streamconform.resources import bundled
-from streamconform.suite import cassettes, expectation, yaml_text
+from streamconform.suite import cassettes, expectation
+from streamconform.tools.record import draft
+from streamconform.yaml_text import reader
 
 from ..harness.builders import cassette
 
@@ -21,7 +22,7 @@ def test_the_reference_fulfils_every_draft_that_is_made_of_it(tmp_path, api):
     for name in (name for home, name in BUNDLED if home == api):
         given = cassettes.load(bundled("cassettes"), api, name)
         text = draft.composed(tmp_path, given, "imported", "A stream that was imported")
-        (case,) = yaml_text.parse(text.encode(), name).value["cases"]
+        (case,) = reader.parse(text.encode(), name).value["cases"]
         assert case["reviewed"] is False
         expect = expectation.parse(case["expect"])
         checks = compare(expect, draft.outcome(given), CAPABILITIES, "must")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from streamconform.errors import SourceError
-from streamconform.record.importers import take
+from streamconform.tools.record.importers import take
 from streamconform.wire import eventstream
-from streamconform.wire.stripped import NotStrippedError, restore
+from streamconform.wire.reframe import NotStrippedError, restore
 
 from ..harness.builders import TEXT_FRAMES, sse_body
 

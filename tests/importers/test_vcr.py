@@ -14,7 +14,7 @@ import vcr
 import yaml
 from streamconform.errors import SourceError
 from streamconform.model.cassette import Derived
-from streamconform.record.importers import take
+from streamconform.tools.record.importers import take
 from streamconform.wire import eventstream
 
 from .provider import BODY, KEY, REQUEST, provider

@@ -9,13 +9,13 @@ from importlib import import_module
 from streamconform.adapters.connect import connect
 from streamconform.adapters.interface import Greeting, Observation
 from streamconform.judge.judge import judge
-from streamconform.minimise.search import Order, Search
-from streamconform.minimise.written import recipe, write
 from streamconform.model.case import Case
 from streamconform.resources import bundled
 from streamconform.run.blame import Fed
 from streamconform.suite.expand import expand, one
 from streamconform.suite.load import Sources, collect, load
+from streamconform.tools.minimise.search import Order, Search
+from streamconform.tools.minimise.write import recipe, write
 
 NOBODY_KNOWS = Greeting(name="in this process")
 

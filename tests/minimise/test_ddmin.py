@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from streamconform.minimise.ddmin import fewest
+from streamconform.tools.minimise.ddmin import fewest
 
 
 def found(items, needed, least=0):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from streamconform.minimise.follow import followed
-from streamconform.minimise.legal import illegal
-from streamconform.minimise.stream import taken_apart
+from streamconform.tools.minimise.fixup import followed
+from streamconform.tools.minimise.legal import illegal
+from streamconform.tools.minimise.stream import taken_apart
 from streamconform.wire import sse
 from streamconform.wire.apis import APIS, framing, split
 

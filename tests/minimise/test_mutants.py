@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from streamconform.minimise.search import by_reference
 from streamconform.model.trial import DELIVERY_SETS
+from streamconform.tools.minimise.search import by_reference
 from streamconform.wire.apis import framing, split
 from streamconform_reference.adapter import adapter as reference
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from streamconform.delivery.deliver import cut
-from streamconform.minimise.edits import edited, nodes, units
-from streamconform.minimise.stream import taken_apart
 from streamconform.suite.expand import expand
+from streamconform.tools.minimise.edits import edited, nodes, units
+from streamconform.tools.minimise.stream import taken_apart
 from streamconform.wire.apis import APIS, framing, split
 
 from .searching import cases

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from streamconform.adapters.peers.table import PEERS
+from streamconform.peers.table import PEERS
 from streamconform.suite.load import Sources, load
 from streamconform.suite.select import parts
 from streamconform.wire.apis import APIS

@@ -8,14 +8,14 @@ import subprocess
 from dataclasses import replace
 
 import pytest
-from streamconform.adapters.peers import node
-from streamconform.adapters.peers.node_table import NODE
 from streamconform.model.capability import CAPABILITIES, OF_CALLS
+from streamconform.peers import node_package
+from streamconform.peers.node_table import NODE
 from streamconform.wire.apis import APIS
 
 from ..cli.project import Project
 
-ADAPTERS = sorted(node.HERE.glob("*.mjs"))
+ADAPTERS = sorted(node_package.HERE.glob("*.mjs"))
 PACKAGE = re.compile(r"(?P<name>@?[^@]+)@(?P<version>[0-9][^@]*)")
 
 TINY = """
@@ -50,7 +50,7 @@ console.log("this goes to stderr");
 
 @pytest.mark.parametrize("peer", NODE, ids=lambda peer: peer.name)
 def test_a_peer_on_node_names_an_adapter_apis_and_what_it_claims(peer):
-    assert (node.HERE / f"{peer.module.partition(' ')[0]}.mjs") in ADAPTERS
+    assert (node_package.HERE / f"{peer.module.partition(' ')[0]}.mjs") in ADAPTERS
     assert set(peer.apis) <= set(APIS)
     assert set(peer.reads) <= set(peer.apis)
     assert {each for own in peer.capabilities.values() for each in own} <= CAPABILITIES - OF_CALLS
@@ -59,7 +59,7 @@ def test_a_peer_on_node_names_an_adapter_apis_and_what_it_claims(peer):
 
 @pytest.mark.parametrize("peer", NODE, ids=lambda peer: peer.name)
 def test_the_pins_name_the_exact_release_of_everything_and_no_address(peer):
-    packages = json.loads(node.pins(peer).read_bytes())["packages"]
+    packages = json.loads(node_package.pins(peer).read_bytes())["packages"]
     named = [PACKAGE.fullmatch(each) for each in peer.requirements]
     assert packages[""]["dependencies"] == {each["name"]: each["version"] for each in named}
     others = [each for path, each in packages.items() if path]
@@ -67,7 +67,7 @@ def test_the_pins_name_the_exact_release_of_everything_and_no_address(peer):
 
 
 def test_no_pins_are_left_of_releases_on_node_that_are_not_used():
-    assert set((node.HERE / "pins").iterdir()) == {node.pins(peer) for peer in NODE}
+    assert set((node_package.HERE / "pins").iterdir()) == {node_package.pins(peer) for peer in NODE}
 
 
 @pytest.mark.parametrize("path", ADAPTERS, ids=lambda path: path.stem)
@@ -94,7 +94,7 @@ def tiny(tmp_path):
     claims = replace(
         NODE[0], distribution="tiny", apis=("ollama-chat",), claims=("events",), reads={}, module="tiny"
     )
-    return node.program(folder, claims)
+    return node_package.program(folder, claims)
 
 
 @pytest.mark.node
@@ -114,17 +114,17 @@ def test_the_adapters_of_this_release_are_laid_beside_the_packages(tiny, tmp_pat
     assert tiny[1] == str(tmp_path / "tiny" / "tiny.mjs")
     stale = tmp_path / "tiny" / "answer.mjs"
     stale.write_text("from another release")
-    node.program(tmp_path / "tiny", NODE[0])
-    assert stale.read_bytes() == (node.HERE / "answer.mjs").read_bytes()
+    node_package.program(tmp_path / "tiny", NODE[0])
+    assert stale.read_bytes() == (node_package.HERE / "answer.mjs").read_bytes()
 
 
 @pytest.fixture
 def pinned(tmp_path, monkeypatch):
     """Pins of nothing, so that npm has nobody to ask."""
     (tmp_path / "pins").mkdir()
-    monkeypatch.setattr(node, "HERE", tmp_path)
+    monkeypatch.setattr(node_package, "HERE", tmp_path)
     lock = {"name": "peer", "lockfileVersion": 3, "requires": True, "packages": {"": {"name": "peer"}}}
-    node.pins(NODE[0]).write_text(json.dumps(lock))
+    node_package.pins(NODE[0]).write_text(json.dumps(lock))
     return lock
 
 
@@ -133,15 +133,15 @@ def test_npm_installs_what_the_pins_name(pinned, tmp_path):
     del pinned
     folder = tmp_path / "made"
     folder.mkdir()
-    assert node.fill(folder, NODE[0]) == {}
+    assert node_package.fill(folder, NODE[0]) == {}
     assert json.loads((folder / "package.json").read_bytes()) == {"name": "peer", "private": True}
 
 
 @pytest.mark.node
 def test_what_npm_cannot_install_is_told_in_its_words(pinned, tmp_path):
     packages = {"": {"name": "peer", "dependencies": {"nosuch": "1.0.0"}}}
-    node.pins(NODE[0]).write_text(json.dumps({**pinned, "packages": packages}))
+    node_package.pins(NODE[0]).write_text(json.dumps({**pinned, "packages": packages}))
     folder = tmp_path / "made"
     folder.mkdir()
-    with pytest.raises(node.ImplementationError, match=r"(?s)npm cannot install openai@.*npm error"):
-        node.fill(folder, NODE[0])
+    with pytest.raises(node_package.ImplementationError, match=r"(?s)npm cannot install openai@.*npm error"):
+        node_package.fill(folder, NODE[0])

@@ -7,17 +7,17 @@ import re
 from pathlib import Path
 
 import pytest
-import streamconform.adapters.peers
-from streamconform.adapters.peers import environments, start
-from streamconform.adapters.peers.table import PEERS
+import streamconform.peers
+from streamconform.adapters import peer_host
 from streamconform.model.capability import CAPABILITIES, OF_CALLS
+from streamconform.peers import environments
+from streamconform.peers.table import PEERS
 from streamconform.wire.apis import APIS
 
-HERE = Path(streamconform.adapters.peers.__file__).parent
+HERE = Path(streamconform.peers.__file__).parent
 PYTHON = [each for each in PEERS.values() if each.language == "python"]
-OURS = {"environments", "install", "node", "normal", "node_table", "peer", "start", "table", "__init__"}
-ADAPTERS = sorted(path for path in HERE.glob("*.py") if path.stem not in OURS)
-ROOT = HERE.parents[1]
+ADAPTERS = sorted(path for path in HERE.glob("*/*.py") if path.name != "__init__.py")
+ROOT = HERE.parent
 
 
 def imports(path):
@@ -54,7 +54,7 @@ def reached(path):
 
 @pytest.mark.parametrize("peer", PYTHON, ids=lambda peer: peer.name)
 def test_a_peer_names_an_adapter_apis_and_what_it_claims(peer):
-    assert (HERE / f"{peer.module}.py") in ADAPTERS
+    assert (HERE / f"{peer.module.replace('.', '/')}.py") in ADAPTERS
     assert set(peer.apis) <= set(APIS)
     assert set(peer.reads) <= set(peer.apis)
     claimed = {each for own in peer.capabilities.values() for each in own}
@@ -76,7 +76,7 @@ def test_no_pins_are_left_of_releases_that_are_not_used():
     assert there == {environments.pins(peer).name for peer in PYTHON}
 
 
-@pytest.mark.parametrize("path", ADAPTERS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", ADAPTERS, ids=lambda path: f"{path.parent.name}.{path.stem}")
 def test_an_adapter_is_under_120_lines_and_names_no_host(path):
     text = path.read_text("utf-8")
     assert text.count("\n") < 120
@@ -84,13 +84,13 @@ def test_an_adapter_is_under_120_lines_and_names_no_host(path):
     assert "https://" not in text
 
 
-@pytest.mark.parametrize("path", ADAPTERS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", ADAPTERS, ids=lambda path: f"{path.parent.name}.{path.stem}")
 def test_an_adapter_uses_nothing_of_ours_but_the_other_adapters(path):
     ours = {name for name in imports(path) if name.startswith("streamconform")}
-    assert all(name.startswith("streamconform.adapters.peers") for name in ours)
+    assert all(name.startswith("streamconform.peers") for name in ours)
 
 
 def test_the_host_needs_nothing_that_is_not_pythons():
     """It runs in a peer's environment, where streamconform is not installed; orjson is used where it is."""
-    _, others = reached(Path(start.__file__))
+    _, others = reached(Path(peer_host.__file__))
     assert others - {"orjson"} <= set(__import__("sys").stdlib_module_names)

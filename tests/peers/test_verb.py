@@ -6,9 +6,9 @@ import json
 
 import pytest
 from streamconform.adapters.connect import connect
-from streamconform.adapters.peers import environments
-from streamconform.adapters.peers.table import PEERS
 from streamconform.errors import ImplementationError, UsageError
+from streamconform.peers import environments
+from streamconform.peers.table import PEERS
 
 from ..cli.project import Project
 from .wheels import library

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 
-from streamconform.adapters.peers.table import PEERS
+from streamconform.peers.table import PEERS
 
 LIBRARY = """\
 import json

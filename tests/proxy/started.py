@@ -12,11 +12,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
-from streamconform_reference.proxy import Route
-from streamconform_reference.proxy.bounds import Bounds
-from streamconform_reference.proxy.server import Proxy
-from streamconform_reference.proxy.upstream import Patience
-from streamconform_reference.proxy.upstream import Upstream as Asker
+from streamconform_proxy import Route
+from streamconform_proxy.bounds import Bounds
+from streamconform_proxy.server import Proxy
+from streamconform_proxy.upstream import Patience
+from streamconform_proxy.upstream import Upstream as Asker
 
 from .upstreams import Json, Play, Upstream, playing
 

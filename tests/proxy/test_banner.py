@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from streamconform_reference.proxy import ROUTES, Route
-from streamconform_reference.proxy.account import MAX_LINE, Account
-from streamconform_reference.proxy.banner import banner
-from streamconform_reference.proxy.bounds import Bounds
+from streamconform_proxy import ROUTES, Route
+from streamconform_proxy.access_log import MAX_LINE, Account
+from streamconform_proxy.bounds import Bounds
+from streamconform_proxy.startup import banner
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "proxy.md").read_text("utf-8")
 OLLAMA = Route(client="anthropic-messages", upstream="ollama-chat", models={"*": "qwen3:8b"})

@@ -8,8 +8,8 @@ import socket
 from urllib.parse import urlsplit
 
 import pytest
-from streamconform_reference.proxy.bounds import Bounds
-from streamconform_reference.proxy.upstream import Patience
+from streamconform_proxy.bounds import Bounds
+from streamconform_proxy.upstream import Patience
 
 from .started import ASKED, TO_ANTHROPIC, proxied, run
 from .upstreams import event, last, record, saying
@@ -398,7 +398,7 @@ def test_a_connection_that_was_kept_gets_no_more_while_the_proxy_stops():
 
 
 def test_a_mistake_of_the_proxy_is_told_to_both_sides_and_the_next_request_is_served(monkeypatch):
-    from streamconform_reference.proxy import server
+    from streamconform_proxy import server
 
     async def test():
         async with proxied(saying("x")) as between:

@@ -9,7 +9,7 @@ from collections import Counter
 from urllib.parse import urlsplit
 
 import pytest
-from streamconform_reference.proxy.bounds import Bounds
+from streamconform_proxy.bounds import Bounds
 
 from .program import started
 from .started import ASKED, proxied, run

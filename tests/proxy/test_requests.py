@@ -6,8 +6,8 @@ import asyncio
 import json
 
 import pytest
-from streamconform_reference.proxy import Route
-from streamconform_reference.proxy.bounds import Bounds
+from streamconform_proxy import Route
+from streamconform_proxy.bounds import Bounds
 
 from .started import ASKED, TO_ANTHROPIC, TO_OLLAMA, TO_OPENAI, proxied, run
 from .upstreams import SSE, chunk, event, last, record, saying

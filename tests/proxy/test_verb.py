@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from streamconform.cli.proxy import command
 from streamconform.errors import UsageError
-from streamconform_reference.proxy import THINKING_CAPABLE
+from streamconform_proxy import THINKING_CAPABLE
 
 from ..cli.project import Project
 from .program import FROM_TO, started
@@ -128,7 +128,7 @@ def test_without_aiohttp_it_says_what_to_install():
 
 def test_neither_the_reference_nor_the_command_line_needs_aiohttp():
     program = (
-        "import sys, streamconform_reference.proxy, streamconform.cli.proxy; "
+        "import sys, streamconform_proxy, streamconform.cli.proxy; "
         "sys.exit(any(name.partition('.')[0] == 'aiohttp' for name in sys.modules))"
     )
     assert subprocess.run((sys.executable, "-c", program), check=False).returncode == 0

@@ -191,7 +191,7 @@ def test_in_the_process_the_same_comes_out(tests):
 @pytest.mark.parametrize("words", [("--help",), ("-q", "test_mine.py")], ids=["help", "run"])
 def test_nothing_of_ours_is_loaded_until_it_is_asked_for(tests, words):
     (point,) = (each for each in entry_points(group="pytest11") if each.name == "conform")
-    assert point.value == "streamconform.pytest_plugin"
+    assert point.value == "streamconform.pytest.plugin"
     done = subprocess.run(
         (sys.executable, "-c", QUIET + LOADED, *words),
         cwd=tests.folder,
@@ -199,5 +199,5 @@ def test_nothing_of_ours_is_loaded_until_it_is_asked_for(tests, words):
         text=True,
         check=True,
     )
-    assert done.stdout.splitlines()[-1] == "['streamconform', 'streamconform.pytest_plugin']"
+    assert done.stdout.splitlines()[-1] == "['streamconform', 'streamconform.pytest.plugin']"
     assert words != ("--help",) or "--conform-impl=IMPL" in done.stdout

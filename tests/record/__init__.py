@@ -1,1 +1,1 @@
-"""Tests of `streamconform.record`."""
+"""Tests of `streamconform.tools.record`."""

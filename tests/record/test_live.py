@@ -14,7 +14,8 @@ from typing import Any
 import jsonschema
 import pytest
 from streamconform.model.cassette import Cassette, ChunkMark, Recorded
-from streamconform.record.errors import (
+from streamconform.suite import cassettes
+from streamconform.tools.record.errors import (
     BadAddress,
     BadHeader,
     CannotConnect,
@@ -22,8 +23,8 @@ from streamconform.record.errors import (
     RecordError,
     Unsuitable,
 )
-from streamconform.record.live import Recording, record, record_async, to_cassette
-from streamconform.suite import cassettes, yaml_text
+from streamconform.tools.record.live import Recording, record, record_async, to_cassette
+from streamconform.yaml_text import reader
 
 from .server import END, HEAD, Reset, Wait, chunk, serving
 
@@ -288,7 +289,7 @@ def test_a_saved_recording_fits_the_schema_and_loads_back(tmp_path: Path) -> Non
     cassette = cassette_of()
     path = cassettes.save(tmp_path, cassette)
     assert cassettes.load(tmp_path, "anthropic-messages", "c") == cassette
-    jsonschema.validate(yaml_text.read(path).value, json.loads(SCHEMA.read_text(encoding="utf-8")))
+    jsonschema.validate(reader.read(path).value, json.loads(SCHEMA.read_text(encoding="utf-8")))
 
 
 def test_a_cut_is_told_in_the_note() -> None:

@@ -9,7 +9,8 @@ import subprocess
 import sys
 
 import pytest
-from streamconform.suite import cassettes, yaml_text
+from streamconform.suite import cassettes
+from streamconform.yaml_text import reader
 
 from .anthropic import answer
 from .recorder import REQUEST
@@ -142,9 +143,7 @@ def test_names_and_addresses_are_replaced_alike_in_request_and_answer(recorder):
     for name in ("jane", "A1b2C3d4", "Acme", "acct:77", "011CSH"):
         assert name not in body + metadata + recorder.spec() + ran.out + ran.err
     assert len(body.encode()) == len(answer(text, " Again: jane@corp.io"))
-    asked = yaml_text.read(recorder.folder / "cassettes/anthropic-messages/first.yaml").value["request"][
-        "body"
-    ]
+    asked = reader.read(recorder.folder / "cassettes/anthropic-messages/first.yaml").value["request"]["body"]
     replaced = asked["messages"][0]["content"]
     assert len(replaced) == len(text)
     assert replaced in body
@@ -194,7 +193,7 @@ def test_a_second_recording_is_appended_and_comments_stay(recorder):
         ran = recorder.run(server.base_url, name="second")
     assert ran.code == 0, ran.err
     assert recorder.spec().startswith("# mine\n")
-    assert [case["id"] for case in yaml_text.read(path).value["cases"]] == ["first", "second"]
+    assert [case["id"] for case in reader.read(path).value["cases"]] == ["first", "second"]
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import json
 import os
 
 import pytest
-from streamconform.record.key_forms import pattern
-from streamconform.record.placeholders import Placeholders
-from streamconform.record.scan import scan
+from streamconform.tools.record.key_forms import pattern
+from streamconform.tools.record.placeholders import Placeholders
+from streamconform.tools.record.scan import scan
 
 RANDOM = "Qz8Kw2Lm5Xv9Rt3Yp7Nc4Hb6Jd1Fg0"
 

@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from streamconform.corpus.recordings import Folder, read
 from streamconform.model.case import Case
+from streamconform.tools.compare.recordings import Folder, read
 
 
 @cache

@@ -9,8 +9,8 @@ import json
 from collections.abc import Callable
 
 from hypothesis import strategies as st
-from streamconform_reference.assemble import Assembler
-from streamconform_reference.losses import whole_characters
+from streamconform_reference.decoding.assemble import Assembler
+from streamconform_reference.encoding.losses import whole_characters
 from streamconform_reference.outcome import Error, Other, Outcome, Usage
 
 from .outcomes import OTHERS, STOPS

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from streamconform_reference.apis import LOSSES
-from streamconform_reference.encoder import FORMS, Loss
+from streamconform_reference.encoding.encoder import FORMS, Loss
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "encoders.md"
 BEGIN, END = "<!-- losses -->\n", "<!-- end of losses -->\n"

@@ -12,7 +12,7 @@ from streamconform.model.case import CallCase
 from streamconform.schemas import problems
 from streamconform.suite.load import Sources, collect
 from streamconform_reference.apis import CONVERSATIONS, REQUESTS
-from streamconform_reference.refused import RefusedError
+from streamconform_reference.requests.errors import RefusedError
 
 from .conversations import CITY, IMAGE, IMAGE_URL
 

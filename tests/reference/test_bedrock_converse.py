@@ -12,7 +12,7 @@ from streamconform_reference.apis.bedrock_converse.content import DELTAS, STARTS
 from streamconform_reference.apis.bedrock_converse.decode import HANDLERS, STOP_REASONS
 from streamconform_reference.apis.bedrock_converse.failures import EXCEPTIONS
 from streamconform_reference.document import decode_document
-from streamconform_reference.json_codec import dumps
+from streamconform_reference.json_text.codec import dumps
 
 from . import chunkings
 from .bedrock_converse_streams import (

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from streamconform_reference.apis.cohere_chat import v1, v2
 from streamconform_reference.apis.cohere_chat.terminal import STOP_REASONS
 from streamconform_reference.document import decode_document
-from streamconform_reference.json_codec import dumps
+from streamconform_reference.json_text.codec import dumps
 
 from . import chunkings
 from .cohere_chat_streams import (

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from streamconform_reference.apis import ANSWERS, ENCODERS
 from streamconform_reference.apis.anthropic_messages import AnthropicMessagesEncoder
-from streamconform_reference.encoder import Piece, encode
+from streamconform_reference.encoding.encoder import Piece, encode
 from streamconform_reference.events import ProseStart, ToolCallDelta, ToolCallEnd, ToolCallStart, UsageUpdate
 from streamconform_reference.framing.sse import SseFraming
-from streamconform_reference.json_codec import loads
+from streamconform_reference.json_text.codec import loads
 from streamconform_reference.outcome import Outcome, Usage
 
 from .losses import PAGE, renewed

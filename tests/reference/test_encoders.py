@@ -8,8 +8,18 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from streamconform_reference.apis import ANSWERS, DECODERS, ENCODERS, LOSSES
+from streamconform_reference.apis.grammars import GRAMMARS
 from streamconform_reference.document import decode_document
-from streamconform_reference.encoder import FORMS, NAMELESS, Encoder, Form, Piece, encode, expressed, pieces
+from streamconform_reference.encoding.encoder import (
+    FORMS,
+    NAMELESS,
+    Encoder,
+    Form,
+    Piece,
+    encode,
+    expressed,
+    pieces,
+)
 from streamconform_reference.events import (
     Done,
     Failed,
@@ -21,8 +31,7 @@ from streamconform_reference.events import (
     ToolCallStart,
     UsageUpdate,
 )
-from streamconform_reference.grammars import GRAMMARS
-from streamconform_reference.json_codec import dumps
+from streamconform_reference.json_text.codec import dumps
 from streamconform_reference.outcome import Error, Outcome, Stop, Text, Usage
 
 from .drawn_outcomes import outcomes

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from streamconform_reference.apis import ANSWERS, ENCODERS
-from streamconform_reference.encoder import encode
+from streamconform_reference.encoding.encoder import encode
 from streamconform_reference.events import ToolCallDelta, ToolCallStart
 from streamconform_reference.framing.aws_eventstream import EventStreamFraming
 from streamconform_reference.outcome import Error, Other, Outcome, Stop, Text, Thinking, Usage

@@ -10,8 +10,8 @@ from hypothesis import given as drawn
 from hypothesis import settings
 from streamconform_reference.apis import DECODERS, ENCODERS
 from streamconform_reference.apis.cohere_chat.losses_v1 import V1_LOSSES
-from streamconform_reference.encoder import encode, expressed
-from streamconform_reference.grammars import GRAMMARS
+from streamconform_reference.apis.grammars import GRAMMARS
+from streamconform_reference.encoding.encoder import encode, expressed
 from streamconform_reference.outcome import Error, Other, Outcome, Stop, Text, Usage
 
 from .drawn_outcomes import outcomes

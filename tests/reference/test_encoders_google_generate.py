@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from streamconform_reference.apis import ENCODERS, LOSSES
-from streamconform_reference.encoder import encode, expressed
+from streamconform_reference.apis.grammars import GRAMMARS
+from streamconform_reference.encoding.encoder import encode, expressed
 from streamconform_reference.events import Done, ToolCallDelta, ToolCallEnd, ToolCallStart
-from streamconform_reference.grammars import GRAMMARS
 from streamconform_reference.outcome import Error, Other, Outcome, Stop, Text, Thinking, Usage
 
 from .outcomes import CALLED, EXAMPLES, SEALED, SIGNED, a_call, whole

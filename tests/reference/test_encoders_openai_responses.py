@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from streamconform_reference.apis import ANSWERS, DECODERS, ENCODERS, LOSSES
-from streamconform_reference.encoder import Placed, encode, expressed
+from streamconform_reference.apis.grammars import GRAMMARS
+from streamconform_reference.encoding.encoder import Placed, encode, expressed
 from streamconform_reference.events import Done, ToolCallDelta, ToolCallStart
-from streamconform_reference.grammars import GRAMMARS
 from streamconform_reference.outcome import (
     Error,
     Other,

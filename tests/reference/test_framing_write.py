@@ -21,7 +21,7 @@ from streamconform_reference.framing.write import (
     ndjson,
     sse,
 )
-from streamconform_reference.json_codec import loads
+from streamconform_reference.json_text.codec import loads
 
 HEADERS = {":message-type": "event", ":event-type": "messageStart", ":content-type": "application/json"}
 LINE_ENDS = "a\nb\r\nc\rd\u2028e\u2029f\x85g\x0bh\x0ci\x1cj"

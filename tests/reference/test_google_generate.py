@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from streamconform_reference.apis.google_generate.decode import METADATA, PARTS
 from streamconform_reference.apis.google_generate.reasons import STOP_REASONS
 from streamconform_reference.document import decode_document
-from streamconform_reference.json_codec import dumps
+from streamconform_reference.json_text.codec import dumps
 
 from . import chunkings
 from .exchange import Answer, assert_event_rules, at, joined_deltas

@@ -10,7 +10,7 @@ import pytest
 from streamconform.model.case import Case
 from streamconform.model.cassette import Recorded
 from streamconform.suite.load import Sources, load
-from streamconform_reference.grammars import GRAMMARS
+from streamconform_reference.apis.grammars import GRAMMARS
 
 ROOT = Path(__file__).parents[2]
 BROKEN_TOPICS = frozenset(["dialects", "errors", "framing", "ids", "resilience", "tolerance", "truncation"])

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from streamconform.model.case import Case
-from streamconform_reference.grammars import GRAMMARS
+from streamconform_reference.apis.grammars import GRAMMARS
 
 from .captures import streams
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from streamconform_reference.grammar import COMMON, Deviation
-from streamconform_reference.grammar_blocks import RULES as BLOCK_RULES
-from streamconform_reference.grammars import GRAMMARS
+from streamconform_reference.apis.grammars import GRAMMARS
+from streamconform_reference.grammars.blocks import RULES as BLOCK_RULES
+from streamconform_reference.grammars.grammar import COMMON, Deviation
 
 from .grammar_streams import (
     CHAT_REQUEST,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from streamconform_reference import DECODERS
 from streamconform_reference.apis.anthropic_messages.content import BLOCK_STARTS, DELTAS
 from streamconform_reference.apis.anthropic_messages.decode import HANDLERS
-from streamconform_reference.json_codec import dumps
+from streamconform_reference.json_text.codec import dumps
 
 from .exchange import assert_event_rules, decode
 from .streams import STREAMS, sse

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from streamconform_reference import json_codec
-from streamconform_reference.json_codec import NotJsonError
+from streamconform_reference.json_text import codec
+from streamconform_reference.json_text.codec import NotJsonError
 
 
 @pytest.mark.parametrize(
@@ -25,8 +25,8 @@ from streamconform_reference.json_codec import NotJsonError
     ],
 )
 def test_values_are_exact(text: str, value: Any) -> None:
-    assert json_codec.loads_text(text) == value
-    assert json_codec.loads(text.encode()) == value
+    assert codec.loads_text(text) == value
+    assert codec.loads(text.encode()) == value
 
 
 @pytest.mark.parametrize(
@@ -50,16 +50,16 @@ def test_values_are_exact(text: str, value: Any) -> None:
 )
 def test_what_is_not_json_is_refused(text: str) -> None:
     with pytest.raises(NotJsonError):
-        json_codec.loads_text(text)
-    assert not json_codec.is_json(text.encode())
+        codec.loads_text(text)
+    assert not codec.is_json(text.encode())
 
 
 def test_many_brackets_are_not_depth() -> None:
-    assert json_codec.loads(b"[" + b"[]," * 500 + b"[]]") == [[]] * 501
+    assert codec.loads(b"[" + b"[]," * 500 + b"[]]") == [[]] * 501
 
 
 def test_bytes_that_are_not_utf8_become_replacement_characters() -> None:
-    assert json_codec.loads(b'"a\xffb"') == "a\ufffdb"
+    assert codec.loads(b'"a\xffb"') == "a\ufffdb"
 
 
 @pytest.mark.parametrize(
@@ -71,10 +71,10 @@ def test_bytes_that_are_not_utf8_become_replacement_characters() -> None:
     ],
 )
 def test_every_value_can_be_written(value: Any, text: bytes) -> None:
-    assert json_codec.dumps(value) == text
+    assert codec.dumps(value) == text
 
 
 @given(st.binary(max_size=40))
 def test_any_bytes_are_json_or_not(data: bytes) -> None:
-    if json_codec.is_json(data):
-        assert json_codec.loads(json_codec.dumps(json_codec.loads(data))) == json_codec.loads(data)
+    if codec.is_json(data):
+        assert codec.loads(codec.dumps(codec.loads(data))) == codec.loads(data)

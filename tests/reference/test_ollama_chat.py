@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamconform_reference.apis.ollama_chat.decode import FIELDS, STOP_REASONS
 from streamconform_reference.document import decode_document
-from streamconform_reference.json_codec import dumps
+from streamconform_reference.json_text.codec import dumps
 
 from . import chunkings
 from .exchange import Answer, assert_event_rules, at, joined_deltas

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamconform_reference.apis.openai_chat.decode import FIELDS, PARTS, STOP_REASONS
 from streamconform_reference.apis.openai_chat.reasoning import DETAIL_FORMS, DETAIL_KEYS, TEXT_KEYS
-from streamconform_reference.json_codec import dumps
+from streamconform_reference.json_text.codec import dumps
 
 from . import chunkings
 from .exchange import assert_event_rules

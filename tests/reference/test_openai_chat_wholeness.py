@@ -7,8 +7,9 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from streamconform_reference import DECODERS, json_codec
+from streamconform_reference import DECODERS
 from streamconform_reference.apis.openai_chat.wholeness import Wholeness
+from streamconform_reference.json_text import codec
 
 VALUES = st.recursive(
     st.booleans() | st.integers() | st.text('a"\\{}[], é😀'),
@@ -25,7 +26,7 @@ def prefixes(text: str, cuts: list[int]) -> list[str]:
 def test_it_says_of_every_beginning_what_the_parser_says(text, more, cuts):
     follower = Wholeness()
     for beginning in prefixes(text + more, cuts):
-        assert follower.of(beginning) == json_codec.is_json(beginning.encode())
+        assert follower.of(beginning) == codec.is_json(beginning.encode())
 
 
 @pytest.mark.parametrize("pieces", [(r'{"a":"\\', '"}'), ('{"a":"\\', '""}'), ('"\\', "\\", '"')])
@@ -38,8 +39,8 @@ def test_an_escape_may_be_cut_from_what_it_escapes(pieces):
 def test_arguments_under_ever_new_indexes_are_parsed_when_they_are_whole_and_not_before(monkeypatch):
     """Some gateways count the fragments of one call as if each were a call."""
     parsed = []
-    is_json = json_codec.is_json
-    monkeypatch.setattr(json_codec, "is_json", lambda data: parsed.append(data) or is_json(data))
+    is_json = codec.is_json
+    monkeypatch.setattr(codec, "is_json", lambda data: parsed.append(data) or is_json(data))
     whole = json.dumps({"content": 'print("{")\n' * 50})
     decoder = DECODERS["openai-chat"]()
     for index, piece in enumerate(whole):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from streamconform_reference.apis.openai_responses.calls import CALLS
 from streamconform_reference.apis.openai_responses.decode import HANDLERS
 from streamconform_reference.document import decode_document
-from streamconform_reference.json_codec import dumps
+from streamconform_reference.json_text.codec import dumps
 
 from . import chunkings
 from .exchange import Answer, Case, assert_event_rules, at, joined_deltas, text_block

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from streamconform_reference.grammars import GRAMMARS
+from streamconform_proxy import ROUTES, Relay
+from streamconform_reference.apis.grammars import GRAMMARS
 from streamconform_reference.healing import heal_tool_arguments
 from streamconform_reference.outcome import Outcome, Refusal, Text, ToolCall
-from streamconform_reference.proxy import ROUTES, Relay
 
 from .test_proxy_relay import TYPES, asked, decoded, digits
 

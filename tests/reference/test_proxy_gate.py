@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from streamconform_reference.proxy import thinking_refused, thinks
-from streamconform_reference.proxy.gate import NOT_SUPPORTED, gated
-from streamconform_reference.refused import RefusedError
+from streamconform_proxy import thinking_refused, thinks
+from streamconform_proxy.model_capabilities import NOT_SUPPORTED, gated
+from streamconform_reference.requests.errors import RefusedError
 
 THINKERS = """
     qwen3 qwen3:8b QWEN3:4b qwen3:latest Qwen3-8B-GGUF:Q4_K_M hf.co/x/qwen3:8b hf.co/unsloth/Qwen3-4B-GGUF

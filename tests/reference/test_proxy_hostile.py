@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from streamconform_reference.proxy import ROUTES, Relay, Route, ask, counted, failed, thinking_refused, whole
-from streamconform_reference.refused import RefusedError
+from streamconform_proxy import ROUTES, Relay, Route, ask, counted, failed, thinking_refused, whole
+from streamconform_reference.requests.errors import RefusedError
 
 from .chunkings import at_random
 from .samples import SAMPLES

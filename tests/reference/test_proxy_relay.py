@@ -10,13 +10,13 @@ from itertools import count
 from typing import Any
 
 import pytest
+from streamconform_proxy import Asked, Relay, Route, ask, counted, failed, refused, whole
 from streamconform_reference import decode_document
 from streamconform_reference.apis import DECODERS
+from streamconform_reference.apis.grammars import GRAMMARS
 from streamconform_reference.framing.sse import SseFraming
-from streamconform_reference.grammars import GRAMMARS
 from streamconform_reference.outcome import Outcome, ToolCall
-from streamconform_reference.proxy import Asked, Relay, Route, ask, counted, failed, refused, whole
-from streamconform_reference.refused import RefusedError
+from streamconform_reference.requests.errors import RefusedError
 from streamconform_reference.tokens import count_tokens
 
 from . import ollama_chat_streams as ollama
@@ -366,7 +366,7 @@ def test_a_document_is_an_answer_without_streaming(upstream: str, document: Json
 
 
 def test_a_document_without_an_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streamconform_reference.proxy.relay.MAX_DOCUMENT", 100)
+    monkeypatch.setattr("streamconform_proxy.relay.MAX_DOCUMENT", 100)
     to = Relay(asked(ANTHROPIC, OPENAI), headers={"content-type": "application/json"}, new_id=digits())
     assert to.receive(b"[" * 100) == b""
     told = to.receive(b"[")

@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from streamconform_reference.proxy import ROUTES, Asked, Route, ask, without_thinking
-from streamconform_reference.proxy.translate import CARRIED, ENDPOINTS, KEYED
-from streamconform_reference.refused import RefusedError
+from streamconform_proxy import ROUTES, Asked, Route, ask, without_thinking
+from streamconform_proxy.translate import CARRIED, ENDPOINTS, KEYED
+from streamconform_reference.requests.errors import RefusedError
 from streamconform_reference.tokens import count_tokens
 
 Json = dict[str, Any]

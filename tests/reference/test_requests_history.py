@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from streamconform_reference.adapter import build_request
 from streamconform_reference.apis import DECODERS
-from streamconform_reference.conversation import CallIds
+from streamconform_reference.requests.conversation import CallIds
 
 from .conversations import (
     APIS,

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from streamconform_reference.conversation import NO_RESULT
+from streamconform_reference.requests.conversation import NO_RESULT
 
 from .conversations import APIS, IMAGE, IMAGE_URL, answer, asked, call, result, results, said, text, user
 

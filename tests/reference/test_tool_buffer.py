@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from streamconform_reference import ToolBuffer, ToolChunk
-from streamconform_reference.tool_chunk import ADAPTERS
+from streamconform_reference.tool_buffer.chunk import ADAPTERS
 
 PARIS, OSLO = {"city": "Paris"}, {"city": "Oslo"}
 

@@ -12,13 +12,13 @@ from streamconform.adapters import host, protocol
 from streamconform.adapters.connect import connect
 from streamconform.adapters.feed import Feed
 from streamconform.judge.request import compare_request
+from streamconform.known_failures.context import checked
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.trial import Call
+from streamconform.replay.canned_replies import plain
 from streamconform.replay.endpoints import Asked, asked
-from streamconform.replay.plain import plain
 from streamconform.replay.reply import reply
 from streamconform.resources import bundled
-from streamconform.run.listed import checked
 from streamconform.run.plan import Settings
 from streamconform.run.session import Order, Progress, conduct
 from streamconform.schemas import problems

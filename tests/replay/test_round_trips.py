@@ -15,10 +15,10 @@ from streamconform.adapters.connect import connect
 from streamconform.adapters.interface import Greeting, Observation
 from streamconform.errors import SelectionError, SourceError
 from streamconform.judge.round_trip import checks_of_round_trip
+from streamconform.known_failures.context import checked
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
 from streamconform.resources import bundled
-from streamconform.run.listed import checked
 from streamconform.run.plan import Settings, unclaimed
 from streamconform.run.session import Order, Progress, conduct
 from streamconform.schemas import problems

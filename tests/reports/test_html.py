@@ -14,7 +14,7 @@ from streamconform.model.event import BlockDelta, BlockEnd, BlockStart, Done, Fa
 from streamconform.model.outcome import Outcome, Stop, Text, ToolCall, Usage
 from streamconform.reports import html
 from streamconform.reports.causes import causes
-from streamconform.reports.departure import place
+from streamconform.reports.divergence import place
 from streamconform.reports.html.data import document
 from streamconform.reports.html.failures import Budget, Failures
 from streamconform.reports.html.page import headline, in_script

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from streamconform.adapters import proxy_address
-from streamconform.adapters.peers.environments import program
 from streamconform.errors import UsageError
+from streamconform.peers.environments import program
 
 HOST: Final = (sys.executable, "-m", "streamconform.adapters.host")
 """The program that hosts a Python callable; what names that stands behind it."""
-PROXIED: Final = "streamconform.producer.proxied"
+PROXIED: Final = "streamconform.tools.probe.proxy_program"
 """The program that stands on both sides of a proxy."""
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from streamconform.adapters import json_line
-from streamconform.adapters.runs import AnyRun, Chunks, HttpRun, Run
+from streamconform.adapters.adapter_input import AnyRun, Chunks, HttpRun, Run
 from streamconform.model.capability import CALLED, OF_STREAMS
 from streamconform.model.trial import Input
 

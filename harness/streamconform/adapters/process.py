@@ -13,8 +13,8 @@ import signal
 from collections import deque
 
 from streamconform.adapters.environment import stripped
-from streamconform.adapters.leftovers import kill_marked, new_mark
-from streamconform.legible import legible
+from streamconform.adapters.process_cleanup import kill_marked, new_mark
+from streamconform.printable import legible
 
 STDERR_TAIL = 4000
 """Characters of stderr that are kept of each read, and shown at most."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from streamconform import __version__
-from streamconform.adapters import json_line, through
-from streamconform.adapters.conversed import conversed
+from streamconform.adapters import json_line, proxy_view
+from streamconform.adapters.conversation_message import conversed
 from streamconform.adapters.feed import WITH_THE_RUN, Feed
 from streamconform.adapters.interface import (
     Answer,
@@ -23,10 +23,10 @@ from streamconform.adapters.interface import (
     Skipped,
 )
 from streamconform.adapters.strict_json import MAX_DEPTH, NotANumber, deep, strict
-from streamconform.legible import legible
 from streamconform.model.capability import CALLED, CAPABILITIES, Claims
 from streamconform.model.case import Case
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
+from streamconform.printable import legible
 from streamconform.schemas import problems
 
 VERSION: Final = 1
@@ -179,7 +179,7 @@ def greeting(line: bytes, fallback: str) -> Greeting:
         inputs=tuple(message.get("inputs") or ("bytes",)),
         capabilities=_claims(message.get("capabilities")),
         concurrency=int(message.get("concurrency") or 1),
-        through=through.of_greeting(message),
+        through=proxy_view.of_greeting(message),
     )
 
 
@@ -251,7 +251,7 @@ def _answer(message: Mapping[str, Any], line: bytes) -> Answer:
         case {"outcome": outcome}:
             counts = tuple(taken) if isinstance(taken, list) and all(type(n) is int for n in taken) else None
             events, first = message.get("events"), message.get("first")
-            return Observation(outcome, events, counts, through.deviations(message), first)
+            return Observation(outcome, events, counts, proxy_view.deviations(message), first)
         case {"output": output}:
             return Output(output)
         case {"skipped": {"reason": str(reason)}}:

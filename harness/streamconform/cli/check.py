@@ -17,7 +17,7 @@ from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.trial import AnyTrial, Call
 from streamconform.model.verdict import UNEXPECTED
 from streamconform.reports.explanation import Explained, verdict
-from streamconform.reports.styled import Line, show
+from streamconform.reports.style import Line, show
 from streamconform.run.results import check_json
 from streamconform.suite.expand import one
 from streamconform.suite.load import load

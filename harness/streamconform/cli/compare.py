@@ -16,11 +16,6 @@ from streamconform import reports
 from streamconform.adapters.connect import connect
 from streamconform.cli import options
 from streamconform.cli.corpus import cache_option
-from streamconform.corpus import cache, recordings
-from streamconform.corpus.comparison import Comparison, to_json
-from streamconform.corpus.gather import Gathered, causes, table
-from streamconform.corpus.report import lines, markdown
-from streamconform.corpus.sources import SOURCES
 from streamconform.errors import UsageError
 from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
 from streamconform.reports.terminal import Terminal
@@ -29,6 +24,12 @@ from streamconform.run.exits import Exit, worst
 from streamconform.run.plan import Settings
 from streamconform.run.session import Finished, Order, Progress, conduct
 from streamconform.suite.expand import expand
+from streamconform.tools.compare import recordings
+from streamconform.tools.compare.comparison import Comparison, to_json
+from streamconform.tools.compare.gather import Gathered, causes, table
+from streamconform.tools.compare.report import lines, markdown
+from streamconform.tools.corpus import cache
+from streamconform.tools.corpus.sources import SOURCES
 
 REPORTS: Final[Mapping[str, Callable[[Comparison, bool], str]]] = {
     "json": lambda found, text: to_json(found, text=text),

@@ -14,9 +14,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from streamconform import __version__
 from streamconform.cli import cached
-from streamconform.corpus import cache
-from streamconform.corpus.sources import SOURCES, Source
 from streamconform.reports.words import counted, printable
+from streamconform.tools.corpus import cache
+from streamconform.tools.corpus.sources import SOURCES, Source
 
 cache_option: Final = cached.cache_option("pulled recordings")
 """`--cache`, for the verbs that read or write it."""
@@ -46,7 +46,7 @@ def pull_command(names: tuple[str, ...], where: str | None) -> None:
     A source that is there already is left as it is. Exit codes: 0 they are there, 2 one cannot be fetched
     or is not what it was.
     """
-    from streamconform.corpus.pull import pull  # imports every HTTP library that vcrpy finds
+    from streamconform.tools.corpus.pull import pull  # imports every HTTP library that vcrpy finds
 
     root = cache.home(where)
     for source in [cache.named(name) for name in names]:

@@ -8,7 +8,7 @@ import click
 
 from streamconform.reports import changes, write_text
 from streamconform.reports.history import compare
-from streamconform.reports.styled import show
+from streamconform.reports.style import show
 from streamconform.run.exits import Exit
 from streamconform.run.reading import read
 

@@ -19,8 +19,8 @@ from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.replay.server import ReplayServer
 from streamconform.reports.explanation import Explained, explain
-from streamconform.reports.styled import drawn
-from streamconform.run.asking import Asker
+from streamconform.reports.style import drawn
+from streamconform.run.dispatch import Asker
 from streamconform.run.plan import divide
 from streamconform.suite.expand import one, there_and_back
 from streamconform.suite.load import load

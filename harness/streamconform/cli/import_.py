@@ -12,13 +12,13 @@ import click
 from streamconform.cli import options
 from streamconform.errors import Problem, SourceError, UsageError
 from streamconform.model.cassette import Cassette
-from streamconform.record import draft, importers
-from streamconform.record.exchange import parts_of
-from streamconform.record.importers.exchange import Left
-from streamconform.record.scan import scan
 from streamconform.reports.words import counted
 from streamconform.run.exits import Exit
 from streamconform.suite import cassettes
+from streamconform.tools.record import draft, importers
+from streamconform.tools.record.exchange import parts_of
+from streamconform.tools.record.importers.exchange import Left
+from streamconform.tools.record.scan import scan
 from streamconform.wire.apis import APIS, framing, split
 
 RANDOM = "a random word"

@@ -8,7 +8,7 @@ import click
 
 from streamconform.errors import UsageError
 from streamconform.suite.cassettes import write_whole
-from streamconform.templates.plan import WORKFLOW, Kept, Language, NewFile, Target, planned, target
+from streamconform.tools.init.plan import WORKFLOW, Kept, Language, NewFile, Target, planned, target
 from streamconform.wire.apis import APIS
 
 

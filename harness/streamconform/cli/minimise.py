@@ -15,10 +15,6 @@ from rich.progress import Progress, TextColumn, TimeElapsedColumn
 from streamconform.adapters.connect import connect
 from streamconform.cli import options
 from streamconform.errors import SelectionError, UsageError
-from streamconform.minimise import shown
-from streamconform.minimise.oracle import Budget, Candidate
-from streamconform.minimise.search import Order, Search, shrinkable
-from streamconform.minimise.written import Written, recipe, write
 from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.trial import DELIVERY_SETS, Trial
 from streamconform.run.exits import Exit
@@ -26,6 +22,10 @@ from streamconform.run.interruptible import run
 from streamconform.suite.expand import expand, one
 from streamconform.suite.load import load
 from streamconform.suite.select import find_case
+from streamconform.tools.minimise import render
+from streamconform.tools.minimise.oracle import Budget, Candidate
+from streamconform.tools.minimise.search import Order, Search, shrinkable
+from streamconform.tools.minimise.write import Written, recipe, write
 
 OUT: Final = "minimised"
 
@@ -161,8 +161,8 @@ def _said(form: str, search: Search, written: Written | None) -> str:
         )
         run = f"conform run{where} {impl} -k {written.id}{fed}{strict}"
     if form == "markdown":
-        return shown.markdown(search, search.proof, run)
-    return shown.text(search, search.proof, written, run)
+        return render.markdown(search, search.proof, run)
+    return render.text(search, search.proof, written, run)
 
 
 @contextmanager

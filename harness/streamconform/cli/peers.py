@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import click
 
-from streamconform.adapters.peers import environments
-from streamconform.adapters.peers.environments import Environment
-from streamconform.adapters.peers.table import PEERS, Peer
 from streamconform.cli import cached
+from streamconform.peers import environments
+from streamconform.peers.environments import Environment
+from streamconform.peers.table import PEERS, Peer
 from streamconform.reports.words import counted
 
 cache_option: Final = cached.cache_option("environments")
@@ -41,7 +41,7 @@ def install_command(names: tuple[str, ...], where: str | None) -> None:
 
     Exit codes: 0 they are there, 2 no such peer, 3 one cannot be installed.
     """
-    from streamconform.adapters.peers.install import install
+    from streamconform.peers.install import install
 
     root = environments.home(where)
     for peer in [environments.named(name) for name in names]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from streamconform.adapters.peers.table import PEERS
 from streamconform.model.case import AnyCase
+from streamconform.peers.table import PEERS
 from streamconform.reports.matrix import Place
 from streamconform.suite.load import Sources
 

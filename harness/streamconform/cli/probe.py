@@ -11,7 +11,7 @@ import click
 
 from streamconform import reports
 from streamconform.cli import options
-from streamconform.cli.known import known_failures, known_failures_options, must_update_whole, update
+from streamconform.cli.known_failures import known_failures, known_failures_options, must_update_whole, update
 from streamconform.cli.placed import placed
 from streamconform.cli.run import keep_results_out_of_version_control
 from streamconform.cli.server import base_url_of, headers_of, key_of, must_be_private
@@ -72,9 +72,9 @@ def command(ctx: click.Context, /, url: str, **given: Any) -> None:
     tokens are judged too. The key comes from the environment and is nowhere kept. This costs tokens.
     """
     # What follows is slow to import, and not needed for `--help`.
-    from streamconform.producer.plan import cases, unmatched
-    from streamconform.producer.probe import Order, conduct
-    from streamconform.producer.requests import KEYS, Asking
+    from streamconform.tools.probe.plan import cases, unmatched
+    from streamconform.tools.probe.probe import Order, conduct
+    from streamconform.tools.probe.requests import KEYS, Asking
 
     started = time.perf_counter()
     api = given["api"]

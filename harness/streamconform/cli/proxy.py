@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 import click
-from streamconform_reference.proxy import ROUTES, Route
+from streamconform_proxy import ROUTES, Route
 
 from streamconform.cli.server import LOOPBACK, base_url_of, key_of, must_be_private
 from streamconform.errors import UsageError
 from streamconform.run.exits import Exit
 
 if TYPE_CHECKING:
-    from streamconform_reference.proxy.server import Proxy  # it imports aiohttp
+    from streamconform_proxy.server import Proxy  # it imports aiohttp
 
 CLIENTS: Final = tuple(dict.fromkeys(client for client, _ in ROUTES))
 UPSTREAMS: Final = tuple(dict.fromkeys(upstream for _, upstream in ROUTES))
@@ -97,10 +97,10 @@ def command(ctx: click.Context, /, **given: Any) -> None:
 
 async def _serve(route: Route, url: str, in_the_clear: bool, given: Mapping[str, Any]) -> int:  # noqa: FBT001
     """Serve until a signal says that it is enough; raises `UsageError` where the port cannot be had."""
-    from streamconform_reference.proxy.banner import banner
-    from streamconform_reference.proxy.bounds import Bounds
-    from streamconform_reference.proxy.server import Proxy
-    from streamconform_reference.proxy.upstream import Patience, Upstream
+    from streamconform_proxy.bounds import Bounds
+    from streamconform_proxy.server import Proxy
+    from streamconform_proxy.startup import banner
+    from streamconform_proxy.upstream import Patience, Upstream
 
     told = asyncio.Semaphore(0)
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -15,12 +15,12 @@ from streamconform.cli import options
 from streamconform.cli.server import base_url_of, headers_of, key_of, must_be_private
 from streamconform.errors import UsageError
 from streamconform.model.cassette import Recorded
-from streamconform.record import scrub
-from streamconform.record.errors import RecordError
-from streamconform.record.exchange import Order
-from streamconform.record.keep import Kept, keep
-from streamconform.record.live import MAX_BYTES
-from streamconform.record.providers import ENDPOINTS
+from streamconform.tools.record import scrub
+from streamconform.tools.record.errors import RecordError
+from streamconform.tools.record.exchange import Order
+from streamconform.tools.record.keep import Kept, keep
+from streamconform.tools.record.live import MAX_BYTES
+from streamconform.tools.record.providers import ENDPOINTS
 
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 OWN_HOSTS = frozenset({"api.anthropic.com", "api.openai.com"})

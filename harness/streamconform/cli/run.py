@@ -14,7 +14,7 @@ from streamconform import reports
 from streamconform.adapters.connect import Connection, connect
 from streamconform.adapters.connect import command as program_command
 from streamconform.cli import options
-from streamconform.cli.known import (
+from streamconform.cli.known_failures import (
     in_suite,
     known_failures,
     known_failures_options,

@@ -19,8 +19,8 @@ from streamconform.run.exits import Exit
 from streamconform.run.plan import Settings
 from streamconform.run.results import Results
 from streamconform.run.session import Order, Progress, conduct
-from streamconform.selftest.kill import Killed, idle, matrix
-from streamconform.selftest.table import table
+from streamconform.tools.selftest.kill import Killed, idle, matrix
+from streamconform.tools.selftest.table import table
 
 
 @click.command("selftest")

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import click
 
 from streamconform.errors import UsageError
-from streamconform.record import scrub
-from streamconform.record.providers import CREDENTIALS
+from streamconform.tools.record import scrub
+from streamconform.tools.record.providers import CREDENTIALS
 
 LOOPBACK: Final = re.compile(r"localhost|127(\.[0-9]+){3}|::1")
 

@@ -14,9 +14,9 @@ from streamconform.cli import options
 from streamconform.errors import UsageError
 from streamconform.reports.words import printable
 from streamconform.run.exits import Exit
-from streamconform.smoke.checks import Finding, examine, sane
-from streamconform.smoke.conversation import converse
-from streamconform.smoke.transcript import Transcript
+from streamconform.tools.smoke.checks import Finding, examine, sane
+from streamconform.tools.smoke.conversation import converse
+from streamconform.tools.smoke.transcript import Transcript
 
 DEFAULT_SECONDS = 10.0
 MAX_LINE = 2000

@@ -16,7 +16,7 @@ from streamconform.adapters.interface import (
     Output,
     Skipped,
 )
-from streamconform.judge import decode, invariants, through
+from streamconform.judge import decode, invariants, proxy_expectation
 from streamconform.judge.compare import FAILED, check, client_calls, compare
 from streamconform.judge.partial import compare_partial
 from streamconform.judge.request import compare_request
@@ -101,7 +101,7 @@ def checks_of(
     checks = [*compare(trial.expect, outcome, claims, trial.level)]
     checks += compare_partial(trial.expect, outcome.content, claims, trial.level)
     checks += _invariants(trial, outcome, events, claims)
-    checks += through.rules(trial, seen.deviations)
+    checks += proxy_expectation.rules(trial, seen.deviations)
     # of a broken stream nothing is asked here: a call whose name never came was not to be shown
     whole = trial.expect.partial is None and not (trial.through and trial.through.held)
     if whole and events is not None and seen.taken is not None and len(seen.taken) == len(events):

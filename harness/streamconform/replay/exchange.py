@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from streamconform.adapters.feed import Gate
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
+from streamconform.replay.canned_replies import plain
 from streamconform.replay.endpoints import asked, expected
-from streamconform.replay.plain import plain
 from streamconform.replay.reply import Reply, problem, reply
 from streamconform.replay.request import Received
 

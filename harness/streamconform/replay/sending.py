@@ -11,7 +11,7 @@ from typing import Final
 from streamconform.adapters.feed import Gate
 from streamconform.replay.reply import LAST_CHUNK, Reply, Transfer, framed, head
 from streamconform.replay.request import Line, Received
-from streamconform.replay.unread import unread
+from streamconform.replay.socket_queue import unread
 
 RESET: Final = struct.pack("ii", 1, 0)
 """`SO_LINGER` on, without waiting: to close is to send RST, as a host does that is gone."""

@@ -11,7 +11,7 @@ from streamconform.model.result import Header, TrialResult
 from streamconform.reports.causes import Cause, causes, reproduce
 from streamconform.reports.history import Change, History, Kind
 from streamconform.reports.markdown import by_cause, cell, code, fitting
-from streamconform.reports.styled import Line
+from streamconform.reports.style import Line
 from streamconform.reports.words import briefly, called, counted, cut, printable
 from streamconform.run.results import Results, check_json, to_json
 

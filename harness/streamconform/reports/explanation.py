@@ -18,13 +18,13 @@ from streamconform.model.capability import CALLED
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check
 from streamconform.replay.exchange import Exchange
-from streamconform.reports.departure import place
-from streamconform.reports.styled import Line
+from streamconform.reports.divergence import place
+from streamconform.reports.style import Line
 from streamconform.reports.terminal import STYLES
 from streamconform.reports.terminal import frames as frame_words
 from streamconform.reports.words import difference, printable, provenance, value
-from streamconform.run.asking import over_http
 from streamconform.run.blame import MAX_POSITIONS, Blame, installed
+from streamconform.run.dispatch import over_http
 from streamconform.wire.apis import framing, split
 from streamconform.wire.frames import Frame
 

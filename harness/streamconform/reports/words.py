@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from streamconform.legible import legible
 from streamconform.model.cassette import Authored, Cassette, Derived, Recorded
 from streamconform.model.result import Header, TrialResult
 from streamconform.model.verdict import Check
+from streamconform.printable import legible
 from streamconform.run.pool import is_unexpected
 from streamconform.run.results import Results
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any, Final, NoReturn
 
 from streamconform.errors import ReportError
-from streamconform.legible import legible
 from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
 from streamconform.model.trial import DELIVERIES, FAULTS
+from streamconform.printable import legible
 from streamconform.run.exits import Exit, worst
 from streamconform.run.reading import FOLDERS
 from streamconform.run.results import Results

@@ -9,7 +9,7 @@ from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Greeting
 from streamconform.errors import UsageError
 from streamconform.judge.judge import not_claimed
-from streamconform.judge.through import seen_through
+from streamconform.judge.proxy_expectation import seen_through
 from streamconform.model.case import AnyCase, Case
 from streamconform.model.result import ImplementationInfo
 from streamconform.model.trial import AnyTrial, Input, Trial, inputs

@@ -18,8 +18,8 @@ from streamconform.model.trial import AnyTrial, Trial
 from streamconform.model.verdict import UNEXPECTED
 from streamconform.replay.exchange import Exchange
 from streamconform.replay.server import ReplayServer
-from streamconform.run.asking import Asker, over_http, with_requests
 from streamconform.run.blame import Blame
+from streamconform.run.dispatch import Asker, over_http, with_requests
 from streamconform.run.plan import Judged, Settings
 
 GIVE_UP_AFTER = 50

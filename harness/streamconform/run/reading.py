@@ -12,8 +12,8 @@ from types import UnionType
 from typing import Any, Final, Literal, NoReturn, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from streamconform.errors import Problem, ReportError
-from streamconform.legible import legible
 from streamconform.model.result import Footer, Header, TrialResult
+from streamconform.printable import legible
 from streamconform.run.results import SCHEMA, Results
 
 T = TypeVar("T")

@@ -13,7 +13,8 @@ from typing import Any
 from streamconform import __version__
 from streamconform.adapters.connect import Connection
 from streamconform.errors import SelectionError
-from streamconform.judge.known_failures import Checked, Finding, Settler, audit
+from streamconform.known_failures.context import Listed, checked, untrue
+from streamconform.known_failures.match import Checked, Finding, Settler, audit
 from streamconform.model.result import Footer, Header, TrialResult
 from streamconform.model.trial import AnyTrial
 from streamconform.model.verdict import VERDICTS
@@ -21,7 +22,6 @@ from streamconform.replay.server import ReplayServer
 from streamconform.run.blame import Blame, installed
 from streamconform.run.exits import Exit, Happened, of_run
 from streamconform.run.interruptible import run
-from streamconform.run.listed import Listed, checked, untrue
 from streamconform.run.merge import ordered
 from streamconform.run.plan import Judged, Settings, divide
 from streamconform.run.pool import Bench, Stopped, Tally, Watch, greet, is_unexpected, judge_all

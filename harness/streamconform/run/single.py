@@ -15,7 +15,7 @@ from threading import Thread
 from typing import Any, TypeVar
 
 from streamconform.adapters.connect import Connection
-from streamconform.adapters.inside import Inside, Perform
+from streamconform.adapters.in_process import Inside, Perform
 from streamconform.adapters.interface import Answer, Fault, Hang
 from streamconform.adapters.program import Collateral, Program
 from streamconform.errors import ImplementationError
@@ -23,8 +23,8 @@ from streamconform.model.result import TrialResult
 from streamconform.model.trial import AnyTrial
 from streamconform.replay.exchange import Exchange
 from streamconform.replay.server import ReplayServer
-from streamconform.run.asking import Asker
 from streamconform.run.blame import Blame
+from streamconform.run.dispatch import Asker
 from streamconform.run.plan import Judged, Settings, divide
 from streamconform.run.pool import Tally, result_of
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import ValidationError
 
-    from streamconform.suite.yaml_text import Document
+    from streamconform.yaml_text.reader import Document
 
 NAMES = (
     "spec.v1",

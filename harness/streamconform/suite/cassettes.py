@@ -22,8 +22,8 @@ from streamconform.model.cassette import (
     Request,
 )
 from streamconform.schemas import check
-from streamconform.suite import yaml_text
-from streamconform.suite.yaml_write import Flow, dump
+from streamconform.yaml_text import reader
+from streamconform.yaml_text.writer import Flow, dump
 
 MAX_BODY = 16 * 1024 * 1024
 """The largest body that is read or saved: the largest answer a provider streams is under 4 MB."""
@@ -42,7 +42,7 @@ def load(folder: Path, api: str, name: str) -> Cassette:
     path = folder / api / f"{name}.yaml"
     if not path.is_file():
         raise SourceError((Problem(str(path), None, "no such cassette"),))
-    document = yaml_text.read(path)
+    document = reader.read(path)
     problems = check("cassette.v1", document)
     if problems:
         raise SourceError(problems)
@@ -101,7 +101,7 @@ def save(folder: Path, cassette: Cassette) -> Path:
     return path
 
 
-def _sidecar(path: Path, document: yaml_text.Document, key: str, problems: list[Problem]) -> bytes | None:
+def _sidecar(path: Path, document: reader.Document, key: str, problems: list[Problem]) -> bytes | None:
     """Return the bytes of the file that `key` names, or None with the problem noted."""
     entry: dict[str, str] = document.value[key]
     beside = path.parent / entry["body"]
@@ -125,7 +125,7 @@ def _sidecar(path: Path, document: yaml_text.Document, key: str, problems: list[
     return data
 
 
-def _mark_problems(document: yaml_text.Document, marks: tuple[ChunkMark, ...], size: int) -> list[Problem]:
+def _mark_problems(document: reader.Document, marks: tuple[ChunkMark, ...], size: int) -> list[Problem]:
     if not marks:
         return []
     problems = []

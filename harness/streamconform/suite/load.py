@@ -12,8 +12,9 @@ from streamconform.model.case import NOTHING_EXPECTED, AnyCase, CallCase, Case, 
 from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Usage
 from streamconform.schemas import check
-from streamconform.suite import cassettes, expectation, request_expectation, yaml_text
+from streamconform.suite import cassettes, expectation, request_expectation
 from streamconform.wire.apis import APIS
+from streamconform.yaml_text import reader
 
 STREAM = "stream"
 """The kind of a spec that names none."""
@@ -60,7 +61,7 @@ def collect(sources: Sources, files: list[Path]) -> Loaded:
     known: dict[tuple[str, str], Cassette | None] = {}
     for path in files:
         try:
-            document = yaml_text.read(path)
+            document = reader.read(path)
         except SourceError as error:
             loaded.problems += error.problems
             continue
@@ -80,7 +81,7 @@ def collect(sources: Sources, files: list[Path]) -> Loaded:
     return loaded
 
 
-def _naming(path: Path, document: yaml_text.Document) -> Iterator[Problem]:
+def _naming(path: Path, document: reader.Document) -> Iterator[Problem]:
     spec, folder = document.value, path.parent.name
     api = spec.get("api")
     if api is not None and api != folder:
@@ -101,7 +102,7 @@ def _naming(path: Path, document: yaml_text.Document) -> Iterator[Problem]:
         first.setdefault(entry["id"], line)
 
 
-def _matchers(document: yaml_text.Document) -> Iterator[Problem]:
+def _matchers(document: reader.Document) -> Iterator[Problem]:
     """Yield the matchers in expected requests that are none."""
     kind = document.value.get("kind", STREAM)
     within = {"request": ("expect",), "round_trip": ("expect", "request")}.get(kind, ())
@@ -115,7 +116,7 @@ def _matchers(document: yaml_text.Document) -> Iterator[Problem]:
 def _streams(
     sources: Sources,
     path: Path,
-    document: yaml_text.Document,
+    document: reader.Document,
     known: dict[tuple[str, str], Cassette | None],
     loaded: Loaded,
 ) -> None:
@@ -128,7 +129,7 @@ def _streams(
 def _round_trips(
     sources: Sources,
     path: Path,
-    document: yaml_text.Document,
+    document: reader.Document,
     known: dict[tuple[str, str], Cassette | None],
     loaded: Loaded,
 ) -> None:
@@ -143,7 +144,7 @@ def _round_trips(
 
 def _cassette(
     sources: Sources,
-    document: yaml_text.Document,
+    document: reader.Document,
     at: tuple[str | int, ...],
     known: dict[tuple[str, str], Cassette | None],
     loaded: Loaded,
@@ -163,7 +164,7 @@ def _cassette(
     return known[key]
 
 
-def _calls(path: Path, document: yaml_text.Document) -> Iterator[CallCase]:
+def _calls(path: Path, document: reader.Document) -> Iterator[CallCase]:
     spec = document.value
     for i, entry in enumerate(spec["cases"]):
         request = spec["kind"] == "request"
@@ -177,7 +178,7 @@ def _calls(path: Path, document: yaml_text.Document) -> Iterator[CallCase]:
         )
 
 
-def _head(path: Path, document: yaml_text.Document, number: int) -> dict[str, Any]:
+def _head(path: Path, document: reader.Document, number: int) -> dict[str, Any]:
     """Return the fields that a case of any kind has, but the api."""
     spec = document.value
     entry = spec["cases"][number]

@@ -14,8 +14,8 @@ from streamconform.errors import Problem, SelectionError, SourceError
 from streamconform.model.case import AnyCase
 from streamconform.model.trial import FaultSet
 from streamconform.schemas import check
-from streamconform.suite import yaml_text
 from streamconform.suite.select import closest
+from streamconform.yaml_text import reader
 
 FOLDER: Final = "profiles"
 NEXT: Final = "next"
@@ -73,7 +73,7 @@ def profile_files(specs: Path) -> list[Path]:
 
 
 def _read(path: Path, cases: Sequence[AnyCase]) -> Profile:
-    document = yaml_text.read(path)
+    document = reader.read(path)
     problems = check("profile.v1", document) or tuple(_problems(path, document, cases))
     if problems:
         raise SourceError(problems)
@@ -88,7 +88,7 @@ def _read(path: Path, cases: Sequence[AnyCase]) -> Profile:
     )
 
 
-def _problems(path: Path, document: yaml_text.Document, cases: Sequence[AnyCase]) -> Iterator[Problem]:
+def _problems(path: Path, document: reader.Document, cases: Sequence[AnyCase]) -> Iterator[Problem]:
     name, listed = document.value["name"], document.value["cases"]
     if name != path.stem:
         yield document.problem(("name",), f"`{name}` stands in `{path.name}`; they must agree")

@@ -3,8 +3,12 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from streamconform_reference.decoder import Decoder, Payload
-from streamconform_reference.encoder import Answerer, Loss, Maker
+from streamconform_reference.apis.anthropic_messages.request_decode import (
+    conversation as anthropic_messages_conversation,
+)
+from streamconform_reference.apis.openai_chat.request_decode import conversation as openai_chat_conversation
+from streamconform_reference.decoding.decoder import Decoder, Payload
+from streamconform_reference.encoding.encoder import Answerer, Loss, Maker
 
 from . import (
     anthropic_messages,
@@ -16,7 +20,6 @@ from . import (
     openai_responses,
 )
 from .anthropic_messages import AnthropicMessagesDecoder
-from .anthropic_messages.asked_for import conversation as anthropic_messages_conversation
 from .anthropic_messages.request import build as anthropic_messages_request
 from .bedrock_converse import BedrockConverseDecoder
 from .bedrock_converse.request import build as bedrock_converse_request
@@ -27,7 +30,6 @@ from .google_generate.request import build as google_generate_request
 from .ollama_chat import OllamaChatDecoder
 from .ollama_chat.request import build as ollama_chat_request
 from .openai_chat import OpenaiChatDecoder
-from .openai_chat.asked_for import conversation as openai_chat_conversation
 from .openai_chat.request import build as openai_chat_request
 from .openai_responses import OpenaiResponsesDecoder
 from .openai_responses.request import build as openai_responses_request

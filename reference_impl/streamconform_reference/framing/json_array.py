@@ -15,7 +15,7 @@ import re
 from functools import cache
 from typing import Final
 
-from streamconform_reference.json_codec import is_json
+from streamconform_reference.json_text.codec import is_json
 
 from . import MAX_FRAME_BYTES, Frame
 

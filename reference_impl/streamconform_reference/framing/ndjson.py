@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from streamconform_reference.json_codec import is_json
+from streamconform_reference.json_text.codec import is_json
 
 from . import MAX_FRAME_BYTES, Frame, frame_of
 

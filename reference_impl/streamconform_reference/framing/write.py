@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any, Final
 
-from streamconform_reference.json_codec import dumps
+from streamconform_reference.json_text.codec import dumps
 
 SSE_COMMENT: Final = b": keepalive\n\n"
 """Says nothing, and keeps a connection open."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding.decoder import Payload
 
 from ._tools import part
 

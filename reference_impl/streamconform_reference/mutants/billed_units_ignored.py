@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from streamconform_reference.adapter import adapter_for
 from streamconform_reference.apis.cohere_chat import CohereChatDecoder, v1, v2
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding.decoder import Payload
 
 from ._tools import part
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamconform_reference.adapter import adapter_for
 from streamconform_reference.apis.openai_chat import OpenaiChatDecoder
-from streamconform_reference.decoder import BrokenPayloadError, Payload
+from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 
 
 class Broken(OpenaiChatDecoder):

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from streamconform_reference.adapter import adapter_for
 from streamconform_reference.apis.bedrock_converse import BedrockConverseDecoder, decode
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding.decoder import Payload
 
 from ._tools import part
 

@@ -7,7 +7,7 @@ from typing import Any
 from streamconform_reference.adapter import adapter_for
 from streamconform_reference.apis.openai_responses.calls import CALLS
 from streamconform_reference.apis.openai_responses.decode import OpenaiResponsesDecoder
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding.decoder import Payload
 
 from ._responses import without_repeated_arguments
 from ._tools import part

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from streamconform_reference.json_stream import partial_value
+from streamconform_reference.json_text.incremental import partial_value
 
 from ._calls import calling
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 from streamconform_reference.adapter import adapter_for
 from streamconform_reference.apis.openai_responses import decode
 from streamconform_reference.apis.openai_responses.answer import Answer
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding.decoder import Payload
 
 
 def on_arguments_done(answer: Answer, payload: Payload) -> None:

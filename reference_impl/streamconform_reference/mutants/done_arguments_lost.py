@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamconform_reference.adapter import adapter_for
 from streamconform_reference.apis.openai_responses.decode import OpenaiResponsesDecoder
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding.decoder import Payload
 
 from ._responses import without_repeated_arguments
 

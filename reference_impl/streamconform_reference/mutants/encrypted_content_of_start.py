@@ -6,7 +6,7 @@ from typing import Any
 
 from streamconform_reference.adapter import adapter_for
 from streamconform_reference.apis.openai_responses.decode import OpenaiResponsesDecoder
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding.decoder import Payload
 
 from ._tools import part
 

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from streamconform_reference.adapter import adapter_for
 from streamconform_reference.apis.anthropic_messages import decode
-from streamconform_reference.assemble import Assembler
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding.assemble import Assembler
+from streamconform_reference.decoding.decoder import Payload
 
 
 def on_error(message: Assembler, payload: Payload) -> None:

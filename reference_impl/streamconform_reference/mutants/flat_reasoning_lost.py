@@ -8,8 +8,8 @@ from typing import ClassVar
 from streamconform_reference.adapter import adapter_for
 from streamconform_reference.apis.bedrock_converse import BedrockConverseDecoder
 from streamconform_reference.apis.bedrock_converse.content import DELTAS, add_reasoning
-from streamconform_reference.assemble import Assembler
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding.assemble import Assembler
+from streamconform_reference.decoding.decoder import Payload
 
 from ._tools import part
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamconform_reference.conversation import ANY_ID
+from streamconform_reference.requests.conversation import ANY_ID
 
 from ._asking import Asked, asking
 

@@ -8,7 +8,7 @@ from typing import Any
 from streamconform_reference.adapter import adapter_for
 from streamconform_reference.apis.openai_responses.answer import Answer
 from streamconform_reference.apis.openai_responses.decode import OpenaiResponsesDecoder
-from streamconform_reference.assemble import Assembler
+from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.pricing import Pricing
 
 

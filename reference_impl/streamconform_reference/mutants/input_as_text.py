@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamconform_reference.conversation import json_text
+from streamconform_reference.requests.conversation import json_text
 
 from ._asking import Asked, asking, parts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamconform_reference.adapter import adapter_for
 from streamconform_reference.apis.ollama_chat import OllamaChatDecoder
-from streamconform_reference.decoder import BrokenPayloadError, Payload
+from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 
 
 class Broken(OllamaChatDecoder):

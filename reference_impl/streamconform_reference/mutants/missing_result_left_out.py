@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamconform_reference.conversation import NO_RESULT
+from streamconform_reference.requests.conversation import NO_RESULT
 
 from ._asking import Asked, asking
 

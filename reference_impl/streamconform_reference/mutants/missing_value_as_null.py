@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamconform_reference.json_stream import partial_value
+from streamconform_reference.json_text.incremental import partial_value
 
 from ._calls import calling
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from streamconform_reference.adapter import adapter_for
 from streamconform_reference.apis.cohere_chat import CohereChatDecoder, v2
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding.decoder import Payload
 
 
 def on_tool_call_end(stream: v2.V2Stream, payload: Payload) -> None:

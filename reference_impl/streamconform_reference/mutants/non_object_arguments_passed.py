@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamconform_reference import json_codec
 from streamconform_reference.healing import heal_tool_arguments
+from streamconform_reference.json_text import codec
 
 from ._calls import calling
 
@@ -14,8 +14,8 @@ def heal(api: str | None, given: Any) -> Any:
     """Return the value of JSON text, of whatever type."""
     del api
     try:
-        value = json_codec.loads_text(given) if isinstance(given, str) else None
-    except json_codec.NotJsonError:
+        value = codec.loads_text(given) if isinstance(given, str) else None
+    except codec.NotJsonError:
         value = None
     return heal_tool_arguments(given) if value is None else value
 

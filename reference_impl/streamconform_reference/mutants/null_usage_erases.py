@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamconform_reference.adapter import adapter_for
 from streamconform_reference.apis.openai_chat import OpenaiChatDecoder
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding.decoder import Payload
 
 
 class Broken(OpenaiChatDecoder):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamconform_reference import json_codec
+from streamconform_reference.json_text import codec
 
 from ._calls import calling
 
@@ -13,8 +13,8 @@ def partial(api: str | None, given: str) -> Any:
     """Parse what came; an empty object for what does not parse."""
     del api
     try:
-        return json_codec.loads_text(given)
-    except json_codec.NotJsonError:
+        return codec.loads_text(given)
+    except codec.NotJsonError:
         return {}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from streamconform_reference.adapter import adapter_for
 from streamconform_reference.apis.openai_chat import OpenaiChatDecoder
 from streamconform_reference.apis.openai_chat.reasoning import TEXT_KEYS, Reasoning, read_reasoning
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding.decoder import Payload
 
 
 class Broken(OpenaiChatDecoder):

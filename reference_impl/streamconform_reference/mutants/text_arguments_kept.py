@@ -6,7 +6,7 @@ from typing import Any
 
 from streamconform_reference.adapter import adapter_for
 from streamconform_reference.apis.ollama_chat import OllamaChatDecoder
-from streamconform_reference.json_codec import dumps
+from streamconform_reference.json_text.codec import dumps
 
 from ._tools import part
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamconform_reference.adapter import adapter_for
 from streamconform_reference.apis.google_generate import GoogleGenerateDecoder
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding.decoder import Payload
 
 
 class Broken(GoogleGenerateDecoder):

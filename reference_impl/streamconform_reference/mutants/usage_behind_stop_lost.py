@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from streamconform_reference.adapter import adapter_for
 from streamconform_reference.apis.bedrock_converse import BedrockConverseDecoder, decode
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding.decoder import Payload
 
 
 def on_metadata(answer: decode.BedrockConverseDecoder, payload: Payload) -> None:

@@ -16,7 +16,7 @@ from streamconform.model.result import TrialResult
 from streamconform.model.trial import Trial
 from streamconform.model.verdict import Check
 from streamconform.reports.causes import Failure, reproduce, sources
-from streamconform.reports.departure import Placed, place
+from streamconform.reports.divergence import Placed, place
 from streamconform.reports.html.source import Suite
 from streamconform.reports.html.wires import about, clip, wire
 from streamconform.reports.words import briefly, printable, value

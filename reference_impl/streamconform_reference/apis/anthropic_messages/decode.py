@@ -25,13 +25,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
-from streamconform_reference.assemble import Assembler
-from streamconform_reference.decoder import BrokenPayloadError, Decoder, Payload
-from streamconform_reference.fields import count, part, text
+from streamconform_reference.decoding.assemble import Assembler
+from streamconform_reference.decoding.decoder import BrokenPayloadError, Decoder, Payload
+from streamconform_reference.decoding.fields import count, part, text
+from streamconform_reference.decoding.provider_errors import read_error
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.outcome import StopReason, Usage
-from streamconform_reference.provider_errors import read_error
 
 from .content import DELTAS, start_block
 

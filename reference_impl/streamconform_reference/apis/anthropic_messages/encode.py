@@ -18,8 +18,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from streamconform_reference.arguments_text import cut_ending_of, ending_of
-from streamconform_reference.encoder import Piece, Placed, expressed
+from streamconform_reference.encoding.arguments_text import cut_ending_of, ending_of
+from streamconform_reference.encoding.block_sequencer import InSequence
+from streamconform_reference.encoding.encoder import Piece, Placed, expressed
 from streamconform_reference.events import (
     Done,
     Failed,
@@ -33,7 +34,6 @@ from streamconform_reference.events import (
     UsageUpdate,
 )
 from streamconform_reference.framing.write import sse
-from streamconform_reference.in_sequence import InSequence
 from streamconform_reference.outcome import (
     Block,
     Error,

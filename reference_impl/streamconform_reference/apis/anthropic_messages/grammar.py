@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.sse import SseFraming
-from streamconform_reference.grammar import ENDED, Findings, NamedGrammar, Rule, Step, arguments_fault, step
-from streamconform_reference.grammar_blocks import RULES as BLOCK_RULES
-from streamconform_reference.grammar_blocks import Blocks
-from streamconform_reference.grammar_fields import Field, needs, takes
+from streamconform_reference.grammars.blocks import RULES as BLOCK_RULES
+from streamconform_reference.grammars.blocks import Blocks
+from streamconform_reference.grammars.fields import Field, needs, takes
+from streamconform_reference.grammars.grammar import (
+    ENDED,
+    Findings,
+    NamedGrammar,
+    Rule,
+    Step,
+    arguments_fault,
+    step,
+)
 
 _STOPS: Final = "https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons"
 _IDS: Final = "https://docs.claude.com/en/api/messages"

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from streamconform_reference.arguments_text import as_text, contradicted, of_calls
-from streamconform_reference.encoder import Loss
-from streamconform_reference.losses import (
+from streamconform_reference.encoding.arguments_text import as_text, contradicted, of_calls
+from streamconform_reference.encoding.encoder import Loss
+from streamconform_reference.encoding.losses import (
     COST,
     DOCUMENT_ERROR,
     FAILED_WORD,

@@ -22,7 +22,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from streamconform_reference.asked import (
+from streamconform_reference.requests.conversation import (
+    Block,
+    Conversation,
+    Result,
+    UserTurn,
+    arguments_object,
+    part_text,
+    turns,
+)
+from streamconform_reference.requests.options import (
     BUDGETS,
     KEY,
     USUAL_EFFORT,
@@ -38,15 +47,6 @@ from streamconform_reference.asked import (
     strictness,
     thinking,
     to_json,
-)
-from streamconform_reference.conversation import (
-    Block,
-    Conversation,
-    Result,
-    UserTurn,
-    arguments_object,
-    part_text,
-    turns,
 )
 
 API: Final = "anthropic-messages"

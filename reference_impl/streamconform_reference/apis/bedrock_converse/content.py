@@ -19,9 +19,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from streamconform_reference.assemble import Assembler
-from streamconform_reference.decoder import Payload
-from streamconform_reference.fields import text
+from streamconform_reference.decoding.assemble import Assembler
+from streamconform_reference.decoding.decoder import Payload
+from streamconform_reference.decoding.fields import text
 from streamconform_reference.outcome import Executor
 
 from .fields import part

@@ -22,8 +22,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import ClassVar, Final
 
-from streamconform_reference.decoder import BrokenPayloadError, Decoder, Payload
-from streamconform_reference.fields import text
+from streamconform_reference.decoding.decoder import BrokenPayloadError, Decoder, Payload
+from streamconform_reference.decoding.fields import text
 from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.framing.aws_eventstream import EventStreamFraming
 from streamconform_reference.outcome import Error, StopReason

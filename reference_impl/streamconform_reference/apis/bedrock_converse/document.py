@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streamconform_reference.decoder import BrokenPayloadError, Payload
-from streamconform_reference.fields import parts, text
+from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
+from streamconform_reference.decoding.fields import parts, text
 
 from .fields import part
 

@@ -16,11 +16,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from streamconform_reference import json_codec
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding.decoder import Payload
+from streamconform_reference.decoding.provider_errors import read_error, read_error_body
 from streamconform_reference.framing import Frame, HeaderValue
+from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import Error
-from streamconform_reference.provider_errors import read_error, read_error_body
 
 EXCEPTIONS: Final[Mapping[str, int]] = {
     "internalServerException": 500,
@@ -38,8 +38,8 @@ def read_failed_message(frame: Frame) -> Error:
     """Return the error that a message of type `exception` or `error` is."""
     headers = frame.headers or {}
     try:
-        document = json_codec.loads(frame.data)
-    except json_codec.NotJsonError:
+        document = codec.loads(frame.data)
+    except codec.NotJsonError:
         document = {"message": frame.data.decode("utf-8", "replace")[:_LONGEST_EXCERPT]}
     kind = _text(headers, ":exception-type") or _text(headers, ":error-code")
     error = read_exception(kind, document if isinstance(document, dict) else {})
@@ -65,8 +65,8 @@ def read_failed_response(document: bytes, status: int, headers: Mapping[str, str
 
 def _typed(document: bytes) -> str | None:
     try:
-        payload: Any = json_codec.loads(document)
-    except json_codec.NotJsonError:
+        payload: Any = codec.loads(document)
+    except codec.NotJsonError:
         return None
     kind = payload.get("__type") if isinstance(payload, dict) else None
     return _bare(kind) if isinstance(kind, str) else None

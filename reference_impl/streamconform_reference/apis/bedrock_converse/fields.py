@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamconform_reference.decoder import BrokenPayloadError, Payload
+from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 
 
 def part(holder: Payload, key: str) -> Payload:

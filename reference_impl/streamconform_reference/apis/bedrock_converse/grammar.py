@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.framing.aws_eventstream import EventStreamFraming
-from streamconform_reference.grammar import ENDED, Findings, Grammar, Rule, Step, arguments_fault, step
-from streamconform_reference.grammar_blocks import RULES as BLOCK_RULES
-from streamconform_reference.grammar_blocks import Blocks
-from streamconform_reference.grammar_fields import Field, adds_up, needs, said
+from streamconform_reference.grammars.blocks import RULES as BLOCK_RULES
+from streamconform_reference.grammars.blocks import Blocks
+from streamconform_reference.grammars.fields import Field, adds_up, needs, said
+from streamconform_reference.grammars.grammar import (
+    ENDED,
+    Findings,
+    Grammar,
+    Rule,
+    Step,
+    arguments_fault,
+    step,
+)
 
 _API: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/"
 EXCEPTIONS: Final = frozenset(

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from streamconform_reference.arguments_text import as_text, contradicted, of_calls
-from streamconform_reference.encoder import Loss
-from streamconform_reference.losses import (
+from streamconform_reference.encoding.arguments_text import as_text, contradicted, of_calls
+from streamconform_reference.encoding.encoder import Loss
+from streamconform_reference.encoding.losses import (
     COST,
     DOCUMENT_ERROR,
     EMPTY_PROSE,
@@ -23,6 +23,7 @@ from streamconform_reference.losses import (
     is_client_call,
     stop_as,
 )
+from streamconform_reference.encoding.stop_words import StopWords
 from streamconform_reference.outcome import (
     Block,
     Error,
@@ -35,7 +36,6 @@ from streamconform_reference.outcome import (
     Thinking,
     Usage,
 )
-from streamconform_reference.stop_words import StopWords
 
 from .decode import STOP_REASONS
 from .failures import EXCEPTIONS

@@ -23,7 +23,16 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from streamconform_reference.apis.anthropic_messages.request import append, takes_temperature, thinking_fields
-from streamconform_reference.asked import (
+from streamconform_reference.requests.conversation import (
+    Block,
+    Conversation,
+    Result,
+    UserTurn,
+    arguments_object,
+    part_text,
+    turns,
+)
+from streamconform_reference.requests.options import (
     Request,
     bearer,
     described,
@@ -33,15 +42,6 @@ from streamconform_reference.asked import (
     strictness,
     thinking,
     to_json,
-)
-from streamconform_reference.conversation import (
-    Block,
-    Conversation,
-    Result,
-    UserTurn,
-    arguments_object,
-    part_text,
-    turns,
 )
 
 API: Final = "bedrock-converse"

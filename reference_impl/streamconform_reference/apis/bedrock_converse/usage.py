@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from streamconform_reference.decoder import Payload
-from streamconform_reference.fields import count
+from streamconform_reference.decoding.decoder import Payload
+from streamconform_reference.decoding.fields import count
 
 USAGE_FIELDS: Final[Mapping[str, str]] = {
     "input": "inputTokens",

@@ -18,9 +18,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import ClassVar, Final
 
-from streamconform_reference.decoder import Decoder, Payload
+from streamconform_reference.decoding.decoder import Decoder, Payload
+from streamconform_reference.decoding.provider_errors import read_error
 from streamconform_reference.framing import Framing
-from streamconform_reference.provider_errors import read_error
 
 from . import v1, v2
 from .framing import CohereFraming

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streamconform_reference.decoder import BrokenPayloadError, Payload
-from streamconform_reference.fields import parts
+from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
+from streamconform_reference.decoding.fields import parts
 
 # Only an answer of v1 has these, beside its text.
 _V1_IDS = ("generation_id", "response_id", "chat_history")

@@ -16,8 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from streamconform_reference.arguments_text import cut_ending_of
-from streamconform_reference.encoder import Encoder, Piece, Placed, expressed
+from streamconform_reference.encoding.arguments_text import cut_ending_of
+from streamconform_reference.encoding.block_sequencer import InSequence, OfBlock
+from streamconform_reference.encoding.encoder import Encoder, Piece, Placed, expressed
 from streamconform_reference.events import (
     Done,
     Failed,
@@ -31,7 +32,6 @@ from streamconform_reference.events import (
     UsageUpdate,
 )
 from streamconform_reference.framing.write import SSE_COMMENT, SSE_DONE, sse
-from streamconform_reference.in_sequence import InSequence, OfBlock
 from streamconform_reference.outcome import Error, Json, Other, Outcome, ProseKind, Thinking, ToolCall, Usage
 
 from .encode_v1 import CohereV1Encoder

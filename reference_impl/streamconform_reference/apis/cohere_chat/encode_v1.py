@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from streamconform_reference.encoder import Piece, Placed
+from streamconform_reference.encoding.block_sequencer import InSequence
+from streamconform_reference.encoding.encoder import Piece, Placed
 from streamconform_reference.events import Done, Failed, ProseDelta, ToolCallEnd, UsageUpdate
 from streamconform_reference.framing.write import ndjson
-from streamconform_reference.in_sequence import InSequence
 from streamconform_reference.outcome import Error, Json, Other, ToolCall, Usage
 
 from .losses import billed, failed_word, own_error

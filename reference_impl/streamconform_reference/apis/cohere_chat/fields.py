@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamconform_reference.decoder import BrokenPayloadError, Payload
-from streamconform_reference.fields import LARGEST_COUNT
+from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
+from streamconform_reference.decoding.fields import LARGEST_COUNT
 
 
 def part(holder: Payload, *path: str) -> Payload:

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.framing import Frame, Framing
-from streamconform_reference.grammar import ENDED, Findings, Grammar, Rule, Step, arguments_fault, step
-from streamconform_reference.grammar_blocks import RULES as BLOCK_RULES
-from streamconform_reference.grammar_blocks import Blocks
-from streamconform_reference.grammar_fields import Field, needs, takes
+from streamconform_reference.grammars.blocks import RULES as BLOCK_RULES
+from streamconform_reference.grammars.blocks import Blocks
+from streamconform_reference.grammars.fields import Field, needs, takes
+from streamconform_reference.grammars.grammar import (
+    ENDED,
+    Findings,
+    Grammar,
+    Rule,
+    Step,
+    arguments_fault,
+    step,
+)
 
 from .framing import CohereFraming
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Final
 
-from streamconform_reference.arguments_text import (
+from streamconform_reference.encoding.arguments_text import (
     NO_JSON,
     as_text,
     contradicted,
@@ -17,8 +17,8 @@ from streamconform_reference.arguments_text import (
     ended,
     ending_of,
 )
-from streamconform_reference.encoder import NAMELESS, Loss
-from streamconform_reference.losses import (
+from streamconform_reference.encoding.encoder import NAMELESS, Loss
+from streamconform_reference.encoding.losses import (
     COST,
     DOCUMENT_ERROR,
     PROVIDER_CALLS,
@@ -28,6 +28,7 @@ from streamconform_reference.losses import (
     is_client_call,
     stop_as,
 )
+from streamconform_reference.encoding.stop_words import StopWords
 from streamconform_reference.outcome import (
     Block,
     Error,
@@ -42,7 +43,6 @@ from streamconform_reference.outcome import (
     ToolCall,
     Usage,
 )
-from streamconform_reference.stop_words import StopWords
 
 from .terminal import STOP_REASONS
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from streamconform_reference.arguments_text import each_call, without_text
-from streamconform_reference.encoder import Loss
-from streamconform_reference.losses import (
+from streamconform_reference.encoding.arguments_text import each_call, without_text
+from streamconform_reference.encoding.encoder import Loss
+from streamconform_reference.encoding.losses import (
     COST,
     PROVIDER_CALLS,
     REFUSALS,
@@ -19,6 +19,7 @@ from streamconform_reference.losses import (
     stop_as,
     whole_characters,
 )
+from streamconform_reference.encoding.stop_words import StopWords
 from streamconform_reference.outcome import (
     Block,
     Error,
@@ -30,7 +31,6 @@ from streamconform_reference.outcome import (
     Thinking,
     ToolCall,
 )
-from streamconform_reference.stop_words import StopWords
 
 from .losses import FAILED, NAMES, USAGE, WORDS, failure
 from .terminal import STOP_REASONS

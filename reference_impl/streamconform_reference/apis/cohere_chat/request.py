@@ -19,17 +19,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from streamconform_reference.apis.openai_chat.request import IMAGES_FOLLOW, result_images, user_content
-from streamconform_reference.asked import (
-    Request,
-    Thinking,
-    bearer,
-    function_tool,
-    limit,
-    streamed,
-    thinking,
-    to_json,
-)
-from streamconform_reference.conversation import (
+from streamconform_reference.requests.conversation import (
     Block,
     Conversation,
     Result,
@@ -39,6 +29,16 @@ from streamconform_reference.conversation import (
     is_client_call,
     part_text,
     turns,
+)
+from streamconform_reference.requests.options import (
+    Request,
+    Thinking,
+    bearer,
+    function_tool,
+    limit,
+    streamed,
+    thinking,
+    to_json,
 )
 
 API: Final = "cohere-chat"

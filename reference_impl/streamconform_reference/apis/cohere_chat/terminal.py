@@ -20,11 +20,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from streamconform_reference.assemble import Assembler
-from streamconform_reference.decoder import Payload
-from streamconform_reference.fields import text
+from streamconform_reference.decoding.assemble import Assembler
+from streamconform_reference.decoding.decoder import Payload
+from streamconform_reference.decoding.fields import text
+from streamconform_reference.decoding.provider_errors import read_error
 from streamconform_reference.outcome import Error, StopReason
-from streamconform_reference.provider_errors import read_error
 
 from .fields import count
 

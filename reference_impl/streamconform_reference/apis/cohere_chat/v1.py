@@ -20,10 +20,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from streamconform_reference import json_codec
-from streamconform_reference.assemble import Assembler
-from streamconform_reference.decoder import Payload
-from streamconform_reference.fields import parts, text
+from streamconform_reference.decoding.assemble import Assembler
+from streamconform_reference.decoding.decoder import Payload
+from streamconform_reference.decoding.fields import parts, text
+from streamconform_reference.json_text import codec
 
 from .fields import part
 from .terminal import read_counts, take_end, take_reason
@@ -96,7 +96,7 @@ class V1Stream:
 
     def _parameters(self, slot: tuple[str, int], whole: Any) -> Any:
         """Return the parameters as text where there are pieces, which they may complete or contradict."""
-        return json_codec.dumps(whole).decode() if self.message.text(slot) else whole
+        return codec.dumps(whole).decode() if self.message.text(slot) else whole
 
 
 Handler = Callable[[V1Stream, Payload], None]

@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Final
 
-from streamconform_reference.assemble import Assembler
-from streamconform_reference.decoder import BrokenPayloadError, Payload
-from streamconform_reference.fields import text
+from streamconform_reference.decoding.assemble import Assembler
+from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
+from streamconform_reference.decoding.fields import text
 from streamconform_reference.outcome import ProseKind
 
 from .fields import part

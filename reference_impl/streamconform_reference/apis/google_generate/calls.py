@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from streamconform_reference.assemble import Assembler
-from streamconform_reference.decoder import BrokenPayloadError, Payload
+from streamconform_reference.decoding.assemble import Assembler
+from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 
 from .partial_args import PartialArgs
 

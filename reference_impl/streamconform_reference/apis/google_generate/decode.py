@@ -25,11 +25,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
-from streamconform_reference.decoder import DONE_MARK, BrokenPayloadError, Decoder, Payload
+from streamconform_reference.decoding.decoder import DONE_MARK, BrokenPayloadError, Decoder, Payload
+from streamconform_reference.decoding.provider_errors import read_error
 from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.framing.json_array import JsonArrayFraming
 from streamconform_reference.outcome import Error
-from streamconform_reference.provider_errors import read_error
 
 from .calls import Calls
 from .framing import GoogleFraming

@@ -19,7 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from streamconform_reference.encoder import Piece, Placed, expressed, pieces
+from streamconform_reference.encoding.block_sequencer import InSequence
+from streamconform_reference.encoding.encoder import Piece, Placed, expressed, pieces
 from streamconform_reference.events import (
     Done,
     Failed,
@@ -30,7 +31,6 @@ from streamconform_reference.events import (
     UsageUpdate,
 )
 from streamconform_reference.framing.write import ARRAY_END, SSE_COMMENT, array_element, sse
-from streamconform_reference.in_sequence import InSequence
 from streamconform_reference.outcome import Error, Json, Other, Outcome, Stop, ToolCall, Usage
 
 from .failures import is_finish, own_error

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.framing import Frame, Framing
-from streamconform_reference.grammar import BEFORE, ENDED, Findings, Rule, UnnamedGrammar
-from streamconform_reference.grammar_fields import Field, adds_up, needs, takes
+from streamconform_reference.grammars.fields import Field, adds_up, needs, takes
+from streamconform_reference.grammars.grammar import BEFORE, ENDED, Findings, Rule, UnnamedGrammar
 
 from .framing import GoogleFraming
 

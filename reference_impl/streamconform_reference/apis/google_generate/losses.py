@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from streamconform_reference.arguments_text import each_call, without_text
-from streamconform_reference.encoder import Loss
-from streamconform_reference.losses import (
+from streamconform_reference.encoding.arguments_text import each_call, without_text
+from streamconform_reference.encoding.encoder import Loss
+from streamconform_reference.encoding.losses import (
     COST,
     NAMES,
     REFUSALS,
@@ -21,6 +21,7 @@ from streamconform_reference.losses import (
     stop_as,
     whole_characters,
 )
+from streamconform_reference.encoding.stop_words import StopWords
 from streamconform_reference.outcome import (
     Block,
     Error,
@@ -33,7 +34,6 @@ from streamconform_reference.outcome import (
     ToolCall,
     Usage,
 )
-from streamconform_reference.stop_words import StopWords
 
 from .decode import METADATA, PARTS
 from .failures import is_finish, own_error

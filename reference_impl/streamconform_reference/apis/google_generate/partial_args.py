@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from streamconform_reference.decoder import BrokenPayloadError, Payload
+from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 
 Place = tuple[str | int, ...]
 

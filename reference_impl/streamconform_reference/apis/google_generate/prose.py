@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Literal
 
-from streamconform_reference.assemble import Assembler
+from streamconform_reference.decoding.assemble import Assembler
 
 
 class Prose:

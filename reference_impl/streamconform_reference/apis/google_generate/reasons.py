@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from streamconform_reference.decoder import BrokenPayloadError
+from streamconform_reference.decoding.decoder import BrokenPayloadError
 from streamconform_reference.outcome import StopReason
 
 # https://ai.google.dev/api/generate-content#FinishReason, and Vertex AI's MODEL_ARMOR.

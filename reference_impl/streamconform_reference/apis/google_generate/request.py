@@ -26,18 +26,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
-from streamconform_reference.asked import (
-    KEY,
-    Request,
-    Thinking,
-    described,
-    limit,
-    schema,
-    streamed,
-    thinking,
-    to_json,
-)
-from streamconform_reference.conversation import (
+from streamconform_reference.requests.conversation import (
     AnswerTurn,
     Block,
     Conversation,
@@ -49,6 +38,17 @@ from streamconform_reference.conversation import (
     part_text,
     text_of,
     turns,
+)
+from streamconform_reference.requests.options import (
+    KEY,
+    Request,
+    Thinking,
+    described,
+    limit,
+    schema,
+    streamed,
+    thinking,
+    to_json,
 )
 
 from .decode import METADATA

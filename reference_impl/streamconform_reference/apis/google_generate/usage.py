@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from streamconform_reference.fields import LARGEST_COUNT
+from streamconform_reference.decoding.fields import LARGEST_COUNT
 
 COUNTS: Final = (
     "promptTokenCount",

@@ -24,13 +24,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
-from streamconform_reference.decoder import BrokenPayloadError, Decoder, Payload
-from streamconform_reference.fields import count
+from streamconform_reference.decoding.decoder import BrokenPayloadError, Decoder, Payload
+from streamconform_reference.decoding.fields import count
+from streamconform_reference.decoding.prose import Prose
+from streamconform_reference.decoding.provider_errors import read_error
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.ndjson import NdjsonFraming
 from streamconform_reference.outcome import Error, StopReason
-from streamconform_reference.prose import Prose
-from streamconform_reference.provider_errors import read_error
 
 Field = Callable[["OllamaChatDecoder", Any], None]
 

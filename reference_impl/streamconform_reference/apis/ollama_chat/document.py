@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streamconform_reference.decoder import BrokenPayloadError, Payload
+from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 
 
 def as_stream(document: Payload) -> Iterator[Payload]:

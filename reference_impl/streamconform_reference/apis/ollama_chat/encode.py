@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from streamconform_reference.encoder import Piece, expressed
+from streamconform_reference.encoding.encoder import Piece, expressed
 from streamconform_reference.events import Done, Failed, ProseDelta, ToolCallEnd, UsageUpdate
 from streamconform_reference.framing.write import ndjson
 from streamconform_reference.outcome import (

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.framing.ndjson import NdjsonFraming
-from streamconform_reference.grammar import ENDED, Findings, Grammar, Rule, Step, step
-from streamconform_reference.grammar_fields import Field, needs, takes
+from streamconform_reference.grammars.fields import Field, needs, takes
+from streamconform_reference.grammars.grammar import ENDED, Findings, Grammar, Rule, Step, step
 
 _API: Final = "https://github.com/ollama/ollama/blob/main/docs/api.md"
 _TYPES: Final = "https://github.com/ollama/ollama/blob/main/api/types.go"

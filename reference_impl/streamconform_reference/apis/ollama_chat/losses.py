@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from streamconform_reference.arguments_text import each_call, without_text
-from streamconform_reference.encoder import NAMELESS, Loss
-from streamconform_reference.losses import (
+from streamconform_reference.encoding.arguments_text import each_call, without_text
+from streamconform_reference.encoding.encoder import NAMELESS, Loss
+from streamconform_reference.encoding.losses import (
     COST,
     DOCUMENT_ERROR,
     EMPTY_PROSE,

@@ -20,16 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from streamconform_reference.asked import (
-    Request,
-    Thinking,
-    function_tool,
-    limit,
-    streamed,
-    thinking,
-    to_json,
-)
-from streamconform_reference.conversation import (
+from streamconform_reference.requests.conversation import (
     Block,
     Conversation,
     Result,
@@ -39,6 +30,15 @@ from streamconform_reference.conversation import (
     is_client_call,
     text_of,
     turns,
+)
+from streamconform_reference.requests.options import (
+    Request,
+    Thinking,
+    function_tool,
+    limit,
+    streamed,
+    thinking,
+    to_json,
 )
 
 API: Final = "ollama-chat"

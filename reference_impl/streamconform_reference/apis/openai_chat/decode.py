@@ -29,12 +29,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, Final
 
-from streamconform_reference.decoder import BrokenPayloadError, Decoder, Payload
+from streamconform_reference.decoding.decoder import BrokenPayloadError, Decoder, Payload
+from streamconform_reference.decoding.prose import Prose
+from streamconform_reference.decoding.provider_errors import read_error
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.outcome import Error, StopReason
-from streamconform_reference.prose import Prose
-from streamconform_reference.provider_errors import read_error
 
 from .reasoning import DETAIL_KEYS, TEXT_KEYS, Reasoning, read_reasoning
 from .tool_calls import LEGACY_INDEX, Calls, read_fragment

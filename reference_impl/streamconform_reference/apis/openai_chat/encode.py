@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from streamconform_reference.arguments_text import cut_ending_of, ending_of
-from streamconform_reference.encoder import Piece, Placed, expressed
+from streamconform_reference.encoding.arguments_text import cut_ending_of, ending_of
+from streamconform_reference.encoding.encoder import Piece, Placed, expressed
 from streamconform_reference.events import (
     Done,
     Failed,

@@ -6,11 +6,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.framing.sse import SseFraming
-from streamconform_reference.grammar import BEFORE, ENDED, Findings, Rule, UnnamedGrammar, arguments_fault
-from streamconform_reference.grammar_fields import Field, adds_up, needs, takes
+from streamconform_reference.grammars.fields import Field, adds_up, needs, takes
+from streamconform_reference.grammars.grammar import (
+    BEFORE,
+    ENDED,
+    Findings,
+    Rule,
+    UnnamedGrammar,
+    arguments_fault,
+)
 
 _CALL: Final = "choices[].delta.tool_calls[]"
 _USAGE: Final = ("usage.prompt_tokens", "usage.completion_tokens", "usage.total_tokens")

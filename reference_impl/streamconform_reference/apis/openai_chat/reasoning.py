@@ -17,7 +17,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding.decoder import Payload
 
 TEXT_KEYS: Final = ("reasoning_content", "reasoning", "reasoning_text")
 DETAIL_KEYS: Final = ("reasoning_details", "thinking_blocks")

@@ -24,21 +24,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Final
 
-from streamconform_reference.asked import (
-    Request,
-    Thinking,
-    bearer,
-    facts,
-    function_tool,
-    is_thinker,
-    limit,
-    on_host,
-    streamed,
-    strictness,
-    thinking,
-    to_json,
-)
-from streamconform_reference.conversation import (
+from streamconform_reference.requests.conversation import (
     AnswerTurn,
     Block,
     Conversation,
@@ -52,6 +38,20 @@ from streamconform_reference.conversation import (
     part_text,
     text_of,
     turns,
+)
+from streamconform_reference.requests.options import (
+    Request,
+    Thinking,
+    bearer,
+    facts,
+    function_tool,
+    is_thinker,
+    limit,
+    on_host,
+    streamed,
+    strictness,
+    thinking,
+    to_json,
 )
 
 API: Final = "openai-chat"

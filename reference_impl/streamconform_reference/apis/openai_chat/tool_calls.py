@@ -26,9 +26,9 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from streamconform_reference import json_codec
-from streamconform_reference.assemble import Assembler
-from streamconform_reference.decoder import BrokenPayloadError
+from streamconform_reference.decoding.assemble import Assembler
+from streamconform_reference.decoding.decoder import BrokenPayloadError
+from streamconform_reference.json_text import codec
 
 from .wholeness import Wholeness
 
@@ -145,7 +145,7 @@ class Calls:
             self.message.settle_arguments(call.slot, arguments)
             call.argued = True
         else:
-            text = arguments if isinstance(arguments, str) else json_codec.dumps(arguments).decode()
+            text = arguments if isinstance(arguments, str) else codec.dumps(arguments).decode()
             self.message.add_arguments(call.slot, text)
             call.argued = call.argued or bool(text.strip())
         if call.argued and call.name:

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from streamconform_reference.decoder import Payload
-from streamconform_reference.fields import count
+from streamconform_reference.decoding.decoder import Payload
+from streamconform_reference.decoding.fields import count
 
 # Where `usage` holds each count: paths of keys, the first with a number wins. OpenAI's own path is
 # first. The others: Mistral, Moonshot, DeepSeek; Alibaba, LiteLLM; Together.

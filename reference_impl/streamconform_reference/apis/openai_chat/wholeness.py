@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from streamconform_reference import json_codec
+from streamconform_reference.json_text import codec
 
 _MARKS: Final = re.compile(r'\\(?:.|\Z)|["{}\[\]]', re.DOTALL)
 _HALF: Final = "\\"  # an escape whose other half has not come
@@ -33,7 +33,7 @@ class Wholeness:
         self._follow(text)
         if self._broken or self._quoted or self._depth > 0:
             return False
-        whole = json_codec.is_json(text.encode("utf-8", "replace"))
+        whole = codec.is_json(text.encode("utf-8", "replace"))
         # What is closed, and no JSON, does not become JSON by more text.
         self._broken = not whole and text.lstrip().startswith(_ENCLOSED)
         return whole

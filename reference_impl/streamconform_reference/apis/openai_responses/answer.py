@@ -18,9 +18,10 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from streamconform_reference import fields, json_codec
-from streamconform_reference.assemble import Assembler
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding import fields
+from streamconform_reference.decoding.assemble import Assembler
+from streamconform_reference.decoding.decoder import Payload
+from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import ProseKind
 
 from .calls import CALLS, Tools, call_id, call_name
@@ -212,8 +213,8 @@ def settle_call(answer: Answer, item: Item, arguments: Any) -> None:
 def _whole_or_fragment(text: str) -> tuple[str, Any]:
     """Return the text as the first fragment, or the value that it is."""
     try:
-        return "", json_codec.loads_text(text)
-    except json_codec.NotJsonError:
+        return "", codec.loads_text(text)
+    except codec.NotJsonError:
         return text, None
 
 

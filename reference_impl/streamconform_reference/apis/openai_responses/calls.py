@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from streamconform_reference import fields
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding import fields
+from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.outcome import Executor
 
 Tools = Sequence[Payload]

@@ -27,12 +27,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar, Final
 
-from streamconform_reference import fields
-from streamconform_reference.decoder import BrokenPayloadError, Decoder, Payload
+from streamconform_reference.decoding import fields
+from streamconform_reference.decoding.decoder import BrokenPayloadError, Decoder, Payload
+from streamconform_reference.decoding.provider_errors import read_error
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.outcome import ProseKind
-from streamconform_reference.provider_errors import read_error
 
 from .answer import (
     PROSE,

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from streamconform_reference.arguments_text import cut_ending_of, ending_of
-from streamconform_reference.encoder import Piece, Placed, pieces
+from streamconform_reference.encoding.arguments_text import cut_ending_of, ending_of
+from streamconform_reference.encoding.encoder import Piece, Placed, pieces
+from streamconform_reference.encoding.losses import BROKE_OFF
 from streamconform_reference.events import (
     Done,
     Failed,
@@ -33,7 +34,6 @@ from streamconform_reference.events import (
     UsageUpdate,
 )
 from streamconform_reference.framing.write import SSE_COMMENT, sse
-from streamconform_reference.losses import BROKE_OFF
 from streamconform_reference.outcome import Error, Json, Other, Outcome, Stop, Usage
 
 from .calls import call_id

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from streamconform_reference.grammar import ENDED, Step, step
-from streamconform_reference.grammar_fields import Field, needs, takes
+from streamconform_reference.grammars.fields import Field, needs, takes
+from streamconform_reference.grammars.grammar import ENDED, Step, step
 
 TERMINALS: Final[Mapping[str, str]] = {
     "response.completed": "completed",

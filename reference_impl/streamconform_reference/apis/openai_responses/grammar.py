@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.sse import SseFraming
-from streamconform_reference.grammar import ENDED, Findings, NamedGrammar, Rule, Step, arguments_fault
-from streamconform_reference.grammar_blocks import RULES as BLOCK_RULES
-from streamconform_reference.grammar_blocks import Blocks
-from streamconform_reference.grammar_fields import Field, adds_up
+from streamconform_reference.grammars.blocks import RULES as BLOCK_RULES
+from streamconform_reference.grammars.blocks import Blocks
+from streamconform_reference.grammars.fields import Field, adds_up
+from streamconform_reference.grammars.grammar import (
+    ENDED,
+    Findings,
+    NamedGrammar,
+    Rule,
+    Step,
+    arguments_fault,
+)
 
 from .frames import DELTAS, DONES, FIELDS, ORDER, PARTS, TERMINALS
 

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from streamconform_reference import fields
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding import fields
+from streamconform_reference.decoding.decoder import Payload
 
 from .calls import CALLS
 

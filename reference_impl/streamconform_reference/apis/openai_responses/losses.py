@@ -10,9 +10,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from streamconform_reference.arguments_text import as_text, contradicted, cut_ending_of, each_call, parsed
-from streamconform_reference.encoder import Loss, is_free_text
-from streamconform_reference.losses import (
+from streamconform_reference.encoding.arguments_text import (
+    as_text,
+    contradicted,
+    cut_ending_of,
+    each_call,
+    parsed,
+)
+from streamconform_reference.encoding.encoder import Loss, is_free_text
+from streamconform_reference.encoding.losses import (
     COST,
     DOCUMENT_ERROR,
     NAMES,

@@ -24,19 +24,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from streamconform_reference.apis.openai_chat.request import cache_fields, takes_temperature
-from streamconform_reference.asked import (
-    Request,
-    Thinking,
-    bearer,
-    described,
-    facts,
-    limit,
-    schema,
-    streamed,
-    thinking,
-    to_json,
-)
-from streamconform_reference.conversation import (
+from streamconform_reference.requests.conversation import (
     AnswerTurn,
     Block,
     Conversation,
@@ -50,6 +38,18 @@ from streamconform_reference.conversation import (
     part_text,
     text_of,
     turns,
+)
+from streamconform_reference.requests.options import (
+    Request,
+    Thinking,
+    bearer,
+    described,
+    facts,
+    limit,
+    schema,
+    streamed,
+    thinking,
+    to_json,
 )
 
 from .calls import CALLS

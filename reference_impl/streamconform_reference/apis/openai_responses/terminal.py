@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from streamconform_reference import fields
-from streamconform_reference.decoder import Payload
+from streamconform_reference.decoding import fields
+from streamconform_reference.decoding.decoder import Payload
+from streamconform_reference.decoding.provider_errors import read_error
 from streamconform_reference.outcome import Error, StopReason
-from streamconform_reference.provider_errors import read_error
 
 from .answer import Answer, begin_item, finish_item, identify
 

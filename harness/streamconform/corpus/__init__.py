@@ -1,1 +1,0 @@
-"""Folders of recordings that nobody wrote expectations for: read them, and compare what is made of them."""

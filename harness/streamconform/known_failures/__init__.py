@@ -1,0 +1,1 @@
+"""Known failures: the file, how its entries match results, and how it is updated."""

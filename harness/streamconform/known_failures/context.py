@@ -1,0 +1,99 @@
+"""What known failures are matched against: the ids of the full suite, without running anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+from streamconform.adapters.interface import Observation
+from streamconform.errors import Problem
+from streamconform.judge.judge import checks_of, checks_of_output
+from streamconform.judge.request import paths_of
+from streamconform.judge.round_trip import paths_of_round_trip
+from streamconform.known_failures.match import Checked, Finding, problems
+from streamconform.known_failures.model import KnownFailure, KnownFailures
+from streamconform.model.capability import CAPABILITIES, Claims
+from streamconform.model.case import AnyCase
+from streamconform.model.request import RequestExpectation
+from streamconform.model.trial import DELIVERIES, OF_A_PROXY, AnyTrial, Call, RoundTrip, Trial
+from streamconform.suite.expand import expand
+from streamconform.suite.select import parts
+
+NOTHING = Observation({"status": "error", "content": []}, [], ())
+"""An answer without anything: what is judged of it is judged of every answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A known-failures file about what is judged, and what it is judged by besides the results."""
+
+    known: KnownFailures
+    unmatched: frozenset[int]
+    """Numbers of entries that match nothing in the full suite."""
+    today: date
+
+
+def untrue(listed: Sequence[Listed], findings: Sequence[Sequence[Finding]]) -> tuple[Problem, ...]:
+    """Return what is not true any more in the files, each with its findings, in their order."""
+    return tuple(
+        problem for each, own in zip(listed, findings, strict=True) for problem in problems(each.known, own)
+    )
+
+
+def checked(trial: AnyTrial, claims: Claims) -> Checked:
+    """Return the paths of the checks that an implementation with `claims` gets in `trial`."""
+    if isinstance(trial, Call):
+        expect = trial.case.expect
+        if isinstance(expect, RequestExpectation):
+            only = frozenset(paths_of(expect))
+        else:
+            only = frozenset(each.path for each in checks_of_output(trial, None))
+        return Checked(only, only)
+    if isinstance(trial, RoundTrip):
+        only = paths_of_round_trip(trial, claims)
+        return Checked(only, only)
+    certain = _paths(trial, claims)
+    whole = certain if trial.derived is None else _paths(replace(trial, derived=None), claims)
+    return Checked(certain, certain | whole)
+
+
+def unmatched(
+    entries: Sequence[KnownFailure], cases: Sequence[AnyCase], selected: Iterable[AnyTrial], seed: int
+) -> frozenset[int]:
+    """Return the numbers of the entries that match nothing in the full suite of `cases`.
+
+    Full are all deliveries and faults, whatever was `selected`; only the trials of cases are made that
+    an entry names and nothing selected fits.
+    """
+    chosen: dict[str, list[AnyTrial]] = {}
+    for trial in selected:
+        chosen.setdefault(trial.case.id, []).append(trial)
+    left = dict(enumerate(entries))
+    for made in (lambda case: chosen.get(case.id, ()), lambda case: _full(case, seed)):
+        for case in cases:
+            own = {n: entry for n, entry in left.items() if parts(entry.match).case.match(case.id)}
+            trials = made(case) if own else ()
+            for number, entry in own.items():
+                if any(_matches(entry, trial) for trial in trials):
+                    del left[number]
+    return frozenset(left)
+
+
+def _full(case: AnyCase, seed: int) -> tuple[AnyTrial, ...]:
+    return tuple(expand([case], DELIVERIES, "http", seed, "all"))  # no other input has more deliveries
+
+
+def _matches(entry: KnownFailure, trial: AnyTrial) -> bool:
+    where = parts(entry.match)
+    if not where.delivers(trial.delivery):
+        return False
+    check = where.check
+    if entry.match.partition(":")[2].startswith(OF_A_PROXY):
+        return True  # which rules there are is known to who holds streams to them
+    return check is None or any(check.match(path) for path in checked(trial, CAPABILITIES).possible)
+
+
+def _paths(trial: Trial, claims: Claims) -> frozenset[str]:
+    checks, _ = checks_of(trial, NOTHING, claims, lambda _: None)
+    return frozenset(check.path for check in checks)

@@ -1,0 +1,1 @@
+"""anthropic, Anthropic's Python SDK: raw events and the accumulating helper."""

@@ -1,0 +1,1 @@
+"""boto3, the AWS SDK for Python."""

@@ -1,0 +1,1 @@
+"""cohere, Cohere's Python SDK, for v2 and v1."""

@@ -1,0 +1,1 @@
+"""google-genai, Google's Gen AI SDK for Python."""

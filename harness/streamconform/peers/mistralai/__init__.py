@@ -1,0 +1,1 @@
+"""mistralai, Mistral's Python SDK."""

@@ -1,0 +1,1 @@
+"""ollama, Ollama's Python client."""

@@ -1,0 +1,1 @@
+"""openai, OpenAI's Python SDK: raw streams and the accumulating helper."""

@@ -1,0 +1,176 @@
+"""The peers: which library, which release, through which of its doors. A table, and no code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from streamconform.peers.node_table import NODE
+from streamconform.peers.peer import CHAT, HOSTED, SIGNED, THINKS, Peer
+
+__all__ = ["PEERS", "Peer"]
+
+_ALL: Final = (
+    Peer(
+        name="openai",
+        distribution="openai",
+        version="3.54.0",
+        module="openai.raw",
+        apis=("openai-chat", "openai-responses"),
+        through="`chat.completions.create(stream=True)` and `responses.create(stream=True)`",
+        issues="https://github.com/openai/openai-python/issues",
+        claims=(*HOSTED, "refusals", "usage_details"),
+        reads={"openai-chat": (*CHAT, "usage_details")},
+    ),
+    Peer(
+        name="openai.accumulated",
+        distribution="openai",
+        version="3.54.0",
+        module="openai.accumulated",
+        apis=("openai-chat", "openai-responses"),
+        through="`chat.completions.stream()` and `responses.stream()`, and what they accumulate",
+        issues="https://github.com/openai/openai-python/issues",
+        claims=(*HOSTED, "refusals", "usage_details"),
+        reads={"openai-chat": (*CHAT, "usage_details")},
+    ),
+    Peer(
+        name="anthropic",
+        distribution="anthropic",
+        version="2.12.0",
+        module="anthropic.raw",
+        apis=("anthropic-messages",),
+        through="`messages.create(stream=True)`",
+        issues="https://github.com/anthropics/anthropic-sdk-python/issues",
+        claims=(*HOSTED, "usage_details"),
+    ),
+    Peer(
+        name="anthropic.accumulated",
+        distribution="anthropic",
+        version="2.12.0",
+        module="anthropic.accumulated",
+        apis=("anthropic-messages",),
+        through="`messages.stream()` and its final message",
+        issues="https://github.com/anthropics/anthropic-sdk-python/issues",
+        claims=(*HOSTED, "usage_details"),
+    ),
+    Peer(
+        name="google-genai",
+        distribution="google-genai",
+        version="3.4.0",
+        module="google_genai.generate",
+        apis=("google-generate",),
+        through="`models.generate_content_stream()`",
+        issues="https://github.com/googleapis/python-genai/issues",
+        claims=(*SIGNED, "usage_details"),
+    ),
+    Peer(
+        name="ollama",
+        distribution="ollama",
+        version="0.6.3",
+        module="ollama.chat",
+        apis=("ollama-chat",),
+        through="`Client.chat(stream=True)`",
+        issues="https://github.com/ollama/ollama-python/issues",
+        claims=THINKS,
+    ),
+    Peer(
+        name="cohere",
+        distribution="cohere",
+        version="7.3.1",
+        module="cohere.chat",
+        apis=("cohere-chat",),
+        through="`ClientV2.chat_stream()`, and `Client.chat_stream()` for v1",
+        issues="https://github.com/cohere-ai/cohere-python/issues",
+        claims=(*THINKS, "usage_details"),
+    ),
+    Peer(
+        name="mistralai",
+        distribution="mistralai",
+        version="3.7.0",
+        module="mistralai.chat",
+        apis=("openai-chat",),
+        through="`chat.stream()`",
+        issues="https://github.com/mistralai/client-python/issues",
+        claims=THINKS,
+    ),
+    Peer(
+        name="boto3",
+        distribution="boto3",
+        version="1.44.5",
+        module="boto3.converse",
+        apis=("bedrock-converse",),
+        through="`bedrock-runtime`'s `converse_stream()`",
+        issues="https://github.com/boto/boto3/issues",
+        claims=(*HOSTED, "usage_details"),
+    ),
+    Peer(
+        name="litellm",
+        distribution="litellm",
+        version="1.106.2",
+        extras=("mcp",),  # without it a tool for Anthropic is a ModuleNotFoundError
+        module="litellm.completion",
+        apis=(
+            "openai-chat",
+            "anthropic-messages",
+            "google-generate",
+            "ollama-chat",
+            "bedrock-converse",
+        ),
+        through="`completion(stream=True)` and `stream_chunk_builder()`",
+        issues="https://github.com/BerriAI/litellm/issues",
+        claims=(  # stop reasons and errors are told in words of its own, whatever the provider's were
+            "tool_calls",
+            "parallel_tool_calls",
+            "usage",
+            "cache_usage",
+            "usage_details",
+            "thinking",
+            "signatures",
+            "requests",
+        ),
+    ),
+    Peer(
+        name="pydantic-ai",
+        distribution="pydantic-ai-slim",
+        version="2.68.0",
+        extras=("openai", "anthropic", "google", "bedrock", "cohere", "mistral"),
+        module="pydantic_ai.direct",
+        apis=(
+            "openai-chat",
+            "openai-responses",
+            "anthropic-messages",
+            "google-generate",
+            "bedrock-converse",
+        ),
+        through="`direct.model_request_stream_sync()` and its response",
+        issues="https://github.com/pydantic/pydantic-ai/issues",
+        claims=(*SIGNED, "requests"),  # tools that the provider runs have names of its own
+    ),
+    Peer(
+        name="langchain",
+        distribution="langchain-core",
+        version="1.7.2",
+        beside=(
+            "langchain-openai",
+            "langchain-anthropic",
+            "langchain-google-genai",
+            "langchain-ollama",
+            "langchain-cohere",
+        ),
+        module="langchain.stream",
+        apis=(
+            "openai-chat",
+            "openai-responses",
+            "anthropic-messages",
+            "google-generate",
+            "ollama-chat",
+            "cohere-chat",
+        ),
+        through="`stream()` of each chat model, the chunks added up, and `content_blocks`",
+        issues="https://github.com/langchain-ai/langchain/issues",
+        claims=(*SIGNED, "requests"),  # tools that the provider runs have names of its own
+    ),
+)
+
+PEERS: Final[Mapping[str, Peer]] = {each.name: each for each in (*_ALL, *NODE)}
+"""Every peer by its name, in the order of lists."""

@@ -1,0 +1,173 @@
+"""What the plugin for pytest judges with: settings as in `conform run`, and a bench each implementation."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any, Final
+
+import pytest
+
+from streamconform import __version__
+from streamconform.adapters.connect import Connection, connect, target
+from streamconform.adapters.in_process import Inside
+from streamconform.adapters.program import Program
+from streamconform.cli import options
+from streamconform.errors import ConformError
+from streamconform.known_failures.context import Listed, checked
+from streamconform.known_failures.match import Settler
+from streamconform.model.result import Header, TrialResult
+from streamconform.model.trial import AnyTrial
+from streamconform.pytest.plugin import ROOT
+from streamconform.reports.trial import lines
+from streamconform.run.blame import Blame, installed
+from streamconform.run.plan import Judged, Settings
+from streamconform.run.single import Blocking, Single
+
+KNOWN: Final = "known-failures"
+"""What the node ids of files of known failures begin with, where others have the implementation."""
+
+
+class Benches:
+    """What is judged in a run, and how; the programs of implementations are kept to its end."""
+
+    def __init__(self, config: pytest.Config, given: Mapping[str, Any], asked: tuple[str, ...]) -> None:
+        """Read the settings; raises `pytest.UsageError`. Where node ids are `asked`, nothing else is run."""
+        self.asked = tuple(each.removeprefix(f"{ROOT}::").removesuffix("::") for each in asked)
+        try:
+            self.chosen = options.settings(dict(given))
+            impls = tuple(self.chosen.get("impl") or _impls(self.asked) or ("reference",))
+            self.connections = tuple(connect(impl) for impl in dict.fromkeys(impls))
+            self.inside = bool(config.getoption("conform_in_process"))
+            others = [each.impl for each in self.connections if target(each) is None]
+        except ConformError as error:
+            raise pytest.UsageError(str(error)) from error
+        if self.inside and others:
+            words = f"--conform-in-process: `{others[0]}` is a program, only adapters in Python can be called"
+            raise pytest.UsageError(words)
+        self.inside = self.inside or bool(config.getoption("usepdb", default=False))
+        self.singles: list[Single] = []
+        self._blocking: Blocking | None = None
+
+    @property
+    def blocking(self) -> Blocking:
+        """Return what waits for coroutines, started on first use."""
+        if self._blocking is None:
+            self._blocking = Blocking()
+        return self._blocking
+
+    def single(self, connection: Connection) -> Single:
+        """Return a bench for one implementation; its program goes on to the end of the session."""
+        how = Settings(
+            workers=1,
+            timeout=float(self.chosen.get("timeout", 10)),
+            seed=self.chosen.get("seed", 0),
+            strict=self.strict,
+            input=self.chosen.get("input"),
+        )
+        inside = self.inside and target(connection) is not None
+        single = Single(connection, how, self.blame, self._inside if inside else Program)
+        self.singles.append(single)
+        return single
+
+    @cached_property
+    def blame(self) -> Blame:
+        """Return what tells frames; it is costly to load, and only needed where something is judged."""
+        return Blame(installed())
+
+    def _inside(self, connection: Connection) -> Inside:
+        return Inside(connection, self.blocking.perform, (pytest.exit.Exception,))
+
+    @property
+    def strict(self) -> bool:
+        """Return whether warnings fail: where the config file says so, and of mutants."""
+        mutants = any(each.impl.startswith("mutant:") for each in self.connections)
+        return mutants or bool(self.chosen.get("strict", False))
+
+    def selected(self) -> options.Selected:
+        """Return what is selected; of node ids that are whole, only these."""
+        ids = frozenset(each.rpartition("::")[2] for each in self.asked)
+        whole = bool(ids) and all("@" in each for each in ids)
+        with _uncollected():
+            return options.selected(self.chosen, ids if whole else None)
+
+    def wants(self, path: str) -> bool:
+        """Return whether `path`, a node id behind `conform::`, is asked for, or lies above what is."""
+        return not self.asked or any(_within(path, each) or _within(each, path) for each in self.asked)
+
+    def close(self) -> None:
+        """End the programs that were started."""
+        if self._blocking is None:
+            return
+        try:
+            for single in self.singles:
+                self._blocking.run(single.end())
+        finally:
+            self._blocking.close()
+            self._blocking = None
+
+
+class Bench:
+    """Where the trials of one implementation are judged, and what reports need of it."""
+
+    def __init__(
+        self,
+        benches: Benches,
+        single: Single,
+        judged: Judged,
+        listed: tuple[Listed, ...],
+        trials: tuple[AnyTrial, ...],
+    ) -> None:
+        """Hold what was collected; known failures are told apart by `listed`."""
+        self.benches, self.single, self.judged = benches, single, judged
+        names = ("specs", "cassettes", "input")
+        self.header = Header(
+            version=__version__,
+            cases=0,
+            trials=len(trials),
+            implementations=(judged.info,),
+            selection={name: benches.chosen.get(name) for name in names},
+            seed=benches.chosen.get("seed", 0),
+        )
+        by_id = {trial.id: trial for trial in trials}
+        files = [each.known for each in listed if each.known.about(judged.connection.impl)]
+        self.settle = Settler(
+            files,
+            lambda result: checked(
+                judged.seen(by_id[result.id]), judged.greeting.claims(by_id[result.id].case.api)
+            ),
+            strict=benches.strict,
+        )
+
+    def judge(self, trial: AnyTrial) -> TrialResult:
+        """Return what comes of `trial`, known failures told apart."""
+        return self.settle(self.benches.blocking.run(self.single.judge(trial)))
+
+    def words(self, result: TrialResult) -> str:
+        """Return what a report says of `result`."""
+        return "\n".join(lines(result, self.header))
+
+
+def _impls(asked: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the implementations that node ids name, where nothing else does."""
+    named = (each.rpartition("::")[0] or each for each in asked if each and not _within(each, KNOWN))
+    return tuple(dict.fromkeys(named))
+
+
+def _within(path: str, above: str) -> bool:
+    """Return whether an id is `above`, or below it."""
+    return path.startswith(above) and (not above or path[len(above) :][:1] in ("", ":", "/", "@"))
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Leave the garbage collector out while much is made that is kept."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

@@ -1,0 +1,1 @@
+"""Compare implementations over recordings that have no hand-written expectations."""

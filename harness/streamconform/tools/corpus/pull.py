@@ -1,0 +1,146 @@
+"""From a source to recordings in the cache: fetched, verified, imported; all of it or nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import chain, count
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from streamconform import __version__, user_cache
+from streamconform.errors import SourceError
+from streamconform.model.cassette import Cassette, Derived
+from streamconform.suite import cassettes
+from streamconform.tools.corpus import archive, cache
+from streamconform.tools.corpus.download import PullFailed, download
+from streamconform.tools.corpus.sources import Source
+from streamconform.tools.record import importers
+from streamconform.tools.record.importers.exchange import slug
+
+CASSETTES: Final = "cassettes"
+"""Folders called so say nothing in a recording's name."""
+SAME_BYTES: Final = "the same bytes as another recording of the source"
+NOT_ASKED: Final = "an error document, and no stream was asked for"
+STREAMS_BY_PATH: Final = re.compile(r"(:stream\w+|/converse-stream)(\?|$)")
+NAME_MAX: Final = 72
+"""Of a recording, so that a number fits behind it."""
+
+Progress = Callable[[int, int], None]
+"""Called with how many files were read, and of how many."""
+
+
+def pull(root: Path, source: Source, progress: Progress) -> cache.Pulled:
+    """Fetch `source`, import what streams, and return what is in the cache under `root` now.
+
+    Everything happens in a temporary folder beside the place, which is renamed into place at the end and
+    removed whatever happens. Raises `PullFailed`, and `SourceError` for an archive that cannot be read.
+    """
+    place = root / source.key
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{source.key}.", dir=root) as work:
+            made = Path(work) / "made"
+            made.mkdir()
+            members = archive.read(download(source, Path(work)), source.select)
+            found = dataclasses.replace(_imported(source, members, made, progress), folder=place)
+            (made / cache.ABOUT).write_text(cache.about(source, found), "utf-8")
+            if not place.exists():  # somebody else may have pulled it in the meantime
+                made.replace(place)
+    except OSError as error:
+        raise PullFailed(
+            f"`{source.name}` cannot be written to `{root}`: {error.strerror or error}; "
+            f"another folder is given by `--cache` or `{user_cache.VARIABLE}`"
+        ) from error
+    return found
+
+
+def _imported(
+    source: Source, members: Sequence[archive.Member], folder: Path, progress: Progress
+) -> cache.Pulled:
+    """Write the recordings of `members` under `folder`."""
+    recordings: Counter[str] = Counter()
+    left: Counter[str] = Counter()
+    names: set[tuple[str, str]] = set()
+    seen: set[tuple[str, int, str]] = set()
+    for number, member in enumerate(members):
+        progress(number, len(members))
+        for each in _taken(source, member):
+            if isinstance(each, str):
+                left[each] += 1
+                continue
+            key = (each.api, each.status, each.sha256)
+            if key in seen:
+                left[SAME_BYTES] += 1
+                continue
+            seen.add(key)
+            name = _unused(each, names)
+            names.add((each.api, name))
+            cassettes.save(folder, dataclasses.replace(each, name=name))
+            recordings[each.api] += 1
+    progress(len(members), len(members))
+    if not recordings:
+        raise PullFailed(f"no recording in {source.distribution} {source.version}: {dict(left)}")
+    return cache.Pulled(
+        folder=folder,
+        by=__version__,
+        recordings=dict(sorted(recordings.items())),
+        left=dict(left.most_common()),
+    )
+
+
+def _taken(source: Source, member: archive.Member) -> Iterator[Cassette | str]:
+    """Yield what is in a file: recordings of streams, and a reason for everything else."""
+    if member.data is None:
+        yield member.why or "not read"
+        return
+    try:
+        taken = importers.take(Path(member.path.name), member.data, None, "recording")
+    except SourceError as error:
+        yield _reason(error.problems[0].message)
+        return
+    for each in taken.left:
+        yield _reason(each.why)
+    for cassette in taken.cassettes:
+        if cassette.status >= 400 and not _asked_for_a_stream(cassette):
+            yield NOT_ASKED
+        else:
+            yield dataclasses.replace(
+                cassette, name=_name(member.path), provenance=_origin(source, member.path, cassette)
+            )
+
+
+def _asked_for_a_stream(cassette: Cassette) -> bool:
+    body = cassette.request.body
+    return body.get("stream") is True or STREAMS_BY_PATH.search(cassette.request.path) is not None
+
+
+def _name(path: PurePosixPath) -> str:
+    """Return a name that says where in the archive a recording comes from."""
+    parts = [each for each in path.with_suffix("").parts if each != CASSETTES]
+    whole = "-".join(slug(each) for each in parts[1:] or parts)
+    if len(whole) <= NAME_MAX:
+        return whole
+    end = whole[-NAME_MAX:]
+    return end.partition("-")[2] or end  # a word that was cut is left out
+
+
+def _unused(cassette: Cassette, names: Collection[tuple[str, str]]) -> str:
+    """Return the cassette's name, with a number where another one has it."""
+    numbered = (f"{cassette.name}-{number}" for number in count(2))
+    return next(each for each in chain((cassette.name,), numbered) if (cassette.api, each) not in names)
+
+
+def _origin(source: Source, path: PurePosixPath, cassette: Cassette) -> Derived:
+    given = cassette.provenance
+    assert isinstance(given, Derived), "the importers derive"
+    where = f"{source.distribution} {source.version}, {path.parent}/{given.source}"
+    return dataclasses.replace(given, source=where)
+
+
+def _reason(why: str) -> str:
+    """Return a reason without what differs from file to file."""
+    return why.partition(": ")[0]

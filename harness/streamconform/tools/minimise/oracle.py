@@ -1,0 +1,170 @@
+"""Whether a smaller stream is legal, and fails in the same way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from streamconform.adapters.connect import Connection
+from streamconform.adapters.program import Collateral, Program
+from streamconform.judge.judge import Judgement, judge
+from streamconform.model.cassette import Cassette
+from streamconform.model.trial import Trial
+from streamconform.model.verdict import Check
+from streamconform.replay.server import ReplayServer
+from streamconform.run.blame import Blame, installed
+from streamconform.run.dispatch import Asker, over_http
+from streamconform.run.plan import Judged
+from streamconform.suite import expectation
+from streamconform.tools.minimise.edits import forget
+from streamconform.tools.minimise.expected import Read, by_reference, expect
+from streamconform.tools.minimise.failure_signature import Symptom, symptoms
+from streamconform.tools.minimise.legal import illegal
+from streamconform.tools.minimise.stream import Cuts, Stream, chunks_of
+from streamconform.wire.apis import framing, split
+
+MAX_BODY = 4 * 1024 * 1024
+"""The largest body that is made smaller: each of hundreds of candidates is as large at first."""
+
+REMEMBERED: Final = 32 * 1024 * 1024
+"""Bytes of candidates after which what is remembered of their payloads is forgotten."""
+
+
+class Spent(Exception):
+    """As many trials, or as much time, as were allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A stream as it would be kept: the cassette, what is expected of it, and how it is handed over."""
+
+    stream: Stream
+    trial: Trial
+    expect: dict[str, Any]
+    read: Read
+
+    @property
+    def frames(self) -> int:
+        """Return how many frames it has."""
+        return len(split(self.stream.framing, self.trial.body))
+
+    def framewise(self) -> tuple[bytes, ...]:
+        """Return the chunks that a cassette without marks has, which are its frames."""
+        return chunks_of(self.trial.case.cassette, self.stream.framing, "recorded", self.stream)
+
+
+@dataclass(slots=True)
+class Implementation:
+    """One implementation, by one program that is started again where it ends."""
+
+    connection: Connection
+    judged: Judged
+    timeout: float
+    program: Program
+    server: ReplayServer | None = None
+    blame: Blame = field(default_factory=lambda: Blame(installed()))
+    asker: Asker | None = None
+
+    async def judge(self, trial: Trial) -> Judgement:
+        """Return the judgement on its answer; raises `ImplementationError` where it does not start."""
+        if self.program.dead:
+            await self.program.stop()
+            self.program = Program(self.connection)
+            await self.program.start()
+        if self.asker is None:
+            self.asker = Asker(self.judged, self.blame.first_delta, self.server)
+        answer, exchange = await self.asker.ask(self.program, trial, self.timeout)
+        assert not isinstance(answer, Collateral), "only one run is in flight at a time"
+        claims = self.judged.greeting.claims(trial.case.api)
+        judgement = judge(trial, answer, claims, self.blame.first_delta)
+        return judgement if exchange is None else over_http(judgement, exchange, answer)
+
+    async def stop(self) -> None:
+        """End its program."""
+        await self.program.stop()
+
+
+@dataclass(slots=True)
+class Budget:
+    """What may be spent, and what was."""
+
+    max_trials: int
+    seconds: float
+    trials: int = 0
+    began: float = field(default_factory=time.monotonic)
+
+    def spend(self) -> None:
+        """Count a trial; raises `Spent`."""
+        self.look()
+        if self.trials >= self.max_trials:
+            raise Spent
+        self.trials += 1
+
+    def look(self) -> None:
+        """Raise `Spent` where the time is over."""
+        if time.monotonic() - self.began > self.seconds:
+            raise Spent
+
+
+@dataclass(slots=True)
+class Oracle:
+    """Tells of streams whether they fail like the one that was given."""
+
+    given: Trial
+    ask: Callable[[Trial], Awaitable[Judgement]]
+    budget: Budget
+    path: str = ""
+    """The check that fails."""
+    target: Symptom | None = None
+    cuts: Cuts = "recorded"
+    was_illegal: frozenset[str] = frozenset()
+    was: Read | None = None
+    _read: int = 0
+    _seen: dict[tuple[bytes, ...], bool] = field(default_factory=dict)
+
+    def candidate(self, stream: Stream) -> Candidate | None:
+        """Return `stream` as it would be kept; None where it is no stream of the api, or no legal one.
+
+        Raises `Spent`.
+        """
+        self.budget.look()
+        case = self.given.case
+        body = stream.body
+        self._read += len(body)
+        if self._read > REMEMBERED:
+            self._read = 0
+            forget()
+        if not body or framing(case.api, case.cassette.status, body) != stream.framing:
+            return None
+        if self.was is not None and not self.wrong(stream) <= self.was_illegal:
+            return None
+        cassette: Cassette = replace(case.cassette, body=body, marks=(), twin=None)
+        read = by_reference(cassette, case)
+        if self.was is not None and not self.was.allows(read):
+            return None
+        expected = expect(read, body, case, self.path)
+        smaller = replace(case, cassette=cassette, expect=expectation.parse(expected), skip=None)
+        # how the bytes are changed is in the body already; gzip is done on the way
+        name = self.given.delivery if self.given.delivery == "gzip" else "recorded"
+        chunks = chunks_of(cassette, stream.framing, self.cuts, stream)
+        trial = replace(self.given, case=smaller, delivery=name, chunks=chunks, derived=None)
+        return Candidate(stream, trial, expected, read)
+
+    def wrong(self, stream: Stream) -> frozenset[str]:
+        """Return what is not legal about `stream`; of a document nobody says."""
+        frames = split(stream.framing, stream.body)
+        return illegal(self.given.case.api, [each.payload for each in frames]) if frames else frozenset()
+
+    async def judged(self, candidate: Candidate) -> dict[Symptom, Check | None]:
+        """Return what is wrong with the implementation's answer; raises `Spent`."""
+        self.budget.spend()
+        return symptoms(await self.ask(candidate.trial))
+
+    async def fails(self, candidate: Candidate) -> bool:
+        """Return whether it fails like the stream that was given; each is asked once. Raises `Spent`."""
+        key = candidate.trial.chunks
+        if key not in self._seen:
+            self._seen[key] = self.target in await self.judged(candidate)
+        return self._seen[key]

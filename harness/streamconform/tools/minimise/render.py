@@ -1,0 +1,131 @@
+"""What a search found, in words: frames, what was expected and got, and how to see it again. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streamconform.model.verdict import Check
+from streamconform.printable import legible
+from streamconform.reports.markdown import code
+from streamconform.reports.words import counted, difference, printable
+from streamconform.tools.minimise.failure_signature import Symptom, general
+from streamconform.tools.minimise.oracle import Candidate
+from streamconform.tools.minimise.search import Search
+from streamconform.tools.minimise.write import Written
+from streamconform.wire.apis import split
+
+PAYLOAD_MAX = 20_000
+"""Characters of one payload that are shown."""
+
+
+def text(search: Search, wrong: dict[Symptom, Check | None], written: Written | None, run: str) -> str:
+    """Return what is printed on a terminal."""
+    return "\n".join(_text(search, wrong, written, run))
+
+
+def markdown(search: Search, wrong: dict[Symptom, Check | None], run: str) -> str:
+    """Return what can be pasted into an issue: the stream as it is sent, and what became of it."""
+    best, greeting = search.best, search.greeting
+    assert best is not None, "something was found"
+    assert greeting is not None, "it was greeted"
+    version = f" {greeting.version}" if greeting.version else ""
+    case = best.trial.case
+    seen = f"From {code(search.oracle.given.id if search.oracle else case.id, 300)} of streamconform"
+    lines = [
+        f"### {code(case.api)}: {code(_what(search))} is wrong",
+        "",
+        f"{code(greeting.name + version, 200)}, fed {_fed(best)}:",
+        "",
+        *_fenced(_sent(best)),
+        "",
+        *(f"- {code(each, 400)}" for each in _differences(search, wrong)),
+        "",
+        f"{seen}: {code(case.title, 200)}. To see it: {code(run, 400)}",
+    ]
+    if case.guards:
+        lines.append(f"Known from: {', '.join(code(each) for each in case.guards)}")
+    return "\n".join(lines)
+
+
+def _text(
+    search: Search, wrong: dict[Symptom, Check | None], written: Written | None, run: str
+) -> Iterator[str]:
+    best, first, oracle = search.best, search.first, search.oracle
+    assert best is not None, "something was found"
+    assert first is not None, "it began with something"
+    assert oracle is not None, "it was asked"
+    yield f"{oracle.given.id}, {printable(search.order.connection.impl, 200)}"
+    cut = "" if search.ended else "; cut short, it may get smaller"
+    spent = counted(oracle.budget.trials, "trial")
+    yield f"  {_measured(first)} to {_measured(best)}, in {spent}{cut}"
+    yield ""
+    yield f"The stream, {_fed(best)}"
+    yield from (f"  {line}".rstrip() for line in _sent(best))
+    yield ""
+    yield f"Fails at {_what(search)}"
+    if oracle.target is not None and general(oracle.path) != oracle.target.what:
+        yield f"  (the case fails at {oracle.path}; beside what the bundled parser says it is this)"
+    yield from (f"  {line}" for line in _differences(search, wrong))
+    if written is not None:
+        yield ""
+        yield f"wrote {written.spec}"
+        yield f"      {written.cassette}"
+    yield f"run it: {run}"
+
+
+def _differences(search: Search, wrong: dict[Symptom, Check | None]) -> Iterator[str]:
+    target = search.oracle.target if search.oracle is not None else None
+    if target not in wrong:
+        yield "it did not fail again when it was asked once more: the implementation is not deterministic"
+        return
+    check = wrong[target]
+    if check is None:
+        yield printable(search.reason or str(target), 400)
+        return
+    first, *more = difference(check)
+    yield f"{printable(check.path, 200)}: {first}"
+    yield from (f"  {each}" for each in more)
+
+
+def _what(search: Search) -> str:
+    target = search.oracle.target if search.oracle is not None else None
+    return printable("" if target is None else target.what, 200)
+
+
+def _measured(candidate: Candidate) -> str:
+    return f"{counted(candidate.frames, 'frame')}, {len(candidate.trial.body):,} bytes"
+
+
+def _fed(candidate: Candidate) -> str:
+    chunks = candidate.trial.chunks
+    if chunks == candidate.framewise() and len(chunks) > 1:
+        return "a chunk a frame"
+    if len(chunks) == 1:
+        return "in one chunk"
+    edges = [0]
+    for chunk in chunks[:-1]:
+        edges.append(edges[-1] + len(chunk))
+    shown = ", ".join(map(str, edges[1:9])) + (", …" if len(edges) > 9 else "")
+    return f"in {len(chunks)} chunks, cut before byte {shown}"
+
+
+def _sent(candidate: Candidate) -> Iterator[str]:
+    """Yield the body in lines, with what does not print spelled out; of binary messages what they say."""
+    stream, body = candidate.stream, candidate.trial.body
+    if stream.framing == "eventstream":
+        for frame in split(stream.framing, body):
+            said = frame.payload.decode("utf-8", "backslashreplace")
+            yield f"{frame.event}: {printable(said, PAYLOAD_MAX)}"
+        return
+    for line in body.decode("utf-8", "backslashreplace").rstrip("\n").split("\n"):
+        yield legible(line[:PAYLOAD_MAX])
+
+
+def _fenced(lines: Iterator[str]) -> Iterator[str]:
+    body = [*lines]
+    fence = "```"
+    while any(fence in line for line in body):
+        fence += "`"
+    yield f"{fence}text"
+    yield from body
+    yield fence

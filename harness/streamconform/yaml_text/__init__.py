@@ -1,0 +1,1 @@
+"""YAML in and out: the only package that reads or writes YAML."""

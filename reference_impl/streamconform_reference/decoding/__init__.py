@@ -1,0 +1,1 @@
+"""What all decoders share: payloads in, events and outcome out."""

@@ -1,0 +1,58 @@
+"""Usage and cost while an answer comes: reports in, the totals so far out.
+
+Of each field the last report wins; null never erases. The cost is that of the whole usage so far,
+None without a price table or where the table cannot price it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from streamconform_reference.events import UsageUpdate
+from streamconform_reference.outcome import Cost, Usage
+from streamconform_reference.pricing import Pricing
+
+
+class Meter:
+    """The usage of one answer, and its cost by one price table."""
+
+    __slots__ = ("_apart", "_counts", "_pricing", "_service_tier", "cost")
+
+    def __init__(self, pricing: Pricing | None) -> None:
+        """Begin before the first report."""
+        self.cost: Cost | None = None
+        self._pricing = pricing
+        self._counts: dict[str, int] = {}
+        self._service_tier: str | None = None
+        self._apart: tuple[Usage, ...] = ()
+
+    def renewed(self) -> Meter:
+        """Return a meter for another answer, with the same price table."""
+        return Meter(self._pricing)
+
+    def usage(self) -> Usage | None:
+        """Return the usage so far, None before the first report."""
+        return Usage(**self._counts) if self._counts else None
+
+    def report(
+        self,
+        counts: Mapping[str, int | None],
+        *,
+        service_tier: str | None = None,
+        apart: tuple[Usage, ...] = (),
+    ) -> UsageUpdate | None:
+        """Merge one report, by the field names of `Usage`; `apart` is as in `Pricing.cost`.
+
+        Return what it amounts to. None where it counts nothing: its tier and `apart` are kept, for
+        the next report that does.
+        """
+        known = {name: count for name, count in counts.items() if count is not None}
+        self._service_tier = service_tier or self._service_tier
+        self._apart = apart or self._apart
+        if not known:
+            return None
+        self._counts |= known
+        usage = Usage(**self._counts)
+        if self._pricing:
+            self.cost = self._pricing.cost(usage, service_tier=self._service_tier, apart=self._apart)
+        return UsageUpdate(usage, self.cost)

@@ -1,0 +1,81 @@
+"""Error documents and error frames of any provider in, one `Error` out.
+
+Gateways wrap errors in each other's envelopes, so all forms are read wherever an error is due:
+`{"type":"error","error":{"type","message"}}` (Anthropic), `{"error":{"message","type","code"}}`
+(OpenAI), `{"error":{"code":400,"message","status":"INVALID_ARGUMENT"}}` (Google),
+`{"error":"text"}` (Ollama), `{"message":"text"}` (Cohere, AWS), `{"detail":"text"}` (FastAPI).
+
+Source: https://docs.claude.com/en/api/errors, https://platform.openai.com/docs/guides/error-codes,
+https://ai.google.dev/gemini-api/docs/troubleshooting
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from streamconform_reference.json_text import codec
+from streamconform_reference.outcome import Error
+
+PROTOCOL: Final = "protocol"
+
+_TYPE_KEYS: Final = ("type", "code", "status")
+_MESSAGE_KEYS: Final = ("message", "Message", "msg", "detail")  # AWS writes either
+_STATUS_KEYS: Final = ("status_code", "http_code", "status", "code")
+_HTTP_ERROR: Final = 400
+_HTTP_LIMIT: Final = 600
+_EXCERPT: Final = 500  # characters of a body that is no JSON: enough for a proxy's one-line excuse
+
+
+def protocol_error(message: str) -> Error:
+    """Return the error of a stream that is not what its api documents."""
+    return Error(PROTOCOL, message, None)
+
+
+def read_error(payload: Any, *, status: int | None = None, type_keys: tuple[str, ...] = _TYPE_KEYS) -> Error:
+    """Return what the payload says of an error; `status` stands where it names no HTTP status.
+
+    What the inner object leaves out is read from its envelope, but not the type of the frame.
+    """
+    envelope = payload if isinstance(payload, dict) else {}
+    inner = envelope.get("error")
+    detail = inner if isinstance(inner, dict) else {}
+    kind = envelope.get("type")
+    outer = {
+        key: value for key, value in envelope.items() if key != "type" or not (detail or kind == "error")
+    }
+    said = inner if isinstance(inner, str) and inner else None
+    return Error(
+        type=_first_text(detail, type_keys) or _first_text(outer, type_keys),
+        message=said or _first_text(detail, _MESSAGE_KEYS) or _first_text(outer, _MESSAGE_KEYS),
+        status=_http_status(detail) or _http_status(envelope) or status,
+    )
+
+
+def read_error_body(body: bytes, status: int) -> Error:
+    """Return what the body of a response that is no stream says of the error.
+
+    A failed response without a readable document has no type. A response that claims success but is
+    no stream is a `protocol` error, unless its document names an error.
+    """
+    failed = status >= _HTTP_ERROR
+    try:
+        document = codec.loads(body.strip())
+    except codec.NotJsonError:
+        excerpt = " ".join(body.decode("utf-8", "replace").split())[:_EXCERPT] or None
+        if failed:
+            return Error(None, excerpt, status)
+        what = f"the body is not a stream: {excerpt}" if excerpt else "the body is empty"
+        return Error(PROTOCOL, what, None)
+    error = read_error(document, status=status if failed else None)
+    if failed or (isinstance(document, dict) and document.get("error")):
+        return error
+    return Error(PROTOCOL, error.message or "the body is one JSON document, not a stream", None)
+
+
+def _first_text(mapping: dict[str, Any], keys: tuple[str, ...]) -> str | None:
+    return next((v for key in keys if isinstance(v := mapping.get(key), str) and v), None)
+
+
+def _http_status(mapping: dict[str, Any]) -> int | None:
+    numbers = (mapping.get(key) for key in _STATUS_KEYS)
+    return next((n for n in numbers if type(n) is int and _HTTP_ERROR <= n < _HTTP_LIMIT), None)

@@ -1,0 +1,1 @@
+"""Grammars: what a legal stream of each API is, in strict form."""

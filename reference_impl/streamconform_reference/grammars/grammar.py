@@ -1,0 +1,262 @@
+"""What a stream of an api has to look like: the order of its frames and the fields of each, strictly.
+
+A decoder takes what it can get; a grammar says what a provider's own server would never send. Each api
+has its tables in `apis/<api>/grammar.py`: `rules` (what is held, how strictly, by whose words), `fields`
+(what each type of frame has), `order` (which types may come in which state). Rules that no table holds
+are in `read`. Types of frames and fields that no table names are legal: providers may add both.
+
+    grammar = GRAMMARS[api](request=body)
+    for frame in frames:
+        deviations += grammar.receive(frame)
+    deviations += grammar.end()
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final
+
+from streamconform_reference.decoding.decoder import DONE_MARK, Payload
+from streamconform_reference.framing import Frame, Framing
+from streamconform_reference.grammars.fields import ABSENT, Field, Level, fits, said, values_at
+from streamconform_reference.json_text import codec
+
+BEFORE: Final = "before"
+"""The state of a stream that has not begun."""
+ENDED: Final = "ended"
+"""The state behind the terminal frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """One place at which a stream is not what its api documents."""
+
+    rule: str
+    """Stable: a key of the grammar's `rules`, or `required-field.` or `field-type.`, type and path."""
+    frame: int | None
+    """Number of the frame, from 0; None: the end of the body."""
+    message: str
+    level: Level
+    source: str
+    """Where the provider says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What is held. An empty source is the page of the grammar."""
+
+    says: str
+    level: Level = "must"
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Where in a stream a type of frame may stand."""
+
+    states: frozenset[str]
+    to: str | None
+    """The state behind it; None: it stays."""
+    broken: str
+    """The rule that is broken where the state is another, but the stream has begun."""
+
+
+Finding = tuple[str, str]
+"""A rule that is broken, and how."""
+Findings = Iterator[Finding]
+
+COMMON: Final[Mapping[str, Rule]] = {
+    "framing": Rule("the body is in the framing of the api"),
+    "payload-json": Rule("every payload is JSON"),
+    "payload-object": Rule("every payload is an object"),
+    "no-done-marker": Rule("there is no `[DONE]`"),
+    "start-first": Rule("the frame that opens the answer comes before everything else"),
+    "one-terminal": Rule("the stream ends with one terminal frame"),
+    "terminal-last": Rule("nothing comes behind the terminal frame"),
+}
+"""The rules of every api; its own table may say them otherwise."""
+
+
+def step(states: str, to: str | None, broken: str) -> Step:
+    """Return a row of an order; states are divided by blanks."""
+    return Step(frozenset(states.split()), to, broken)
+
+
+class Grammar(ABC):
+    """Judges one stream, frame by frame. It raises on no frame whatever."""
+
+    framing_factory: ClassVar[Callable[[], Framing]]
+    source: ClassVar[str]
+    """The provider's page on its streams."""
+    rules: ClassVar[Mapping[str, Rule]] = {}
+    fields: ClassVar[Mapping[str, tuple[Field, ...]]] = {}
+    order: ClassVar[Mapping[str, Step]] = {}
+    begun: ClassVar[str] = "open"
+    """The state of a stream whose first frame was another than it should be."""
+
+    def __init__(self, request: Mapping[str, Any] | None = None) -> None:
+        """Begin before the first frame; `request` is the body that was asked with, where it is known."""
+        self.request = request or {}
+        self.state = BEFORE
+        self.frame = -1
+        self._ended_late = False
+        self.begin()
+
+    def begin(self) -> None:  # noqa: B027 - some grammars remember nothing
+        """Set what a grammar remembers between frames."""
+
+    def receive(self, frame: Frame) -> list[Deviation]:
+        """Take the next frame; return what is wrong with it, or is known to be wrong now."""
+        self.frame += 1
+        return [self._deviation(*found) for found in self._receive(frame)]
+
+    def end(self) -> list[Deviation]:
+        """Take the end of the body; return what is wrong with the stream as a whole."""
+        self.frame += 1
+        found = [*self.finish()]
+        if self.state != ENDED:
+            last = "it has no frame at all" if self.frame == 0 else "the body ends before it"
+            found.append(("one-terminal", last))
+        return [replace(self._deviation(*each), frame=None) for each in found]
+
+    @classmethod
+    def of_body(cls, chunks: Iterable[bytes], request: Mapping[str, Any] | None = None) -> list[Deviation]:
+        """Return everything that is wrong with a whole body."""
+        grammar, framing = cls(request), cls.framing_factory()
+        found: list[Deviation] = []
+        for chunk in chunks:
+            for frame in framing.receive(chunk):
+                found += grammar.receive(frame)
+        for frame in framing.end():
+            found += grammar.receive(frame)
+        if framing.fault is not None or not framing.recognised:
+            why = framing.fault or "it is a document, or empty, and no stream"
+            found.append(replace(grammar._deviation("framing", why), frame=None))
+        return found + grammar.end()
+
+    @abstractmethod
+    def kind_of(self, frame: Frame, payload: Payload) -> str | None:
+        """Return the type of a frame, None where it has none."""
+
+    def read(self, kind: str, payload: Payload) -> Findings:
+        """Yield what else is wrong with a frame of a known type."""
+        del kind, payload
+        yield from ()
+
+    def finish(self) -> Findings:
+        """Yield what is wrong at the end of the body, but for a missing terminal frame."""
+        yield from ()
+
+    def done(self) -> Findings:
+        """Take `[DONE]`."""
+        yield "no-done-marker", "`[DONE]` came, which this api does not send"
+
+    def named(self, frame: Frame, kind: str | None) -> Findings:
+        """Yield what is wrong with the name that the framing gives a frame."""
+        del frame, kind
+        yield from ()
+
+    def _receive(self, frame: Frame) -> Findings:
+        data = frame.data.strip()
+        if not data:
+            return
+        if data == DONE_MARK:
+            yield from self.done()
+            return
+        try:
+            payload = codec.loads(data)
+        except codec.NotJsonError as error:
+            yield "payload-json", str(error)
+            return
+        if not isinstance(payload, dict):
+            yield "payload-object", f"it is {said(payload)}"
+            return
+        kind = self.kind_of(frame, payload)
+        yield from self.named(frame, kind)
+        yield from self._placed(kind)
+        if kind is not None:
+            yield from self._fields(kind, payload)
+            yield from self.read(kind, payload)
+
+    def _placed(self, kind: str | None) -> Findings:
+        row = self.order.get(kind or "")
+        if self.state == ENDED:
+            ends_again = row is not None and row.to == ENDED
+            if row is None or self.state not in row.states:
+                yield (
+                    "one-terminal" if ends_again else "terminal-last",
+                    f"`{kind}` comes behind the terminal frame",
+                )
+            return
+        if row is None:
+            return
+        if self.state not in row.states:
+            if self.state == BEFORE:
+                self.state = self.begun
+                yield "start-first", f"the first frame is `{kind}`"
+                if self.state not in row.states and row.to == ENDED:
+                    yield row.broken, f"`{kind}` comes at once"
+            else:
+                yield row.broken, f"`{kind}` comes in a stream that is {self.state}"
+        self.state = row.to or self.state
+
+    def _fields(self, kind: str, payload: Payload) -> Findings:
+        for field in self.fields.get(kind, ()):
+            rule = f"{kind}.{field.path.replace('[]', '')}"
+            for value in values_at(payload, field.path):
+                if value is ABSENT:
+                    if field.needed:
+                        yield f"required-field.{rule}", f"`{kind}` has no `{field.path}`"
+                elif not fits(field.kind, value):
+                    yield f"field-type.{rule}", f"`{field.path}` is {said(value)}, expected {field.kind}"
+
+    def _deviation(self, rule: str, message: str) -> Deviation:
+        prefix, _, rest = rule.partition(".")
+        if prefix in ("required-field", "field-type"):
+            level: Level = next(
+                each.level
+                for kind, fields in self.fields.items()
+                for each in fields
+                if rest == f"{kind}.{each.path.replace('[]', '')}"
+            )
+            return Deviation(rule, self.frame, message, level, self.source)
+        held = self.rules.get(rule) or COMMON[rule]
+        return Deviation(rule, self.frame, f"{held.says}; {message}", held.level, held.source or self.source)
+
+
+class NamedGrammar(Grammar):
+    """Of an api whose events tell their type twice: in the payload, and as the name of the event."""
+
+    def kind_of(self, frame: Frame, payload: Payload) -> str | None:
+        """Return the payload's own type."""
+        del frame
+        kind = payload.get("type")
+        return kind if isinstance(kind, str) else None
+
+    def named(self, frame: Frame, kind: str | None) -> Findings:
+        """Yield that the name of an event is another than its type."""
+        name = None if frame.event is None else frame.event.decode("utf-8", "replace")
+        if name != kind:
+            yield "event-name", f"`event:` is {'absent' if name is None else f'`{name}`'}, `type` is `{kind}`"
+
+
+class UnnamedGrammar(Grammar):
+    """Of an api whose events have no names."""
+
+    def named(self, frame: Frame, kind: str | None) -> Findings:
+        """Yield that an event has a name."""
+        if frame.event is not None:
+            yield "no-event-name", f"the {kind} is named `{frame.event.decode('utf-8', 'replace')}`"
+
+
+def arguments_fault(text: str) -> str | None:
+    """Return why a text is no arguments of a call, None where it is an object or blank."""
+    if not text.strip():
+        return None
+    try:
+        value = codec.loads_text(text)
+    except codec.NotJsonError as error:
+        return f"they are not JSON: {error}"
+    return None if isinstance(value, dict) else f"they are {said(value)}, not an object"

@@ -1,0 +1,1 @@
+"""JSON text: decoding it exactly, and reading it while it is still incomplete."""

@@ -1,0 +1,1 @@
+"""Conversations and request bodies: what all request builders share."""

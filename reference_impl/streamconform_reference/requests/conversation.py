@@ -1,0 +1,248 @@
+"""A conversation in no provider's words, read as turns: what every builder of requests goes through.
+
+What is decided here holds for all apis:
+
+- An answer and its results are one turn. Results stand in the order of the calls, and each call has one: a
+  call without any gets an error that says so, since providers refuse histories with unanswered calls.
+  Results of calls that nobody made, or that are left out, are left out.
+- A call that had not ended is left out, with the thinking directly before it: nobody ran it, and thinking
+  belongs to what follows it. A call that had ended and does not parse stays, with its result; its text is
+  wrapped in an object, as servers that parse the calls of a history refuse every later request with it.
+- Thinking goes back only to the model that wrote it, through the api by which it came. To others it is
+  dropped, never shown as text: no provider documents a place for foreign reasoning, and a signature is
+  worth nothing to another model. What only the provider understands (its own tools, citations) goes back
+  through the same api.
+- Empty blocks are dropped: Anthropic and Bedrock refuse them, and nobody misses them.
+- Ids of calls are sent as they came wherever the host takes them, and are unique in the conversation. Others
+  are respelled, in the call and in its result alike, and the same way in every later request.
+
+Source: https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls,
+https://platform.openai.com/docs/guides/function-calling, and reports: badlogic/pi-mono (ids of other
+hosts), BerriAI/litellm#23137 (order of blocks), 1Panel-dev/MaxKB#6683 (a malformed call and its result),
+vllm-project/vllm#43995 and OpenHands/software-agent-sdk#2887 (arguments of a history that do not parse).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Final
+
+from streamconform_reference.json_text import codec
+
+Block = Mapping[str, Any]
+Conversation = Mapping[str, Any]
+
+NO_RESULT: Final = "There is no result of this call."
+ANY_ID: Final = r"[\s\S]+"
+BROKEN_INPUT: Final = "INVALID_JSON"
+"""The key that Anthropic's documentation proposes for arguments that are no JSON.
+
+https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming
+"""
+
+_NOT_IN_IDS: Final = re.compile(r"[^a-zA-Z0-9_-]")
+_PREFIXES: Final = ("call_", "toolu_", "", "fc_")
+_LENGTHS: Final = (24, 32, 40, 64, 16, 9)
+_USUAL_LENGTHS: Final = (64, 40)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of a call; its id is the one that is sent."""
+
+    id: str
+    name: str
+    parts: tuple[Block, ...]
+    error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UserTurn:
+    """What the user said."""
+
+    parts: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerTurn:
+    """What the model answered, as blocks of an outcome, and a result for each of the client's calls."""
+
+    blocks: tuple[Block, ...]
+    results: tuple[Result, ...]
+    own: bool
+    """Whether the model that is asked now wrote it, through this api."""
+
+
+Turn = UserTurn | AnswerTurn
+
+
+def turns(conversation: Conversation, api: str, *, ids: str = ANY_ID) -> Iterator[Turn]:
+    """Yield the turns. `ids` is the pattern of the ids that the api takes, where the facts name none."""
+    taken = CallIds(conversation.get("facts", {}).get("tool_ids", ids))
+    messages = conversation["messages"]
+    for position, message in enumerate(messages):
+        if message["role"] == "user":
+            yield UserTurn(parts_of(message["content"]))
+        elif message["role"] == "assistant":
+            same_api = message.get("api", api) == api
+            own = same_api and message.get("model", conversation["model"]) == conversation["model"]
+            kept = _kept(message["content"], same_api=same_api, own=own)
+            blocks, results = _answered(kept, _results_behind(messages[position + 1 :]), taken)
+            if blocks:
+                yield AnswerTurn(blocks, results, own)
+
+
+def parts_of(content: str | Sequence[Block]) -> tuple[Block, ...]:
+    """Return the parts of a message or a result."""
+    return ({"type": "text", "text": content},) if isinstance(content, str) else tuple(content)
+
+
+def text_of(parts: Sequence[Block]) -> str:
+    """Return the text of the parts, JSON values as JSON text; images say nothing."""
+    return "\n".join(part_text(part) for part in parts if part["type"] != "image")
+
+
+def part_text(part: Block) -> str:
+    """Return the text of one part that is no image."""
+    return json_text(part["value"]) if part["type"] == "json" else str(part["text"])
+
+
+def images_of(parts: Sequence[Block]) -> list[Block]:
+    """Return the parts that are images."""
+    return [part for part in parts if part["type"] == "image"]
+
+
+def data_url(image: Block) -> str:
+    """Return an image as the URL that holds it."""
+    return f"data:{image['media_type']};base64,{image['data']}"
+
+
+def json_text(value: Any) -> str:
+    """Return compact JSON text."""
+    return codec.dumps(value).decode()
+
+
+def is_client_call(block: Block) -> bool:
+    """Whether the block is a call that the client runs."""
+    return block["type"] == "tool_call" and block.get("executor") != "provider"
+
+
+def is_free_text(call: Block) -> bool:
+    """Whether the arguments are text that was never meant as JSON, as in custom tools of OpenAI."""
+    return isinstance(call.get("arguments"), str) and call.get("arguments_text") in (None, call["arguments"])
+
+
+def is_nothing(text: str) -> bool:
+    """Whether the text of arguments says that there are none; some models write `null` for that."""
+    return text.strip() in ("", "null")
+
+
+def arguments_text(call: Block) -> str:
+    """Return the arguments for apis that take text.
+
+    It is the text as it was streamed where that says the same, else that of `arguments_object`. Nothing is
+    `{}`, which is JSON, and not the empty text.
+    """
+    text, value = call.get("arguments_text") or "", arguments_object(call)
+    try:
+        same = codec.loads_text(text) == value
+    except codec.NotJsonError:
+        same = False
+    return text if same else json_text(value)
+
+
+def arguments_object(call: Block) -> dict[str, Any]:
+    """Return the arguments as the object that they have to be.
+
+    A malformed text is wrapped in one: `{}` would be a call that the model never made, and one that is valid.
+    """
+    value = call.get("arguments")
+    if isinstance(value, dict):
+        return value
+    text = call.get("arguments_text") or ""
+    if value is None and is_nothing(text):
+        return {}
+    return {BROKEN_INPUT: text if text.strip() else json_text(value)}
+
+
+@dataclass(slots=True)
+class CallIds:
+    """The ids that are sent, unique and of a pattern."""
+
+    pattern: str
+    taken: set[str] = field(default_factory=set)
+
+    def take(self, given: str) -> str:
+        """Return the id as it is, else its first respelling that fits; as it is where none does."""
+        respelled = self._respelled(given)
+        spelling = next(filter(self._fits, (given, *respelled)), given)
+        self.taken.add(spelling)
+        return spelling
+
+    def _fits(self, spelling: str) -> bool:
+        return spelling not in self.taken and re.fullmatch(self.pattern, spelling) is not None
+
+    def _respelled(self, given: str) -> Iterator[str]:
+        clean = _NOT_IN_IDS.sub("_", given)
+        yield from (clean[:length] for length in _USUAL_LENGTHS)
+        digest = sha256(f"{given} {len(self.taken)}".encode("utf-8", "surrogatepass")).hexdigest()
+        yield from (f"{prefix}{digest}"[:length] for prefix in _PREFIXES for length in _LENGTHS)
+
+
+def _kept(blocks: Sequence[Block], *, same_api: bool, own: bool) -> list[Block]:
+    kept: list[Block] = []
+    for block in blocks:
+        match block["type"]:
+            case "text" | "refusal":
+                wanted = bool(block.get("text"))
+            case "thinking":
+                wanted = own and bool(block.get("text") or block.get("signature"))
+            case "tool_call":
+                wanted = same_api or is_client_call(block)
+                if block.get("complete") is False:
+                    wanted = False
+                    while kept and kept[-1]["type"] == "thinking":
+                        kept.pop()
+            case _:
+                wanted = same_api
+        if wanted:
+            kept.append(block)
+    return kept
+
+
+def _results_behind(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the results that stand before the next answer."""
+    results: list[Mapping[str, Any]] = []
+    for message in messages:
+        if message["role"] == "assistant":
+            break
+        results += message.get("results", ())
+    return results
+
+
+def _answered(
+    blocks: Sequence[Block], given: Sequence[Mapping[str, Any]], taken: CallIds
+) -> tuple[tuple[Block, ...], tuple[Result, ...]]:
+    """Return the blocks with the ids that are sent, and the results of their calls."""
+    waiting = list(given)
+    sent: list[Block] = []
+    results: list[Result] = []
+    for block in blocks:
+        if not is_client_call(block):
+            sent.append({"id": "", "name": "", **block} if block["type"] == "tool_call" else block)
+            continue
+        call_id, name = block.get("id", ""), block.get("name", "")
+        spelling = taken.take(call_id)
+        sent.append({**block, "id": spelling, "name": name})
+        found = next((result for result in waiting if result["id"] == call_id), None)
+        if found is None:
+            results.append(Result(spelling, name, parts_of(NO_RESULT), error=True))
+        else:
+            waiting.remove(found)
+            results.append(
+                Result(spelling, name, parts_of(found["content"]), error=found.get("error", False))
+            )
+    return tuple(sent), tuple(results)

@@ -1,0 +1,1 @@
+"""Tool calls assembled from fragments of any provider."""
