@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from streamconform.peers.table import PEERS
-from streamconform.reports.matrix import Place
 from streamconform.suite.catalog import Catalog
+
+if TYPE_CHECKING:
+    from streamconform.reports.matrix import Place
 
 
 def placed(catalog: Catalog, case_ids: Collection[str]) -> Callable[[str], Place]:
@@ -21,6 +24,8 @@ def placed(catalog: Catalog, case_ids: Collection[str]) -> Callable[[str], Place
     through = {f"peer:{peer.name}": peer.through for peer in PEERS.values()}
 
     def place(path: str) -> Place:
+        from streamconform.reports.matrix import Place
+
         folder = Path.cwd() if path == "-" else Path(path).resolve().parent
         ids = frozenset(case_ids).intersection(catalog.ids)
         cases = {case.id: case for case in catalog.load(ids)}

@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from streamconform.adapters.interface import Answer, Fault, Hang
 from streamconform.adapters.program import Collateral, Program
@@ -16,11 +17,13 @@ from streamconform.judge.judge import Judgement, judge, observation_json
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AnyTrial, Trial
 from streamconform.model.verdict import UNEXPECTED
-from streamconform.replay.exchange import Exchange
-from streamconform.replay.server import ReplayServer
 from streamconform.run.blame import Blame
 from streamconform.run.dispatch import Asker, over_http, with_requests
 from streamconform.run.plan import Judged, Settings
+
+if TYPE_CHECKING:
+    from streamconform.replay.exchange import Exchange
+    from streamconform.replay.server import ReplayServer
 
 GIVE_UP_AFTER = 50
 """Programs of one implementation that may end in a row without an answer between them."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from streamconform import __version__
 from streamconform.adapters.connect import Connection
@@ -19,7 +19,6 @@ from streamconform.known_failures.match import Checked, Finding, Settler, audit
 from streamconform.model.result import Footer, Header, TrialResult
 from streamconform.model.trial import AnyTrial
 from streamconform.model.verdict import VERDICTS
-from streamconform.replay.server import ReplayServer
 from streamconform.run.blame import Blame, installed
 from streamconform.run.exits import Exit, Happened, of_run
 from streamconform.run.interruptible import run
@@ -27,6 +26,9 @@ from streamconform.run.merge import ordered
 from streamconform.run.plan import Judged, Settings, divide
 from streamconform.run.pool import Bench, Stopped, Tally, Watch, is_unexpected, judge_all
 from streamconform.run.results import Results, ResultsWriter
+
+if TYPE_CHECKING:
+    from streamconform.replay.server import ReplayServer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +141,7 @@ class _Runner:
         self.progress.begun(self.header)
         blame = Blame(installed() if order.blame else None)
         over_http = any(each.input == "http" for each in self._judged)
-        async with ReplayServer() if over_http else contextlib.nullcontext() as server:
+        async with _replay_server() if over_http else contextlib.nullcontext() as server:
             bench = Bench(order.settings, blame, self._emit, self._tally, self.progress.answered, server)
             try:
                 for judged, program in zip(self._judged, started, strict=True):
@@ -206,3 +208,10 @@ class _Runner:
                 answered=frozenset(self._tally.answered),
             )
         )
+
+
+def _replay_server() -> ReplayServer:
+    # imported here: only a run over HTTP needs it
+    from streamconform.replay.server import ReplayServer
+
+    return ReplayServer()
