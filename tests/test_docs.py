@@ -11,7 +11,7 @@ from streamconform.cli import VERBS
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.trial import DELIVERIES, FAULTS
 from streamconform.run.exits import Exit
-from streamconform_reference.mutants import MUTANTS
+from streamconform_mutants import MUTANTS
 
 from .cli.project import Project
 from .docs_outputs import BLOCK, ROOT, printed, without_times

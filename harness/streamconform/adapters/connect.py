@@ -76,7 +76,7 @@ def _python(target: str) -> tuple[str, ...]:
 
 
 def _mutant(name: str) -> tuple[str, ...]:
-    return _hosted(f"streamconform_reference.mutants.{name.replace('-', '_')}:adapter")
+    return _hosted(f"streamconform_mutants:{name}")
 
 
 def _proxy(address: str) -> tuple[str, ...]:
