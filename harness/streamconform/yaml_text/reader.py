@@ -84,7 +84,7 @@ def parse(data: bytes, name: str) -> Document:
     builder = _Builder(name)
     try:
         for event in yaml.parse(text, Loader=Loader):
-            if not builder.take(event, event.start_mark.line + 1):
+            if not builder.take(event, _line(event.start_mark)):
                 break
     except yaml.YAMLError as error:
         builder.found.append(_syntax(error, name, data))
@@ -201,6 +201,11 @@ class _Builder:
     def _stop(self, line: int, message: str) -> bool:
         self._problem(line, message)
         return False
+
+
+def _line(mark: Any) -> int:
+    """Return the line of a mark, from 1; the binding types its marks as optional, but they never are."""
+    return int(mark.line) + 1
 
 
 def _syntax(error: yaml.YAMLError, name: str, data: bytes) -> Problem:
