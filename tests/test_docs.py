@@ -51,8 +51,8 @@ def test_every_config_key_delivery_and_capability_is_documented():
 
 
 def test_every_mutant_is_on_the_page_of_the_selftest():
-    """`conform selftest --table docs/selftest.md` writes it; `.ci/run` compares the whole of it."""
-    page = documented("selftest.md")
+    """`conform selftest --table docs/internals/selftest.md` writes it; `.ci/run` compares the whole of it."""
+    page = documented("internals/selftest.md")
     assert f"{len(MUTANTS)} of {len(MUTANTS)} mutants are caught" in page
     assert [each.name for each in MUTANTS.values() if f"| `{each.name}` | {each.bug} |" not in page] == []
 

@@ -1,4 +1,4 @@
-"""What was measured as text: tables in Markdown, for the terminal and for `docs/benchmarks`."""
+"""What was measured as text: tables in Markdown, for the terminal and for `docs/internals/benchmarks.md`."""
 
 from __future__ import annotations
 
