@@ -48,7 +48,7 @@ def tables(scale: Scale) -> Iterator[tuple[str, str]]:
         for chunking in CHUNKINGS
     ]
     yield f"Reference to floor (limit: {page.LIMIT} times)", page.streams(rows)
-    yield "Nanoseconds for each delta, by size of the answer", page.sizes(list(_growing(scale)))
+    yield "Nanoseconds per delta, by size of the answer", page.sizes(list(_growing(scale)))
     yield "Where the time goes", page.profile(_profiles(scale))
     if scale.suites:
         with tempfile.TemporaryDirectory() as folder:
