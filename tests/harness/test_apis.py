@@ -27,7 +27,7 @@ API_LIST = list(APIS.values())
 
 
 def named(module):
-    """Return the API names that a module has as string constants; docstrings and longer texts may name one."""
+    """Return where a module has the name of an API as a string constant; longer texts may contain one."""
     constants = (node for node in ast.walk(module.tree) if isinstance(node, ast.Constant))
     return [f"{module.name}:{each.lineno}" for each in constants if each.value in NAMES]
 
