@@ -54,7 +54,7 @@ def contents(api: str, body: bytes) -> list[tuple[str | None, bytes]]:
 UNKNOWN_EVENTS = [
     json.loads(payload)
     for api in APIS.values()
-    for framed, unknown in api.unknown_event.items()
+    for framed, unknown in api.extensions.event.items()
     for _, payload in [
         (frame.event, frame.payload)
         for frame in split(framed, b"[1" + unknown + b"]" if framed == "json_array" else unknown)
