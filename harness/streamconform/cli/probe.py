@@ -19,6 +19,7 @@ from streamconform.cli.server import base_url_of, headers_of, key_of, must_be_pr
 from streamconform.errors import UsageError
 from streamconform.reports.terminal import Terminal
 from streamconform.run.session import Progress
+from streamconform.suite.catalog import read_catalog
 
 RESULTS: Final = options.RESULTS.parent / "probe.jsonl"
 """Where results go that nobody asked for elsewhere; those of the last run stay."""
@@ -113,7 +114,7 @@ def command(ctx: click.Context, /, url: str, **given: Any) -> None:
         finished = conduct(order, path, Progress(terminal.begun, terminal.ended))
         if quiet < 2:
             terminal.finished(finished.results, time.perf_counter() - started)
-    place = placed(options.sources(chosen), ())
+    place = placed(read_catalog(options.sources(chosen)), ())
     for kind, target in wanted:
         if kind != reports.STREAMED:
             reports.write(kind, target, finished.results, place)
