@@ -1,9 +1,9 @@
-"""The reference implementation as a program: protocol version 1, JSON lines on stdin and stdout.
+"""The reference implementation as a program that speaks protocol version 1: JSON lines on stdin and stdout.
 
-This is the smallest honest example of such a program. It answers `hello` with what it can do, each
-`run` and each `call` with one `result`, and ends at `stop` or at the end of its input. A run of mode
-`push` has its chunks in lines of their own: events are told between them, as they happen. stdout is
-for the protocol alone.
+This is a minimal complete example of such a program. It answers `hello` with its capabilities, and each
+`run` and `call` with one `result`; it exits at `stop` or at the end of its input. In mode `push` the
+chunks of a run arrive as separate lines, and its events are written between them as they happen. stdout
+carries only the protocol.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ INPUTS: Final = (*adapter.inputs, "push")
 
 @dataclass(frozen=True, slots=True)
 class BytesRun:
-    """A `run` message, as the adapter takes it; of mode `push` it has no chunks yet."""
+    """A `run` message in the form that the adapter takes; in mode `push` it has no chunks yet."""
 
     api: str
     status: int
@@ -41,7 +41,7 @@ class BytesRun:
 
 
 def hello() -> dict[str, Any]:
-    """Return the answer to the greeting."""
+    """Return the reply to `hello`."""
     return {
         "op": "hello",
         "protocol": PROTOCOL,
@@ -54,13 +54,13 @@ def hello() -> dict[str, Any]:
 
 
 def run(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the outcome of a run with its chunks, and its events where they are wanted."""
+    """Return the outcome of a run with its chunks, and its events if the message wants them."""
     *events, last = adapter(bytes_run(message))
     return {**last, "events": events} if "events" in message["want"] else last
 
 
 def bytes_run(message: Mapping[str, Any]) -> BytesRun:
-    """Return a `run` message as the adapter takes it."""
+    """Return a `run` message in the form that the adapter takes."""
     given = message["input"]
     return BytesRun(
         api=message["api"],
@@ -74,37 +74,37 @@ def bytes_run(message: Mapping[str, Any]) -> BytesRun:
 
 
 def declined(message: Mapping[str, Any]) -> str | None:
-    """Return why a run is not answered, or None."""
+    """Return the reason to skip a run, None if it can be run."""
     if message["api"] not in adapter.apis:
-        return f"does not read {message['api']}"
+        return f"does not support API {message['api']}"
     mode = message["input"]["mode"]
-    return None if mode in INPUTS else f"is not fed by mode {mode}"
+    return None if mode in INPUTS else f"does not support input mode {mode}"
 
 
 def call(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the function of a call makes of its input, or why it was skipped."""
+    """Return the output of the function that a call names, or the reason to skip the call."""
     function = FUNCTIONS.get(message["function"])
     if function is None:
-        return {"skipped": {"reason": f"has no function {message['function']}"}}
+        return {"skipped": {"reason": f"does not support function {message['function']}"}}
     return {"output": function(message.get("api"), message["input"])}
 
 
 class Session:
-    """A conversation: what is told to each message, and the pushed runs that have not ended."""
+    """One connection to a harness; it keeps the pushed runs that have not ended, by their id."""
 
     def __init__(self) -> None:
-        """Begin before the first message."""
+        """Start with no open runs."""
         self._open: dict[str, tuple[Decoder, bool]] = {}
 
     def answers(self, message: Any) -> Iterator[dict[str, Any]]:
-        """Yield the lines that answer one message, none where there is nothing to say."""
+        """Yield the lines that answer one message; a message of an unknown form has none."""
         match message:
             case {"op": "hello"}:
                 yield hello()
             case {"op": str(op), "id": str(number)}:
                 try:
                     yield from self._answered(op, number, message)
-                except Exception as error:  # noqa: BLE001 - our own fault is an answer, never a crash
+                except Exception as error:  # noqa: BLE001 - a bug here is reported as a result, not a crash
                     self._open.pop(number, None)
                     told = {"message": repr(error), "traceback": traceback.format_exc()}
                     yield {"op": "result", "id": number, "errored": told}
@@ -131,11 +131,11 @@ class Session:
                 yield from _told(number, decoder.receive_eof(), live=live)
                 yield {**result, "outcome": decoder.outcome.to_json()}
             case "chunk" | "eof":
-                pass  # of a run that is answered
+                pass  # the run already has its result, for example after an error
             case "call":
                 yield {**result, **call(message)}
             case _:
-                yield {**result, "skipped": {"reason": f"does not know {op}"}}
+                yield {**result, "skipped": {"reason": f"does not support op {op}"}}
 
 
 def _told(number: str, events: list[Event], *, live: bool) -> Iterator[dict[str, Any]]:
@@ -144,7 +144,7 @@ def _told(number: str, events: list[Event], *, live: bool) -> Iterator[dict[str,
 
 
 def main() -> None:
-    """Answer line by line until `stop` or the end of the input."""
+    """Answer line by line until `stop` or the end of stdin."""
     session = Session()
     for line in sys.stdin.buffer:
         try:

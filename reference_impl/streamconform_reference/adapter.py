@@ -1,4 +1,4 @@
-"""The interface for a harness in the same process: one exchange in, its events and outcome out."""
+"""The in-process interface for a harness: takes one exchange, yields its events and its outcome."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .tokens import count_tokens
 VERSION: Final = "0.1.0"
 
 Function = Callable[[str | None, Any], Any]
-"""What is called with an api, or None, and an input, and returns a JSON value."""
+"""A function of the protocol's `call`: takes an API name or None, and an input; returns a JSON value."""
 
 CAPABILITIES: Final = (
     "tool_calls",
@@ -33,7 +33,7 @@ CAPABILITIES: Final = (
     "provider_tools",
     "raw_stop",
 )
-"""What every decoder has."""
+"""The capabilities that every decoder has."""
 
 NEEDED: Final = {
     "heal": "heal",
@@ -41,15 +41,15 @@ NEEDED: Final = {
     "count_tokens": "count_tokens",
     "build_request": "requests",
 }
-"""The capability of each function."""
+"""The capability that stands for each function of the protocol's `call`."""
 
 
 class Run(Protocol):
-    """One exchange: what was asked, and the response as it came. Header names are in lower case."""
+    """One exchange: the API, and the response as it arrived. Header names are in lower case."""
 
     @property
     def api(self) -> str:
-        """The wire format."""
+        """The wire format, for example `openai-chat`."""
 
     @property
     def status(self) -> int:
@@ -61,15 +61,15 @@ class Run(Protocol):
 
     @property
     def pricing(self) -> Mapping[str, Any] | None:
-        """Prices of the model as decimal strings; None leaves the cost out."""
+        """Prices of the model as decimal strings; with None the cost is None."""
 
     @property
     def chunks(self) -> Iterable[bytes]:
-        """The body, as the network reads delivered it."""
+        """The body, one chunk per network read."""
 
 
 class Adapter(Protocol):
-    """A callable that a harness can judge, and what it says of itself."""
+    """A callable that a harness can test, with attributes that describe it."""
 
     info: Mapping[str, str]
     apis: Sequence[str]
@@ -77,32 +77,32 @@ class Adapter(Protocol):
     capabilities: Sequence[str]
 
     def __call__(self, run: Run) -> Iterator[Json]:
-        """Yield the events of the run as they happen, and last `{"outcome": ...}`."""
+        """Yield the events of the run as they happen, then `{"outcome": ...}`."""
 
 
 def heal(api: str | None, given: Any) -> Json:
-    """Return tool arguments, in whatever form they came, as an object."""
+    """Return tool arguments of any form as an object; see `healing`."""
     del api
     return heal_tool_arguments(given)
 
 
 def partial(api: str | None, given: str) -> Any:
-    """Return the best-effort value of the beginning of a JSON text."""
+    """Return the best-effort value of a truncated JSON text; see `json_text.incremental`."""
     del api
     return partial_value(given)
 
 
 def count(api: str | None, given: Mapping[str, Any]) -> int:
-    """Return the estimate of the input tokens of a request to Anthropic's API."""
+    """Return an estimate of the input tokens of a request to Anthropic's API; see `tokens`."""
     del api
     return count_tokens(given)
 
 
 def build_request(api: str | None, given: Mapping[str, Any]) -> Json:
-    """Return the request that a conversation is, `{"body": {...}, "headers": {...}, "path": ...}`.
+    """Return the HTTP request for a conversation: `{"body": {...}, "headers": {...}, "path": ...}`.
 
     Raises:
-        KeyError: no such api is known.
+        KeyError: the API is unknown.
     """
     return REQUESTS[api or ""](given)
 
@@ -121,7 +121,7 @@ def adapter_for(
     *,
     name: str = "streamconform-reference",
 ) -> Adapter:
-    """Return an adapter that decodes with these classes; it raises KeyError for any other api."""
+    """Return an adapter that decodes with these classes; calling it raises KeyError for any other API."""
 
     def adapter(run: Run) -> Iterator[Json]:
         decoder = open_decoder(run, decoders)
@@ -142,7 +142,7 @@ def describe(
     name: str,
     apis: Iterable[str],
 ) -> Adapter:
-    """Return the function with the attributes that make it an adapter, `functions` among them."""
+    """Return the function with the attributes of an adapter, and with `functions` as attributes too."""
     named = functions or {}
     vars(function).update(
         named,
@@ -158,10 +158,10 @@ adapter: Final = adapter_for(DECODERS, FUNCTIONS)
 
 
 def snapshots(run: Run, at: Iterable[int]) -> Iterator[Json]:
-    """Yield the outcome after each frame number in `at`, which ascends from 0.
+    """Yield the outcome after each frame number in `at`, in ascending order from 0.
 
-    The end of the body is not taken, so an answer that breaks off stays as its last frame left it.
-    A number behind the last frame gives the outcome after the last frame.
+    The end of the body is not processed, so a truncated answer stays as its last frame left it. A number
+    beyond the last frame gives the outcome after the last frame.
     """
     decoder = open_decoder(run, DECODERS)
     states = _after_each_frame(decoder, run)

@@ -1,10 +1,10 @@
-"""Token counts and a price table in, US dollars out: exact decimals, no float anywhere.
+"""Compute the cost in US dollars from token counts and a price table, in exact decimals without floats.
 
 The table is a mapping of decimal strings in USD per million tokens:
 `input output cache_read cache_write_5m cache_write_1h web_search_per_1000`, with optional `tiers`
 (`[{above: 200000, input: ...}]`) and `service_tier` (`{flex: "0.5"}`).
-A value that is no plain decimal number is as good as absent. Without a price for input and output
-there is no cost, since a total that silently leaves out tokens is worse than none.
+A value that is not a plain decimal number counts as absent. Without a price for input and output the
+cost is None, because a total that silently omits tokens is worse than none.
 
 Source of the rules (5-minute and 1-hour writes, web search, long prompts, batch):
 https://platform.claude.com/docs/en/about-claude/pricing
@@ -21,9 +21,9 @@ from typing import Any, Final
 from .outcome import Cost, Usage
 
 _PLAIN_NUMBER: Final = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,12})?")
-# Wide enough to be exact: 16 digits of tokens, 21 of a price, 21 of a multiplier, and their sums.
+# Precise enough to be exact: 16 digits of tokens, 21 of a price, 21 of a multiplier, and their sums.
 _EXACT: Final = Context(prec=80)
-_LARGEST_TOTAL: Final = Decimal(10) ** 15  # the normal form has 15 digits before the point
+_LARGEST_TOTAL: Final = Decimal(10) ** 15  # the normal form allows 15 digits before the point
 _ZERO: Final = Decimal(0)
 _ONE: Final = Decimal(1)
 
@@ -51,18 +51,17 @@ class _Parts:
 
 @dataclass(frozen=True, slots=True)
 class Pricing:
-    """The price table of one model, as it was given."""
+    """The price table of one model, unvalidated."""
 
     table: Mapping[str, Any]
 
     def cost(
         self, usage: Usage, *, service_tier: str | None = None, apart: Iterable[Usage] = ()
     ) -> Cost | None:
-        """Return what the answer costs; None where the table cannot price it. Never raises.
+        """Return the cost of the answer, None if the table cannot price it. Never raises.
 
-        `service_tier` is the response's; its multiplier holds for tokens, not for searches. `apart`
-        are tokens that the provider bills but leaves out of `usage`; with the searches they are
-        `other`.
+        `service_tier` is the response's; its multiplier applies to tokens, not to searches. `apart` is
+        usage that the provider bills but omits from `usage`; its cost and that of searches are `other`.
         """
         prices = _prices(self.table, usage)
         if prices is None:
@@ -72,7 +71,8 @@ class Pricing:
         per_search = prices.web_search_per_1000.scaleb(-3, _EXACT)
         other = _EXACT.multiply(Decimal(usage.web_searches or 0), per_search)
         for more in apart:
-            own_prices = _prices(self.table, more) or prices  # a tier may differ: another request
+            # Usage billed apart belongs to another request, so its prompt may reach another tier.
+            own_prices = _prices(self.table, more) or prices
             other = _EXACT.add(other, _token_parts(more, own_prices, factor).sum())
         total = _EXACT.add(parts.sum(), other)
         if total >= _LARGEST_TOTAL:
@@ -88,7 +88,7 @@ class Pricing:
 
 
 def _prices(table: Mapping[str, Any], usage: Usage) -> _Prices | None:
-    """Return the prices of a request with this prompt: a tier is a cliff and prices all of it."""
+    """Return the prices of a request with this prompt; a tier prices the whole request, not its excess."""
     prompt = (usage.input or 0) + (usage.cache_read or 0) + (usage.cache_write or 0)
     given = _decimals(table) | _decimals(_tier(table.get("tiers"), prompt))
     base, output = given.get("input"), given.get("output")
@@ -106,7 +106,7 @@ def _prices(table: Mapping[str, Any], usage: Usage) -> _Prices | None:
 
 
 def _tier(tiers: Any, prompt: int) -> Mapping[str, Any]:
-    """Return the tier with the highest `above` that the prompt exceeds, else nothing."""
+    """Return the tier with the highest `above` that the prompt exceeds, an empty one if there is none."""
     reached = [
         (above, number, tier)
         for number, tier in enumerate(tiers if isinstance(tiers, (list, tuple)) else ())
@@ -149,7 +149,7 @@ def _decimals(table: Mapping[str, Any]) -> dict[str, Decimal]:
 
 
 def _decimal(value: Any) -> Decimal | None:
-    """Return a plain decimal string or a small whole number as a Decimal; None for all else."""
+    """Return a plain decimal string or a small integer as a Decimal, None for anything else."""
     text = str(value) if type(value) is int and abs(value) < 10**9 else value
     if not isinstance(text, str) or not _PLAIN_NUMBER.fullmatch(text):
         return None
@@ -164,6 +164,6 @@ def _sum(amounts: Iterable[Decimal]) -> Decimal:
 
 
 def _plain(amount: Decimal) -> str:
-    """Return the amount without an exponent and without zeros at its end: `0.0048`, `12`, `0`."""
+    """Return the amount without an exponent and without trailing zeros: `0.0048`, `12`, `0`."""
     text = format(amount, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,7 +1,7 @@
-"""An estimate of input tokens: words, and chunks of four code points of longer ones.
+"""Estimate input tokens: every started four code points of a word count as one token.
 
-What it is for is a proxy in front of a server that cannot count: a number of the right order, which no
-tokeniser is asked for. It is the same for every model, on every machine.
+The estimate is for a proxy in front of a server that cannot count tokens. It gives the right order of
+magnitude without a tokenizer, and the same number for every model on every machine.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ CHUNK: Final = 4
 
 
 def count_text(text: str) -> int:
-    """Return how many chunks the words of `text` have; words are what stands between white space."""
+    """Return the estimated tokens of a text; words are separated by white space."""
     return sum(-(-len(word) // CHUNK) for word in text.split())
 
 
 def count_tokens(request: Mapping[str, Any]) -> int:
-    """Return the estimate for the body of a request to `/v1/messages` or `/v1/messages/count_tokens`.
+    """Return the estimated tokens of a request body for `/v1/messages` or `/v1/messages/count_tokens`.
 
-    The system prompt, text, results of tools, and inputs of calls as compact JSON count; tools, images and
-    thinking do not. What is not in the api's form counts nothing.
+    The system prompt, text, tool results, and tool inputs as compact JSON count; tools, images and
+    thinking do not. Values of the wrong type are ignored.
     """
     messages = request.get("messages")
     return sum(
@@ -42,7 +42,7 @@ def count_tokens(request: Mapping[str, Any]) -> int:
 
 
 def _texts(content: Any) -> Iterator[str]:
-    """Yield the texts of a system prompt, of a message's content or of a tool's result."""
+    """Yield the texts in a system prompt, a message's content or a tool result."""
     if isinstance(content, str):
         yield content
     for block in content if isinstance(content, list) else ():

@@ -156,7 +156,7 @@ OLLAMA: dict[str, Row] = {
     ),
     "a line that is no JSON": Row(
         ollama.lines(ollama.record("par")) + b"oops\n",
-        "0:text +par | error api_error: a payload is not JSON: *",
+        "0:text +par | error api_error: payload is not valid JSON: *",
     ),
     "the end without a last record": Row(
         ollama.lines(ollama.record("a"), ollama.record("b")),

@@ -113,10 +113,10 @@ def test_the_program_answers_every_message_and_survives_bad_ones() -> None:
     expected = decode(body)
     assert (events["outcome"], events["events"]) == (expected.outcome, expected.events)
     assert plain == {"op": "result", "id": "3", "outcome": expected.outcome}
-    assert api["skipped"] == {"reason": "does not read no-such-api"}
-    assert mode["skipped"] == {"reason": "is not fed by mode http"}
+    assert api["skipped"] == {"reason": "does not support API no-such-api"}
+    assert mode["skipped"] == {"reason": "does not support input mode http"}
     assert call == {"op": "result", "id": "6", "output": {"a": 1}}
-    assert function["skipped"] == {"reason": "has no function no-such-function"}
+    assert function["skipped"] == {"reason": "does not support function no-such-function"}
     assert surrogate["outcome"]["content"][0]["text"] == "\ud800"
 
 

@@ -1,4 +1,4 @@
-"""The apis that are decoded, encoded and asked: a new one is its folder and one line in each table here."""
+"""The supported APIs. To add one, add its folder and one line in each table here."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
@@ -46,8 +46,8 @@ DECODERS: Final[Mapping[str, type[Decoder]]] = {
     "ollama-chat": OllamaChatDecoder,
 }
 
-# The payloads of a stream that would have said the same as an answer without streaming. They raise
-# `BrokenPayloadError` where the document is no answer.
+# For an answer without streaming: the payloads of an equivalent stream. They raise
+# `BrokenPayloadError` if the document is not an answer.
 DOCUMENTS: Final[Mapping[str, Callable[[Payload], Iterable[Payload]]]] = {
     "anthropic-messages": anthropic_messages.as_stream,
     "openai-chat": openai_chat.as_stream,
@@ -58,7 +58,7 @@ DOCUMENTS: Final[Mapping[str, Callable[[Payload], Iterable[Payload]]]] = {
     "ollama-chat": ollama_chat.as_stream,
 }
 
-# The stream of an answer, from its events.
+# The encoder of each API: events in, the bytes of a stream out.
 ENCODERS: Final[Mapping[str, Maker]] = {
     "anthropic-messages": anthropic_messages.AnthropicMessagesEncoder,
     "openai-chat": openai_chat.OpenaiChatEncoder,
@@ -69,7 +69,7 @@ ENCODERS: Final[Mapping[str, Maker]] = {
     "google-generate": google_generate.GoogleGenerateEncoder,
 }
 
-# The answer without streaming.
+# An outcome as the answer without streaming.
 ANSWERS: Final[Mapping[str, Answerer]] = {
     "anthropic-messages": anthropic_messages.answer,
     "openai-chat": openai_chat.answer,
@@ -80,7 +80,7 @@ ANSWERS: Final[Mapping[str, Answerer]] = {
     "google-generate": google_generate.answer,
 }
 
-# What an api cannot say of an outcome, and what its encoder and its documents say instead.
+# The parts of an outcome that an API cannot express, and what its encoder writes instead.
 LOSSES: Final[Mapping[str, tuple[Loss, ...]]] = {
     "anthropic-messages": anthropic_messages.LOSSES,
     "openai-chat": openai_chat.LOSSES,
@@ -91,7 +91,7 @@ LOSSES: Final[Mapping[str, tuple[Loss, ...]]] = {
     "google-generate": google_generate.LOSSES,
 }
 
-# The request of a conversation (`asked` and `conversation` say what is in one).
+# A conversation as an HTTP request; `requests.conversation` and `requests.options` define its fields.
 REQUESTS: Final[Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
     "anthropic-messages": anthropic_messages_request,
     "openai-chat": openai_chat_request,
@@ -102,7 +102,7 @@ REQUESTS: Final[Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
     "ollama-chat": ollama_chat_request,
 }
 
-# The conversation that a request asks about. They raise `RefusedError` where the request is not valid.
+# A request as a conversation. They raise `RequestError` if the request is not valid.
 CONVERSATIONS: Final[Mapping[str, Callable[[dict[str, Any], Mapping[str, str]], dict[str, Any]]]] = {
     "anthropic-messages": anthropic_messages_conversation,
     "openai-chat": openai_chat_conversation,

@@ -1,11 +1,11 @@
-"""Why an answer ends: the reason that its api gives, in the light of its status and its content.
+"""The stop reason: what the API reports, adjusted to the answer's status and content.
 
-- Apis count in different ways: what one calls `stop` is `tool_use` where the client has a call to
-  run, and `refusal` where the model declined. `tool_use` is `stop` where the provider ran every
-  call itself.
-- An answer that broke off has no reason. One that failed has `error`, beside the word that came.
-- A call whose text does not parse was cut off if it is the last one of a truncated answer. Any
-  other is what the model wrote, and ends with the answer.
+- APIs use different words for the same end: a reported `stop` becomes `tool_use` if the client has a
+  call to run, and `refusal` if the model declined. A reported `tool_use` becomes `stop` if the provider
+  ran every call itself.
+- A truncated answer has no reason. A failed one has `error`, with the raw reason that arrived, if any.
+- If the text of a call does not parse, it was cut off if it is the last one of a truncated answer. In
+  any other place it is what the model wrote, and the call ends with the answer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TRUNCATING: Final = frozenset({"length", "content_filter"})
 
 
 def actual_stop(status: Status | None, given: Stop, blocks: Sequence[GrowingBlock]) -> Stop:
-    """Return why the answer ended; as long as the status is not settled, why it is going to end."""
+    """Return the stop reason; until the status is final, the reason known so far."""
     match status:
         case "error":
             return Stop("error", given.raw)
@@ -35,7 +35,7 @@ def actual_stop(status: Status | None, given: Stop, blocks: Sequence[GrowingBloc
 
 
 def held_calls(given: Stop, blocks: Sequence[GrowingBlock]) -> list[CallBlock]:
-    """Return the calls that ended without being told so, and that end with a complete answer."""
+    """Return the ended calls whose end event was held, and that a complete answer completes."""
     calls = _calls(blocks)
     if given.reason in _TRUNCATING:
         calls = calls[:-1]
@@ -43,7 +43,7 @@ def held_calls(given: Stop, blocks: Sequence[GrowingBlock]) -> list[CallBlock]:
 
 
 def _completed_reason(reason: StopReason, blocks: Sequence[GrowingBlock]) -> StopReason:
-    """Return the reason as the content shows it."""
+    """Return the reported reason, adjusted to the content."""
     calls = _calls(blocks)
     if reason == "stop" and any(call.complete and call.executor == "client" for call in calls):
         return "tool_use"

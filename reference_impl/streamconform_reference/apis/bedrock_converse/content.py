@@ -1,17 +1,17 @@
-"""What is in a content block: its start and its deltas, by their one key.
+"""Content blocks of Bedrock Converse: their starts and deltas, by their single key.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlockStart.html,
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlockDelta.html, and the
 service model of botocore 1.44.5.
 
-What the documentation does not say, and what differs between models:
+Undocumented behavior, and differences between models:
 
-- Text and reasoning have no start; some send `start: {}`, which says nothing.
+- Text and reasoning have no start; some models send `start: {}`, which is ignored.
 - The fragment of a call without arguments is empty. The answer without streaming has the input as a
-  value, and so may a proxy.
-- Reasoning is flat in a stream (`reasoningContent.text`) and nested without one. Its signature is a
-  delta of its own. Redacted reasoning is base64; some proxies send it under `data`.
-- A tool that the provider runs (`type: server_tool_use`) has its result in a block `toolResult`.
+  value, and a proxy may stream it as a value.
+- Reasoning is flat in a stream (`reasoningContent.text`) and nested without streaming. Its signature is
+  a separate delta. Redacted reasoning is base64; some proxies send it under `data`.
+- A tool that the provider runs (`type: server_tool_use`) has its result in a `toolResult` block.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from .fields import part
 
 PartHandler = Callable[[Assembler, int, Any], None]
 
-# Where redacted reasoning stands: AWS's own name, and the one of its proxies.
+# The keys of redacted reasoning: AWS's own name, and its proxies' name.
 REDACTED_KEYS: Final = ("redactedContent", "data")
 
 EXECUTORS: Final[Mapping[str, Executor]] = {"server_tool_use": "provider"}
 
 
-# Starts, by their key. Any other one is kept as `other`.
+# Starts, by their key. Any other one becomes an `other` block.
 
 
 def start_call(message: Assembler, slot: int, start: Payload) -> None:
-    """Begin a call, whose input comes with the start only in an answer without streaming."""
+    """Start a call; only an answer without streaming has its input in the start."""
     message.start_call(
         slot,
         id=text(start, "toolUseId"),
@@ -49,7 +49,7 @@ def start_call(message: Assembler, slot: int, start: Payload) -> None:
 
 
 def start_result(message: Assembler, slot: int, start: Payload) -> None:
-    """Begin the result of a tool that the provider ran."""
+    """Start the result of a tool that the provider ran."""
     message.put_other("tool_result", start, slot=slot)
 
 
@@ -63,12 +63,12 @@ STARTS: Final[Mapping[str, PartHandler]] = {
 
 
 def add_text(message: Assembler, slot: int, words: Any) -> None:
-    """Append visible text."""
+    """Append to a text block."""
     message.add(slot, "text", words)
 
 
 def add_input(message: Assembler, slot: int, delta: Payload) -> None:
-    """Append a fragment of a call's input, or take the whole of it."""
+    """Append a fragment to a call's input, or set the whole input."""
     fragment = delta.get("input")
     if isinstance(fragment, str):
         message.add_arguments(slot, fragment)
@@ -77,7 +77,7 @@ def add_input(message: Assembler, slot: int, delta: Payload) -> None:
 
 
 def add_reasoning(message: Assembler, slot: int, delta: Payload) -> None:
-    """Append to reasoning: its text, its signature, or data that nobody can read."""
+    """Append to reasoning: text, a signature, or encrypted data."""
     message.add(slot, "thinking", text(delta, "text"))
     signature = text(delta, "signature")
     if signature:
@@ -89,7 +89,7 @@ def add_reasoning(message: Assembler, slot: int, delta: Payload) -> None:
 
 
 def add_citation(message: Assembler, _slot: int, citation: Payload) -> None:
-    """Keep a citation at the place where it came."""
+    """Add a citation at the position where it arrived."""
     message.put_other("citation", citation)
 
 
@@ -109,11 +109,11 @@ DELTAS: Final[Mapping[str, tuple[type, PartHandler]]] = {
     "citation": (dict, add_citation),
     "toolResult": (list, add_result),
 }
-"""Each with the type of its value."""
+"""The handler of each delta, with the type that its value must have."""
 
 
 def start_block(message: Assembler, slot: int, payload: Payload) -> None:
-    """Begin the block that a start says something of."""
+    """Start the block that a start frame describes."""
     for kind, start in part(payload, "start").items():
         if isinstance(start, dict):
             handler = STARTS.get(kind)

@@ -1,4 +1,4 @@
-"""The answer without streaming, of `POST /model/{modelId}/converse`: events that would have said the same.
+"""The answer of `POST /model/{modelId}/converse`, without streaming, as events of an equivalent stream.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
 """
@@ -14,12 +14,12 @@ from .fields import part
 
 
 def as_stream(document: Payload) -> Iterator[Payload]:
-    """Yield the events, each under its type, as they are where no framing names them.
+    """Yield the events, each under its type, as SDKs return them.
 
-    An error document has its exception under `__type`, with a capital, where no header names it.
+    An error document has its exception, capitalized, in `__type` if no header names it.
 
     Raises:
-        BrokenPayloadError: it has no message.
+        BrokenPayloadError: the document has no message.
     """
     exception = document.get("__type")
     if isinstance(exception, str) and "output" not in document:
@@ -39,11 +39,11 @@ def as_stream(document: Payload) -> Iterator[Payload]:
 
 
 def _events(kind: str, value: object) -> Iterator[tuple[str, Payload]]:
-    """Yield the events of one block by their types, without its number."""
+    """Yield the events of one block with their types, without its index."""
     if kind == "text":
         yield "contentBlockDelta", {"delta": {"text": value}}
     elif not isinstance(value, dict):
-        raise BrokenPayloadError(f"a block of `{kind}` is no object")
+        raise BrokenPayloadError(f"a block of `{kind}` is not an object")
     elif kind == "reasoningContent":
         plain = part(value, "reasoningText")
         flat = {**plain, "redactedContent": text(value, "redactedContent")}

@@ -1,13 +1,13 @@
-"""Errors of Bedrock: messages of the stream and failed responses in, one `Error` out.
+"""Read the errors of Bedrock, from messages of the stream and from failed responses, into one `Error`.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStreamOutput.html
 for the exceptions and their HTTP status, and botocore 1.44.5 for the headers.
 
-- A message of type `exception` names it in `:exception-type`; its payload has the message. One of type
-  `error` has all in its headers and need not have a payload.
-- `modelStreamErrorException` may have the words of the model's own server in `originalMessage` alone.
-- A failed response names its type in the header `x-amzn-errortype`, some in `__type` of the document,
-  with an address behind or a namespace before it.
+- A message of type `exception` names the exception in `:exception-type`; its payload has the message.
+  One of type `error` has everything in its headers; its payload may be empty.
+- `modelStreamErrorException` may have only `originalMessage`, the message of the model's own server.
+- A failed response names its type in the header `x-amzn-errortype`, or in the document's `__type`,
+  with a URL after it or a namespace before it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LONGEST_EXCERPT: Final = 500
 
 
 def read_failed_message(frame: Frame) -> Error:
-    """Return the error that a message of type `exception` or `error` is."""
+    """Return the error in a message of type `exception` or `error`."""
     headers = frame.headers or {}
     try:
         document = codec.loads(frame.data)
@@ -58,7 +58,7 @@ def read_exception(kind: str | None, payload: Payload) -> Error:
 
 
 def read_failed_response(document: bytes, status: int, headers: Mapping[str, str]) -> Error:
-    """Return what a response with an HTTP error says, its type by the header where it has one."""
+    """Return the error of a failed response, with the type in its headers if there is one."""
     error = read_error_body(document, status)
     return replace(error, type=_bare(headers.get("x-amzn-errortype")) or error.type or _typed(document))
 
@@ -73,7 +73,7 @@ def _typed(document: bytes) -> str | None:
 
 
 def _bare(name: str | None) -> str | None:
-    """Return `ValidationException` of `aws.bedrock#ValidationException:http://…`."""
+    """Return `ValidationException` for `aws.bedrock#ValidationException:http://…`."""
     return (name or "").partition(":")[0].rpartition("#")[2].strip() or None
 
 

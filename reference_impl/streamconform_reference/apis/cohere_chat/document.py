@@ -1,4 +1,4 @@
-"""The answer without streaming, of either version: the events that would have said the same.
+"""The answer without streaming, of v1 or v2, as the payloads of an equivalent stream.
 
 Source: https://docs.cohere.com/reference/chat, https://docs.cohere.com/reference/chat-v1
 """
@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 from streamconform_reference.decoding.fields import parts
 
-# Only an answer of v1 has these, beside its text.
+# Only v1 answers have these, next to their text.
 _V1_IDS = ("generation_id", "response_id", "chat_history")
 
 
 def as_stream(document: Payload) -> Iterator[Payload]:
-    """Yield the events of v2, the end of a stream of v1, which has the whole answer, or an error as it is.
+    """Yield the events of v2, the end event of v1 with the whole answer, or an error as it is.
 
     Raises:
-        BrokenPayloadError: it has no message.
+        BrokenPayloadError: the document has no message.
     """
     message = document.get("message")
     if isinstance(message, dict):

@@ -3,16 +3,16 @@
 Source: https://docs.cohere.com/reference/chat-stream, https://docs.cohere.com/docs/streaming, the types of
 the `cohere` package 7.3.1, and recorded streams.
 
-What the documentation does not say, and what differs between servers:
+Undocumented behavior, and differences between servers:
 
-- The index of a tool call counts calls, that of content counts blocks: each has a space of its own, from
-  0. Without an index, an event is about what began last.
-- `tool_calls` and `citations` are objects in a stream, and lists without one.
-- `tool_plan` is what the model thinks before it calls tools, a field beside the content. It is thinking
-  here: Cohere calls it a reflection, and it is no answer for the user.
-- A call without parameters has no fragment at all, or the text `null` (vercel/ai#4755), which is `{}`.
-- A citation becomes a block `other` at the place where it came, so behind the text. It is the citation as
-  sent, `kind: citation`.
+- The index of a tool call counts calls, that of content counts blocks: each starts at 0. An event
+  without an index belongs to the block or call that started last.
+- `tool_calls` and `citations` are objects in a stream, and lists without streaming.
+- `tool_plan` is the model's reasoning before it calls tools, a field next to the content. It becomes
+  thinking: Cohere calls it a reflection, and it is not an answer to the user.
+- A call without parameters has no fragment, or the text `null` (vercel/ai#4755), which means `{}`.
+- A citation becomes an `other` block at the position where it arrived, after the text. Its data is the
+  citation as sent, its `kind` is `citation`.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from streamconform_reference.outcome import ProseKind
 from .fields import part
 from .terminal import read_counts, take_end, take_reason
 
-# What a content block holds, by its type, which is the key of its text too.
+# The block kind of each content type; the type is also the key of its text.
 PROSE: Final[Mapping[str, ProseKind]] = {"text": "text", "thinking": "thinking"}
 _NO_ARGUMENTS: Final = "null"
 
 
 class V2Stream:
-    """One answer of v2, and where its blocks are."""
+    """One answer of v2, and the slots of its blocks."""
 
     def __init__(self, message: Assembler) -> None:
-        """Begin before its first event."""
+        """Start before the first event."""
         self.message = message
         self._begun = 0
-        self._current: dict[str, Hashable] = {}  # the slot that began last, by `content`, `call` or `plan`
+        self._current: dict[str, Hashable] = {}  # the latest slot of `content`, `call` and `plan`
 
     def began(self, what: str, payload: Payload) -> Hashable:
-        """Return the slot of what begins."""
+        """Return the slot of a block that starts with this event."""
         self._begun += 1
         index = payload.get("index")
         slot = (what, index) if type(index) is int else (what, "unnumbered", self._begun)
@@ -51,19 +51,19 @@ class V2Stream:
         return slot
 
     def slot(self, what: str, payload: Payload) -> Hashable:
-        """Return the slot that a delta or an end is about."""
+        """Return the slot that a delta or an end belongs to."""
         index = payload.get("index")
         return (what, index) if type(index) is int else self._current.get(what, (what, None))
 
     def plan(self, words: str) -> None:
-        """Append to the plan, which begins with its first words."""
+        """Append to the plan; its first text starts it."""
         if words:
             if "plan" not in self._current:
                 self.began("plan", {})
             self.message.add(self._current["plan"], "thinking", words)
 
     def end_plan(self) -> None:
-        """End the plan: what follows it is another one."""
+        """End the plan; later plan text starts another one."""
         self.message.end(self._current.pop("plan", None))
 
 
@@ -71,12 +71,12 @@ Handler = Callable[[V2Stream, Payload], None]
 
 
 def on_message_start(stream: V2Stream, payload: Payload) -> None:
-    """Take the id."""
+    """Read the id."""
     stream.message.begin(model=None, response_id=text(payload, "id"))
 
 
 def on_content_start(stream: V2Stream, payload: Payload) -> None:
-    """Begin a block of text or thinking, with the text that its start carries."""
+    """Start a block of text or thinking, with the text that its start contains."""
     content = part(payload, "delta", "message", "content")
     kind = text(content, "type")
     slot = stream.began("content", payload)
@@ -87,7 +87,7 @@ def on_content_start(stream: V2Stream, payload: Payload) -> None:
 
 
 def on_content_delta(stream: V2Stream, payload: Payload) -> None:
-    """Append to a block; the key says whether it is text or thinking."""
+    """Append to a block; the key distinguishes text from thinking."""
     content = part(payload, "delta", "message", "content")
     slot = stream.slot("content", payload)
     for key, kind in PROSE.items():
@@ -105,7 +105,7 @@ def on_tool_plan_delta(stream: V2Stream, payload: Payload) -> None:
 
 
 def on_tool_call_start(stream: V2Stream, payload: Payload) -> None:
-    """Begin a tool call; what was planned has been said by then."""
+    """Start a tool call; the plan before it ends."""
     call = part(payload, "delta", "message", "tool_calls")
     function = part(call, "function")
     stream.end_plan()
@@ -115,7 +115,7 @@ def on_tool_call_start(stream: V2Stream, payload: Payload) -> None:
 
 
 def on_tool_call_delta(stream: V2Stream, payload: Payload) -> None:
-    """Append a fragment of a call's arguments."""
+    """Append a fragment to a call's arguments."""
     function = part(payload, "delta", "message", "tool_calls", "function")
     _add_arguments(stream, stream.slot("call", payload), function.get("arguments"))
 
@@ -129,12 +129,12 @@ def on_tool_call_end(stream: V2Stream, payload: Payload) -> None:
 
 
 def on_citation_start(stream: V2Stream, payload: Payload) -> None:
-    """Keep a citation, which is whole at its start."""
+    """Add a citation, which is whole at its start."""
     stream.message.put_other("citation", part(payload, "delta", "message", "citations"))
 
 
 def on_message_end(stream: V2Stream, payload: Payload) -> None:
-    """End the answer with its reason and usage: this is the terminal signal."""
+    """End the answer with its stop reason and usage: this is the terminal event."""
     delta = part(payload, "delta")
     raw = text(delta, "finish_reason")
     take_reason(stream.message, raw)

@@ -1,18 +1,18 @@
-"""Function calls of Gemini: `functionCall` parts in, tool calls of the accumulator out.
+"""Function calls of Gemini: `functionCall` parts in, tool calls out.
 
 - A part is a whole call, and its arguments are an object; without arguments it has none. Parallel
-  calls are parts of one chunk or of several, and may have one name: each part is a call.
+  calls are parts of one chunk or of several and may share a name: each part is a call.
 - Vertex AI may stream the arguments. A part with a name and `willContinue` opens the call; parts
-  without a name go on with it, by `partialArgs`; one without `willContinue` closes it. Where that
-  last part never comes, the next call or the end of the answer closes it.
-- A part without a name is never a call of its own, and ignored where no call is open.
-- The id is optional. A call that is sent again with its id and its arguments is the same call.
-- Gateways send arguments as the text of the object, which is a fragment like those of other apis.
+  without a name continue it with `partialArgs`; one without `willContinue` closes it. If that last part
+  never arrives, the next call or the end of the answer closes it.
+- A part without a name never starts a call, and is ignored if no call is open.
+- The id is optional. A call that repeats an earlier id, name and arguments is the same call.
+- Gateways send arguments as JSON text of the object, which counts as a fragment.
 
 Source: https://ai.google.dev/gemini-api/docs/function-calling,
 https://docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling, and reports:
-NousResearch/hermes-agent#101536 (calls of one name), smallmain/vscode-unify-chat-provider#49 (parts
-without a name), allenhutchison/obsidian-gemini#230 (a call sent again).
+NousResearch/hermes-agent#101536 (calls that share a name), smallmain/vscode-unify-chat-provider#49 (parts
+without a name), allenhutchison/obsidian-gemini#230 (a repeated call).
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from .partial_args import PartialArgs
 
 
 class Calls:
-    """The calls of one answer; `before_call` is called before one begins, with its signature."""
+    """The calls of one answer; `before_call` runs before each call starts, with its signature."""
 
     def __init__(self, message: Assembler, before_call: Callable[[str], None]) -> None:
-        """Begin with no calls."""
+        """Start with no calls."""
         self.message = message
         self.open: Hashable = None
         self._before_call = before_call
@@ -40,13 +40,13 @@ class Calls:
         self._partial = PartialArgs()
 
     def take(self, part: Any, signature: str) -> None:
-        """Take one `functionCall`.
+        """Read one `functionCall`.
 
         Raises:
-            BrokenPayloadError: it is no object, or its partial arguments cannot be placed.
+            BrokenPayloadError: it is not an object, or its partial arguments have no valid path.
         """
         if not isinstance(part, dict):
-            raise BrokenPayloadError("`functionCall` is no object")
+            raise BrokenPayloadError("`functionCall` is not an object")
         name, call_id = _text(part.get("name")), _text(part.get("id"))
         if name and not self._goes_on(part, call_id, name):
             args = part.get("args")
@@ -65,7 +65,7 @@ class Calls:
             self.close()
 
     def close(self) -> None:
-        """End the call that is open, if one is."""
+        """End the open call, if there is one."""
         if self.open is None:
             return
         if self._partial.begun:
@@ -74,13 +74,13 @@ class Calls:
         self.open = None
 
     def put_provider_call(self, part: Payload, signature: str) -> None:
-        """Take a call of a tool that the provider runs itself; its response comes as another part."""
+        """Read a call of a tool that the provider runs; its response arrives as another part."""
         self.close()
         self._start(part, _text(part.get("id")), _text(part.get("toolType")), signature, provider=True)
         self.close()
 
     def _goes_on(self, part: Payload, call_id: str, name: str) -> bool:
-        """Whether a part with a name belongs to the open call: by its id, or as partial arguments."""
+        """Whether a part with a name continues the open call: it repeats its id or has partial arguments."""
         if self.open is None or (call_id, name) != self._opened:
             return False
         return bool(call_id or _entries(part))
@@ -112,7 +112,7 @@ def _entries(part: Payload) -> list[Payload]:
     if entries is None:
         return []
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise BrokenPayloadError("`partialArgs` is no list of objects")
+        raise BrokenPayloadError("`partialArgs` is not a list of objects")
     return entries
 
 

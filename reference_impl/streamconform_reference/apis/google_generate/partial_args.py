@@ -1,11 +1,11 @@
-"""Arguments that come value by value: `partialArgs` in, one object out.
+"""Arguments that arrive value by value: `partialArgs` in, one object out.
 
-Each names a place by a JSON path and the value there. Text is appended to the text at that place as
-long as its last piece said `willContinue`; any other value replaces what was there. Objects and
-arrays are made as the paths need them.
+Each entry has a JSON path and the value there. Text is appended to the text at that path if its previous
+piece had `willContinue`; any other value replaces the earlier one. Objects and arrays are created as the
+paths require.
 
 Source: https://docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling and
-the paths of https://www.rfc-editor.org/rfc/rfc9535 with names and indices only.
+JSON paths of https://www.rfc-editor.org/rfc/rfc9535, with names and indices only.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _STEP: Final = re.compile(
 _ESCAPE: Final = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
 _CONTROLS: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _DEEPEST: Final = 64
-# Elements without a value are left out, such as empty objects, so an index may run ahead; but a short
-# path must not make a long array.
+# Elements without a value are omitted, for example empty objects, so an index may be ahead of the array;
+# the limit keeps a short path from creating a huge array.
 _FURTHEST_AHEAD: Final = 256
 
 _PLAIN: Final = ("numberValue", "boolValue", "listValue", "structValue")
 
 
 class PartialArgs:
-    """The values of one call so far, by their places."""
+    """The values of one call so far, by their paths."""
 
     def __init__(self) -> None:
-        """Begin with no values."""
+        """Start with no values."""
         self._values: dict[Place, Any] = {}
         self._pieces: dict[Place, list[str]] = {}
         self._open: set[Place] = set()
@@ -48,14 +48,14 @@ class PartialArgs:
 
     @property
     def continues(self) -> bool:
-        """Whether the text at some place goes on."""
+        """Whether the text at some path continues."""
         return bool(self._open)
 
     def add(self, part: Payload) -> None:
-        """Take one entry of `partialArgs`; one without a value changes nothing.
+        """Add one entry of `partialArgs`; an entry without a value changes nothing.
 
         Raises:
-            BrokenPayloadError: it names no place.
+            BrokenPayloadError: its path is invalid.
         """
         place = read_path(part.get("jsonPath"))
         text = part.get("stringValue")
@@ -79,7 +79,7 @@ class PartialArgs:
         """Return the arguments so far.
 
         Raises:
-            BrokenPayloadError: places contradict each other, or lie too far ahead.
+            BrokenPayloadError: paths contradict each other, or an index is too large.
         """
         root: Any = {}
         for place, value in self._values.items():
@@ -93,10 +93,10 @@ class PartialArgs:
 
 
 def read_path(path: Any) -> Place:
-    """Return the steps of a JSON path: names, and indices of arrays.
+    """Return the steps of a JSON path: names, and array indices.
 
     Raises:
-        BrokenPayloadError: it is no such path, or a very deep one.
+        BrokenPayloadError: the path is invalid or too deep.
     """
     if not isinstance(path, str) or not path.startswith("$"):
         raise BrokenPayloadError("a partial argument has no `jsonPath`")
@@ -105,7 +105,7 @@ def read_path(path: Any) -> Place:
     while at < len(path):
         step = _STEP.match(path, at)
         if step is None or len(steps) == _DEEPEST:
-            problem = f"`jsonPath` is not understood at character {at}"
+            problem = f"`jsonPath` is invalid at character {at}"
             raise BrokenPayloadError(problem)
         at = step.end()
         quoted = step["single"] if step["single"] is not None else step["double"]
@@ -122,14 +122,14 @@ def _unescape(escape: re.Match[str]) -> str:
 
 
 def _put(root: Any, place: Place, value: Any) -> Any:
-    """Return the root with the value at its place; what is missing on the way is made."""
+    """Return the root with the value at the path; missing objects and arrays are created."""
     if not place:
         return value
     node = root
     for step, following in zip(place, (*place[1:], None), strict=True):
         if isinstance(node, list) and isinstance(step, int):
             if step > len(node) + _FURTHEST_AHEAD:
-                raise BrokenPayloadError("the index of a partial argument is far beyond its array")
+                raise BrokenPayloadError("the index of a partial argument is far beyond its array's end")
             node += [None] * (step + 1 - len(node))
             child = node[step]
         elif isinstance(node, dict) and isinstance(step, str):

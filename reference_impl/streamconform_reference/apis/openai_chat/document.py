@@ -1,4 +1,4 @@
-"""The answer without streaming: the chunk that would have said the same.
+"""The answer without streaming, as a single chunk.
 
 Source: https://platform.openai.com/docs/api-reference/chat/object
 """
@@ -11,10 +11,10 @@ from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 
 
 def as_stream(document: Payload) -> Iterator[Payload]:
-    """Yield the document as a chunk. Its calls have no index, since each of them is whole.
+    """Yield the document as a chunk; its whole calls are numbered in their order.
 
     Raises:
-        BrokenPayloadError: it has no message.
+        BrokenPayloadError: the document has no message.
     """
     choices = document.get("choices")
     own = (

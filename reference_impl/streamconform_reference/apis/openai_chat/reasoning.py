@@ -1,11 +1,11 @@
-"""Reasoning in a delta: which of the many fields that vendors chose for it, and what of them counts.
+"""Reasoning in a delta: read each vendor's field for it, and count repeated text once.
 
-No such field is OpenAI's. DeepSeek, vLLM, llama.cpp, xAI and Moonshot say `reasoning_content`,
-OpenRouter, Groq, Ollama and newer vLLM say `reasoning`, Copilot says `reasoning_text`. Some servers
-send the same text under two names, so the first name with text counts and the others do not.
+None of these fields is OpenAI's. DeepSeek, vLLM, llama.cpp, xAI and Moonshot use `reasoning_content`,
+OpenRouter, Groq, Ollama and newer vLLM use `reasoning`, Copilot uses `reasoning_text`. Some servers
+send the same text under two names, so only the first name with text counts.
 
-OpenRouter adds `reasoning_details`, LiteLLM `thinking_blocks`, with the same text once more and with
-what the next request has to send back: signatures and encrypted reasoning.
+OpenRouter adds `reasoning_details`, LiteLLM `thinking_blocks`: the same text once more, and the
+signatures and encrypted reasoning that the next request must return.
 
 Source: https://api-docs.deepseek.com/guides/reasoning_model,
 https://openrouter.ai/docs/use-cases/reasoning-tokens, https://docs.litellm.ai/docs/reasoning_content
@@ -25,12 +25,12 @@ DETAIL_KEYS: Final = ("reasoning_details", "thinking_blocks")
 
 @dataclass(frozen=True, slots=True)
 class DetailForm:
-    """Where a detail of one type holds its text and its signature."""
+    """The keys of the text and the signature in one type of detail."""
 
     text: str | None
     signature: str | None
     hidden: bool = False
-    """Whether the signature stands for reasoning that is not shown."""
+    """Whether the signature replaces reasoning that is not shown."""
 
 
 DETAIL_FORMS: Final[Mapping[str, DetailForm]] = {
@@ -41,14 +41,14 @@ DETAIL_FORMS: Final[Mapping[str, DetailForm]] = {
     "redacted_thinking": DetailForm(None, "data", hidden=True),
 }
 
-# Of the encrypted details only Anthropic's are its redacted thinking; OpenAI's and Google's are
-# what other reasoning is signed with.
+# Of encrypted details, only Anthropic's are redacted thinking; OpenAI's and Google's are signatures of
+# other reasoning.
 _REDACTING_FORMAT: Final = "anthropic"
 
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """A piece of reasoning: its text, its signature, or both. `part` tells signatures apart."""
+    """A piece of reasoning: its text, its signature, or both. `part` identifies the signed part."""
 
     text: str
     signature: str = ""
@@ -57,7 +57,7 @@ class Reasoning:
 
 
 def read_reasoning(delta: Payload) -> Iterator[Reasoning]:
-    """Yield the pieces of reasoning in a delta, each text once."""
+    """Yield the pieces of reasoning in a delta, each text only once."""
     plain = next((text for key in TEXT_KEYS if (text := _text(delta.get(key)))), "")
     if plain:
         yield Reasoning(plain)

@@ -1,18 +1,18 @@
-"""Whose fragment is it? Entries of `delta.tool_calls` in, tool calls of the accumulator out.
+"""Assign fragments to tool calls: entries of `delta.tool_calls` in, tool calls out.
 
-OpenAI names a call by `index` and sends its id and name once. Others leave the index out, use one
-index for all calls, or several for one; send id and name with every fragment, late, or never. So:
+OpenAI identifies a call by `index` and sends its id and name once. Other servers omit the index, use one
+index for all calls, or several for one; they send id and name with every fragment, late, or never. So:
 
-1. The index names the call. Without one, a known id names it, else a new id or a name begins a call,
-   else the fragment belongs to the call that was spoken of last.
-2. Another id under an index that is taken names its own call. So does another name, once the
-   arguments of the first call have begun, and any name without an id once it has ended.
-3. An id is never joined: the first one stays. A name that is repeated is one name; other pieces are
-   joined until the arguments begin, and only then is the start of the call told.
-4. A known id under another index is the same call, but for another name, and for other arguments
-   where those of the call are whole already: then two calls share one id, and the second gets a new
-   one. The same arguments once more are a repetition.
-5. A call ends when the decoder says so, never because its arguments happen to parse.
+1. The index identifies the call. Without one, a known id identifies it; else a new id or a name starts a
+   call; else the fragment belongs to the call of the previous fragment.
+2. A different id under a known index identifies its own call. So does a different name, once the
+   arguments of the first call have started, and any name without an id once that call has ended.
+3. Ids are never joined: the first one stays. A repeated name is one name; different pieces of a name are
+   joined until the arguments start, and only then is the start of the call emitted.
+4. A known id under another index is the same call, unless the name differs, or the arguments differ
+   while those of the call are already whole: then two calls share one id, and the second gets a new
+   one. Repeated equal arguments are ignored.
+5. A call ends when the decoder ends it, never because its arguments happen to parse.
 
 Source: https://platform.openai.com/docs/api-reference/chat-streaming and reports of other servers:
 ollama/ollama#15457 (one index), mudler/LocalAI#9722 (several), HKUDS/nanobot#3943 (one id),
@@ -32,33 +32,33 @@ from streamconform_reference.json_text import codec
 
 from .wholeness import Wholeness
 
-# The deprecated `function_call` has neither index nor id: there is one at most.
+# The deprecated `function_call` has neither index nor id: there is at most one.
 LEGACY_INDEX: Final = "function_call"
 
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """What the wire said of a call; `id` and `name` are empty as long as it did not name them."""
+    """The state of a call on the wire; `id` and `name` are empty until they arrive."""
 
     slot: Hashable
     id: str = ""
     name: str = ""
     argued: bool = False
-    """Whether its arguments have begun."""
+    """Whether its arguments have started."""
     ended: bool = False
     wholeness: Wholeness = field(default_factory=Wholeness)
 
 
 @dataclass(frozen=True, slots=True)
 class Twin:
-    """An index under which the id of a call came again: that call, or another one with its id."""
+    """An index under which a call's id was repeated, by that call or by another one."""
 
     original: Call
 
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """One entry of `tool_calls`, read. `index` is None where it is absent."""
+    """One entry of `tool_calls`. `index` is None if it is absent."""
 
     index: Hashable
     id: str
@@ -67,15 +67,15 @@ class Fragment:
 
     @property
     def empty(self) -> bool:
-        """Whether it says nothing that a call could begin with."""
+        """Whether it contains nothing that could start a call."""
         return not (self.id or self.name) and self.arguments in (None, "")
 
 
 class Calls:
-    """The tool calls of one answer; `before_call` is called before one begins."""
+    """The tool calls of one answer; `before_call` runs before each call starts."""
 
     def __init__(self, message: Assembler, before_call: Callable[[], None]) -> None:
-        """Begin with no calls."""
+        """Start with no calls."""
         self.message = message
         self._before_call = before_call
         self._calls: list[Call] = []
@@ -86,11 +86,11 @@ class Calls:
 
     @property
     def begun(self) -> bool:
-        """Whether there is any call."""
+        """Whether any call has started."""
         return bool(self._calls)
 
     def take(self, fragment: Fragment) -> None:
-        """Give a fragment to its call, which may begin with it."""
+        """Add a fragment to its call, which may start with it."""
         call = self.resolve(fragment)
         if call is None:
             return
@@ -101,7 +101,7 @@ class Calls:
             self.add_arguments(call, fragment.arguments)
 
     def end(self, *, truncated: bool) -> None:
-        """End all calls. The last one of a truncated answer needs to have arguments for that."""
+        """End all calls, except the last one of a truncated answer if it has no arguments."""
         last = self._calls[-1] if self._calls else None
         cut = last if truncated and last and not last.argued else None
         for call in self._open:
@@ -111,7 +111,7 @@ class Calls:
         self._open = [cut] if cut and not cut.ended else []
 
     def resolve(self, fragment: Fragment) -> Call | None:
-        """Return the call of a fragment; None where it says nothing new, or nothing yet."""
+        """Return the call of a fragment; None if the fragment is a repetition or empty."""
         known = self._by_id.get(fragment.id)
         if fragment.index is None:
             named = fragment.id or fragment.name
@@ -131,7 +131,7 @@ class Calls:
         return call
 
     def describe(self, call: Call, fragment: Fragment) -> None:
-        """Take id and name of a fragment, if they are new."""
+        """Set the id and name of a fragment, if they are new."""
         if fragment.id and not call.id:
             call.id = fragment.id
             self._by_id[call.id] = call
@@ -167,7 +167,7 @@ class Calls:
         return call
 
     def _tell_twin(self, original: Call, fragment: Fragment) -> Call | None:
-        """Return whose arguments came under a repeated id; None where none came, or the same again."""
+        """Return the call of the arguments under a repeated id; None if there are none or they repeat."""
         another = bool(fragment.name and original.name) and fragment.name != original.name
         if not another:
             arguments = fragment.arguments
@@ -186,20 +186,20 @@ class Calls:
 
 
 def _is_next(call: Call, fragment: Fragment) -> bool:
-    """Whether the name in a fragment is that of a call behind this one."""
+    """Whether the name in a fragment starts the call after this one."""
     if call.ended:
         return not fragment.id or fragment.name != call.name
     return call.argued and bool(call.name) and fragment.name != call.name
 
 
 def read_fragment(entry: Any, *, index: Hashable = None) -> Fragment:
-    """Return what an entry says; old llama.cpp has the id in `function` (ggml-org/llama.cpp#13800).
+    """Return one entry as a fragment; old llama.cpp has the id in `function` (ggml-org/llama.cpp#13800).
 
     Raises:
-        BrokenPayloadError: it is no object.
+        BrokenPayloadError: the entry is not an object.
     """
     if not isinstance(entry, dict):
-        raise BrokenPayloadError("a tool call is no object")
+        raise BrokenPayloadError("a tool call is not an object")
     given = entry.get("index")
     function = entry.get("function")
     if not isinstance(function, dict):

@@ -1,12 +1,12 @@
-"""Output items in, blocks out: how each family of items begins, grows and gets its final value.
+"""Output items in, blocks out: how each family of items starts, grows and gets its final value.
 
-- message: each part of the content is a block, text or refusal. An annotation becomes a block
-  `other` at the place where it came, as sent, `kind: citation`.
-- reasoning: one block. Its parts, of the summary and of the content, are joined by an empty line. The
-  signature is the `encrypted_content` of the finished item: that of the start is another one, which
-  the api does not take back. Text that is in both the summary and the content counts once.
+- message: each part of the content is a block, text or refusal. An annotation becomes an `other`
+  block at the position where it arrived, with the annotation as data and `citation` as kind.
+- reasoning: one block. Its parts, in summary and content, are joined by an empty line. The signature is
+  the `encrypted_content` of the finished item: the start has a different one, which the API does not
+  accept. Text in both the summary and the content counts once.
 - call: one block, see `calls`.
-- Any other item is `other` under its type, with the finished item as its data.
+- Any other item is an `other` block: its kind is the item's type, its data the finished item.
 
 Source: https://platform.openai.com/docs/api-reference/responses/object, the types of the `openai`
 package 3.54.0.
@@ -30,19 +30,19 @@ from .items import Family, Item, Items
 _BETWEEN: Final = "\n\n"
 _NOT_ENDED: Final = "incomplete"
 
-# The parts of a message that are prose, by type: what they are, and the field with their text.
+# The prose parts of a message, by type: their block kind, and the field with their text.
 PROSE: Final[Mapping[str, tuple[ProseKind, str]]] = {
     "output_text": ("text", "text"),
     "text": ("text", "text"),
     "refusal": ("refusal", "refusal"),
 }
-# The parts of a reasoning item, which some servers announce like those of a message.
+# The parts of a reasoning item, which some servers send as content parts.
 REASONING_PARTS: Final[Mapping[str, str]] = {"reasoning_text": "content", "summary_text": "summary"}
 
 
 @dataclass(slots=True)
 class Answer:
-    """One response while it is read."""
+    """The state of one response."""
 
     message: Assembler
     items: Items = field(default_factory=Items)
@@ -50,17 +50,17 @@ class Answer:
 
 
 def identify(answer: Answer, response: Payload) -> None:
-    """Take model and id. The first ones stay: GitHub Copilot gives each event another id."""
+    """Set model and id. The first ones win: GitHub Copilot sends a different id in each event."""
     answer.message.model = answer.message.model or fields.text(response, "model") or None
     answer.message.response_id = answer.message.response_id or fields.text(response, "id") or None
     answer.tools = answer.tools or fields.parts(response, "tools")
 
 
-# Items as a whole.
+# Whole items.
 
 
 def begin_item(answer: Answer, index: int | None, data: Payload) -> Item:
-    """Begin an item. A message has no block before its first part."""
+    """Start an item. A message has no block before its first part."""
     item = answer.items.add(data["type"], index, data)
     match item.family:
         case "reasoning":
@@ -76,7 +76,7 @@ def begin_item(answer: Answer, index: int | None, data: Payload) -> Item:
 
 
 def finish_item(answer: Answer, item: Item, data: Payload) -> None:
-    """Take the finished item, which has the last word, and end it."""
+    """Read the finished item, which has the final values, and end it."""
     if item.ended:
         return
     item.ended = True
@@ -84,14 +84,14 @@ def finish_item(answer: Answer, item: Item, data: Payload) -> None:
 
 
 def finish_message(answer: Answer, item: Item, data: Payload) -> None:
-    """Take all parts of the content."""
+    """Read all parts of the content."""
     for index, part in enumerate(fields.parts(data, "content")):
         settle_part(answer, item, index, part)
         answer.message.end((item, index))
 
 
 def finish_reasoning(answer: Answer, item: Item, data: Payload) -> None:
-    """Take the whole text and the signature."""
+    """Read the whole text and the signature."""
     texts = {
         kind: [words for part in fields.parts(data, kind) if (words := fields.text(part, "text"))]
         for kind in ("summary", "content")
@@ -107,7 +107,7 @@ def finish_reasoning(answer: Answer, item: Item, data: Payload) -> None:
 
 
 def finish_call(answer: Answer, item: Item, data: Payload) -> None:
-    """Take the whole arguments. A call that the api itself calls incomplete has not ended."""
+    """Read the whole arguments. A call with status `incomplete` does not end."""
     form = CALLS[item.kind]
     if form.late:
         begin_call(answer, item, data)
@@ -119,7 +119,7 @@ def finish_call(answer: Answer, item: Item, data: Payload) -> None:
 
 
 def finish_other(answer: Answer, item: Item, data: Payload) -> None:
-    """Take the finished item as the data."""
+    """Replace the data with the finished item."""
     answer.message.replace_other(item, data)
     answer.message.end(item)
 
@@ -136,7 +136,7 @@ FINISHERS: Final[Mapping[Family, Callable[[Answer, Item, Payload], None]]] = {
 
 
 def settle_part(answer: Answer, item: Item, index: int, part: Payload) -> None:
-    """Take a part of the content as a whole."""
+    """Read a whole part of the content."""
     kind = fields.text(part, "type")
     slot = (item, index)
     if kind in PROSE:
@@ -153,7 +153,7 @@ def settle_part(answer: Answer, item: Item, index: int, part: Payload) -> None:
 
 
 def cite(answer: Answer, item: Item, index: int, citation: Any) -> None:
-    """Append a citation, which may come before the text of its part."""
+    """Append a citation, which may arrive before the text of its part."""
     item.citations[index] = item.citations.get(index, 0) + 1
     answer.message.put_other("citation", citation)
 
@@ -162,7 +162,7 @@ def cite(answer: Answer, item: Item, index: int, citation: Any) -> None:
 
 
 def add_thinking(answer: Answer, item: Item, part: tuple[str, int], words: str) -> None:
-    """Append to the thinking; a part that begins is set off by an empty line."""
+    """Append to the thinking; a new part is separated by an empty line."""
     if not words:
         return
     if not item.thinking or item.thinking[-1] != part:
@@ -174,7 +174,7 @@ def add_thinking(answer: Answer, item: Item, part: tuple[str, int], words: str) 
 
 
 def settle_thinking(answer: Answer, item: Item, part: tuple[str, int], whole: str) -> None:
-    """Take the whole text of a part; only the last one that began can still grow."""
+    """Read the whole text of a part; only the part that started last can still grow."""
     if part not in item.thinking:
         add_thinking(answer, item, part, whole)
     elif whole and item.thinking[-1] == part:
@@ -186,7 +186,7 @@ def settle_thinking(answer: Answer, item: Item, part: tuple[str, int], whole: st
 
 
 def begin_call(answer: Answer, item: Item, data: Payload) -> None:
-    """Begin a call. Arguments that come with it and are whole are replaced by fragments, not added."""
+    """Start a call. If its initial arguments are whole, later fragments replace them."""
     form = CALLS[item.kind]
     arguments = form.arguments(data)
     fragment, carried = "", arguments
@@ -205,13 +205,13 @@ def begin_call(answer: Answer, item: Item, data: Payload) -> None:
 
 
 def settle_call(answer: Answer, item: Item, arguments: Any) -> None:
-    """Take the whole arguments; null and empty text say nothing of what came before."""
+    """Read the whole arguments; null and empty text leave the earlier ones."""
     if arguments not in (None, ""):
         answer.message.settle_arguments(item, arguments)
 
 
 def _whole_or_fragment(text: str) -> tuple[str, Any]:
-    """Return the text as the first fragment, or the value that it is."""
+    """Return the text as the first fragment, or the JSON value that it encodes."""
     try:
         return "", codec.loads_text(text)
     except codec.NotJsonError:

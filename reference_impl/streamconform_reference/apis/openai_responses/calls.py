@@ -1,9 +1,9 @@
-"""Output items that are calls of a tool, by their type: who runs it, its name and its arguments.
+"""Output items that are tool calls, by type: executor, name and arguments.
 
-A call is the client's if the api waits for an item that answers it. Tools that OpenAI hosts have
-no name and no arguments of a common form: their name is the type without `_call`, and the
-arguments are the field that says what was asked for. What they found is in the finished item, which
-is kept as `other` under its type.
+The client runs a call if the API waits for an item with its output. Tools that OpenAI hosts have
+neither a name nor a common form of arguments: their name is the type without `_call`, and their
+arguments are the field with the query. Their results are in the finished item, which becomes an `other`
+block under its type.
 
 Source: https://platform.openai.com/docs/guides/tools and the guides below it (function calling,
 shell, apply patch, computer use, tool search), and the types of the `openai` package 3.54.0.
@@ -20,15 +20,15 @@ from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.outcome import Executor
 
 Tools = Sequence[Payload]
-"""The tools of the request, which the response repeats."""
+"""The request's tools, which the response repeats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallForm:
     """How to read one type of call.
 
-    `arguments` gives JSON text (`free_text`: any text), or a value, or None where it does not know
-    them. `late` is for calls whose start is no more than a notice: their id changes until the end.
+    `arguments` returns JSON text (with `free_text` any text), a value, or None if they are unknown.
+    `late` is for calls whose start is only a notice: their id changes until the end.
     """
 
     name: str | None = None
@@ -39,17 +39,17 @@ class CallForm:
 
 
 def by_client(_item: Payload, _tools: Tools) -> Executor:
-    """Return `client`."""
+    """Return `client` for any call."""
     return "client"
 
 
 def by_provider(_item: Payload, _tools: Tools) -> Executor:
-    """Return `provider`."""
+    """Return `provider` for any call."""
     return "provider"
 
 
 def of_custom_call(item: Payload, tools: Tools) -> Executor:
-    """Return who runs a custom call: xAI shows the steps of its own `x_search` as such calls.
+    """Return the executor of a custom call: xAI sends the steps of its own `x_search` as such calls.
 
     Source: https://docs.x.ai/docs/guides/tools/overview
     """
@@ -59,19 +59,19 @@ def of_custom_call(item: Payload, tools: Tools) -> Executor:
 
 
 def of_shell_call(item: Payload, _tools: Tools) -> Executor:
-    """Return who runs a shell call: with a container it is OpenAI, else the client."""
+    """Return the executor of a shell call: OpenAI with a container, else the client."""
     environment = item.get("environment")
     kind = environment.get("type") if isinstance(environment, dict) else None
     return "provider" if isinstance(kind, str) and kind.startswith("container") else "client"
 
 
 def of_tool_search(item: Payload, _tools: Tools) -> Executor:
-    """Return who searches the tools: the item says it."""
+    """Return the executor of a tool search, which the item names."""
     return "client" if item.get("execution") == "client" else "provider"
 
 
 def field(key: str) -> Callable[[Payload], Any]:
-    """Return the reader of one field."""
+    """Return a reader of one field."""
 
     def read(item: Payload) -> Any:
         return item.get(key)
@@ -80,7 +80,7 @@ def field(key: str) -> Callable[[Payload], Any]:
 
 
 def some(*keys: str) -> Callable[[Payload], Any]:
-    """Return the reader of an object of those of these fields that are there."""
+    """Return a reader of an object with those of these fields that are present."""
 
     def read(item: Payload) -> Any:
         return {key: item[key] for key in keys if item.get(key) is not None}
@@ -89,9 +89,9 @@ def some(*keys: str) -> Callable[[Payload], Any]:
 
 
 def of_web_search(item: Payload) -> Any:
-    """Return what was searched; xAI writes it like the arguments of a function.
+    """Return the query of a web search; xAI sends it as function arguments.
 
-    The `sources` in an action are what was found.
+    The `sources` in an action are results, not arguments.
     """
     action = item.get("action")
     asked = {k: v for k, v in action.items() if k != "sources"} if isinstance(action, dict) else action
@@ -121,10 +121,10 @@ CALLS: Final[Mapping[str, CallForm]] = {
 
 
 def call_id(item: Payload) -> str:
-    """Return the id that the answer to a call names."""
+    """Return the id that the call's output must name."""
     return fields.text(item, "call_id") or fields.text(item, "id")
 
 
 def call_name(item: Payload, form: CallForm) -> str:
-    """Return the name of the tool."""
+    """Return the tool's name."""
     return fields.text(item, "name") or form.name or ""

@@ -3,22 +3,22 @@
 Source: https://platform.openai.com/docs/api-reference/responses-streaming and the types of the
 `openai` package 3.54.0.
 
-What the documentation does not say, and what differs between servers:
+Undocumented behavior, and differences between servers:
 
 - The payload's `type` decides. Some servers append `[DONE]`; llama.cpp repeats `response.created`.
-- Items are found by `output_index`, see `items`. Text for an item or a part that never began begins
-  it; arguments wait for an event that names their call.
-- What `*.done` events and finished items repeat adds what the deltas left out: all, where a server
-  sends no deltas. Text that contradicts its deltas stays as it was streamed, because events cannot
-  be unsaid; arguments are those of `done`. GitHub Copilot streams ciphertext as deltas of arguments
-  and the plain text in `done`.
-- Arguments in `output_item.added` that are whole are replaced by the fragments, not doubled; else
-  they are the first fragment.
-- A call ends with its `arguments.done`, unless that is empty after no fragment, with its
-  `output_item.done`, unless that says `incomplete`, or with `response.completed`.
-- Events about the progress of hosted tools change nothing. Partial images are left out.
-- An error may be flat, nested, without a type, or only in `response.failed`. After the first one
-  nothing counts.
+- Items are found by `output_index`, see `items`. Text for an unknown item or part starts it; arguments
+  for an unknown call wait for an event that names the call.
+- Text repeated in `*.done` events and finished items adds only what the deltas omitted: everything, if a
+  server sends no deltas. Text that contradicts its deltas stays as streamed, because emitted events
+  cannot be retracted; arguments are those of `done`. GitHub Copilot streams arguments as ciphertext
+  deltas and sends the plain text in `done`.
+- Whole arguments in `output_item.added` are replaced by the fragments, not doubled; partial ones are
+  the first fragment.
+- A call ends with its `arguments.done`, unless that is empty and no fragment came; with its
+  `output_item.done`, unless that is `incomplete`; or with `response.completed`.
+- Progress events of hosted tools are ignored. Partial images are left out.
+- An error may be flat, nested, without a type, or only in `response.failed`. Everything after the first
+  one is ignored.
 """
 
 from __future__ import annotations
@@ -58,29 +58,29 @@ Handler = Callable[[Answer, Payload], None]
 
 
 def on_begin(answer: Answer, payload: Payload) -> None:
-    """Take id and model."""
+    """Read id and model."""
     identify(answer, fields.part(payload, "response"))
 
 
 def on_end(answer: Answer, payload: Payload, status: str) -> None:
-    """Take the finished response: this is the terminal signal."""
+    """Read the finished response: this is the terminal event."""
     finish(answer, fields.part(payload, "response"), status)
 
 
 def on_error(answer: Answer, payload: Payload) -> None:
-    """End the answer with the provider's error; the HTTP status was 200 by then."""
+    """End the answer with the provider's error; the HTTP status was 200."""
     answer.message.fail(read_error(payload, type_keys=ERROR_TYPES))
 
 
 def on_item_added(answer: Answer, payload: Payload) -> None:
-    """Begin an item, unless it is the repetition of one."""
+    """Start an item, unless the event is a repetition."""
     data, index = _item(payload), fields.index(payload, "output_index")
     if answer.items.of_start(index, data) is None:
         begin_item(answer, index, data)
 
 
 def on_item_done(answer: Answer, payload: Payload) -> None:
-    """Take a finished item, which may be all that comes of it."""
+    """Read a finished item, which may be its only event."""
     data, index = _item(payload), fields.index(payload, "output_index")
     item = answer.items.of_end(index, data) or begin_item(answer, index, data)
     finish_item(answer, item, data)
@@ -90,7 +90,7 @@ def on_item_done(answer: Answer, payload: Payload) -> None:
 
 
 def on_part_added(answer: Answer, payload: Payload) -> None:
-    """Begin a part."""
+    """Start a part."""
     part = fields.part(payload, "part")
     kind = fields.text(part, "type")
     if kind in REASONING_PARTS:
@@ -109,7 +109,7 @@ def on_part_added(answer: Answer, payload: Payload) -> None:
 
 
 def on_part_done(answer: Answer, payload: Payload) -> None:
-    """Take a part as a whole, and end it if it shows anything."""
+    """Read a whole part, and end it if it has content."""
     part = fields.part(payload, "part")
     family: Family = "reasoning" if fields.text(part, "type") in REASONING_PARTS else "message"
     item = _find(answer, payload, family)
@@ -130,7 +130,7 @@ def on_prose_delta(answer: Answer, payload: Payload, kind: ProseKind) -> None:
 
 
 def on_prose_done(answer: Answer, payload: Payload, kind: ProseKind, key: str) -> None:
-    """Take the whole text of a part."""
+    """Read the whole text of a part."""
     item = _find(answer, payload, "message")
     slot = slot_of_part(item, _content_index(item, payload))
     answer.message.settle(slot, kind, fields.text(payload, key))
@@ -154,13 +154,13 @@ def on_thinking_delta(answer: Answer, payload: Payload, part: str, number: str) 
 
 
 def on_thinking_done(answer: Answer, payload: Payload, part: str, number: str) -> None:
-    """Take the whole text of a part of the reasoning."""
+    """Read the whole text of a part of the reasoning."""
     item = _find(answer, payload, "reasoning")
     settle_thinking(answer, item, (part, fields.index(payload, number) or 0), fields.text(payload, "text"))
 
 
 def on_summary_part(answer: Answer, payload: Payload) -> None:
-    """Take a part of the summary as a whole; it is empty when it begins."""
+    """Read a whole part of the summary, which is empty at its start."""
     on_thinking_done(answer, {**payload, **fields.part(payload, "part")}, "summary", "summary_index")
 
 
@@ -175,7 +175,7 @@ def on_arguments_delta(answer: Answer, payload: Payload) -> None:
 
 
 def on_arguments_done(answer: Answer, payload: Payload, key: str) -> None:
-    """Take the whole arguments, and end the call."""
+    """Read the whole arguments, and end the call."""
     item = answer.items.of_event(payload, "call")
     if item is None:
         return
@@ -210,7 +210,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "response.reasoning_summary_text.done": partial(on_thinking_done, part="summary", number="summary_index"),
     "response.reasoning_text.delta": partial(on_thinking_delta, part="content", number="content_index"),
     "response.reasoning_text.done": partial(on_thinking_done, part="content", number="content_index"),
-    # As the previous ones were called in the first releases, and still are on some servers.
+    # The names of the previous two in the first releases; some servers still use them.
     "response.reasoning.delta": partial(on_thinking_delta, part="content", number="content_index"),
     "response.reasoning.done": partial(on_thinking_done, part="content", number="content_index"),
     "response.function_call_arguments.delta": on_arguments_delta,
@@ -231,14 +231,14 @@ class OpenaiResponsesDecoder(Decoder):
     handlers: ClassVar[Mapping[str, Handler]] = HANDLERS
 
     def begin(self) -> None:
-        """Set what is remembered between payloads."""
+        """Set the state that is kept between payloads."""
         self.answer = Answer(self.message)
 
     def read(self, payload: Payload) -> None:
-        """Read one payload; one of an unknown type changes nothing."""
+        """Read one payload; unknown types are ignored."""
         kind = payload.get("type")
         if kind is None and payload.get("error") is not None:
-            kind = "error"  # some servers send the error alone
+            kind = "error"  # some servers send the error object without a type
         handler = self.handlers.get(kind) if isinstance(kind, str) else None
         if handler:
             handler(self.answer, payload)
@@ -252,12 +252,12 @@ def _item(payload: Payload) -> Payload:
 
 
 def _find(answer: Answer, payload: Payload, family: Family) -> Item:
-    """Return the item that the event is about; one that never began begins without a word."""
+    """Return the item that the event belongs to; start it if it is unknown."""
     found = answer.items.of_event(payload, family)
     return found or answer.items.add(family, fields.index(payload, "output_index"))
 
 
 def _content_index(item: Item, payload: Payload) -> int:
-    """Return the part that the event is about: without a number the last one that began."""
+    """Return the index of the part that the event belongs to, by default the part that started last."""
     index = fields.index(payload, "content_index")
     return max(item.content_index, 0) if index is None else index

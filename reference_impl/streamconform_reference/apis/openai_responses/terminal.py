@@ -1,8 +1,8 @@
 """The finished response: what it adds to the stream, usage and stop reason.
 
-`response.output` repeats every item. On some servers it is empty (ChatGPT's Codex backend) or not
-there, on others no items came before: what is known is completed from it, what is unknown is taken
-from it, and nothing twice.
+`response.output` repeats every item. On some servers it is empty (ChatGPT's Codex backend) or missing,
+on others no items came before it. So it completes known items and adds unknown ones, and nothing is
+added twice.
 
 Source: https://platform.openai.com/docs/api-reference/responses/object
 """
@@ -19,21 +19,21 @@ from streamconform_reference.outcome import Error, StopReason
 
 from .answer import Answer, begin_item, finish_item, identify
 
-# `incomplete_details.reason`; any other is `other`.
+# `incomplete_details.reason`; any other value means `other`.
 INCOMPLETE_REASONS: Final[Mapping[str, StopReason]] = {
     "max_output_tokens": "length",
     "content_filter": "content_filter",
 }
 ERROR_TYPES: Final = ("code", "type")
-"""The event `error` and `response.error` have a code; only the nested form has a type as well."""
+"""The `error` event and `response.error` have a code; only the nested form has a type too."""
 
 _FAILED: Final = frozenset({"failed", "cancelled"})
 
 
 def finish(answer: Answer, response: Payload, status: str) -> None:
-    """Take the finished response; `status` is what the event says, where the response says nothing.
+    """Read the finished response; `status` is the event's, used if the response has none.
 
-    vLLM sends `response.completed` for every end, so the status of the response has the last word.
+    vLLM sends `response.completed` for every end, so a failure in the response's own status wins.
     """
     identify(answer, response)
     said = fields.text(response, "status")
@@ -63,18 +63,18 @@ def fail(answer: Answer, response: Payload, status: str) -> None:
 
 
 def recover_items(answer: Answer, response: Payload) -> None:
-    """Complete the items from the list of the response, and begin those that never came."""
+    """Complete the items from the response's list, and start those that never came."""
     output = [data for data in fields.parts(response, "output") if isinstance(data.get("type"), str)]
     for item, data in answer.items.pair(output):
         finish_item(answer, item or begin_item(answer, None, data), data)
 
 
 def take_usage(answer: Answer, response: Payload) -> None:
-    """Report the usage; the tier is that of the finished response, earlier events have the wish."""
+    """Report the usage; the tier is the finished response's, earlier events have the requested one."""
     usage = response.get("usage")
     if isinstance(usage, dict):
         searches = fields.count(response, "tool_usage", "web_search", "num_requests")
-        if searches is None:  # xAI
+        if searches is None:  # xAI's place for it
             searches = fields.count(usage, "server_side_tool_usage_details", "web_search_calls")
         answer.message.report_usage(
             {**read_counts(usage), "web_searches": searches},
@@ -83,7 +83,7 @@ def take_usage(answer: Answer, response: Payload) -> None:
 
 
 def read_counts(usage: Payload) -> dict[str, int | None]:
-    """Return what a `usage` object reports, in disjoint buckets: `input_tokens` includes the cache."""
+    """Return the counts in a `usage` object as disjoint buckets: `input_tokens` includes the cache."""
     total = fields.count(usage, "input_tokens")
     read = fields.count(usage, "input_tokens_details", "cached_tokens")
     written = fields.count(usage, "input_tokens_details", "cache_write_tokens")
