@@ -40,7 +40,7 @@ class BytesRun:
     chunks: tuple[bytes, ...]
 
 
-def hello() -> dict[str, Any]:
+def build_hello() -> dict[str, Any]:
     """Return the reply to `hello`."""
     return {
         "op": "hello",
@@ -53,27 +53,27 @@ def hello() -> dict[str, Any]:
     }
 
 
-def run(message: Mapping[str, Any]) -> dict[str, Any]:
+def run_bytes(message: Mapping[str, Any]) -> dict[str, Any]:
     """Return the outcome of a run with its chunks, and its events if the message wants them."""
-    *events, last = adapter(bytes_run(message))
+    *events, last = adapter(parse_run(message))
     return {**last, "events": events} if "events" in message["want"] else last
 
 
-def bytes_run(message: Mapping[str, Any]) -> BytesRun:
+def parse_run(message: Mapping[str, Any]) -> BytesRun:
     """Return a `run` message in the form that the adapter takes."""
-    given = message["input"]
+    run_input = message["input"]
     return BytesRun(
         api=message["api"],
-        status=given["status"],
-        headers=given["headers"],
+        status=run_input["status"],
+        headers=run_input["headers"],
         request=message.get("request"),
         model=message.get("model"),
         pricing=message.get("pricing"),
-        chunks=tuple(base64.b64decode(chunk) for chunk in given.get("chunks", ())),
+        chunks=tuple(base64.b64decode(chunk) for chunk in run_input.get("chunks", ())),
     )
 
 
-def declined(message: Mapping[str, Any]) -> str | None:
+def find_skip_reason(message: Mapping[str, Any]) -> str | None:
     """Return the reason to skip a run, None if it can be run."""
     if message["api"] not in adapter.apis:
         return f"does not support API {message['api']}"
@@ -81,7 +81,7 @@ def declined(message: Mapping[str, Any]) -> str | None:
     return None if mode in INPUTS else f"does not support input mode {mode}"
 
 
-def call(message: Mapping[str, Any]) -> dict[str, Any]:
+def call_function(message: Mapping[str, Any]) -> dict[str, Any]:
     """Return the output of the function that a call names, or the reason to skip the call."""
     function = FUNCTIONS.get(message["function"])
     if function is None:
@@ -96,51 +96,53 @@ class Session:
         """Start with no open runs."""
         self._open: dict[str, tuple[Decoder, bool]] = {}
 
-    def answers(self, message: Any) -> Iterator[dict[str, Any]]:
+    def reply_to(self, message: Any) -> Iterator[dict[str, Any]]:
         """Yield the lines that answer one message; a message of an unknown form has none."""
         match message:
             case {"op": "hello"}:
-                yield hello()
-            case {"op": str(op), "id": str(number)}:
+                yield build_hello()
+            case {"op": str(op), "id": str(run_id)}:
                 try:
-                    yield from self._answered(op, number, message)
+                    yield from self._dispatch(op, run_id, message)
                 except Exception as error:  # noqa: BLE001 - a bug here is reported as a result, not a crash
-                    self._open.pop(number, None)
-                    told = {"message": repr(error), "traceback": traceback.format_exc()}
-                    yield {"op": "result", "id": number, "errored": told}
+                    self._open.pop(run_id, None)
+                    failure = {"message": repr(error), "traceback": traceback.format_exc()}
+                    yield {"op": "result", "id": run_id, "errored": failure}
             case _:
                 pass
 
-    def _answered(self, op: str, number: str, message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        result = {"op": "result", "id": number}
+    def _dispatch(self, op: str, run_id: str, message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        result = {"op": "result", "id": run_id}
         match op:
             case "run":
-                why = declined(message)
-                if why is not None:
-                    yield {**result, "skipped": {"reason": why}}
+                reason = find_skip_reason(message)
+                if reason is not None:
+                    yield {**result, "skipped": {"reason": reason}}
                 elif message["input"]["mode"] == "push":
-                    decoder = open_decoder(bytes_run(message), DECODERS)
-                    self._open[number] = decoder, "events" in message["want"]
+                    decoder = open_decoder(parse_run(message), DECODERS)
+                    self._open[run_id] = decoder, "events" in message["want"]
                 else:
-                    yield {**result, **run(message)}
-            case "chunk" if number in self._open:
-                decoder, live = self._open[number]
-                yield from _told(number, decoder.receive_data(base64.b64decode(message["data"])), live=live)
-            case "eof" if number in self._open:
-                decoder, live = self._open.pop(number)
-                yield from _told(number, decoder.receive_eof(), live=live)
+                    yield {**result, **run_bytes(message)}
+            case "chunk" if run_id in self._open:
+                decoder, live = self._open[run_id]
+                yield from _format_events(
+                    run_id, decoder.receive_data(base64.b64decode(message["data"])), live=live
+                )
+            case "eof" if run_id in self._open:
+                decoder, live = self._open.pop(run_id)
+                yield from _format_events(run_id, decoder.receive_eof(), live=live)
                 yield {**result, "outcome": decoder.outcome.to_json()}
             case "chunk" | "eof":
                 pass  # the run already has its result, for example after an error
             case "call":
-                yield {**result, **call(message)}
+                yield {**result, **call_function(message)}
             case _:
                 yield {**result, "skipped": {"reason": f"does not support op {op}"}}
 
 
-def _told(number: str, events: list[Event], *, live: bool) -> Iterator[dict[str, Any]]:
+def _format_events(run_id: str, events: list[Event], *, live: bool) -> Iterator[dict[str, Any]]:
     for event in events if live else ():
-        yield {"op": "event", "id": number, "event": event.to_json()}
+        yield {"op": "event", "id": run_id, "event": event.to_json()}
 
 
 def main() -> None:
@@ -154,7 +156,7 @@ def main() -> None:
             continue
         if isinstance(message, dict) and message.get("op") == "stop":
             break
-        for line_out in session.answers(message):
+        for line_out in session.reply_to(message):
             sys.stdout.buffer.write(codec.dumps(line_out) + b"\n")
         sys.stdout.buffer.flush()
 

@@ -35,7 +35,7 @@ CAPABILITIES: Final = (
 )
 """The capabilities that every decoder has."""
 
-NEEDED: Final = {
+CAPABILITY_OF_FUNCTION: Final = {
     "heal": "heal",
     "partial": "partial_json",
     "count_tokens": "count_tokens",
@@ -80,37 +80,37 @@ class Adapter(Protocol):
         """Yield the events of the run as they happen, then `{"outcome": ...}`."""
 
 
-def heal(api: str | None, given: Any) -> Json:
+def heal(api: str | None, value: Any) -> Json:
     """Return tool arguments of any form as an object; see `healing`."""
     del api
-    return heal_tool_arguments(given)
+    return heal_tool_arguments(value)
 
 
-def partial(api: str | None, given: str) -> Any:
+def partial_json(api: str | None, value: str) -> Any:
     """Return the best-effort value of a truncated JSON text; see `json_text.incremental`."""
     del api
-    return partial_value(given)
+    return partial_value(value)
 
 
-def count(api: str | None, given: Mapping[str, Any]) -> int:
+def count_request_tokens(api: str | None, value: Mapping[str, Any]) -> int:
     """Return an estimate of the input tokens of a request to Anthropic's API; see `tokens`."""
     del api
-    return count_tokens(given)
+    return count_tokens(value)
 
 
-def build_request(api: str | None, given: Mapping[str, Any]) -> Json:
+def build_request(api: str | None, value: Mapping[str, Any]) -> Json:
     """Return the HTTP request for a conversation: `{"body": {...}, "headers": {...}, "path": ...}`.
 
     Raises:
         KeyError: the API is unknown.
     """
-    return REQUESTS[api or ""](given)
+    return REQUESTS[api or ""](value)
 
 
 FUNCTIONS: Final[Mapping[str, Function]] = {
     "heal": heal,
-    "partial": partial,
-    "count_tokens": count,
+    "partial": partial_json,
+    "count_tokens": count_request_tokens,
     "build_request": build_request,
 }
 
@@ -132,10 +132,10 @@ def adapter_for(
             yield event.to_json()
         yield {"outcome": decoder.outcome.to_json()}
 
-    return describe(adapter, functions or {}, name=name, apis=decoders)
+    return describe_adapter(adapter, functions or {}, name=name, apis=decoders)
 
 
-def describe(
+def describe_adapter(
     function: Callable[[Run], Iterator[Json]],
     functions: Mapping[str, Function] | None = None,
     *,
@@ -143,13 +143,16 @@ def describe(
     apis: Iterable[str],
 ) -> Adapter:
     """Return the function with the attributes of an adapter, and with `functions` as attributes too."""
-    named = functions or {}
+    function_table = functions or {}
     vars(function).update(
-        named,
+        function_table,
         info={"name": name, "version": VERSION, "language": "python"},
         apis=list(apis),
         inputs=["bytes"],
-        capabilities=[*CAPABILITIES, *(NEEDED[each] for each in named)],
+        capabilities=[
+            *CAPABILITIES,
+            *(CAPABILITY_OF_FUNCTION[function_name] for function_name in function_table),
+        ],
     )
     return cast("Adapter", function)
 
@@ -164,11 +167,11 @@ def snapshots(run: Run, at: Iterable[int]) -> Iterator[Json]:
     beyond the last frame gives the outcome after the last frame.
     """
     decoder = open_decoder(run, DECODERS)
-    states = _after_each_frame(decoder, run)
-    seen = -1
+    states = _read_frames(decoder, run)
+    last_frame = -1
     for number in at:
-        while seen < number:
-            seen = next(states, number)
+        while last_frame < number:
+            last_frame = next(states, number)
         yield decoder.snapshot().to_json()
 
 
@@ -177,7 +180,7 @@ def open_decoder(run: Run, decoders: Mapping[str, type[Decoder]]) -> Decoder:
     return decoders[run.api](status=run.status, headers=run.headers, pricing=run.pricing)
 
 
-def _after_each_frame(decoder: Decoder, run: Run) -> Iterator[int]:
+def _read_frames(decoder: Decoder, run: Run) -> Iterator[int]:
     if decoder.failed:
         return
     number = -1

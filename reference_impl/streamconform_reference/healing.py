@@ -36,26 +36,26 @@ def heal_tool_arguments(arguments: Any) -> dict[str, Any]:
         return {"raw": arguments}
     if not arguments.strip():
         return {}
-    healed = _object(arguments, _LAYERS)
+    healed = _heal_text(arguments, _LAYERS)
     return {"raw": arguments} if healed is None else healed
 
 
-def _object(text: str, layers: int) -> dict[str, Any] | None:
+def _heal_text(text: str, layers: int) -> dict[str, Any] | None:
     """Return the object that the text encodes, None if it encodes none."""
     try:
         value = codec.loads_text(text)
     except codec.NotJsonError:
-        inner = _unescaped(text)
+        inner = _undo_escapes(text)
     else:
         if value is None:
             return {}
         if isinstance(value, dict):
             return value
         inner = value if isinstance(value, str) else None
-    return None if inner is None or layers == 1 else _object(inner, layers - 1)
+    return None if inner is None or layers == 1 else _heal_text(inner, layers - 1)
 
 
-def _unescaped(text: str) -> str | None:
+def _undo_escapes(text: str) -> str | None:
     """Return the text with one layer of string escapes undone, None if it has none or a broken one."""
     # `strict=False`: such texts contain raw line ends and tabs between tokens, which a JSON string forbids.
     try:

@@ -46,7 +46,7 @@ class _Parts:
     output: Decimal
 
     def sum(self) -> Decimal:
-        return _sum((self.input, self.cache_read, self.cache_write, self.output))
+        return _add_amounts((self.input, self.cache_read, self.cache_write, self.output))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,99 +56,99 @@ class Pricing:
     table: Mapping[str, Any]
 
     def cost(
-        self, usage: Usage, *, service_tier: str | None = None, apart: Iterable[Usage] = ()
+        self, usage: Usage, *, service_tier: str | None = None, extra: Iterable[Usage] = ()
     ) -> Cost | None:
         """Return the cost of the answer, None if the table cannot price it. Never raises.
 
-        `service_tier` is the response's; its multiplier applies to tokens, not to searches. `apart` is
+        `service_tier` is the response's; its multiplier applies to tokens, not to searches. `extra` is
         usage that the provider bills but omits from `usage`; its cost and that of searches are `other`.
         """
-        prices = _prices(self.table, usage)
+        prices = _read_prices(self.table, usage)
         if prices is None:
             return None
-        factor = _factor(self.table, service_tier)
-        parts = _token_parts(usage, prices, factor)
+        factor = _read_factor(self.table, service_tier)
+        parts = _price_tokens(usage, prices, factor)
         per_search = prices.web_search_per_1000.scaleb(-3, _EXACT)
         other = _EXACT.multiply(Decimal(usage.web_searches or 0), per_search)
-        for more in apart:
-            # Usage billed apart belongs to another request, so its prompt may reach another tier.
-            own_prices = _prices(self.table, more) or prices
-            other = _EXACT.add(other, _token_parts(more, own_prices, factor).sum())
+        for extra_usage in extra:
+            # Usage in `extra` belongs to another request, so its prompt may reach another tier.
+            own_prices = _read_prices(self.table, extra_usage) or prices
+            other = _EXACT.add(other, _price_tokens(extra_usage, own_prices, factor).sum())
         total = _EXACT.add(parts.sum(), other)
         if total >= _LARGEST_TOTAL:
             return None
         return Cost(
-            input=_plain(parts.input),
-            cache_read=_plain(parts.cache_read),
-            cache_write=_plain(parts.cache_write),
-            output=_plain(parts.output),
-            other=_plain(other),
-            total=_plain(total),
+            input=_format_amount(parts.input),
+            cache_read=_format_amount(parts.cache_read),
+            cache_write=_format_amount(parts.cache_write),
+            output=_format_amount(parts.output),
+            other=_format_amount(other),
+            total=_format_amount(total),
         )
 
 
-def _prices(table: Mapping[str, Any], usage: Usage) -> _Prices | None:
+def _read_prices(table: Mapping[str, Any], usage: Usage) -> _Prices | None:
     """Return the prices of a request with this prompt; a tier prices the whole request, not its excess."""
     prompt = (usage.input or 0) + (usage.cache_read or 0) + (usage.cache_write or 0)
-    given = _decimals(table) | _decimals(_tier(table.get("tiers"), prompt))
-    base, output = given.get("input"), given.get("output")
+    amounts = _read_decimals(table) | _read_decimals(_find_tier(table.get("tiers"), prompt))
+    base, output = amounts.get("input"), amounts.get("output")
     if base is None or output is None:
         return None
-    cache_write_5m = given.get("cache_write_5m", base)
+    cache_write_5m = amounts.get("cache_write_5m", base)
     return _Prices(
         input=base,
         output=output,
-        cache_read=given.get("cache_read", base),
+        cache_read=amounts.get("cache_read", base),
         cache_write_5m=cache_write_5m,
-        cache_write_1h=given.get("cache_write_1h", cache_write_5m),
-        web_search_per_1000=given.get("web_search_per_1000", _ZERO),
+        cache_write_1h=amounts.get("cache_write_1h", cache_write_5m),
+        web_search_per_1000=amounts.get("web_search_per_1000", _ZERO),
     )
 
 
-def _tier(tiers: Any, prompt: int) -> Mapping[str, Any]:
+def _find_tier(tiers: Any, prompt: int) -> Mapping[str, Any]:
     """Return the tier with the highest `above` that the prompt exceeds, an empty one if there is none."""
     reached = [
         (above, number, tier)
         for number, tier in enumerate(tiers if isinstance(tiers, (list, tuple)) else ())
         if isinstance(tier, Mapping)
-        if (above := _decimal(tier.get("above"))) is not None and prompt > above
+        if (above := _read_decimal(tier.get("above"))) is not None and prompt > above
     ]
     return max(reached)[2] if reached else {}
 
 
-def _factor(table: Mapping[str, Any], service_tier: str | None) -> Decimal:
+def _read_factor(table: Mapping[str, Any], service_tier: str | None) -> Decimal:
     multipliers = table.get("service_tier")
     if service_tier is None or not isinstance(multipliers, Mapping):
         return _ONE
-    factor = _decimal(multipliers.get(service_tier))
+    factor = _read_decimal(multipliers.get(service_tier))
     return _ONE if factor is None else factor
 
 
-def _token_parts(usage: Usage, prices: _Prices, factor: Decimal) -> _Parts:
+def _price_tokens(usage: Usage, prices: _Prices, factor: Decimal) -> _Parts:
     written = usage.cache_write or 0
     for_an_hour = min(usage.cache_write_1h or 0, written)
 
-    def part(tokens: int | None, price: Decimal) -> Decimal:
+    def price_tokens(tokens: int | None, price: Decimal) -> Decimal:
         dollars = _EXACT.multiply(Decimal(tokens or 0), price).scaleb(-6, _EXACT)
         return _EXACT.multiply(dollars, factor)
 
     return _Parts(
-        input=part(usage.input, prices.input),
-        cache_read=part(usage.cache_read, prices.cache_read),
+        input=price_tokens(usage.input, prices.input),
+        cache_read=price_tokens(usage.cache_read, prices.cache_read),
         cache_write=_EXACT.add(
-            part(written - for_an_hour, prices.cache_write_5m),
-            part(for_an_hour, prices.cache_write_1h),
+            price_tokens(written - for_an_hour, prices.cache_write_5m),
+            price_tokens(for_an_hour, prices.cache_write_1h),
         ),
-        output=part(usage.output, prices.output),
+        output=price_tokens(usage.output, prices.output),
     )
 
 
-def _decimals(table: Mapping[str, Any]) -> dict[str, Decimal]:
-    found = ((key, _decimal(value)) for key, value in table.items())
+def _read_decimals(table: Mapping[str, Any]) -> dict[str, Decimal]:
+    found = ((key, _read_decimal(value)) for key, value in table.items())
     return {key: number for key, number in found if number is not None}
 
 
-def _decimal(value: Any) -> Decimal | None:
+def _read_decimal(value: Any) -> Decimal | None:
     """Return a plain decimal string or a small integer as a Decimal, None for anything else."""
     text = str(value) if type(value) is int and abs(value) < 10**9 else value
     if not isinstance(text, str) or not _PLAIN_NUMBER.fullmatch(text):
@@ -156,14 +156,14 @@ def _decimal(value: Any) -> Decimal | None:
     return Decimal(text)
 
 
-def _sum(amounts: Iterable[Decimal]) -> Decimal:
+def _add_amounts(amounts: Iterable[Decimal]) -> Decimal:
     total = _ZERO
     for amount in amounts:
         total = _EXACT.add(total, amount)
     return total
 
 
-def _plain(amount: Decimal) -> str:
+def _format_amount(amount: Decimal) -> str:
     """Return the amount without an exponent and without trailing zeros: `0.0048`, `12`, `0`."""
     text = format(amount, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text

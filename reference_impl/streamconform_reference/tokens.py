@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from streamconform_reference.json_text.codec import dumps
 
-CHUNK: Final = 4
+CHARACTERS_PER_TOKEN: Final = 4
 """Code points of a word that count as one token."""
 
 
 def count_text(text: str) -> int:
     """Return the estimated tokens of a text; words are separated by white space."""
-    return sum(-(-len(word) // CHUNK) for word in text.split())
+    return sum(-(-len(word) // CHARACTERS_PER_TOKEN) for word in text.split())
 
 
 def count_tokens(request: Mapping[str, Any]) -> int:
@@ -30,18 +30,18 @@ def count_tokens(request: Mapping[str, Any]) -> int:
     return sum(
         count_text(text)
         for text in (
-            *_texts(request.get("system")),
+            *_iterate_texts(request.get("system")),
             *(
-                each
+                text
                 for message in (messages if isinstance(messages, list) else ())
                 if isinstance(message, Mapping)
-                for each in _texts(message.get("content"))
+                for text in _iterate_texts(message.get("content"))
             ),
         )
     )
 
 
-def _texts(content: Any) -> Iterator[str]:
+def _iterate_texts(content: Any) -> Iterator[str]:
     """Yield the texts in a system prompt, a message's content or a tool result."""
     if isinstance(content, str):
         yield content
@@ -50,8 +50,8 @@ def _texts(content: Any) -> Iterator[str]:
             case {"type": "text", "text": str(text)}:
                 yield text
             case {"type": "tool_result", "content": result}:
-                yield from _texts(result)
-            case {"type": "tool_use", "input": given}:
-                yield dumps(given).decode()
+                yield from _iterate_texts(result)
+            case {"type": "tool_use", "input": tool_input}:
+                yield dumps(tool_input).decode()
             case _:
                 pass

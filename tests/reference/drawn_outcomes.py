@@ -63,7 +63,7 @@ def call(draw: st.DrawFn) -> Step:
     """Draw a call: whole, cut, malformed, with a value only, or with one that contradicts its text."""
     name = draw(st.sampled_from(["f", "get_weather"]))
     executor = draw(st.sampled_from(["client", "client", "provider"]))
-    carried = draw(st.none() | OBJECTS | VALUES)
+    initial_arguments = draw(st.none() | OBJECTS | VALUES)
     whole = json.dumps(draw(OBJECTS))
     cut = draw(st.integers(0, len(whole)))
     odd = [[], [""], [" "], ["{oops"], ["null"], ["[1]"]]
@@ -79,7 +79,7 @@ def call(draw: st.DrawFn) -> Step:
             id=identity and f"{identity}{slot}",
             name=name,
             executor=executor,
-            carried=carried,
+            initial_arguments=initial_arguments,
             free_text=free_text,
         )
         for fragment in fragments:
@@ -94,7 +94,7 @@ def call(draw: st.DrawFn) -> Step:
 
 def other(block: Other) -> Step:
     """Return the step of a block without a common form."""
-    return lambda message, _: message.put_other(block.kind, block.data)
+    return lambda message, _: message.add_other(block.kind, block.data)
 
 
 @st.composite

@@ -309,11 +309,13 @@ FAILS = [
         (None, "m", 502),
     ),
     Fails("broken-choices", {**HEAD, "choices": 1}, ("protocol", "`choices` is not a list", None)),
-    Fails("broken-delta", {**HEAD, "choices": [{"delta": "x"}]}, ("protocol", "`delta` is no object", None)),
+    Fails(
+        "broken-delta", {**HEAD, "choices": [{"delta": "x"}]}, ("protocol", "`delta` is not an object", None)
+    ),
     Fails("broken-content", says(5), ("protocol", "`content` is neither text nor a list", None)),
     Fails("broken-refusal", chunk({"refusal": 5}), ("protocol", "`refusal` is not text", None)),
     Fails("broken-calls", chunk({"tool_calls": {"a": 1}}), ("protocol", "`tool_calls` is not a list", None)),
-    Fails("broken-call", chunk({"tool_calls": [1]}), ("protocol", "a tool call is no object", None)),
+    Fails("broken-call", chunk({"tool_calls": [1]}), ("protocol", "a tool call is not an object", None)),
     Fails(
         "broken-reason",
         {**HEAD, "choices": [{"finish_reason": 5}]},

@@ -170,8 +170,8 @@ def test_cost_is_the_figure_worked_out_by_hand(case: Case) -> None:
 
 
 def test_tokens_apart_are_other_and_have_their_own_tier() -> None:
-    apart = Usage(input=60385, output=522)
-    cost = Pricing(OPUS).cost(Usage(input=612, output=2819), apart=[apart])
+    extra = Usage(input=60385, output=522)
+    cost = Pricing(OPUS).cost(Usage(input=612, output=2819), extra=[extra])
     assert cost is not None
     # 60385 x 4 + 522 x 20; 612 x 4 + 2819 x 20
     assert (cost.other, cost.total) == ("0.25198", "0.310808")

@@ -20,7 +20,7 @@ def chunk(id_: str, data: bytes):
 
 
 def answers(session: Session, message) -> list[dict]:
-    return list(session.answers(message))
+    return list(session.reply_to(message))
 
 
 def test_events_come_out_as_their_chunks_go_in():

@@ -21,7 +21,7 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 from streamconform_reference.decoding.blocks import CallBlock, CallIds, GrowingBlock, OtherBlock, ProseBlock
-from streamconform_reference.decoding.ending import NOT_GIVEN, actual_stop, held_calls
+from streamconform_reference.decoding.ending import NO_STOP, compute_stop, find_held_calls
 from streamconform_reference.decoding.metering import Meter
 from streamconform_reference.events import Done, Event, Failed, ProseDelta, ProseStart, ToolCallDelta
 from streamconform_reference.outcome import (
@@ -52,7 +52,7 @@ class Assembler:
         self._slots: dict[Hashable, GrowingBlock] = {}
         self._ids = CallIds()
         self._meter = Meter(pricing)
-        self._given = NOT_GIVEN  # the stop reason as the API reported it
+        self._reported_stop = NO_STOP  # the stop reason as the API reported it
         self._status: Status | None = None
         self._error: Error | None = None
 
@@ -72,7 +72,7 @@ class Assembler:
         return Outcome(
             status=self._status or "incomplete",
             content=tuple(block.value() for block in self._blocks),
-            stop=actual_stop(self._status, self._given, self._blocks),
+            stop=compute_stop(self._status, self._reported_stop, self._blocks),
             usage=self.usage(),
             cost=self._meter.cost,
             error=self._error,
@@ -92,8 +92,8 @@ class Assembler:
         # text or arguments were whole.
         if self._begun:
             self._slots = {}
-            self._given = NOT_GIVEN
-            self._meter = self._meter.renewed()
+            self._reported_stop = NO_STOP
+            self._meter = self._meter.make_empty()
         self._begun = True
         self.model = model or self.model
         self.response_id = response_id or self.response_id
@@ -133,48 +133,48 @@ class Assembler:
         id: str | None,  # noqa: A002 - the field name in every API
         name: str,
         executor: Executor = "client",
-        carried: Any = None,
+        initial_arguments: Any = None,
         free_text: bool = False,
-        told: bool = True,
+        announced: bool = True,
     ) -> None:
-        """Start a tool call; `carried` is the arguments in its start frame, if any.
+        """Start a tool call; `initial_arguments` is the arguments in its start frame, if any.
 
         With `free_text` the arguments are the text itself, not JSON. With `told=False` the call
-        takes its position now, but its start event waits for `tell_call` or the call's end, so that its
+        takes its position now, but its start event waits for `announce_call` or the call's end, so that its
         id and name can still arrive.
         """
         call = CallBlock(
             position=len(self._blocks),
             ids=self._ids,
             executor=executor,
-            carried=carried,
+            initial_arguments=initial_arguments,
             free_text=free_text,
         )
         self._place(slot, call)
         call.describe(id, name)
-        if told:
-            self._events += call.tell()
+        if announced:
+            self._events += call.announce()
 
     def describe_call(self, slot: Hashable, *, id: str | None = None, name: str = "") -> None:  # noqa: A002
         """Set the id (the first one wins) or the name of a call that is not announced yet."""
         block = self._slots.get(slot)
-        if isinstance(block, CallBlock) and not block.told:
+        if isinstance(block, CallBlock) and not block.announced:
             block.describe(id, name)
 
-    def tell_call(self, slot: Hashable) -> None:
+    def announce_call(self, slot: Hashable) -> None:
         """Emit the start event of a call, which makes its id and name final."""
         block = self._slots.get(slot)
-        if isinstance(block, CallBlock) and not block.told:
-            self._events += block.tell()
+        if isinstance(block, CallBlock) and not block.announced:
+            self._events += block.announce()
 
     def add_arguments(self, slot: Hashable, fragment: str) -> None:
         """Append a fragment to the text of a call's arguments."""
         block = self._slots.get(slot)
         if not isinstance(block, CallBlock) or not block.open:
             return
-        block.fragmented = True
+        block.has_fragments = True
         piece = block.fragments.add(fragment) if fragment else ""
-        if piece and block.told:
+        if piece and block.announced:
             self._events.append(ToolCallDelta(block.position, piece))
 
     def call(self, slot: Hashable) -> CallBlock:
@@ -195,7 +195,7 @@ class Assembler:
         if block is None:
             self.add(slot, kind, whole)
         elif isinstance(block, ProseBlock) and block.open:
-            self.add(slot, kind, block.fragments.beyond(whole) or "")
+            self.add(slot, kind, block.fragments.find_missing(whole) or "")
 
     def settle_arguments(self, slot: Hashable, whole: Any) -> None:
         """Take the whole arguments of a call: a value, or text whose missing part is appended."""
@@ -203,15 +203,15 @@ class Assembler:
         if not isinstance(block, CallBlock) or not block.open:
             return
         if not isinstance(whole, str):
-            block.carried = whole
+            block.initial_arguments = whole
             return
-        missing = block.fragments.beyond(whole)
-        block.whole = whole if missing is None else None
+        missing = block.fragments.find_missing(whole)
+        block.final_text = whole if missing is None else None
         self.add_arguments(slot, missing or "")
 
-    def put_other(self, what: str, data: Any, *, slot: Hashable = None) -> None:
+    def add_other(self, data_kind: str, data: Any, *, slot: Hashable = None) -> None:
         """Append a block of type `other`; with a slot its data can be replaced until it ends."""
-        block = OtherBlock(position=len(self._blocks), what=what, data=data)
+        block = OtherBlock(position=len(self._blocks), data_kind=data_kind, data=data)
         self._blocks.append(block)
         if slot is not None:
             self._slots[slot] = block
@@ -246,22 +246,22 @@ class Assembler:
         counts: Mapping[str, int | None],
         *,
         service_tier: str | None = None,
-        apart: tuple[Usage, ...] = (),
+        extra: tuple[Usage, ...] = (),
     ) -> None:
-        """Merge one usage report, keyed by the fields of `Usage`; `apart` is as in `Pricing.cost`."""
-        update = self._meter.report(counts, service_tier=service_tier, apart=apart)
+        """Merge one usage report, keyed by the fields of `Usage`; `extra` is as in `Pricing.cost`."""
+        update = self._meter.report(counts, service_tier=service_tier, extra=extra)
         if update:
             self._events.append(update)
 
     def stop(self, reason: StopReason, raw: str | None) -> None:
         """Set the stop reason; the last one wins."""
-        self._given = Stop(reason, raw)
+        self._reported_stop = Stop(reason, raw)
 
     def complete(self) -> None:
         """Complete the answer: the API sent its terminal event."""
         if self._settle("complete"):
-            self._events += [call.release() for call in held_calls(self._given, self._blocks)]
-            self._events.append(Done(actual_stop(self._status, self._given, self._blocks)))
+            self._events += [call.release() for call in find_held_calls(self._reported_stop, self._blocks)]
+            self._events.append(Done(compute_stop(self._status, self._reported_stop, self._blocks)))
 
     def fail(self, error: Error) -> None:
         """End the answer with an error; earlier content stays."""

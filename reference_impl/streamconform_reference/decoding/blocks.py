@@ -90,9 +90,9 @@ class ProseBlock:
 class CallBlock:
     """A growing tool call.
 
-    `ids` are those of the whole answer. `told` is whether its start event was emitted, so that id and
-    name are final. `carried` is the arguments in its start frame. With `free_text` the text is the
-    arguments themselves, not JSON. `whole` is the text as the API repeated it, if that contradicts the
+    `ids` are those of the whole answer. `announced` is whether its start event was emitted, so that id and
+    name are final. `initial_arguments` is the arguments in its start frame. With `free_text` the text is the
+    arguments themselves, not JSON. `final_text` is the text as the API repeated it, if that contradicts the
     fragments. `complete` is whether its end event was emitted: a call that ended with unparseable text
     waits for the stop reason.
     """
@@ -102,16 +102,16 @@ class CallBlock:
     position: int
     ids: CallIds
     executor: Executor
-    carried: Any
+    initial_arguments: Any
     id: str = ""
     name: str = ""
     free_text: bool = False
-    whole: str | None = None
-    told: bool = False
+    final_text: str | None = None
+    announced: bool = False
     open: bool = True
     complete: bool = False
     arguments: Any = None
-    fragmented: bool = False
+    has_fragments: bool = False
     fragments: Fragments = field(default_factory=Fragments)
 
     def describe(self, call_id: str | None, name: str) -> None:
@@ -119,9 +119,9 @@ class CallBlock:
         self.id = self.id or (self.ids.take(call_id) if call_id else "")
         self.name = name or self.name
 
-    def tell(self) -> list[Event]:
+    def announce(self) -> list[Event]:
         """Emit the start, and the text so far; a call without an id gets one."""
-        self.told = True
+        self.announced = True
         self.id = self.id or self.ids.take(f"call_{self.position}")
         events: list[Event] = [
             ToolCallStart(self.position, self.id, self.name, self.executor, self.free_text)
@@ -133,7 +133,7 @@ class CallBlock:
 
     def flush(self) -> list[Event]:
         """Emit the start if it is pending, and a high surrogate that waited for its low surrogate."""
-        events = [] if self.told else self.tell()
+        events = [] if self.announced else self.announce()
         half = self.fragments.flush()
         if half:
             events.append(ToolCallDelta(self.position, half))
@@ -158,12 +158,12 @@ class CallBlock:
         Empty or blank text means the arguments of the start frame, or `{}` without those. Text that is
         not JSON leaves the arguments None; nothing is repaired.
         """
-        text = self.fragments.text() if self.whole is None else self.whole
+        text = self.fragments.text() if self.final_text is None else self.final_text
         if self.free_text:
             self.arguments = text
             return True
         if not text.strip():
-            self.arguments = {} if self.carried is None else self.carried
+            self.arguments = {} if self.initial_arguments is None else self.initial_arguments
             return True
         try:
             self.arguments = codec.loads_text(text)
@@ -177,7 +177,7 @@ class CallBlock:
             id=self.id,
             name=self.name,
             arguments=self.arguments if self.complete else None,
-            arguments_text=self.fragments.text() if self.fragmented else None,
+            arguments_text=self.fragments.text() if self.has_fragments else None,
             complete=self.complete,
             executor=self.executor,
         )
@@ -190,7 +190,7 @@ class OtherBlock:
     kind: ClassVar = "other"
 
     position: int
-    what: str
+    data_kind: str
     data: Any
     open: bool = True
 
@@ -205,7 +205,7 @@ class OtherBlock:
 
     def value(self) -> Other:
         """Return the block so far."""
-        return Other(self.what, self.data)
+        return Other(self.data_kind, self.data)
 
 
 GrowingBlock = ProseBlock | CallBlock | OtherBlock

@@ -10,7 +10,7 @@ LARGEST_COUNT: Final = 2**53
 """A larger token count is not plausible, and JavaScript could not represent it exactly."""
 
 
-def text(holder: Payload, key: str) -> str:
+def read_text(holder: Payload, key: str) -> str:
     """Return the text under the key, empty if it is null or absent."""
     value = holder.get(key)
     if isinstance(value, str):
@@ -20,7 +20,7 @@ def text(holder: Payload, key: str) -> str:
     return ""
 
 
-def part(payload: Payload, key: str) -> Payload:
+def require_object(payload: Payload, key: str) -> Payload:
     """Return the object under the key, which is required."""
     value = payload.get(key)
     if not isinstance(value, dict):
@@ -28,19 +28,19 @@ def part(payload: Payload, key: str) -> Payload:
     return value
 
 
-def parts(holder: Payload, key: str) -> list[Payload]:
+def read_objects(holder: Payload, key: str) -> list[Payload]:
     """Return the objects in the list under the key, none if there is no list."""
     value = holder.get(key)
     return [element for element in value if isinstance(element, dict)] if isinstance(value, list) else []
 
 
-def index(payload: Payload, key: str) -> int | None:
+def read_index(payload: Payload, key: str) -> int | None:
     """Return the integer under the key, None if there is none: some servers omit it."""
     value = payload.get(key)
     return value if type(value) is int else None
 
 
-def count(holder: Payload, *path: str) -> int | None:
+def read_count(holder: Payload, *path: str) -> int | None:
     """Return the token or request count under a path of keys, None if it is not a valid count."""
     value: Any = holder
     for key in path:

@@ -25,7 +25,7 @@ class Fragments:
     def add(self, piece: str) -> str:
         """Add a non-empty fragment; return the text that can be emitted now, possibly empty."""
         if self._half or piece[-1] >= _FIRST_SURROGATE:
-            piece, self._half = _whole_pairs(self._half + piece)
+            piece, self._half = _join_pairs(self._half + piece)
             if not piece:
                 return piece
         self._parts.append(piece)
@@ -38,7 +38,7 @@ class Fragments:
             self._parts.append(half)
         return half
 
-    def beyond(self, whole: str) -> str | None:
+    def find_missing(self, whole: str) -> str | None:
         """Return the part of the whole text that has not arrived, None if the text contradicts the fragments.
 
         A waiting high surrogate is dropped: the whole text has both halves.
@@ -56,7 +56,7 @@ class Fragments:
         return self._parts[0] if self._parts else ""
 
 
-def _whole_pairs(text: str) -> tuple[str, str]:
+def _join_pairs(text: str) -> tuple[str, str]:
     """Return the text with surrogate pairs joined, and the high surrogate cut off its end."""
     half = text[-1] if _FIRST_SURROGATE <= text[-1] <= _LAST_HIGH_SURROGATE else ""
     units = text.removesuffix(half).encode("utf-16", "surrogatepass")

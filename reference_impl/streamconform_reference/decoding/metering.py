@@ -16,7 +16,7 @@ from streamconform_reference.pricing import Pricing
 class Meter:
     """The usage of one answer, and its cost by a price table."""
 
-    __slots__ = ("_apart", "_counts", "_pricing", "_service_tier", "cost")
+    __slots__ = ("_counts", "_extra", "_pricing", "_service_tier", "cost")
 
     def __init__(self, pricing: Pricing | None) -> None:
         """Start before the first report."""
@@ -24,9 +24,9 @@ class Meter:
         self._pricing = pricing
         self._counts: dict[str, int] = {}
         self._service_tier: str | None = None
-        self._apart: tuple[Usage, ...] = ()
+        self._extra: tuple[Usage, ...] = ()
 
-    def renewed(self) -> Meter:
+    def make_empty(self) -> Meter:
         """Return an empty meter with the same price table, for another answer."""
         return Meter(self._pricing)
 
@@ -39,20 +39,20 @@ class Meter:
         counts: Mapping[str, int | None],
         *,
         service_tier: str | None = None,
-        apart: tuple[Usage, ...] = (),
+        extra: tuple[Usage, ...] = (),
     ) -> UsageUpdate | None:
-        """Merge one usage report, keyed by the fields of `Usage`; `apart` is as in `Pricing.cost`.
+        """Merge one usage report, keyed by the fields of `Usage`; `extra` is as in `Pricing.cost`.
 
-        Return the resulting update, None if the report has no counts; its service tier and `apart` are
+        Return the resulting update, None if the report has no counts; its service tier and `extra` are
         then kept for the next report that has.
         """
         known = {name: count for name, count in counts.items() if count is not None}
         self._service_tier = service_tier or self._service_tier
-        self._apart = apart or self._apart
+        self._extra = extra or self._extra
         if not known:
             return None
         self._counts |= known
         usage = Usage(**self._counts)
         if self._pricing:
-            self.cost = self._pricing.cost(usage, service_tier=self._service_tier, apart=self._apart)
+            self.cost = self._pricing.cost(usage, service_tier=self._service_tier, extra=self._extra)
         return UsageUpdate(usage, self.cost)

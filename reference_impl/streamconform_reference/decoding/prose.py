@@ -24,11 +24,11 @@ class Prose:
         self._signed_by: Hashable = None
 
     @property
-    def said(self) -> bool:
+    def started(self) -> bool:
         """Whether any prose has arrived."""
         return self._number > 0
 
-    def say(self, kind: ProseKind, text: str) -> None:
+    def append(self, kind: ProseKind, text: str) -> None:
         """Append non-empty text. Thinking after a signature starts a new block."""
         if kind != self._kind or self._signed_by is not None:
             self._begin(kind)

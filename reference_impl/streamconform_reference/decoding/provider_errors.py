@@ -43,10 +43,10 @@ def read_error(payload: Any, *, status: int | None = None, type_keys: tuple[str,
     outer = {
         key: value for key, value in envelope.items() if key != "type" or not (detail or kind == "error")
     }
-    said = inner if isinstance(inner, str) and inner else None
+    message_text = inner if isinstance(inner, str) and inner else None
     return Error(
         type=_first_text(detail, type_keys) or _first_text(outer, type_keys),
-        message=said or _first_text(detail, _MESSAGE_KEYS) or _first_text(outer, _MESSAGE_KEYS),
+        message=message_text or _first_text(detail, _MESSAGE_KEYS) or _first_text(outer, _MESSAGE_KEYS),
         status=_http_status(detail) or _http_status(envelope) or status,
     )
 
@@ -64,8 +64,8 @@ def read_error_body(body: bytes, status: int) -> Error:
         excerpt = " ".join(body.decode("utf-8", "replace").split())[:_EXCERPT] or None
         if failed:
             return Error(None, excerpt, status)
-        what = f"the body is not a stream: {excerpt}" if excerpt else "the body is empty"
-        return Error(PROTOCOL, what, None)
+        data_kind = f"the body is not a stream: {excerpt}" if excerpt else "the body is empty"
+        return Error(PROTOCOL, data_kind, None)
     error = read_error(document, status=status if failed else None)
     if failed or (isinstance(document, dict) and document.get("error")):
         return error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streamconform_reference.adapter import Adapter, Function, Run, describe
+from streamconform_reference.adapter import Adapter, Function, Run, describe_adapter
 from streamconform_reference.outcome import Json
 
 
@@ -14,4 +14,4 @@ def calling(name: str, **functions: Function) -> Adapter:
     def nothing(run: Run) -> Iterator[Json]:
         raise KeyError(run.api)
 
-    return describe(nothing, functions, name=f"mutant:{name}", apis=())
+    return describe_adapter(nothing, functions, name=f"mutant:{name}", apis=())

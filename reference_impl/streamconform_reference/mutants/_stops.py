@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streamconform_reference.adapter import Adapter, Run, adapter, describe
+from streamconform_reference.adapter import Adapter, Run, adapter, describe_adapter
 from streamconform_reference.outcome import Json
 
 
@@ -18,4 +18,4 @@ def hiding_calls(name: str, api: str) -> Adapter:
                 stop["reason"] = "stop"
             yield message
 
-    return describe(literal, name=f"mutant:{name}", apis=[api])
+    return describe_adapter(literal, name=f"mutant:{name}", apis=[api])

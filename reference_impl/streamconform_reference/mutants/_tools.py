@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from streamconform_reference.adapter import Adapter, Run, adapter, describe
+from streamconform_reference.adapter import Adapter, Run, adapter, describe_adapter
 from streamconform_reference.outcome import Json
 
 
@@ -24,7 +24,7 @@ def rewriting(name: str, change: Callable[[Json], None]) -> Adapter:
                 change(block)
             yield message
 
-    return describe(rewritten, name=f"mutant:{name}", apis=["anthropic-messages"])
+    return describe_adapter(rewritten, name=f"mutant:{name}", apis=["anthropic-messages"])
 
 
 def _blocks(message: Json) -> list[Json]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from streamconform_reference.adapter import adapter_for
 from streamconform_reference.apis.openai_chat import OpenaiChatDecoder
-from streamconform_reference.apis.openai_chat.usage import buckets
+from streamconform_reference.apis.openai_chat.usage import compute_buckets
 
 
 class Broken(OpenaiChatDecoder):
@@ -15,7 +15,7 @@ class Broken(OpenaiChatDecoder):
     @staticmethod
     def to_buckets(counts: Mapping[str, int]) -> dict[str, int | None]:
         """Return the buckets with the whole prompt as input."""
-        return {**buckets(counts), "input": counts.get("prompt")}
+        return {**compute_buckets(counts), "input": counts.get("prompt")}
 
 
 adapter = adapter_for({"openai-chat": Broken}, name="mutant:cached-subset-not-subtracted")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streamconform_reference import adapter as reference
-from streamconform_reference.adapter import Run, describe
+from streamconform_reference.adapter import Run, describe_adapter
 from streamconform_reference.outcome import Json
 
 from ._tools import part
@@ -27,4 +27,4 @@ def broken(run: Run) -> Iterator[Json]:
         yield message
 
 
-adapter = describe(broken, name="mutant:cost-from-floats", apis=["anthropic-messages"])
+adapter = describe_adapter(broken, name="mutant:cost-from-floats", apis=["anthropic-messages"])

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from streamconform_reference.adapter import adapter_for
 from streamconform_reference.apis.openai_responses import decode
-from streamconform_reference.apis.openai_responses.answer import Answer
+from streamconform_reference.apis.openai_responses.answer import ResponseState
 from streamconform_reference.decoding.decoder import Payload
 
 
-def on_arguments_done(answer: Answer, payload: Payload) -> None:
+def on_arguments_done(answer: ResponseState, payload: Payload) -> None:
     """Append the arguments like a fragment, and end the call."""
     decode.on_arguments_delta(answer, {**payload, "delta": payload.get("arguments")})
     decode.on_arguments_done(answer, {**payload, "arguments": None}, key="arguments")

@@ -15,9 +15,9 @@ from ._tools import part
 def on_stream_end(stream: v1.V1Stream, payload: Payload) -> None:
     """Say the text of the response, then read the rest."""
     response = part(payload, "response")
-    words = response.get("text")
-    if isinstance(words, str):
-        stream.say(words)
+    fragment = response.get("text")
+    if isinstance(fragment, str):
+        stream.append_text(fragment)
     v1.on_stream_end(stream, {**payload, "response": {**response, "text": ""}})
 
 

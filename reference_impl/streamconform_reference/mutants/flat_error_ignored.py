@@ -7,13 +7,13 @@ from typing import ClassVar
 
 from streamconform_reference.adapter import adapter_for
 from streamconform_reference.apis.openai_responses import decode
-from streamconform_reference.apis.openai_responses.answer import Answer
+from streamconform_reference.apis.openai_responses.answer import ResponseState
 from streamconform_reference.decoding.decoder import Payload
 
 from ._tools import part
 
 
-def on_error(answer: Answer, payload: Payload) -> None:
+def on_error(answer: ResponseState, payload: Payload) -> None:
     """Look for the nested error only."""
     if part(payload, "error"):
         decode.on_error(answer, payload)

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from streamconform_reference.adapter import adapter_for
-from streamconform_reference.apis.openai_responses.answer import Answer
+from streamconform_reference.apis.openai_responses.answer import ResponseState
 from streamconform_reference.apis.openai_responses.decode import OpenaiResponsesDecoder
 from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.pricing import Pricing
@@ -27,7 +27,7 @@ class Broken(OpenaiResponsesDecoder):
         """Begin before the first byte of the body."""
         super().__init__(pricing=pricing, **fields)
         self.message = ClientsAssembler(Pricing(pricing) if pricing is not None else None)
-        self.answer = Answer(self.message)
+        self.answer = ResponseState(self.message)
 
 
 adapter = adapter_for({"openai-responses": Broken}, name="mutant:hosted-tool-as-client")

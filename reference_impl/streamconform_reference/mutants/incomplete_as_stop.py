@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from streamconform_reference.adapter import adapter_for
 from streamconform_reference.apis.openai_responses import decode
-from streamconform_reference.apis.openai_responses.answer import Answer
+from streamconform_reference.apis.openai_responses.answer import ResponseState
 from streamconform_reference.decoding.decoder import Payload
 
 
-def on_incomplete(answer: Answer, payload: Payload) -> None:
+def on_incomplete(answer: ResponseState, payload: Payload) -> None:
     """End the answer as if nothing had been said."""
     del payload
     answer.message.stop("stop", None)

@@ -12,7 +12,7 @@ from streamconform_reference.decoding.decoder import Payload
 
 def on_tool_call_end(stream: v2.V2Stream, payload: Payload) -> None:
     """End the call with the text `null`, where it has no other."""
-    slot = stream.slot("call", payload)
+    slot = stream.find_slot("call", payload)
     if stream.message.text(slot).strip() in ("", "null"):
         stream.message.settle_arguments(slot, "null")
         stream.message.end(slot)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from streamconform_reference.adapter import adapter_for
-from streamconform_reference.apis.google_generate.calls import Calls
+from streamconform_reference.apis.google_generate.calls import FunctionCalls
 from streamconform_reference.apis.google_generate.decode import GoogleGenerateDecoder
 
 
-class WithoutNulls(Calls):
+class WithoutNulls(FunctionCalls):
     """The calls whose arguments have no null."""
 
     def take(self, part: Any, signature: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from streamconform_reference.adapter import adapter_for
 from streamconform_reference.apis.openai_chat import OpenaiChatDecoder
-from streamconform_reference.apis.openai_chat.usage import buckets
+from streamconform_reference.apis.openai_chat.usage import compute_buckets
 
 
 class Broken(OpenaiChatDecoder):
@@ -17,7 +17,7 @@ class Broken(OpenaiChatDecoder):
         """Return the buckets with all reasoning on top of the completion."""
         completion = counts.get("completion")
         output = None if completion is None else completion + counts.get("reasoning", 0)
-        return {**buckets(counts), "output": output}
+        return {**compute_buckets(counts), "output": output}
 
 
 adapter = adapter_for({"openai-chat": Broken}, name="mutant:reasoning-added-to-output")

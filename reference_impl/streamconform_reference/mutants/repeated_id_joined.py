@@ -9,18 +9,18 @@ from typing import ClassVar
 
 from streamconform_reference.adapter import adapter_for
 from streamconform_reference.apis.openai_chat import OpenaiChatDecoder
-from streamconform_reference.apis.openai_chat.tool_calls import Call, Calls, Fragment
+from streamconform_reference.apis.openai_chat.tool_calls import Fragment, ToolCalls, WireCall
 
 
-class BrokenCalls(Calls):
+class BrokenCalls(ToolCalls):
     """Calls whose id is all the ids that came."""
 
-    def describe(self, call: Call, fragment: Fragment) -> None:
+    def describe(self, call: WireCall, fragment: Fragment) -> None:
         """Join the id, and give the name alone to the message."""
         self.joined[call.slot] = self.joined.get(call.slot, "") + fragment.id
         super().describe(call, replace(fragment, id=""))
 
-    def add_arguments(self, call: Call, arguments: object) -> None:
+    def add_arguments(self, call: WireCall, arguments: object) -> None:
         """Keep the start of the call back until its end, when all ids have come."""
         name, call.name = call.name, ""
         super().add_arguments(call, arguments)
@@ -41,7 +41,7 @@ class BrokenCalls(Calls):
 class Broken(OpenaiChatDecoder):
     """The decoder that takes every id for a piece."""
 
-    calls_factory: ClassVar[type[Calls]] = BrokenCalls
+    calls_factory: ClassVar[type[ToolCalls]] = BrokenCalls
 
 
 adapter = adapter_for({"openai-chat": Broken}, name="mutant:repeated-id-joined")

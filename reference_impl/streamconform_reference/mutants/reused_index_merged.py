@@ -6,22 +6,22 @@ from typing import ClassVar
 
 from streamconform_reference.adapter import adapter_for
 from streamconform_reference.apis.openai_chat import OpenaiChatDecoder
-from streamconform_reference.apis.openai_chat.tool_calls import Call, Calls, Fragment
+from streamconform_reference.apis.openai_chat.tool_calls import Fragment, ToolCalls, WireCall
 
 
-class BrokenCalls(Calls):
+class BrokenCalls(ToolCalls):
     """Calls that know no key but the index."""
 
-    def resolve(self, fragment: Fragment) -> Call | None:
+    def resolve(self, fragment: Fragment) -> WireCall | None:
         """Return the call of the index, whatever the id."""
         found = self._by_index.get(fragment.index)
-        return found if isinstance(found, Call) else super().resolve(fragment)
+        return found if isinstance(found, WireCall) else super().resolve(fragment)
 
 
 class Broken(OpenaiChatDecoder):
     """The decoder that trusts the index."""
 
-    calls_factory: ClassVar[type[Calls]] = BrokenCalls
+    calls_factory: ClassVar[type[ToolCalls]] = BrokenCalls
 
 
 adapter = adapter_for({"openai-chat": Broken}, name="mutant:reused-index-merged")

@@ -22,7 +22,7 @@ class Broken(OpenaiResponsesDecoder):
             payload = {**payload, "summary_index": 0}
         elif part(payload, "item").get("type") == "reasoning":
             item = part(payload, "item")
-            glued = "".join(fields.text(words, "text") for words in fields.parts(item, "summary"))
+            glued = "".join(fields.read_text(words, "text") for words in fields.read_objects(item, "summary"))
             summary = [{"type": "summary_text", "text": glued}]
             payload = {**payload, "item": {**item, "summary": summary}}
         super().read(payload)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamconform_reference.adapter import count
+from streamconform_reference.adapter import count_request_tokens
 
 from ._calls import calling
 
 
 def uncounted(api: str | None, given: Any) -> int:
     """Count the messages only."""
-    return count(api, {key: value for key, value in given.items() if key != "system"})
+    return count_request_tokens(api, {key: value for key, value in given.items() if key != "system"})
 
 
 adapter = calling("system-not-counted", count_tokens=uncounted)

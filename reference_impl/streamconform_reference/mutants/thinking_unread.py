@@ -12,7 +12,7 @@ from streamconform_reference.apis.ollama_chat import decode
 class Broken(decode.OllamaChatDecoder):
     """The decoder without that field."""
 
-    fields: ClassVar[Mapping[str, decode.Field]] = {
+    fields: ClassVar[Mapping[str, decode.FieldHandler]] = {
         key: take for key, take in decode.FIELDS.items() if key != "thinking"
     }
 

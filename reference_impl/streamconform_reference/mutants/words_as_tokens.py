@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamconform_reference.adapter import count
-from streamconform_reference.tokens import CHUNK
+from streamconform_reference.adapter import count_request_tokens
+from streamconform_reference.tokens import CHARACTERS_PER_TOKEN
 
 from ._calls import calling
 
 
 def words(api: str | None, given: Any) -> int:
     """Count with every word cut to one chunk."""
-    return count(api, cut(given))
+    return count_request_tokens(api, cut(given))
 
 
 def cut(value: Any) -> Any:
     """Return the value with no word of a text longer than a chunk."""
     if isinstance(value, str):
-        return " ".join(word[:CHUNK] for word in value.split())
+        return " ".join(word[:CHARACTERS_PER_TOKEN] for word in value.split())
     if isinstance(value, list):
         return [cut(each) for each in value]
     if isinstance(value, dict):

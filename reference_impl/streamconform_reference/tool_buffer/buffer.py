@@ -172,7 +172,7 @@ class ToolBuffer:
     def _begin(self, chunk: ToolChunk) -> _Call:
         call = _Call(len(self._calls), chunk, self._turn, chunk.id)
         self._calls.append(call)
-        self._assembler.start_call(call.slot, id=chunk.id, name=chunk.name or "", told=bool(chunk.name))
+        self._assembler.start_call(call.slot, id=chunk.id, name=chunk.name or "", announced=bool(chunk.name))
         if self._total is not None and len(self._calls) > self._total:
             self._fault("too-many-calls", f"call {len(self._calls)} of {self._total}")
         return call
@@ -201,7 +201,7 @@ class ToolBuffer:
             self._by_id[call.turn, call.id] = call
         self._assembler.describe_call(call.slot, id=chunk.id, name=chunk.name or "")
         if call.name:
-            self._assembler.tell_call(call.slot)
+            self._assembler.announce_call(call.slot)
         self._order(call, chunk.call_sequence)
         call.metadata |= chunk.metadata
         call.last = call.last if chunk.timestamp is None else chunk.timestamp
@@ -211,7 +211,7 @@ class ToolBuffer:
     def _add(self, call: _Call, chunk: ToolChunk) -> None:
         block = self._assembler.call(call.slot)
         text = chunk.args_text_delta
-        if (text and call.patch) or (chunk.args_kv_patch and (text or block.fragmented)):
+        if (text and call.patch) or (chunk.args_kv_patch and (text or block.has_fragments)):
             self._fault("mixed-arguments", "a call has text and named arguments; the text counts")
         if text is not None:
             self._assembler.add_arguments(call.slot, text)

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
-from streamconform_reference.decoding.fields import text
+from streamconform_reference.decoding.fields import read_text
 from streamconform_reference.outcome import Executor
 
 PartHandler = Callable[[Assembler, Hashable, Payload], None]
@@ -30,22 +30,22 @@ PartHandler = Callable[[Assembler, Hashable, Payload], None]
 
 def start_text(message: Assembler, slot: Hashable, block: Payload) -> None:
     """Start a text block, with the text and the citations that its start contains."""
-    message.start(slot, "text", text(block, "text"))
+    message.start(slot, "text", read_text(block, "text"))
     citations = block.get("citations")
     for citation in citations if isinstance(citations, list) else ():
-        message.put_other("citation", citation)
+        message.add_other("citation", citation)
 
 
 def start_thinking(message: Assembler, slot: Hashable, block: Payload) -> None:
     """Start a thinking block. With `display: omitted` it has no text, only a signature."""
-    message.start(slot, "thinking", text(block, "thinking"))
-    message.sign(slot, text(block, "signature"))
+    message.start(slot, "thinking", read_text(block, "thinking"))
+    message.sign(slot, read_text(block, "signature"))
 
 
 def start_redacted_thinking(message: Assembler, slot: Hashable, block: Payload) -> None:
     """Start a thinking block of opaque data, which the next request returns unchanged; it has no deltas."""
     message.start(slot, "thinking")
-    message.sign(slot, text(block, "data"), redacted=True)
+    message.sign(slot, read_text(block, "data"), redacted=True)
 
 
 def start_client_call(message: Assembler, slot: Hashable, block: Payload) -> None:
@@ -73,27 +73,27 @@ BLOCK_STARTS: Final[Mapping[str, PartHandler]] = {
 
 def add_text(message: Assembler, slot: Hashable, delta: Payload) -> None:
     """Append to a text block."""
-    message.add(slot, "text", text(delta, "text"))
+    message.add(slot, "text", read_text(delta, "text"))
 
 
 def add_thinking(message: Assembler, slot: Hashable, delta: Payload) -> None:
     """Append to a thinking block."""
-    message.add(slot, "thinking", text(delta, "thinking"))
+    message.add(slot, "thinking", read_text(delta, "thinking"))
 
 
 def add_signature(message: Assembler, slot: Hashable, delta: Payload) -> None:
     """Append to the signature of a thinking block."""
-    message.sign(slot, text(delta, "signature"))
+    message.sign(slot, read_text(delta, "signature"))
 
 
 def add_arguments(message: Assembler, slot: Hashable, delta: Payload) -> None:
     """Append a fragment to a call's arguments; the first fragment is often empty."""
-    message.add_arguments(slot, text(delta, "partial_json"))
+    message.add_arguments(slot, read_text(delta, "partial_json"))
 
 
 def add_citation(message: Assembler, _slot: Hashable, delta: Payload) -> None:
     """Append a citation, which may arrive before the text of its block."""
-    message.put_other("citation", delta.get("citation"))
+    message.add_other("citation", delta.get("citation"))
 
 
 def set_compaction(message: Assembler, slot: Hashable, delta: Payload) -> None:
@@ -124,14 +124,14 @@ def start_block(message: Assembler, slot: Hashable, block: Any) -> None:
     if start:
         start(message, slot, block)
     else:
-        message.put_other(kind, block, slot=slot)
+        message.add_other(kind, block, slot=slot)
 
 
 def _start_call(message: Assembler, slot: Hashable, block: Payload, executor: Executor) -> None:
     message.start_call(
         slot,
-        id=text(block, "id"),
-        name=text(block, "name"),
+        id=read_text(block, "id"),
+        name=read_text(block, "name"),
         executor=executor,
-        carried=block.get("input"),
+        initial_arguments=block.get("input"),
     )

@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Final
 
 from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Decoder, Payload
-from streamconform_reference.decoding.fields import count, part, text
+from streamconform_reference.decoding.fields import read_count, read_text, require_object
 from streamconform_reference.decoding.provider_errors import read_error
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.sse import SseFraming
@@ -62,42 +62,42 @@ USAGE_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 def on_message_start(message: Assembler, payload: Payload) -> None:
     """Read id, model, first usage and, from servers that send it here, content."""
-    start = part(payload, "message")
-    message.begin(model=text(start, "model"), response_id=text(start, "id"))
+    start = require_object(payload, "message")
+    message.begin(model=read_text(start, "model"), response_id=read_text(start, "id"))
     content = start.get("content")
     for number, block in enumerate(content if isinstance(content, list) else ()):
         slot = ("message_start", number)
         start_block(message, slot, block)
         message.end(slot)
-    _take_stop_reason(message, start)
+    _read_stop_reason(message, start)
     # vLLM puts the usage next to the message instead of inside it.
-    _take_usage(message, start.get("usage") or payload.get("usage"))
+    _read_usage(message, start.get("usage") or payload.get("usage"))
 
 
 def on_content_block_start(message: Assembler, payload: Payload) -> None:
     """Start the block at an index."""
-    start_block(message, _index(payload), payload.get("content_block"))
+    start_block(message, _read_index(payload), payload.get("content_block"))
 
 
 def on_content_block_delta(message: Assembler, payload: Payload) -> None:
     """Append to the block at an index; a delta of an unknown type is ignored."""
-    delta = part(payload, "delta")
+    delta = require_object(payload, "delta")
     kind = delta.get("type")
     handler = DELTAS.get(kind) if isinstance(kind, str) else None
     if handler:
-        handler(message, _index(payload), delta)
+        handler(message, _read_index(payload), delta)
 
 
 def on_content_block_stop(message: Assembler, payload: Payload) -> None:
     """End the block at an index."""
-    message.end(_index(payload))
+    message.end(_read_index(payload))
 
 
 def on_message_delta(message: Assembler, payload: Payload) -> None:
     """Read the stop reason and the cumulative usage."""
     if payload.get("delta") is not None:
-        _take_stop_reason(message, part(payload, "delta"))
-    _take_usage(message, payload.get("usage"))
+        _read_stop_reason(message, require_object(payload, "delta"))
+    _read_usage(message, payload.get("usage"))
 
 
 def on_message_stop(message: Assembler, _payload: Payload) -> None:
@@ -137,13 +137,13 @@ class AnthropicMessagesDecoder(Decoder):
             handler(self.message, payload)
 
 
-def _take_stop_reason(message: Assembler, holder: Payload) -> None:
-    raw = text(holder, "stop_reason")
+def _read_stop_reason(message: Assembler, holder: Payload) -> None:
+    raw = read_text(holder, "stop_reason")
     if raw:  # a later null does not erase it
         message.stop(STOP_REASONS.get(raw, "other"), raw)
 
 
-def _take_usage(message: Assembler, usage: Any) -> None:
+def _read_usage(message: Assembler, usage: Any) -> None:
     if not isinstance(usage, dict):
         return
     tier = usage.get("service_tier")
@@ -151,7 +151,7 @@ def _take_usage(message: Assembler, usage: Any) -> None:
     message.report_usage(
         read_counts(usage),
         service_tier=tier if isinstance(tier, str) else None,
-        apart=tuple(
+        extra=tuple(
             Usage(**read_counts(iteration))
             for iteration in (iterations if isinstance(iterations, list) else ())
             if isinstance(iteration, dict) and iteration.get("type") == "compaction"
@@ -161,10 +161,10 @@ def _take_usage(message: Assembler, usage: Any) -> None:
 
 def read_counts(usage: Payload) -> dict[str, int | None]:
     """Return the counts in a `usage` object, keyed by the fields of `Usage`."""
-    return {name: count(usage, *path) for name, path in USAGE_FIELDS.items()}
+    return {name: read_count(usage, *path) for name, path in USAGE_FIELDS.items()}
 
 
-def _index(payload: Payload) -> int:
+def _read_index(payload: Payload) -> int:
     index = payload.get("index")
     if not isinstance(index, int):
         problem = f"`{payload['type']}` has no `index`"

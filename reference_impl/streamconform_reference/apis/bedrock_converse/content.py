@@ -21,10 +21,10 @@ from typing import Any, Final
 
 from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.decoding.decoder import Payload
-from streamconform_reference.decoding.fields import text
+from streamconform_reference.decoding.fields import read_text
 from streamconform_reference.outcome import Executor
 
-from .fields import part
+from .fields import read_object
 
 PartHandler = Callable[[Assembler, int, Any], None]
 
@@ -41,16 +41,16 @@ def start_call(message: Assembler, slot: int, start: Payload) -> None:
     """Start a call; only an answer without streaming has its input in the start."""
     message.start_call(
         slot,
-        id=text(start, "toolUseId"),
-        name=text(start, "name"),
-        executor=EXECUTORS.get(text(start, "type"), "client"),
-        carried=start.get("input"),
+        id=read_text(start, "toolUseId"),
+        name=read_text(start, "name"),
+        executor=EXECUTORS.get(read_text(start, "type"), "client"),
+        initial_arguments=start.get("input"),
     )
 
 
 def start_result(message: Assembler, slot: int, start: Payload) -> None:
     """Start the result of a tool that the provider ran."""
-    message.put_other("tool_result", start, slot=slot)
+    message.add_other("tool_result", start, slot=slot)
 
 
 STARTS: Final[Mapping[str, PartHandler]] = {
@@ -62,9 +62,9 @@ STARTS: Final[Mapping[str, PartHandler]] = {
 # Deltas, by their key. Any other one is ignored.
 
 
-def add_text(message: Assembler, slot: int, words: Any) -> None:
+def add_text(message: Assembler, slot: int, fragment: Any) -> None:
     """Append to a text block."""
-    message.add(slot, "text", words)
+    message.add(slot, "text", fragment)
 
 
 def add_input(message: Assembler, slot: int, delta: Payload) -> None:
@@ -78,19 +78,19 @@ def add_input(message: Assembler, slot: int, delta: Payload) -> None:
 
 def add_reasoning(message: Assembler, slot: int, delta: Payload) -> None:
     """Append to reasoning: text, a signature, or encrypted data."""
-    message.add(slot, "thinking", text(delta, "text"))
-    signature = text(delta, "signature")
+    message.add(slot, "thinking", read_text(delta, "text"))
+    signature = read_text(delta, "signature")
     if signature:
         message.sign(slot, signature)
     for key in REDACTED_KEYS:
-        redacted = text(delta, key)
+        redacted = read_text(delta, key)
         if redacted:
             message.sign(slot, redacted, redacted=True)
 
 
 def add_citation(message: Assembler, _slot: int, citation: Payload) -> None:
     """Add a citation at the position where it arrived."""
-    message.put_other("citation", citation)
+    message.add_other("citation", citation)
 
 
 def add_result(message: Assembler, slot: int, parts: Any) -> None:
@@ -114,10 +114,10 @@ DELTAS: Final[Mapping[str, tuple[type, PartHandler]]] = {
 
 def start_block(message: Assembler, slot: int, payload: Payload) -> None:
     """Start the block that a start frame describes."""
-    for kind, start in part(payload, "start").items():
+    for kind, start in read_object(payload, "start").items():
         if isinstance(start, dict):
             handler = STARTS.get(kind)
             if handler:
                 handler(message, slot, start)
             else:
-                message.put_other(kind, start, slot=slot)
+                message.add_other(kind, start, slot=slot)

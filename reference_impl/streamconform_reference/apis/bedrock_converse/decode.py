@@ -23,14 +23,14 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar, Final
 
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Decoder, Payload
-from streamconform_reference.decoding.fields import text
+from streamconform_reference.decoding.fields import read_text
 from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.framing.aws_eventstream import EventStreamFraming
 from streamconform_reference.outcome import Error, StopReason
 
 from .content import DELTAS, start_block
 from .failures import EXCEPTIONS, FAILURES, read_exception, read_failed_message, read_failed_response
-from .fields import index, part
+from .fields import read_object, require_block_index
 from .usage import read_counts
 
 Handler = Callable[["BedrockConverseDecoder", Payload], None]
@@ -58,12 +58,12 @@ def on_message_start(answer: BedrockConverseDecoder, _payload: Payload) -> None:
 
 def on_block_start(answer: BedrockConverseDecoder, payload: Payload) -> None:
     """Start the block at an index."""
-    start_block(answer.message, index(payload), payload)
+    start_block(answer.message, require_block_index(payload), payload)
 
 
 def on_block_delta(answer: BedrockConverseDecoder, payload: Payload) -> None:
     """Append to the block at an index; a delta of an unknown kind is ignored."""
-    slot = index(payload)
+    slot = require_block_index(payload)
     deltas = payload.get("delta")
     if not isinstance(deltas, dict):
         raise BrokenPayloadError("`contentBlockDelta` has no `delta`")
@@ -79,19 +79,19 @@ def on_block_delta(answer: BedrockConverseDecoder, payload: Payload) -> None:
 
 def on_block_stop(answer: BedrockConverseDecoder, payload: Payload) -> None:
     """End the block at an index."""
-    answer.message.end(index(payload))
+    answer.message.end(require_block_index(payload))
 
 
 def on_message_stop(answer: BedrockConverseDecoder, payload: Payload) -> None:
     """Set the stop reason; the answer stays open for its metadata."""
-    answer.stop(text(payload, "stopReason"))
+    answer.stop(read_text(payload, "stopReason"))
 
 
 def on_metadata(answer: BedrockConverseDecoder, payload: Payload) -> None:
     """Report the usage, and the service tier that selects its prices."""
     answer.message.report_usage(
-        read_counts(part(payload, "usage")),
-        service_tier=text(part(payload, "serviceTier"), "type") or None,
+        read_counts(read_object(payload, "usage")),
+        service_tier=read_text(read_object(payload, "serviceTier"), "type") or None,
     )
 
 

@@ -41,9 +41,9 @@ def read_failed_message(frame: Frame) -> Error:
         document = codec.loads(frame.data)
     except codec.NotJsonError:
         document = {"message": frame.data.decode("utf-8", "replace")[:_LONGEST_EXCERPT]}
-    kind = _text(headers, ":exception-type") or _text(headers, ":error-code")
+    kind = _read_text_header(headers, ":exception-type") or _read_text_header(headers, ":error-code")
     error = read_exception(kind, document if isinstance(document, dict) else {})
-    return replace(error, message=_text(headers, ":error-message") or error.message)
+    return replace(error, message=_read_text_header(headers, ":error-message") or error.message)
 
 
 def read_exception(kind: str | None, payload: Payload) -> Error:
@@ -60,23 +60,25 @@ def read_exception(kind: str | None, payload: Payload) -> Error:
 def read_failed_response(document: bytes, status: int, headers: Mapping[str, str]) -> Error:
     """Return the error of a failed response, with the type in its headers if there is one."""
     error = read_error_body(document, status)
-    return replace(error, type=_bare(headers.get("x-amzn-errortype")) or error.type or _typed(document))
+    return replace(
+        error, type=_strip_name(headers.get("x-amzn-errortype")) or error.type or _read_type(document)
+    )
 
 
-def _typed(document: bytes) -> str | None:
+def _read_type(document: bytes) -> str | None:
     try:
         payload: Any = codec.loads(document)
     except codec.NotJsonError:
         return None
     kind = payload.get("__type") if isinstance(payload, dict) else None
-    return _bare(kind) if isinstance(kind, str) else None
+    return _strip_name(kind) if isinstance(kind, str) else None
 
 
-def _bare(name: str | None) -> str | None:
+def _strip_name(name: str | None) -> str | None:
     """Return `ValidationException` for `aws.bedrock#ValidationException:http://…`."""
     return (name or "").partition(":")[0].rpartition("#")[2].strip() or None
 
 
-def _text(headers: Mapping[str, HeaderValue], name: str) -> str | None:
+def _read_text_header(headers: Mapping[str, HeaderValue], name: str) -> str | None:
     value = headers.get(name)
     return value if isinstance(value, str) and value else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 
 
-def part(holder: Payload, key: str) -> Payload:
+def read_object(holder: Payload, key: str) -> Payload:
     """Return the object under the key, empty if it is null or absent."""
     value = holder.get(key)
     if isinstance(value, dict):
@@ -15,7 +15,7 @@ def part(holder: Payload, key: str) -> Payload:
     return {}
 
 
-def index(payload: Payload) -> int:
+def require_block_index(payload: Payload) -> int:
     """Return the index of the block that the payload belongs to."""
     value = payload.get("contentBlockIndex")
     if type(value) is not int:

@@ -86,7 +86,7 @@ def tool_config(conversation: Conversation, sent: Iterable[Mapping[str, Any]]) -
     tools = conversation.get("tools") or [{"name": name, "parameters": {}} for name in called]
     if not tools or (choice == "none" and not called):
         return {}
-    config: dict[str, Any] = {"tools": [tool(each) for each in tools]}
+    config: dict[str, Any] = {"tools": [tool(entry) for entry in tools]}
     if isinstance(choice, Mapping):
         config["toolChoice"] = {"tool": {"name": choice["name"]}}
     elif choice in ("auto", "required"):

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from streamconform_reference.decoding.decoder import Payload
-from streamconform_reference.decoding.fields import count
+from streamconform_reference.decoding.fields import read_count
 
 USAGE_FIELDS: Final[Mapping[str, str]] = {
     "input": "inputTokens",
@@ -27,11 +27,11 @@ _KEPT_FOR_AN_HOUR: Final = "1h"
 
 def read_counts(usage: Payload) -> dict[str, int | None]:
     """Return the counts in a `usage` object, keyed by the fields of `Usage`."""
-    counts = {name: count(usage, key) for name, key in USAGE_FIELDS.items()}
+    counts = {name: read_count(usage, key) for name, key in USAGE_FIELDS.items()}
     details = usage.get("cacheDetails")
     if isinstance(details, list) and details:
         counts["cache_write_1h"] = sum(
-            count(detail, "inputTokens") or 0
+            read_count(detail, "inputTokens") or 0
             for detail in details
             if isinstance(detail, dict) and detail.get("ttl") == _KEPT_FOR_AN_HOUR
         )

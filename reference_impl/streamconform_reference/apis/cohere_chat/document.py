@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
-from streamconform_reference.decoding.fields import parts
+from streamconform_reference.decoding.fields import read_objects
 
 # Only v1 answers have these, next to their text.
 _V1_IDS = ("generation_id", "response_id", "chat_history")
@@ -32,14 +32,14 @@ def as_stream(document: Payload) -> Iterator[Payload]:
 
 def _as_v2(document: Payload, message: Payload) -> Iterator[Payload]:
     yield {"type": "message-start", "id": document.get("id")}
-    for index, content in enumerate(parts(message, "content")):
+    for index, content in enumerate(read_objects(message, "content")):
         yield {"type": "content-start", "index": index, **_delta(content=content)}
         yield {"type": "content-end", "index": index}
     yield {"type": "tool-plan-delta", **_delta(tool_plan=message.get("tool_plan"))}
-    for index, call in enumerate(parts(message, "tool_calls")):
+    for index, call in enumerate(read_objects(message, "tool_calls")):
         yield {"type": "tool-call-start", "index": index, **_delta(tool_calls=call)}
         yield {"type": "tool-call-end", "index": index}
-    for citation in parts(message, "citations"):
+    for citation in read_objects(message, "citations"):
         yield {"type": "citation-start", **_delta(citations=citation)}
     yield {"type": "message-end", "delta": document}
 

@@ -8,18 +8,18 @@ from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 from streamconform_reference.decoding.fields import LARGEST_COUNT
 
 
-def part(holder: Payload, *path: str) -> Payload:
+def require_object(holder: Payload, *path: str) -> Payload:
     """Return the object under a path of keys; each of them is required."""
     value: Any = holder
     for key in path:
         value = value.get(key)
         if not isinstance(value, dict):
             raise BrokenPayloadError(f"`{'.'.join(path)}` is not an object")
-    found: Payload = value
-    return found
+    result: Payload = value
+    return result
 
 
-def count(holder: Payload, *path: str) -> int | None:
+def read_count(holder: Payload, *path: str) -> int | None:
     """Return the token count under a path of keys; Cohere's types allow floats."""
     value: Any = holder
     for key in path:

@@ -22,11 +22,11 @@ from typing import Final
 
 from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.decoding.decoder import Payload
-from streamconform_reference.decoding.fields import text
+from streamconform_reference.decoding.fields import read_text
 from streamconform_reference.decoding.provider_errors import read_error
 from streamconform_reference.outcome import Error, StopReason
 
-from .fields import count
+from .fields import read_count
 
 STOP_REASONS: Final[Mapping[str, StopReason]] = {
     "COMPLETE": "stop",
@@ -51,19 +51,21 @@ USAGE_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 def read_counts(usage: Payload) -> dict[str, int | None]:
     """Return the counts in `usage` of v2 or `meta` of v1, keyed by the fields of `Usage`."""
-    return {name: count(usage, *path) for name, path in USAGE_FIELDS.items()}
+    return {name: read_count(usage, *path) for name, path in USAGE_FIELDS.items()}
 
 
-def take_reason(message: Assembler, raw: str) -> None:
+def set_stop(message: Assembler, raw: str) -> None:
     """Set the stop reason."""
     message.stop(STOP_REASONS.get(raw, "other"), raw or None)
 
 
-def take_end(message: Assembler, raw: str, holder: Payload) -> None:
+def end_answer(message: Assembler, raw: str, holder: Payload) -> None:
     """End the answer: complete, unless the reason is a failure or the payload has an `error`."""
     if holder.get("error") or STOP_REASONS.get(raw) == "error":
-        said = read_error(holder)
-        message.fail(Error(text(holder, "error_type") or said.type or raw or None, said.message, said.status))
+        error = read_error(holder)
+        message.fail(
+            Error(read_text(holder, "error_type") or error.type or raw or None, error.message, error.status)
+        )
     else:
         message.end_all(calls=False)
         message.complete()

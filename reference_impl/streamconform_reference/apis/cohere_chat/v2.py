@@ -22,11 +22,11 @@ from typing import Any, Final
 
 from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
-from streamconform_reference.decoding.fields import text
+from streamconform_reference.decoding.fields import read_text
 from streamconform_reference.outcome import ProseKind
 
-from .fields import part
-from .terminal import read_counts, take_end, take_reason
+from .fields import require_object
+from .terminal import end_answer, read_counts, set_stop
 
 # The block kind of each content type; the type is also the key of its text.
 PROSE: Final[Mapping[str, ProseKind]] = {"text": "text", "thinking": "thinking"}
@@ -39,28 +39,28 @@ class V2Stream:
     def __init__(self, message: Assembler) -> None:
         """Start before the first event."""
         self.message = message
-        self._begun = 0
+        self._started = 0
         self._current: dict[str, Hashable] = {}  # the latest slot of `content`, `call` and `plan`
 
-    def began(self, what: str, payload: Payload) -> Hashable:
+    def start_slot(self, kind: str, payload: Payload) -> Hashable:
         """Return the slot of a block that starts with this event."""
-        self._begun += 1
+        self._started += 1
         index = payload.get("index")
-        slot = (what, index) if type(index) is int else (what, "unnumbered", self._begun)
-        self._current[what] = slot
+        slot = (kind, index) if type(index) is int else (kind, "unnumbered", self._started)
+        self._current[kind] = slot
         return slot
 
-    def slot(self, what: str, payload: Payload) -> Hashable:
+    def find_slot(self, kind: str, payload: Payload) -> Hashable:
         """Return the slot that a delta or an end belongs to."""
         index = payload.get("index")
-        return (what, index) if type(index) is int else self._current.get(what, (what, None))
+        return (kind, index) if type(index) is int else self._current.get(kind, (kind, None))
 
-    def plan(self, words: str) -> None:
+    def append_plan(self, fragment: str) -> None:
         """Append to the plan; its first text starts it."""
-        if words:
+        if fragment:
             if "plan" not in self._current:
-                self.began("plan", {})
-            self.message.add(self._current["plan"], "thinking", words)
+                self.start_slot("plan", {})
+            self.message.add(self._current["plan"], "thinking", fragment)
 
     def end_plan(self) -> None:
         """End the plan; later plan text starts another one."""
@@ -72,57 +72,57 @@ Handler = Callable[[V2Stream, Payload], None]
 
 def on_message_start(stream: V2Stream, payload: Payload) -> None:
     """Read the id."""
-    stream.message.begin(model=None, response_id=text(payload, "id"))
+    stream.message.begin(model=None, response_id=read_text(payload, "id"))
 
 
 def on_content_start(stream: V2Stream, payload: Payload) -> None:
     """Start a block of text or thinking, with the text that its start contains."""
-    content = part(payload, "delta", "message", "content")
-    kind = text(content, "type")
-    slot = stream.began("content", payload)
+    content = require_object(payload, "delta", "message", "content")
+    kind = read_text(content, "type")
+    slot = stream.start_slot("content", payload)
     if kind in PROSE:
-        stream.message.start(slot, PROSE[kind], text(content, kind))
+        stream.message.start(slot, PROSE[kind], read_text(content, kind))
     elif kind:
-        stream.message.put_other(kind, content, slot=slot)
+        stream.message.add_other(kind, content, slot=slot)
 
 
 def on_content_delta(stream: V2Stream, payload: Payload) -> None:
     """Append to a block; the key distinguishes text from thinking."""
-    content = part(payload, "delta", "message", "content")
-    slot = stream.slot("content", payload)
+    content = require_object(payload, "delta", "message", "content")
+    slot = stream.find_slot("content", payload)
     for key, kind in PROSE.items():
-        stream.message.add(slot, kind, text(content, key))
+        stream.message.add(slot, kind, read_text(content, key))
 
 
 def on_content_end(stream: V2Stream, payload: Payload) -> None:
     """End a block."""
-    stream.message.end(stream.slot("content", payload))
+    stream.message.end(stream.find_slot("content", payload))
 
 
 def on_tool_plan_delta(stream: V2Stream, payload: Payload) -> None:
     """Append to the plan."""
-    stream.plan(text(part(payload, "delta", "message"), "tool_plan"))
+    stream.append_plan(read_text(require_object(payload, "delta", "message"), "tool_plan"))
 
 
 def on_tool_call_start(stream: V2Stream, payload: Payload) -> None:
     """Start a tool call; the plan before it ends."""
-    call = part(payload, "delta", "message", "tool_calls")
-    function = part(call, "function")
+    call = require_object(payload, "delta", "message", "tool_calls")
+    function = require_object(call, "function")
     stream.end_plan()
-    slot = stream.began("call", payload)
-    stream.message.start_call(slot, id=text(call, "id"), name=text(function, "name"))
+    slot = stream.start_slot("call", payload)
+    stream.message.start_call(slot, id=read_text(call, "id"), name=read_text(function, "name"))
     _add_arguments(stream, slot, function.get("arguments"))
 
 
 def on_tool_call_delta(stream: V2Stream, payload: Payload) -> None:
     """Append a fragment to a call's arguments."""
-    function = part(payload, "delta", "message", "tool_calls", "function")
-    _add_arguments(stream, stream.slot("call", payload), function.get("arguments"))
+    function = require_object(payload, "delta", "message", "tool_calls", "function")
+    _add_arguments(stream, stream.find_slot("call", payload), function.get("arguments"))
 
 
 def on_tool_call_end(stream: V2Stream, payload: Payload) -> None:
     """End a tool call."""
-    slot = stream.slot("call", payload)
+    slot = stream.find_slot("call", payload)
     if stream.message.text(slot).strip() == _NO_ARGUMENTS:
         stream.message.settle_arguments(slot, "")
     stream.message.end(slot)
@@ -130,17 +130,17 @@ def on_tool_call_end(stream: V2Stream, payload: Payload) -> None:
 
 def on_citation_start(stream: V2Stream, payload: Payload) -> None:
     """Add a citation, which is whole at its start."""
-    stream.message.put_other("citation", part(payload, "delta", "message", "citations"))
+    stream.message.add_other("citation", require_object(payload, "delta", "message", "citations"))
 
 
 def on_message_end(stream: V2Stream, payload: Payload) -> None:
     """End the answer with its stop reason and usage: this is the terminal event."""
-    delta = part(payload, "delta")
-    raw = text(delta, "finish_reason")
-    take_reason(stream.message, raw)
+    delta = require_object(payload, "delta")
+    raw = read_text(delta, "finish_reason")
+    set_stop(stream.message, raw)
     if delta.get("usage") is not None:
-        stream.message.report_usage(read_counts(part(delta, "usage")))
-    take_end(stream.message, raw, delta)
+        stream.message.report_usage(read_counts(require_object(delta, "usage")))
+    end_answer(stream.message, raw, delta)
 
 
 HANDLERS: Final[Mapping[str, Handler]] = {

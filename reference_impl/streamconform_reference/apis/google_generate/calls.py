@@ -26,7 +26,7 @@ from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 from .partial_args import PartialArgs
 
 
-class Calls:
+class FunctionCalls:
     """The calls of one answer; `before_call` runs before each call starts, with its signature."""
 
     def __init__(self, message: Assembler, before_call: Callable[[str], None]) -> None:
@@ -35,8 +35,8 @@ class Calls:
         self.open: Hashable = None
         self._before_call = before_call
         self._number = 0
-        self._named: dict[str, tuple[str, Any]] = {}
-        self._opened = ("", "")  # id and name of the open call
+        self._identified: dict[str, tuple[str, Any]] = {}
+        self._open_name = ("", "")  # id and name of the open call
         self._partial = PartialArgs()
 
     def take(self, part: Any, signature: str) -> None:
@@ -48,46 +48,46 @@ class Calls:
         if not isinstance(part, dict):
             raise BrokenPayloadError("`functionCall` is not an object")
         name, call_id = _text(part.get("name")), _text(part.get("id"))
-        if name and not self._goes_on(part, call_id, name):
+        if name and not self._continues(part, call_id, name):
             args = part.get("args")
-            if call_id and self._named.get(call_id) == (name, args):
+            if call_id and self._identified.get(call_id) == (name, args):
                 return
             self.close()
-            self._named[call_id] = (name, args)
+            self._identified[call_id] = (name, args)
             self._begin(part, call_id, name, signature)
         elif self.open is None:
             return
         elif part.get("args") is not None:
             self._settle(part["args"])
-        for entry in _entries(part):
+        for entry in _read_entries(part):
             self._partial.add(entry)
-        if part.get("willContinue") is not True and not (_entries(part) and self._partial.continues):
+        if part.get("willContinue") is not True and not (_read_entries(part) and self._partial.is_open):
             self.close()
 
     def close(self) -> None:
         """End the open call, if there is one."""
         if self.open is None:
             return
-        if self._partial.begun:
+        if self._partial.has_values:
             self.message.settle_arguments(self.open, self._partial.value())
         self.message.end(self.open)
         self.open = None
 
-    def put_provider_call(self, part: Payload, signature: str) -> None:
+    def add_provider_call(self, part: Payload, signature: str) -> None:
         """Read a call of a tool that the provider runs; its response arrives as another part."""
         self.close()
         self._start(part, _text(part.get("id")), _text(part.get("toolType")), signature, provider=True)
         self.close()
 
-    def _goes_on(self, part: Payload, call_id: str, name: str) -> bool:
+    def _continues(self, part: Payload, call_id: str, name: str) -> bool:
         """Whether a part with a name continues the open call: it repeats its id or has partial arguments."""
-        if self.open is None or (call_id, name) != self._opened:
+        if self.open is None or (call_id, name) != self._open_name:
             return False
-        return bool(call_id or _entries(part))
+        return bool(call_id or _read_entries(part))
 
     def _begin(self, part: Payload, call_id: str, name: str, signature: str) -> None:
         self._start(part, call_id, name, signature, provider=False)
-        self._opened = (call_id, name)
+        self._open_name = (call_id, name)
         self._partial = PartialArgs()
 
     def _start(self, part: Payload, call_id: str, name: str, signature: str, *, provider: bool) -> None:
@@ -107,7 +107,7 @@ class Calls:
             self.message.settle_arguments(self.open, args)
 
 
-def _entries(part: Payload) -> list[Payload]:
+def _read_entries(part: Payload) -> list[Payload]:
     entries = part.get("partialArgs")
     if entries is None:
         return []

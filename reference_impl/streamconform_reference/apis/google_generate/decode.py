@@ -31,15 +31,15 @@ from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.framing.json_array import JsonArrayFraming
 from streamconform_reference.outcome import Error
 
-from .calls import Calls
+from .calls import FunctionCalls
 from .framing import GoogleFraming
-from .prose import Prose
-from .reasons import NUMBERED_REASONS, STOP_REASONS, read_word
-from .usage import buckets, read_counts
+from .prose import SignedProse
+from .reasons import NUMBERED_REASONS, STOP_REASONS, read_enum
+from .usage import compute_buckets, read_counts
 
 PartHandler = Callable[["GoogleGenerateDecoder", Any, str], None]
 
-_CUTTING: Final = frozenset({"length", "content_filter", "error"})
+_TRUNCATING: Final = frozenset({"length", "content_filter", "error"})
 
 # Metadata of the whole candidate, which later chunks repeat.
 METADATA: Final = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
@@ -55,13 +55,13 @@ def take_provider_call(answer: GoogleGenerateDecoder, call: Any, signature: str)
     """Read a call that the provider runs."""
     if not isinstance(call, dict):
         raise BrokenPayloadError("`toolCall` is not an object")
-    answer.calls.put_provider_call(call, signature)
+    answer.calls.add_provider_call(call, signature)
 
 
-def _keeps(kind: str) -> PartHandler:
+def _make_keeper(kind: str) -> PartHandler:
     def keep(answer: GoogleGenerateDecoder, data: Any, signature: str) -> None:
         answer.begin_part(signature)
-        answer.message.put_other(kind, data)
+        answer.message.add_other(kind, data)
 
     return keep
 
@@ -70,12 +70,12 @@ def _keeps(kind: str) -> PartHandler:
 PARTS: Final[Mapping[str, PartHandler]] = {
     "functionCall": take_function_call,
     "toolCall": take_provider_call,
-    "toolResponse": _keeps("toolResponse"),
-    "executableCode": _keeps("executableCode"),
-    "codeExecutionResult": _keeps("codeExecutionResult"),
-    "inlineData": _keeps("inlineData"),
-    "fileData": _keeps("fileData"),
-    "functionResponse": _keeps("functionResponse"),
+    "toolResponse": _make_keeper("toolResponse"),
+    "executableCode": _make_keeper("executableCode"),
+    "codeExecutionResult": _make_keeper("codeExecutionResult"),
+    "inlineData": _make_keeper("inlineData"),
+    "fileData": _make_keeper("fileData"),
+    "functionResponse": _make_keeper("functionResponse"),
 }
 
 
@@ -84,11 +84,11 @@ class GoogleGenerateDecoder(Decoder):
 
     framing_factory: ClassVar[Callable[[], Framing]] = GoogleFraming
     parts: ClassVar[Mapping[str, PartHandler]] = PARTS
-    calls_factory: ClassVar[type[Calls]] = Calls
+    calls_factory: ClassVar[type[FunctionCalls]] = FunctionCalls
 
     def begin(self) -> None:
         """Set the state that is kept between payloads."""
-        self.prose = Prose(self.message)
+        self.prose = SignedProse(self.message)
         self.calls = self.calls_factory(self.message, self.begin_part)
         self.finish: str | None = None
         self.finish_message: str | None = None
@@ -155,7 +155,7 @@ class GoogleGenerateDecoder(Decoder):
             if not isinstance(text, str):
                 raise BrokenPayloadError("`text` is not text")
             if text:
-                self.prose.say("thinking" if part.get("thought") else "text", text)
+                self.prose.append("thinking" if part.get("thought") else "text", text)
             if signature:
                 self.prose.sign(signature)
             return
@@ -175,19 +175,19 @@ class GoogleGenerateDecoder(Decoder):
 
     def read_finish(self, finish: Any, finish_message: Any) -> None:
         """Set the finish reason; the answer stays open, and so does a call that the reason may have cut."""
-        raw = read_word(finish, "finishReason")
+        raw = read_enum(finish, "finishReason")
         self.finish = NUMBERED_REASONS.get(raw, raw)
         self.finish_message = finish_message if isinstance(finish_message, str) else None
         reason = STOP_REASONS.get(self.finish, "other")
         self.message.stop(reason, raw)
-        if reason not in _CUTTING:
+        if reason not in _TRUNCATING:
             self.calls.close()
 
     def read_feedback(self, feedback: Any) -> None:
         """Set the reason why the prompt was blocked, if it was; there are no candidates then."""
         blocked = feedback.get("blockReason") if isinstance(feedback, dict) else None
         if blocked:
-            self.finish = read_word(blocked, "blockReason")
+            self.finish = read_enum(blocked, "blockReason")
             self.message.stop("content_filter", self.finish)
 
     def end_of_body(self) -> None:
@@ -219,7 +219,7 @@ class GoogleGenerateDecoder(Decoder):
     @staticmethod
     def to_buckets(counts: Mapping[str, int]) -> dict[str, int | None]:
         """Return the counts so far as disjoint buckets."""
-        return buckets(counts)
+        return compute_buckets(counts)
 
     def _identify(self, payload: Payload) -> None:
         if self.message.response_id is None and isinstance(name := payload.get("responseId"), str):
@@ -229,6 +229,6 @@ class GoogleGenerateDecoder(Decoder):
 
     def _keep_last(self, kind: str, data: Any) -> None:
         if self.message.other(kind) is None:
-            self.message.put_other(kind, data, slot=kind)
+            self.message.add_other(kind, data, slot=kind)
         else:
             self.message.replace_other(kind, data)

@@ -27,12 +27,12 @@ class GoogleSseFraming(SseFraming):
     A body that starts with such a document is an error document, not a stream.
     """
 
-    _bare = False
+    _in_document = False
 
     def _field(self, content: bytes) -> None:
         if not self._data:
-            self._bare = self.recognised and content[:1] in (b"{", b"[")
-        if self._bare:
+            self._in_document = self.recognised and content[:1] in (b"{", b"[")
+        if self._in_document:
             self._add(content)
         else:
             super()._field(content)
@@ -56,11 +56,11 @@ class GoogleFraming:
             if (not head or _BOM.startswith(head)) and len(self._head) < _LONGEST_HEAD:
                 return []
             data = self._head
-        return self._pass(self._choose(), data)
+        return self._receive(self._choose(), data)
 
     def end(self) -> list[Frame]:
         """End the body; return the last frame if only its end mark is missing."""
-        frames = [] if self._chosen else self._pass(self._choose(), self._head)
+        frames = [] if self._chosen else self._receive(self._choose(), self._head)
         chosen = self._choose()
         frames += chosen.end()
         self.fault, self.recognised = chosen.fault, chosen.recognised
@@ -72,7 +72,7 @@ class GoogleFraming:
             self._chosen = JsonArrayFraming() if array else GoogleSseFraming()
         return self._chosen
 
-    def _pass(self, chosen: Framing, data: bytes) -> list[Frame]:
+    def _receive(self, chosen: Framing, data: bytes) -> list[Frame]:
         frames = chosen.receive(data)
         self.fault, self.recognised = chosen.fault, chosen.recognised
         return frames

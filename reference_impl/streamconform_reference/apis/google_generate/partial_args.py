@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 
-Place = tuple[str | int, ...]
+Path = tuple[str | int, ...]
 
 _STEP: Final = re.compile(
     r"""\.(?P<name>[^.\[\]]+) | \[(?P<index>[0-9]{1,9})\]
@@ -24,12 +24,12 @@ _STEP: Final = re.compile(
 )
 _ESCAPE: Final = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
 _CONTROLS: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_DEEPEST: Final = 64
+_MAX_DEPTH: Final = 64
 # Elements without a value are omitted, for example empty objects, so an index may be ahead of the array;
 # the limit keeps a short path from creating a huge array.
-_FURTHEST_AHEAD: Final = 256
+_MAX_GAP: Final = 256
 
-_PLAIN: Final = ("numberValue", "boolValue", "listValue", "structValue")
+_VALUE_KEYS: Final = ("numberValue", "boolValue", "listValue", "structValue")
 
 
 class PartialArgs:
@@ -37,17 +37,17 @@ class PartialArgs:
 
     def __init__(self) -> None:
         """Start with no values."""
-        self._values: dict[Place, Any] = {}
-        self._pieces: dict[Place, list[str]] = {}
-        self._open: set[Place] = set()
+        self._values: dict[Path, Any] = {}
+        self._pieces: dict[Path, list[str]] = {}
+        self._open: set[Path] = set()
 
     @property
-    def begun(self) -> bool:
+    def has_values(self) -> bool:
         """Whether there is any value."""
         return bool(self._values)
 
     @property
-    def continues(self) -> bool:
+    def is_open(self) -> bool:
         """Whether the text at some path continues."""
         return bool(self._open)
 
@@ -57,23 +57,23 @@ class PartialArgs:
         Raises:
             BrokenPayloadError: its path is invalid.
         """
-        place = read_path(part.get("jsonPath"))
+        path = read_path(part.get("jsonPath"))
         text = part.get("stringValue")
         if isinstance(text, str):
-            if place not in self._open:
-                self._pieces[place] = []
-                self._values[place] = None
-            self._pieces[place].append(text)
+            if path not in self._open:
+                self._pieces[path] = []
+                self._values[path] = None
+            self._pieces[path].append(text)
         elif "nullValue" in part:
-            self._set(place, None)
+            self._set(path, None)
         else:
-            for key in _PLAIN:
+            for key in _VALUE_KEYS:
                 if key in part:
-                    self._set(place, part[key])
-        if part.get("willContinue") is True and place in self._pieces:
-            self._open.add(place)
+                    self._set(path, part[key])
+        if part.get("willContinue") is True and path in self._pieces:
+            self._open.add(path)
         else:
-            self._open.discard(place)
+            self._open.discard(path)
 
     def value(self) -> Any:
         """Return the arguments so far.
@@ -82,17 +82,17 @@ class PartialArgs:
             BrokenPayloadError: paths contradict each other, or an index is too large.
         """
         root: Any = {}
-        for place, value in self._values.items():
-            pieces = self._pieces.get(place)
-            root = _put(root, place, value if pieces is None else "".join(pieces))
+        for path, value in self._values.items():
+            pieces = self._pieces.get(path)
+            root = _set_value(root, path, value if pieces is None else "".join(pieces))
         return root
 
-    def _set(self, place: Place, value: Any) -> None:
-        self._pieces.pop(place, None)
-        self._values[place] = value
+    def _set(self, path: Path, value: Any) -> None:
+        self._pieces.pop(path, None)
+        self._values[path] = value
 
 
-def read_path(path: Any) -> Place:
+def read_path(path: Any) -> Path:
     """Return the steps of a JSON path: names, and array indices.
 
     Raises:
@@ -101,34 +101,34 @@ def read_path(path: Any) -> Place:
     if not isinstance(path, str) or not path.startswith("$"):
         raise BrokenPayloadError("a partial argument has no `jsonPath`")
     steps: list[str | int] = []
-    at = 1
-    while at < len(path):
-        step = _STEP.match(path, at)
-        if step is None or len(steps) == _DEEPEST:
-            problem = f"`jsonPath` is invalid at character {at}"
+    position = 1
+    while position < len(path):
+        step = _STEP.match(path, position)
+        if step is None or len(steps) == _MAX_DEPTH:
+            problem = f"`jsonPath` is invalid at character {position}"
             raise BrokenPayloadError(problem)
-        at = step.end()
+        position = step.end()
         quoted = step["single"] if step["single"] is not None else step["double"]
         if step["index"] is not None:
             steps.append(int(step["index"]))
         else:
-            steps.append(step["name"] if quoted is None else _ESCAPE.sub(_unescape, quoted))
+            steps.append(step["name"] if quoted is None else _ESCAPE.sub(_decode_escape, quoted))
     return tuple(steps)
 
 
-def _unescape(escape: re.Match[str]) -> str:
+def _decode_escape(escape: re.Match[str]) -> str:
     code = escape[1]
     return chr(int(code[1:], 16)) if len(code) > 1 else _CONTROLS.get(code, code)
 
 
-def _put(root: Any, place: Place, value: Any) -> Any:
+def _set_value(root: Any, path: Path, value: Any) -> Any:
     """Return the root with the value at the path; missing objects and arrays are created."""
-    if not place:
+    if not path:
         return value
     node = root
-    for step, following in zip(place, (*place[1:], None), strict=True):
+    for step, following in zip(path, (*path[1:], None), strict=True):
         if isinstance(node, list) and isinstance(step, int):
-            if step > len(node) + _FURTHEST_AHEAD:
+            if step > len(node) + _MAX_GAP:
                 raise BrokenPayloadError("the index of a partial argument is far beyond its array's end")
             node += [None] * (step + 1 - len(node))
             child = node[step]

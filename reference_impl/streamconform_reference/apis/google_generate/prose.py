@@ -17,7 +17,7 @@ from typing import Literal
 from streamconform_reference.decoding.assemble import Assembler
 
 
-class Prose:
+class SignedProse:
     """Tracks the open block of text or thinking, if any."""
 
     def __init__(self, message: Assembler) -> None:
@@ -28,7 +28,7 @@ class Prose:
         self._kind: Literal["text", "thinking"] | None = None
         self._signed = False
 
-    def say(self, kind: Literal["text", "thinking"], text: str) -> None:
+    def append(self, kind: Literal["text", "thinking"], text: str) -> None:
         """Append non-empty text. Thinking after a signature starts a new block."""
         if kind != self._kind or self._signed:
             self.end()

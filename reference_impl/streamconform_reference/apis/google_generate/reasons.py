@@ -52,7 +52,7 @@ NUMBERED_REASONS: Final[Mapping[str, str]] = {
 }
 
 
-def read_word(value: Any, key: str) -> str:
+def read_enum(value: Any, key: str) -> str:
     """Return an enum value's name, or its number as text.
 
     Raises:

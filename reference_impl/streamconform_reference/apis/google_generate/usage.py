@@ -34,21 +34,21 @@ def read_counts(usage: Mapping[str, Any]) -> dict[str, int]:
     }
 
 
-def buckets(counts: Mapping[str, int]) -> dict[str, int | None]:
+def compute_buckets(counts: Mapping[str, int]) -> dict[str, int | None]:
     """Return disjoint buckets, keyed by the fields of `Usage`."""
     prompt, tool_use = counts.get("promptTokenCount"), counts.get("toolUsePromptTokenCount")
     cached = counts.get("cachedContentTokenCount")
     candidates, thoughts = counts.get("candidatesTokenCount"), counts.get("thoughtsTokenCount")
     uncached = None if prompt is None else max(prompt - (cached or 0), 0)
     return {
-        "input": _sum(uncached, tool_use),
+        "input": _add_counts(uncached, tool_use),
         "cache_read": cached,
-        "output": _sum(candidates, thoughts),
+        "output": _add_counts(candidates, thoughts),
         "reasoning": thoughts,
     }
 
 
-def _sum(one: int | None, other: int | None) -> int | None:
-    if one is None or other is None:
-        return one if other is None else other
-    return one + other
+def _add_counts(first: int | None, second: int | None) -> int | None:
+    if first is None or second is None:
+        return first if second is None else second
+    return first + second

@@ -25,14 +25,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Decoder, Payload
-from streamconform_reference.decoding.fields import count
+from streamconform_reference.decoding.fields import read_count
 from streamconform_reference.decoding.prose import Prose
 from streamconform_reference.decoding.provider_errors import read_error
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.ndjson import NdjsonFraming
 from streamconform_reference.outcome import Error, StopReason
 
-Field = Callable[["OllamaChatDecoder", Any], None]
+FieldHandler = Callable[["OllamaChatDecoder", Any], None]
 
 # `load` and `unload` are replies to a request without messages.
 STOP_REASONS: Final[Mapping[str, StopReason]] = {
@@ -47,14 +47,14 @@ def take_thinking(answer: OllamaChatDecoder, thinking: Any) -> None:
     """Append thinking."""
     if not isinstance(thinking, str):
         raise BrokenPayloadError("`thinking` is not text")
-    answer.prose.say("thinking", thinking)
+    answer.prose.append("thinking", thinking)
 
 
 def take_content(answer: OllamaChatDecoder, content: Any) -> None:
     """Append visible text."""
     if not isinstance(content, str):
         raise BrokenPayloadError("`content` is not text")
-    answer.prose.say("text", content)
+    answer.prose.append("text", content)
 
 
 def take_tool_calls(answer: OllamaChatDecoder, entries: Any) -> None:
@@ -66,7 +66,7 @@ def take_tool_calls(answer: OllamaChatDecoder, entries: Any) -> None:
 
 
 # The fields of a message in the order in which they are read, which is independent of the wire.
-FIELDS: Final[Mapping[str, Field]] = {
+FIELDS: Final[Mapping[str, FieldHandler]] = {
     "thinking": take_thinking,
     "content": take_content,
     "tool_calls": take_tool_calls,
@@ -77,7 +77,7 @@ class OllamaChatDecoder(Decoder):
     """Decodes one response of `POST /api/chat`, which streams by default."""
 
     framing_factory: ClassVar[Callable[[], Framing]] = NdjsonFraming
-    fields: ClassVar[Mapping[str, Field]] = FIELDS
+    fields: ClassVar[Mapping[str, FieldHandler]] = FIELDS
 
     def begin(self) -> None:
         """Set the state that is kept between payloads."""
@@ -112,7 +112,9 @@ class OllamaChatDecoder(Decoder):
         slot = ("call", self._calls)
         self._calls += 1
         name = function.get("name")
-        self.message.start_call(slot, id=_id(entry.get("id")), name=name if isinstance(name, str) else "")
+        self.message.start_call(
+            slot, id=_read_id(entry.get("id")), name=name if isinstance(name, str) else ""
+        )
         arguments = function.get("arguments")
         if arguments is not None:
             self.message.settle_arguments(slot, arguments)
@@ -131,11 +133,14 @@ class OllamaChatDecoder(Decoder):
     @staticmethod
     def to_buckets(record: Payload) -> dict[str, int | None]:
         """Return the disjoint buckets of the last record."""
-        prompt, cached = count(record, "prompt_eval_count"), count(record, "prompt_eval_cached_count")
+        prompt, cached = (
+            read_count(record, "prompt_eval_count"),
+            read_count(record, "prompt_eval_cached_count"),
+        )
         return {
             "input": None if prompt is None else max(prompt - (cached or 0), 0),
             "cache_read": cached,
-            "output": count(record, "eval_count"),
+            "output": read_count(record, "eval_count"),
         }
 
     def _read_unnamed_error(self, record: Payload) -> None:
@@ -144,5 +149,5 @@ class OllamaChatDecoder(Decoder):
                 self.message.fail(Error(None, f"{key}: {value}", None))
 
 
-def _id(value: Any) -> str | None:
+def _read_id(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None

@@ -37,10 +37,10 @@ from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.outcome import Error, StopReason
 
 from .reasoning import DETAIL_KEYS, TEXT_KEYS, Reasoning, read_reasoning
-from .tool_calls import LEGACY_INDEX, Calls, read_fragment
-from .usage import buckets, read_counts, usages
+from .tool_calls import LEGACY_INDEX, ToolCalls, read_fragment
+from .usage import compute_buckets, find_usages, read_counts
 
-Field = Callable[["OpenaiChatDecoder", Any], None]
+FieldHandler = Callable[["OpenaiChatDecoder", Any], None]
 
 # The first five are OpenAI's. The rest are from Mistral, https://docs.mistral.ai/api; DeepSeek,
 # https://api-docs.deepseek.com/api/create-chat-completion; OpenRouter, Zhipu, Bedrock's gateway and
@@ -68,7 +68,7 @@ _REASONING_KEYS: Final = frozenset((*TEXT_KEYS, *DETAIL_KEYS))
 def take_content(answer: OpenaiChatDecoder, content: Any) -> None:
     """Append visible text, or the parts of a content list."""
     if isinstance(content, str):
-        answer.prose.say("text", content)
+        answer.prose.append("text", content)
         return
     if not isinstance(content, list):
         raise BrokenPayloadError("`content` is neither text nor a list")
@@ -78,20 +78,20 @@ def take_content(answer: OpenaiChatDecoder, content: Any) -> None:
         if take:
             take(answer, part)
         elif isinstance(kind, str):
-            answer.message.put_other(kind, part)
+            answer.message.add_other(kind, part)
 
 
 def take_refusal(answer: OpenaiChatDecoder, refusal: Any) -> None:
     """Append refusal text."""
     if not isinstance(refusal, str):
         raise BrokenPayloadError("`refusal` is not text")
-    answer.prose.say("refusal", refusal)
+    answer.prose.append("refusal", refusal)
 
 
 def take_annotations(answer: OpenaiChatDecoder, annotations: Any) -> None:
     """Add citations at the position where they arrived."""
     for annotation in annotations if isinstance(annotations, list) else ():
-        answer.message.put_other("citation", annotation)
+        answer.message.add_other("citation", annotation)
 
 
 def take_tool_calls(answer: OpenaiChatDecoder, entries: Any) -> None:
@@ -108,7 +108,7 @@ def take_function_call(answer: OpenaiChatDecoder, function: Any) -> None:
 
 
 # The fields of a delta in the order in which they are read, which is independent of the wire.
-FIELDS: Final[Mapping[str, Field]] = {
+FIELDS: Final[Mapping[str, FieldHandler]] = {
     "content": take_content,
     "refusal": take_refusal,
     "annotations": take_annotations,
@@ -119,28 +119,28 @@ FIELDS: Final[Mapping[str, Field]] = {
 
 def take_text_part(answer: OpenaiChatDecoder, part: Payload) -> None:
     """Append the text of a content part."""
-    _say_part(answer, "text", part.get("text"))
+    _append_part(answer, "text", part.get("text"))
 
 
 def take_refusal_part(answer: OpenaiChatDecoder, part: Payload) -> None:
     """Append the refusal of a content part."""
     text = part.get("refusal")
     if isinstance(text, str) and text:
-        answer.prose.say("refusal", text)
+        answer.prose.append("refusal", text)
 
 
 def take_thinking_part(answer: OpenaiChatDecoder, part: Payload) -> None:
     """Append Mistral's thinking, itself a list of text parts, and its signature."""
     inner = part.get("thinking")
     for piece in inner if isinstance(inner, list) else (inner,):
-        _say_part(answer, "thinking", piece.get("text") if isinstance(piece, dict) else piece)
+        _append_part(answer, "thinking", piece.get("text") if isinstance(piece, dict) else piece)
     signature = part.get("signature")
     if isinstance(signature, str) and signature:
         answer.prose.sign(signature, part="thinking")
 
 
 # The parts of a content list, by type. Any other type becomes an `other` block.
-PARTS: Final[Mapping[str, Field]] = {
+PARTS: Final[Mapping[str, FieldHandler]] = {
     "text": take_text_part,
     "refusal": take_refusal_part,
     "thinking": take_thinking_part,
@@ -152,8 +152,8 @@ class OpenaiChatDecoder(Decoder):
 
     framing_factory: ClassVar[Callable[[], Framing]] = SseFraming
     mark_ends_body: ClassVar[bool] = True
-    fields: ClassVar[Mapping[str, Field]] = FIELDS
-    calls_factory: ClassVar[type[Calls]] = Calls
+    fields: ClassVar[Mapping[str, FieldHandler]] = FIELDS
+    calls_factory: ClassVar[type[ToolCalls]] = ToolCalls
 
     def begin(self) -> None:
         """Set the state that is kept between payloads."""
@@ -171,19 +171,19 @@ class OpenaiChatDecoder(Decoder):
             if choices is not None:
                 raise BrokenPayloadError("`choices` is not a list")
             choices = ()
-        own: Payload = {}
+        chosen: Payload = {}
         for choice in choices:
             if isinstance(choice, dict) and not choice.get("index"):
-                own = choice
+                chosen = choice
                 self.read_choice(choice)
-        self.read_usage(payload, own)
+        self.read_usage(payload, chosen)
         if payload.get("error") or payload.get("object") == "error":
             self.message.fail(read_error(payload))
 
     def read_choice(self, choice: Payload) -> None:
         """Read the content of choice 0, and its finish reason."""
         delta = choice.get("delta")
-        if delta is None and not (self.prose.said or self.calls.begun):
+        if delta is None and not (self.prose.started or self.calls.begun):
             delta = choice.get("message")
         if delta is not None:
             if not isinstance(delta, dict):
@@ -200,7 +200,7 @@ class OpenaiChatDecoder(Decoder):
         if not _REASONING_KEYS.isdisjoint(delta):
             for piece in self.to_reasoning(delta):
                 if piece.text:
-                    self.prose.say("thinking", piece.text)
+                    self.prose.append("thinking", piece.text)
                 if piece.signature:
                     self.prose.sign(piece.signature, part=piece.part, redacted=piece.redacted)
         for key, take in self.fields.items():
@@ -231,19 +231,19 @@ class OpenaiChatDecoder(Decoder):
     def read_usage(self, payload: Payload, choice: Payload) -> None:
         """Read the usage of a chunk, and the service tier that selects its prices."""
         tier = payload.get("service_tier")
-        news = False
+        changed = False
         if tier != self._service_tier and isinstance(tier, str):
             self._service_tier = tier
-            news = bool(self.counts)
+            changed = bool(self.counts)
         if payload.get("usage") or payload.get("x_groq") or choice.get("usage"):
-            for usage in usages(payload, choice):
+            for usage in find_usages(payload, choice):
                 tier = usage.get("service_tier")  # Mistral's place for it
                 if not self._service_tier and isinstance(tier, str):
                     self._service_tier = tier
                 counts = read_counts(usage)
                 self.count(counts)
-                news = news or bool(counts)
-        if news:
+                changed = changed or bool(counts)
+        if changed:
             self.report()
 
     def count(self, counts: Mapping[str, int]) -> None:
@@ -262,7 +262,7 @@ class OpenaiChatDecoder(Decoder):
     @staticmethod
     def to_buckets(counts: Mapping[str, int]) -> dict[str, int | None]:
         """Return the counts so far as disjoint buckets."""
-        return buckets(counts)
+        return compute_buckets(counts)
 
     def _identify(self, payload: Payload) -> None:
         if not self.message.response_id and isinstance(name := payload.get("id"), str):
@@ -271,6 +271,6 @@ class OpenaiChatDecoder(Decoder):
             self.message.model = name or None
 
 
-def _say_part(answer: OpenaiChatDecoder, kind: Any, text: Any) -> None:
+def _append_part(answer: OpenaiChatDecoder, kind: Any, text: Any) -> None:
     if isinstance(text, str) and text:
-        answer.prose.say(kind, text)
+        answer.prose.append(kind, text)

@@ -17,16 +17,16 @@ def as_stream(document: Payload) -> Iterator[Payload]:
         BrokenPayloadError: the document has no message.
     """
     choices = document.get("choices")
-    own = (
+    matching = (
         [c for c in choices if isinstance(c, dict) and not c.get("index")]
         if isinstance(choices, list)
         else []
     )
-    message = own[0].get("message") if own else None
+    message = matching[0].get("message") if matching else None
     if not isinstance(message, dict):
         raise BrokenPayloadError("the document has no message")
     calls = message.get("tool_calls")
     if isinstance(calls, list):
         numbered = [{**c, "index": n} if isinstance(c, dict) else c for n, c in enumerate(calls)]
         message = {**message, "tool_calls": numbered}
-    yield {**document, "choices": [{**own[0], "delta": message}]}
+    yield {**document, "choices": [{**matching[0], "delta": message}]}

@@ -58,13 +58,13 @@ class Reasoning:
 
 def read_reasoning(delta: Payload) -> Iterator[Reasoning]:
     """Yield the pieces of reasoning in a delta, each text only once."""
-    plain = next((text for key in TEXT_KEYS if (text := _text(delta.get(key)))), "")
-    if plain:
-        yield Reasoning(plain)
+    plain_text = next((text for key in TEXT_KEYS if (text := _read_text(delta.get(key)))), "")
+    if plain_text:
+        yield Reasoning(plain_text)
     for key in DETAIL_KEYS:
         details = delta.get(key)
         if isinstance(details, list) and details:
-            yield from _read_details(details, texts=not plain)
+            yield from _read_details(details, texts=not plain_text)
             return
 
 
@@ -74,11 +74,13 @@ def _read_details(details: list[Any], *, texts: bool) -> Iterator[Reasoning]:
         form = DETAIL_FORMS.get(kind) if isinstance(kind, str) else None
         if form is None:
             continue
-        text = _text(detail.get(form.text)) if form.text and texts else ""
-        signature = _text(detail.get(form.signature)) if form.signature else ""
+        text = _read_text(detail.get(form.text)) if form.text and texts else ""
+        signature = _read_text(detail.get(form.signature)) if form.signature else ""
         if text or signature:
             index = detail.get("index")
-            family = _text(detail.get("format")) or (_REDACTING_FORMAT if kind == "redacted_thinking" else "")
+            family = _read_text(detail.get("format")) or (
+                _REDACTING_FORMAT if kind == "redacted_thinking" else ""
+            )
             yield Reasoning(
                 text,
                 signature,
@@ -87,5 +89,5 @@ def _read_details(details: list[Any], *, texts: bool) -> Iterator[Reasoning]:
             )
 
 
-def _text(value: Any) -> str:
+def _read_text(value: Any) -> str:
     return value if isinstance(value, str) else ""

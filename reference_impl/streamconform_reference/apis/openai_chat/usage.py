@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from streamconform_reference.decoding.decoder import Payload
-from streamconform_reference.decoding.fields import count
+from streamconform_reference.decoding.fields import read_count
 
 # The paths of each count in `usage`; the first path with a number wins. OpenAI's own path is first. The
 # others: Mistral, Moonshot, DeepSeek; Alibaba, LiteLLM; Together.
@@ -41,7 +41,7 @@ COUNT_PATHS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
 }
 
 
-def usages(payload: Payload, choice: Payload) -> Iterator[Payload]:
+def find_usages(payload: Payload, choice: Payload) -> Iterator[Payload]:
     """Yield the usage objects of a chunk, the most authoritative one last.
 
     Groq has one in `x_groq`, Moonshot in the choice; all others have it at the top level.
@@ -55,11 +55,11 @@ def usages(payload: Payload, choice: Payload) -> Iterator[Payload]:
 
 def read_counts(usage: Payload) -> dict[str, int]:
     """Return the counts in one usage object, keyed as in `COUNT_PATHS`; null is ignored."""
-    found = ((name, _first_count(usage, paths)) for name, paths in COUNT_PATHS.items())
-    return {name: count for name, count in found if count is not None}
+    count_found = ((name, _first_count(usage, paths)) for name, paths in COUNT_PATHS.items())
+    return {name: count for name, count in count_found if count is not None}
 
 
-def buckets(counts: Mapping[str, int]) -> dict[str, int | None]:
+def compute_buckets(counts: Mapping[str, int]) -> dict[str, int | None]:
     """Return disjoint buckets, keyed by the fields of `Usage`."""
     prompt, completion = counts.get("prompt"), counts.get("completion")
     reasoning = counts.get("reasoning")
@@ -78,4 +78,6 @@ def buckets(counts: Mapping[str, int]) -> dict[str, int | None]:
 
 
 def _first_count(usage: Payload, paths: tuple[tuple[str, ...], ...]) -> int | None:
-    return next((found for path in paths if (found := count(usage, *path)) is not None), None)
+    return next(
+        (count_found for path in paths if (count_found := read_count(usage, *path)) is not None), None
+    )

@@ -24,11 +24,11 @@ from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import ProseKind
 
-from .calls import CALLS, Tools, call_id, call_name
+from .calls import CALLS, Tools, read_call_id, read_call_name
 from .items import Family, Item, Items
 
-_BETWEEN: Final = "\n\n"
-_NOT_ENDED: Final = "incomplete"
+_PART_SEPARATOR: Final = "\n\n"
+_INCOMPLETE: Final = "incomplete"
 
 # The prose parts of a message, by type: their block kind, and the field with their text.
 PROSE: Final[Mapping[str, tuple[ProseKind, str]]] = {
@@ -41,7 +41,7 @@ REASONING_PARTS: Final[Mapping[str, str]] = {"reasoning_text": "content", "summa
 
 
 @dataclass(slots=True)
-class Answer:
+class ResponseState:
     """The state of one response."""
 
     message: Assembler
@@ -49,17 +49,17 @@ class Answer:
     tools: Tools = ()
 
 
-def identify(answer: Answer, response: Payload) -> None:
+def identify(answer: ResponseState, response: Payload) -> None:
     """Set model and id. The first ones win: GitHub Copilot sends a different id in each event."""
-    answer.message.model = answer.message.model or fields.text(response, "model") or None
-    answer.message.response_id = answer.message.response_id or fields.text(response, "id") or None
-    answer.tools = answer.tools or fields.parts(response, "tools")
+    answer.message.model = answer.message.model or fields.read_text(response, "model") or None
+    answer.message.response_id = answer.message.response_id or fields.read_text(response, "id") or None
+    answer.tools = answer.tools or fields.read_objects(response, "tools")
 
 
 # Whole items.
 
 
-def begin_item(answer: Answer, index: int | None, data: Payload) -> Item:
+def begin_item(answer: ResponseState, index: int | None, data: Payload) -> Item:
     """Start an item. A message has no block before its first part."""
     item = answer.items.add(data["type"], index, data)
     match item.family:
@@ -69,13 +69,13 @@ def begin_item(answer: Answer, index: int | None, data: Payload) -> Item:
             if not CALLS[item.kind].late:
                 begin_call(answer, item, data)
         case "other":
-            answer.message.put_other(item.kind, data, slot=item)
+            answer.message.add_other(item.kind, data, slot=item)
         case "message":
             pass
     return item
 
 
-def finish_item(answer: Answer, item: Item, data: Payload) -> None:
+def finish_item(answer: ResponseState, item: Item, data: Payload) -> None:
     """Read the finished item, which has the final values, and end it."""
     if item.ended:
         return
@@ -83,48 +83,52 @@ def finish_item(answer: Answer, item: Item, data: Payload) -> None:
     FINISHERS[item.family](answer, item, data)
 
 
-def finish_message(answer: Answer, item: Item, data: Payload) -> None:
+def finish_message(answer: ResponseState, item: Item, data: Payload) -> None:
     """Read all parts of the content."""
-    for index, part in enumerate(fields.parts(data, "content")):
+    for index, part in enumerate(fields.read_objects(data, "content")):
         settle_part(answer, item, index, part)
         answer.message.end((item, index))
 
 
-def finish_reasoning(answer: Answer, item: Item, data: Payload) -> None:
+def finish_reasoning(answer: ResponseState, item: Item, data: Payload) -> None:
     """Read the whole text and the signature."""
     texts = {
-        kind: [words for part in fields.parts(data, kind) if (words := fields.text(part, "text"))]
+        kind: [
+            fragment
+            for part in fields.read_objects(data, kind)
+            if (fragment := fields.read_text(part, "text"))
+        ]
         for kind in ("summary", "content")
     }
     first = item.thinking[0][0] if item.thinking else "summary"
     second = "content" if first == "summary" else "summary"
-    same = texts[first] == texts[second]
-    whole = _BETWEEN.join(texts[first] if same else texts[first] + texts[second])
+    repeated = texts[first] == texts[second]
+    whole = _PART_SEPARATOR.join(texts[first] if repeated else texts[first] + texts[second])
     if whole:
         answer.message.settle(item, "thinking", whole)
-    answer.message.sign(item, fields.text(data, "encrypted_content"))
+    answer.message.sign(item, fields.read_text(data, "encrypted_content"))
     answer.message.end(item)
 
 
-def finish_call(answer: Answer, item: Item, data: Payload) -> None:
+def finish_call(answer: ResponseState, item: Item, data: Payload) -> None:
     """Read the whole arguments. A call with status `incomplete` does not end."""
     form = CALLS[item.kind]
     if form.late:
         begin_call(answer, item, data)
     settle_call(answer, item, form.arguments(data))
-    if data.get("status") != _NOT_ENDED:
+    if data.get("status") != _INCOMPLETE:
         answer.message.end(item)
     if form.executor(data, answer.tools) == "provider":
-        answer.message.put_other(item.kind, data)
+        answer.message.add_other(item.kind, data)
 
 
-def finish_other(answer: Answer, item: Item, data: Payload) -> None:
+def finish_other(answer: ResponseState, item: Item, data: Payload) -> None:
     """Replace the data with the finished item."""
     answer.message.replace_other(item, data)
     answer.message.end(item)
 
 
-FINISHERS: Final[Mapping[Family, Callable[[Answer, Item, Payload], None]]] = {
+FINISHERS: Final[Mapping[Family, Callable[[ResponseState, Item, Payload], None]]] = {
     "message": finish_message,
     "reasoning": finish_reasoning,
     "call": finish_call,
@@ -135,45 +139,45 @@ FINISHERS: Final[Mapping[Family, Callable[[Answer, Item, Payload], None]]] = {
 # Parts of a message.
 
 
-def settle_part(answer: Answer, item: Item, index: int, part: Payload) -> None:
+def settle_part(answer: ResponseState, item: Item, index: int, part: Payload) -> None:
     """Read a whole part of the content."""
-    kind = fields.text(part, "type")
+    kind = fields.read_text(part, "type")
     slot = (item, index)
     if kind in PROSE:
         prose, key = PROSE[kind]
-        answer.message.settle(slot, prose, fields.text(part, key))
-        for citation in fields.parts(part, "annotations")[item.citations.get(index, 0) :]:
-            cite(answer, item, index, citation)
+        answer.message.settle(slot, prose, fields.read_text(part, key))
+        for citation in fields.read_objects(part, "annotations")[item.citations.get(index, 0) :]:
+            add_citation(answer, item, index, citation)
     elif kind in REASONING_PARTS:
-        settle_thinking(answer, item, (REASONING_PARTS[kind], index), fields.text(part, "text"))
+        settle_thinking(answer, item, (REASONING_PARTS[kind], index), fields.read_text(part, "text"))
     elif answer.message.other(slot) is None:
-        answer.message.put_other(kind or "part", part, slot=slot)
+        answer.message.add_other(kind or "part", part, slot=slot)
     else:
         answer.message.replace_other(slot, part)
 
 
-def cite(answer: Answer, item: Item, index: int, citation: Any) -> None:
+def add_citation(answer: ResponseState, item: Item, index: int, citation: Any) -> None:
     """Append a citation, which may arrive before the text of its part."""
     item.citations[index] = item.citations.get(index, 0) + 1
-    answer.message.put_other("citation", citation)
+    answer.message.add_other("citation", citation)
 
 
 # Reasoning.
 
 
-def add_thinking(answer: Answer, item: Item, part: tuple[str, int], words: str) -> None:
+def add_thinking(answer: ResponseState, item: Item, part: tuple[str, int], fragment: str) -> None:
     """Append to the thinking; a new part is separated by an empty line."""
-    if not words:
+    if not fragment:
         return
     if not item.thinking or item.thinking[-1] != part:
         before = answer.message.text(item)
-        words = _BETWEEN + words if before else words
-        item.thinking_from = len(before) + len(_BETWEEN) if before else 0
+        fragment = _PART_SEPARATOR + fragment if before else fragment
+        item.thinking_from = len(before) + len(_PART_SEPARATOR) if before else 0
         item.thinking.append(part)
-    answer.message.add(item, "thinking", words)
+    answer.message.add(item, "thinking", fragment)
 
 
-def settle_thinking(answer: Answer, item: Item, part: tuple[str, int], whole: str) -> None:
+def settle_thinking(answer: ResponseState, item: Item, part: tuple[str, int], whole: str) -> None:
     """Read the whole text of a part; only the part that started last can still grow."""
     if part not in item.thinking:
         add_thinking(answer, item, part, whole)
@@ -185,26 +189,26 @@ def settle_thinking(answer: Answer, item: Item, part: tuple[str, int], whole: st
 # Calls.
 
 
-def begin_call(answer: Answer, item: Item, data: Payload) -> None:
+def begin_call(answer: ResponseState, item: Item, data: Payload) -> None:
     """Start a call. If its initial arguments are whole, later fragments replace them."""
     form = CALLS[item.kind]
     arguments = form.arguments(data)
-    fragment, carried = "", arguments
+    fragment, initial_arguments = "", arguments
     if isinstance(arguments, str):
-        fragment, carried = ("", None) if form.free_text else _whole_or_fragment(arguments)
+        fragment, initial_arguments = ("", None) if form.free_text else _whole_or_fragment(arguments)
     answer.message.start_call(
         item,
-        id=call_id(data),
-        name=call_name(data, form),
+        id=read_call_id(data),
+        name=read_call_name(data, form),
         executor=form.executor(data, answer.tools),
-        carried=carried,
+        initial_arguments=initial_arguments,
         free_text=form.free_text,
     )
     if fragment:
         answer.message.add_arguments(item, fragment)
 
 
-def settle_call(answer: Answer, item: Item, arguments: Any) -> None:
+def settle_call(answer: ResponseState, item: Item, arguments: Any) -> None:
     """Read the whole arguments; null and empty text leave the earlier ones."""
     if arguments not in (None, ""):
         answer.message.settle_arguments(item, arguments)
@@ -218,6 +222,6 @@ def _whole_or_fragment(text: str) -> tuple[str, Any]:
         return text, None
 
 
-def slot_of_part(item: Item, index: int) -> Hashable:
+def part_slot(item: Item, index: int) -> Hashable:
     """Return the slot of a part of a message."""
     return (item, index)

@@ -48,7 +48,7 @@ def by_provider(_item: Payload, _tools: Tools) -> Executor:
     return "provider"
 
 
-def of_custom_call(item: Payload, tools: Tools) -> Executor:
+def find_custom_executor(item: Payload, tools: Tools) -> Executor:
     """Return the executor of a custom call: xAI sends the steps of its own `x_search` as such calls.
 
     Source: https://docs.x.ai/docs/guides/tools/overview
@@ -58,19 +58,19 @@ def of_custom_call(item: Payload, tools: Tools) -> Executor:
     return "provider" if hosted and item.get("name") not in declared else "client"
 
 
-def of_shell_call(item: Payload, _tools: Tools) -> Executor:
+def find_shell_executor(item: Payload, _tools: Tools) -> Executor:
     """Return the executor of a shell call: OpenAI with a container, else the client."""
     environment = item.get("environment")
     kind = environment.get("type") if isinstance(environment, dict) else None
     return "provider" if isinstance(kind, str) and kind.startswith("container") else "client"
 
 
-def of_tool_search(item: Payload, _tools: Tools) -> Executor:
+def find_search_executor(item: Payload, _tools: Tools) -> Executor:
     """Return the executor of a tool search, which the item names."""
     return "client" if item.get("execution") == "client" else "provider"
 
 
-def field(key: str) -> Callable[[Payload], Any]:
+def read_field(key: str) -> Callable[[Payload], Any]:
     """Return a reader of one field."""
 
     def read(item: Payload) -> Any:
@@ -79,7 +79,7 @@ def field(key: str) -> Callable[[Payload], Any]:
     return read
 
 
-def some(*keys: str) -> Callable[[Payload], Any]:
+def read_fields(*keys: str) -> Callable[[Payload], Any]:
     """Return a reader of an object with those of these fields that are present."""
 
     def read(item: Payload) -> Any:
@@ -88,43 +88,47 @@ def some(*keys: str) -> Callable[[Payload], Any]:
     return read
 
 
-def of_web_search(item: Payload) -> Any:
+def read_web_search(item: Payload) -> Any:
     """Return the query of a web search; xAI sends it as function arguments.
 
     The `sources` in an action are results, not arguments.
     """
     action = item.get("action")
-    asked = {k: v for k, v in action.items() if k != "sources"} if isinstance(action, dict) else action
-    return item.get("arguments") or asked
+    query = {k: v for k, v in action.items() if k != "sources"} if isinstance(action, dict) else action
+    return item.get("arguments") or query
 
 
 CALLS: Final[Mapping[str, CallForm]] = {
-    "function_call": CallForm(executor=by_client, arguments=field("arguments")),
-    "custom_tool_call": CallForm(executor=of_custom_call, arguments=field("input"), free_text=True),
-    "mcp_call": CallForm(executor=by_provider, arguments=field("arguments")),
-    "web_search_call": CallForm(name="web_search", executor=by_provider, arguments=of_web_search),
-    "file_search_call": CallForm(name="file_search", executor=by_provider, arguments=some("queries")),
+    "function_call": CallForm(executor=by_client, arguments=read_field("arguments")),
+    "custom_tool_call": CallForm(
+        executor=find_custom_executor, arguments=read_field("input"), free_text=True
+    ),
+    "mcp_call": CallForm(executor=by_provider, arguments=read_field("arguments")),
+    "web_search_call": CallForm(name="web_search", executor=by_provider, arguments=read_web_search),
+    "file_search_call": CallForm(name="file_search", executor=by_provider, arguments=read_fields("queries")),
     "code_interpreter_call": CallForm(
-        name="code_interpreter", executor=by_provider, arguments=field("code"), free_text=True
+        name="code_interpreter", executor=by_provider, arguments=read_field("code"), free_text=True
     ),
     "image_generation_call": CallForm(
-        name="image_generation", executor=by_provider, arguments=some("prompt", "revised_prompt")
+        name="image_generation", executor=by_provider, arguments=read_fields("prompt", "revised_prompt")
     ),
-    "computer_call": CallForm(name="computer", executor=by_client, arguments=some("action", "actions")),
-    "local_shell_call": CallForm(name="local_shell", executor=by_client, arguments=field("action")),
-    "shell_call": CallForm(name="shell", executor=of_shell_call, arguments=field("action")),
-    "apply_patch_call": CallForm(name="apply_patch", executor=by_client, arguments=field("operation")),
+    "computer_call": CallForm(
+        name="computer", executor=by_client, arguments=read_fields("action", "actions")
+    ),
+    "local_shell_call": CallForm(name="local_shell", executor=by_client, arguments=read_field("action")),
+    "shell_call": CallForm(name="shell", executor=find_shell_executor, arguments=read_field("action")),
+    "apply_patch_call": CallForm(name="apply_patch", executor=by_client, arguments=read_field("operation")),
     "tool_search_call": CallForm(
-        name="tool_search", executor=of_tool_search, arguments=field("arguments"), late=True
+        name="tool_search", executor=find_search_executor, arguments=read_field("arguments"), late=True
     ),
 }
 
 
-def call_id(item: Payload) -> str:
+def read_call_id(item: Payload) -> str:
     """Return the id that the call's output must name."""
-    return fields.text(item, "call_id") or fields.text(item, "id")
+    return fields.read_text(item, "call_id") or fields.read_text(item, "id")
 
 
-def call_name(item: Payload, form: CallForm) -> str:
+def read_call_name(item: Payload, form: CallForm) -> str:
     """Return the tool's name."""
-    return fields.text(item, "name") or form.name or ""
+    return fields.read_text(item, "name") or form.name or ""

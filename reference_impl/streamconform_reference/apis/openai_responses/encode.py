@@ -36,7 +36,7 @@ from streamconform_reference.events import (
 from streamconform_reference.framing.write import SSE_COMMENT, sse
 from streamconform_reference.outcome import Error, Json, Other, Outcome, Stop, Usage
 
-from .calls import call_id
+from .calls import read_call_id
 from .encode_items import CallItem, Kind, MessageItem, ReasoningItem, Told, whole_item
 from .losses import COMPLETED, CUT, error_as_own, is_citation, is_hosted_call, is_item, stop_word
 
@@ -148,7 +148,7 @@ class OpenaiResponsesEncoder:
             last = prose[-1] if prose else None
             if isinstance(last, MessageItem) and last.kind == "text":
                 yield from last.cite(other.data)
-        elif is_item(other) or (is_hosted_call(other) and call_id(other.data) in self._hosted):
+        elif is_item(other) or (is_hosted_call(other) and read_call_id(other.data) in self._hosted):
             self._waiting.append(other.data)
             yield from self._rest()
 

@@ -46,16 +46,16 @@ class Item:
     """The position in the block's text, in characters, where the last of these parts starts."""
 
 
-def family_of(kind: str) -> Family:
+def find_family(kind: str) -> Family:
     """Return the family of an item type."""
     if kind in CALLS:
         return "call"
     return FAMILIES.get(kind, "other")
 
 
-def name_of(data: Payload) -> str:
+def read_name(data: Payload) -> str:
     """Return the id that the call's output must name, else the item's own id, else empty text."""
-    return fields.text(data, "call_id") or fields.text(data, "id")
+    return fields.read_text(data, "call_id") or fields.read_text(data, "id")
 
 
 class Items:
@@ -64,8 +64,8 @@ class Items:
     def __init__(self) -> None:
         """Start with no items."""
         self._all: list[Item] = []
-        self._placed: dict[tuple[int, Family], Item] = {}
-        self._named: dict[str, Item] = {}
+        self._by_index: dict[tuple[int, Family], Item] = {}
+        self._by_name: dict[str, Item] = {}
         self._last: dict[Family, Item] = {}
 
     def __iter__(self) -> Iterator[Item]:
@@ -73,43 +73,43 @@ class Items:
 
     def add(self, kind: str, index: int | None, data: Payload | None = None) -> Item:
         """Add a new item; it replaces one of its family at the same index."""
-        item = Item(kind, family_of(kind), index, name_of(data) if data else "")
+        item = Item(kind, find_family(kind), index, read_name(data) if data else "")
         self._all.append(item)
         self._last[item.family] = item
         if index is not None:
-            self._placed[index, item.family] = item
+            self._by_index[index, item.family] = item
         for name in self._names(data or {}):
-            self._named[name] = item
+            self._by_name[name] = item
         return item
 
-    def of_event(self, payload: Payload, family: Family) -> Item | None:
+    def find_for_event(self, payload: Payload, family: Family) -> Item | None:
         """Return the item of this family that an event about a part belongs to."""
         index, name = payload.get("output_index"), payload.get("item_id")
-        named = self._named.get(name) if isinstance(name, str) else None
+        named = self._by_name.get(name) if isinstance(name, str) else None
         if named is not None and named.family != family:
             named = None
         if type(index) is int:
             # Items share an index only if the server gives every item the same one.
             same = named is not None and named.index == index
-            return named if same else self._placed.get((index, family))
+            return named if same else self._by_index.get((index, family))
         return named or self._open(family)
 
-    def of_start(self, index: int | None, data: Payload) -> Item | None:
+    def find_for_start(self, index: int | None, data: Payload) -> Item | None:
         """Return the known item whose start this event repeats, None if there is no open one."""
         item = self._find(index, data)
         if item is None or item.ended:
             return None
-        other = item.name and name_of(data) not in ("", item.name)
+        other = item.name and read_name(data) not in ("", item.name)
         return None if item.family == "call" and other else item
 
-    def of_end(self, index: int | None, data: Payload) -> Item | None:
+    def find_for_end(self, index: int | None, data: Payload) -> Item | None:
         """Return the item that this event ends; an ended one only if the event repeats its end."""
         item = self._find(index, data)
         if item is None and index is None:
-            item = self._open(family_of(data["type"]))
+            item = self._open(find_family(data["type"]))
         if item is None or item.kind != data["type"]:
             return None
-        return None if item.ended and name_of(data) not in ("", item.name) else item
+        return None if item.ended and read_name(data) not in ("", item.name) else item
 
     def pair(self, output: Iterable[Payload]) -> Iterator[tuple[Item | None, Payload]]:
         """Yield each item of a finished response with the known item that it repeats, None if it is new.
@@ -117,28 +117,28 @@ class Items:
         They match by name, else by their order among the items of their type: on some servers the list
         is not in the order of `output_index`, lacks items or has additional ones.
         """
-        listed = list(output)
-        by_name = [self._by_name(data) for data in listed]
-        taken = {id(item) for item in by_name if item}
-        free: dict[str, list[Item]] = {}
+        output_items = list(output)
+        by_name = [self._find_by_name(data) for data in output_items]
+        used = {id(item) for item in by_name if item}
+        unused: dict[str, list[Item]] = {}
         for item in reversed(self._all):
-            if id(item) not in taken:
-                free.setdefault(item.kind, []).append(item)
-        for named, data in zip(by_name, listed, strict=True):
-            rest = free.get(data["type"])
-            yield named or (rest.pop() if rest else None), data
+            if id(item) not in used:
+                unused.setdefault(item.kind, []).append(item)
+        for named, data in zip(by_name, output_items, strict=True):
+            candidates_left = unused.get(data["type"])
+            yield named or (candidates_left.pop() if candidates_left else None), data
 
     def _find(self, index: int | None, data: Payload) -> Item | None:
         if index is None:
-            return self._by_name(data)
-        named = self._by_name(data)
+            return self._find_by_name(data)
+        named = self._find_by_name(data)
         if named is not None and named.index == index:
             return named
-        return self._placed.get((index, family_of(data["type"])))
+        return self._by_index.get((index, find_family(data["type"])))
 
-    def _by_name(self, data: Payload) -> Item | None:
-        found = (self._named.get(name) for name in self._names(data))
-        return next((item for item in found if item and item.kind == data["type"]), None)
+    def _find_by_name(self, data: Payload) -> Item | None:
+        candidates = (self._by_name.get(name) for name in self._names(data))
+        return next((item for item in candidates if item and item.kind == data["type"]), None)
 
     def _open(self, family: Family) -> Item | None:
         item = self._last.get(family)

@@ -41,7 +41,7 @@ from streamconform_reference.outcome import (
     Usage,
 )
 
-from .calls import CALLS, call_id
+from .calls import CALLS, read_call_id
 from .terminal import INCOMPLETE_REASONS
 
 ANNOTATIONS: Final = frozenset({"url_citation", "file_citation", "container_file_citation", "file_path"})
@@ -105,7 +105,7 @@ def with_results(outcome: Outcome) -> Outcome:
             calls[block.id] = block
         elif not (isinstance(block, Other) and is_hosted_call(block)):
             content.append(block)
-        elif call := calls.pop(call_id(block.data), None):
+        elif call := calls.pop(read_call_id(block.data), None):
             content += (call, block)
     return replace(outcome, content=tuple(content))
 

@@ -99,9 +99,9 @@ def tool(given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def tool_choice(asked: str | Mapping[str, Any]) -> Any:
+def tool_choice(query: str | Mapping[str, Any]) -> Any:
     """Return the choice, which is a word unless it names a tool."""
-    return asked if isinstance(asked, str) else {"type": "function", "name": asked["name"]}
+    return query if isinstance(query, str) else {"type": "function", "name": query["name"]}
 
 
 def reasoning(wish: Thinking) -> dict[str, Any]:

@@ -16,7 +16,7 @@ _HALF: Final = "\\"  # an escape whose second half has not arrived
 _ENCLOSED: Final = ("{", "[", '"')
 
 
-class Wholeness:
+class ValueTracker:
     """Tracks one growing text."""
 
     __slots__ = ("_broken", "_depth", "_quoted", "_seen")
@@ -28,7 +28,7 @@ class Wholeness:
         self._quoted = False
         self._broken = False
 
-    def of(self, text: str) -> bool:
+    def is_whole(self, text: str) -> bool:
         """Return whether the text so far is one JSON value; `text` must extend that of the last call."""
         self._follow(text)
         if self._broken or self._quoted or self._depth > 0:
@@ -39,10 +39,10 @@ class Wholeness:
         return whole
 
     def _follow(self, text: str) -> None:
-        for found in _MARKS.finditer(text, self._seen):
-            mark = found[0]
+        for match in _MARKS.finditer(text, self._seen):
+            mark = match[0]
             if mark == _HALF:
-                self._seen = found.start()
+                self._seen = match.start()
                 return
             if mark == '"':
                 self._quoted = not self._quoted
