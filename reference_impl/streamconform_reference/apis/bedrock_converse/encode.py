@@ -33,7 +33,7 @@ from streamconform_reference.events import (
     ToolCallStart,
     UsageUpdate,
 )
-from streamconform_reference.framing.write import event_stream_message
+from streamconform_reference.framing.write import encode_event_stream_message
 from streamconform_reference.outcome import (
     Block,
     Error,
@@ -286,13 +286,17 @@ def _usage(usage: Usage | None) -> Json:
 
 
 def _event(kind: str, payload: Json) -> bytes:
-    return event_stream_message({":event-type": kind, **_JSON, ":message-type": "event"}, payload)
+    return encode_event_stream_message({":event-type": kind, **_JSON, ":message-type": "event"}, payload)
 
 
 def _failure(error: Error) -> bytes:
     kind, message = error.type or "", error.message or ""
     payload = {"message": message}
     if kind in EXCEPTIONS:
-        return event_stream_message({":exception-type": kind, **_JSON, ":message-type": "exception"}, payload)
+        return encode_event_stream_message(
+            {":exception-type": kind, **_JSON, ":message-type": "exception"}, payload
+        )
     said = {":error-message": message} if fits_header(message) else {}
-    return event_stream_message({":error-code": kind, **said, **_JSON, ":message-type": "error"}, payload)
+    return encode_event_stream_message(
+        {":error-code": kind, **said, **_JSON, ":message-type": "error"}, payload
+    )

@@ -29,13 +29,13 @@ class GoogleSseFraming(SseFraming):
 
     _in_document = False
 
-    def _field(self, content: bytes) -> None:
+    def _read_field(self, content: bytes) -> None:
         if not self._data:
             self._in_document = self.recognised and content[:1] in (b"{", b"[")
         if self._in_document:
-            self._add(content)
+            self._add_data(content)
         else:
-            super()._field(content)
+            super()._read_field(content)
 
 
 class GoogleFraming:
