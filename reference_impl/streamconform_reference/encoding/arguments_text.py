@@ -1,9 +1,9 @@
-"""The arguments of calls where an api sends them as text: what is to be written, and what then is read.
+"""Arguments of calls for APIs that send them as text: what to write, and what a client then reads.
 
-Events tell arguments as text, in fragments, and at the end as a value. The two are the same value where a
-client is to run the call. Where they are not, an encoder has written the text already and cannot take it
-back, so it makes sure that nobody runs what was not meant: behind `NO_JSON` no text is JSON. A client that
-reads the beginning of a text as JSON is not kept from it by that, and has the word for the end to go by.
+Events carry arguments as text fragments, and at the end as a value. For a call that a client may run, both
+are the same value. If they differ, the encoder has already written the text and cannot retract it, so it
+makes sure that the call is not executed: text followed by `NO_JSON` never parses. A client that parses a
+prefix of the text is not stopped by this; it has to check the stop reason.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TRUNCATING: Final = frozenset({"length", "content_filter"})
 
 
 def parsed(text: str) -> tuple[bool, Any]:
-    """Return whether the text could be run, and its value; blank text is `{}`."""
+    """Return whether the text can be executed, and its value; blank text is `{}`."""
     if not text.strip():
         return True, {}
     try:
@@ -32,9 +32,9 @@ def parsed(text: str) -> tuple[bool, Any]:
 
 
 def ending_of(call: ToolCall, *, blank: bool = False) -> str:
-    """Return what is written behind the text of a call that ends, so that it says what the call's value is.
+    """Return the text to write after an ended call's fragments, so that the whole text matches its value.
 
-    Arguments without text are their JSON. Blank text is that of `{}` as it is where `blank` says so.
+    Arguments without text become JSON. With `blank`, blank text is left as it is for `{}`.
     """
     text = call.arguments_text or ""
     runs, value = parsed(text)
@@ -46,12 +46,12 @@ def ending_of(call: ToolCall, *, blank: bool = False) -> str:
 
 
 def cut_ending_of(text: str) -> str:
-    """Return what is written behind the text of a call that has to end without having ended."""
+    """Return the text to write after the fragments of a call that has to end although it did not."""
     return NO_JSON if parsed(text)[0] else ""
 
 
 def each_call(change: Callable[[ToolCall], ToolCall]) -> Apply:
-    """Return the function that changes every call of an outcome."""
+    """Return a function that changes every call of an outcome."""
 
     def apply(outcome: Outcome) -> Outcome:
         content = (change(block) if isinstance(block, ToolCall) else block for block in outcome.content)
@@ -61,7 +61,7 @@ def each_call(change: Callable[[ToolCall], ToolCall]) -> Apply:
 
 
 def with_text(*, blank: bool = False) -> Apply:
-    """Return the function that gives every call a text; `blank` is as in `ending_of`."""
+    """Return a function that gives every call a text; `blank` is as in `ending_of`."""
 
     def change(call: ToolCall) -> ToolCall:
         text = call.arguments_text or ""
@@ -73,7 +73,7 @@ def with_text(*, blank: bool = False) -> Apply:
 
 
 def by_text(call: ToolCall) -> ToolCall:
-    """Return a call whose text contradicts its value without arguments."""
+    """Return the call, without arguments if its text contradicts its value."""
     runs, value = parsed(call.arguments_text or "")
     if not call.complete or (runs and value == call.arguments):
         return call
@@ -81,15 +81,15 @@ def by_text(call: ToolCall) -> ToolCall:
 
 
 def without_text(call: ToolCall) -> ToolCall:
-    """Return a call whose arguments are a value only."""
+    """Return the call with its arguments only as a value."""
     return replace(call, arguments_text=None)
 
 
 def ended(word: Word, *, by_block: bool) -> Apply:
-    """Return the function that ends every call where the api has to end it.
+    """Return a function that ends every call that the API has to end.
 
-    That is at the end of a complete answer, and with `by_block` also where another block follows. An api
-    that is not `by_block` ends no call before its answer, and in a truncated one not the last call if that
+    It ends them at the end of a complete answer, and with `by_block` also before another block. Without
+    `by_block`, no call ends before its answer, and in a truncated answer the last call does not end if it
     has no arguments.
     """
 
@@ -123,7 +123,7 @@ def _ended(call: ToolCall, *, ends: bool, completes: bool, keeps: bool) -> ToolC
 
 
 def as_text(*, blank: bool = False, forms: tuple[Form, ...] = FORMS) -> Loss:
-    """Return the row of arguments that are no text; `blank` is as in `ending_of`."""
+    """Return the row for arguments without text; `blank` is as in `ending_of`."""
     return Loss(
         "arguments-value",
         "arguments that came as a value, without text",
@@ -134,26 +134,26 @@ def as_text(*, blank: bool = False, forms: tuple[Form, ...] = FORMS) -> Loss:
 
 
 def contradicted(*, forms: tuple[Form, ...] = FORMS) -> Loss:
-    """Return the row of arguments that are not what their text says."""
+    """Return the row for arguments that contradict their text."""
     return Loss(
         "arguments-contradicted",
-        "arguments whose text is another value, or no JSON",
-        "malformed: the text, made no JSON, and nobody may run the call",
+        "arguments whose text is another value, or not JSON",
+        "malformed: the text, made invalid JSON, so that no client runs the call",
         each_call(by_text),
         forms,
     )
 
 
 def of_calls(word: Word) -> tuple[Loss, ...]:
-    """Return the rows of an api whose streams have arguments as text, and its documents as values.
+    """Return the rows of an API whose streams have arguments as text, and its documents as values.
 
-    One block ends before the next one begins; `word` is as in `ended`.
+    One block ends before the next one starts; `word` is as in `ended`.
     """
     return (
         Loss(
             "unended-call",
-            "a call that did not end, before another block or in an answer that is complete",
-            "malformed: the text, made no JSON where it is any, and nobody may run the call",
+            "a call that did not end, before another block or in a complete answer",
+            "malformed: the text, made invalid JSON, so that no client runs the call",
             ended(word, by_block=True),
             forms=("stream",),
         ),

@@ -1,9 +1,9 @@
-"""For apis in whose streams one block is open at a time: pieces as they come in, block after block out.
+"""For APIs that keep one block open at a time: reorders interleaved pieces so that block follows block.
 
-The pieces of a block wait until every block that began before it has ended. A block that never ends ends
-with the answer, so what began behind it comes then. This is the one thing that an encoder holds back though
-it could be written: calls of apis in which all calls end with the answer come one after the other, and the
-second of them not before the first has ended.
+The pieces of a block wait until every earlier block has ended. A block that never ends does so with the
+answer, so later blocks follow then. This is the only output that an encoder delays although it could be
+written: in APIs whose calls all end with the answer, calls follow each other, and the second waits until
+the first has ended.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ OfBlock = (
 
 @dataclass(slots=True)
 class _Waiting:
-    """A block: what of it was not passed on, and how far behind it what belongs to it reaches."""
+    """A block with its pending pieces, and the last index that belongs to it."""
 
     reach: int
     holds: bool
-    """Whether other blocks can belong to it."""
+    """Whether `other` blocks can belong to it."""
     ended: bool
     pieces: list[Piece] = field(default_factory=list)
 
 
 class InSequence:
-    """Puts the pieces of an answer's blocks into sequence."""
+    """Puts the pieces of an answer's blocks in sequence."""
 
     def __init__(self, belongs: Callable[[Other], bool] = lambda _: False) -> None:
-        """Begin with none; `belongs` says which blocks are a part of the text directly before them."""
+        """Start with no blocks; `belongs` tells whether an `other` block belongs to the text before it."""
         self._belongs = belongs
         self._waiting: deque[_Waiting] = deque()
         self._by_index: dict[int, _Waiting] = {}
 
     def take(self, piece: OfBlock) -> list[Piece]:
-        """Return what can be written now; nothing of a part whose text is not open."""
+        """Return the pieces that can be written now; drop a part whose text is not open."""
         block = self._block_of(piece)
         if block is None:
             return []
@@ -60,7 +60,7 @@ class InSequence:
         return self._ready()
 
     def rest(self) -> list[Piece]:
-        """Return what waits, now that the answer has ended, block after block."""
+        """Return the pending pieces, block by block; call it when the answer has ended."""
         left = [piece for block in self._waiting for piece in block.pieces]
         self._waiting.clear()
         return left

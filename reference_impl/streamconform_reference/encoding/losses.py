@@ -1,7 +1,7 @@
-"""What more than one api cannot say: functions for the rows of their tables of losses.
+"""Losses that several APIs share: functions for the rows of their tables.
 
-Each takes an outcome, or a block, and returns it as it can be said, in terms of the normal form alone: none
-knows how an encoder brings it about. `arguments_text` has those for the arguments of calls.
+Each takes an outcome or a block and returns it as it can be expressed, in the normal form only: none
+depends on how an encoder does it. `arguments_text` has those for the arguments of calls.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from streamconform_reference.outcome import (
 
 Apply = Callable[[Outcome], Outcome]
 Word = Callable[[Stop, tuple[Block, ...]], tuple[str, StopReason]]
-"""A stop and the content that was written, to the api's word and what that word means by itself."""
+"""A function from a stop and the written content to the API's stop reason and that reason's meaning."""
 
 BROKE_OFF: Final = Error(None, "the answer broke off", None)
-"""What a document says of an answer that is incomplete."""
+"""The error in the document of an incomplete answer."""
 
 
 def each_block(change: Callable[[Block], Iterator[Block]]) -> Apply:
-    """Return the function that puts in the place of every block what `change` yields for it."""
+    """Return a function that replaces every block with the blocks that `change` yields for it."""
 
     def apply(outcome: Outcome) -> Outcome:
         return replace(outcome, content=tuple(new for block in outcome.content for new in change(block)))
@@ -43,15 +43,15 @@ def each_block(change: Callable[[Block], Iterator[Block]]) -> Apply:
 
 
 def keep_blocks(keep: Callable[[Block], bool]) -> Apply:
-    """Return the function that leaves out the other blocks."""
+    """Return a function that removes all other blocks."""
     return lambda outcome: replace(outcome, content=tuple(filter(keep, outcome.content)))
 
 
-# Names, money, errors.
+# Names, cost, errors.
 
 
 def nameless(outcome: Outcome) -> Outcome:
-    """Return the outcome with a name for model and answer, where it has none."""
+    """Return the outcome with a placeholder for a missing model or id."""
     return replace(outcome, model=outcome.model or NAMELESS, response_id=outcome.response_id or NAMELESS)
 
 
@@ -61,17 +61,17 @@ def without_cost(outcome: Outcome) -> Outcome:
 
 
 def without_failed_word(outcome: Outcome) -> Outcome:
-    """Return a failed outcome without the provider's word for why it stopped."""
+    """Return a failed outcome without the provider's stop reason."""
     return replace(outcome, stop=Stop("error", None)) if outcome.status == "error" else outcome
 
 
 def error_as(form: Callable[[Error], Error]) -> Apply:
-    """Return the function that changes the error of an outcome."""
+    """Return a function that changes the error of an outcome."""
     return lambda outcome: replace(outcome, error=outcome.error and form(outcome.error))
 
 
 def error_alone(outcome: Outcome) -> Outcome:
-    """Return what the document of an answer says that did not become complete: an error, nothing else."""
+    """Return the outcome of an error document if the outcome is not complete."""
     if outcome.status == "complete":
         return outcome
     return Outcome(
@@ -86,17 +86,17 @@ def error_alone(outcome: Outcome) -> Outcome:
     )
 
 
-COST: Final = Loss("cost", "what an answer costs", "left out; it follows from usage and prices", without_cost)
-NAMES: Final = Loss("names", "an answer without a name, or of an unnamed model", f"`{NAMELESS}`", nameless)
+COST: Final = Loss("cost", "the cost of an answer", "omitted; it follows from usage and prices", without_cost)
+NAMES: Final = Loss("names", "an answer without an id, or without a model", f"`{NAMELESS}`", nameless)
 FAILED_WORD: Final = Loss(
     "failed-word",
-    "the word for the end that came before an error",
-    "left out; the error is the end",
+    "the stop reason that came before an error",
+    "omitted; the error is the end",
     without_failed_word,
 )
 DOCUMENT_ERROR: Final = Loss(
     "failed-document",
-    "what there is of an answer that failed or broke off, in one document",
+    "the content of an answer that failed or was cut off, in one document",
     "an error document",
     error_alone,
     forms=("document",),
@@ -117,24 +117,24 @@ def not_provider_call(block: Block) -> bool:
 
 
 def not_empty_prose(block: Block) -> bool:
-    """Whether a block is anything but prose without text, and without a signature."""
+    """Whether a block is anything but prose without text and signature."""
     if isinstance(block, (ToolCall, Other)):
         return True
     return bool(block.text or (isinstance(block, Thinking) and block.signature))
 
 
 def is_client_call(block: Block) -> bool:
-    """Whether the client has to run a block, or would have to if it were complete."""
+    """Whether a block is a call for the client, complete or not."""
     return isinstance(block, ToolCall) and block.executor == "client"
 
 
 def refusal_as_text(block: Block) -> Iterator[Block]:
-    """Yield a block, a refusal as text."""
+    """Yield the block, with a refusal as text."""
     yield Text(block.text) if isinstance(block, Refusal) else block
 
 
 def unsigned(block: Block) -> Iterator[Block]:
-    """Yield a block, thinking without its signature, and nothing of thinking that has no text."""
+    """Yield the block, with thinking unsigned; drop thinking without text."""
     if not isinstance(block, Thinking):
         yield block
     elif block.text:
@@ -142,12 +142,12 @@ def unsigned(block: Block) -> Iterator[Block]:
 
 
 def joined(outcome: Outcome) -> Outcome:
-    """Return the outcome with neighbouring prose of one kind joined.
+    """Return the outcome with adjacent prose of one kind joined.
 
-    A call parts prose, and a block without a common form does not: the prose goes on behind it.
+    A call separates prose, an `other` block does not: the prose continues after it.
     """
     blocks: list[Block] = []
-    at = -1  # where the prose is that can go on
+    at = -1  # the index of the prose block that can continue
     for block in outcome.content:
         if isinstance(block, (ToolCall, Other)):
             at = -1 if isinstance(block, ToolCall) else at
@@ -163,7 +163,7 @@ def joined(outcome: Outcome) -> Outcome:
 
 
 def whole_characters(text: str) -> str:
-    """Return the text with the halves of a character joined that stand together."""
+    """Return the text with adjacent halves of surrogate pairs joined."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
@@ -171,7 +171,7 @@ _ORDER: Final[tuple[type[Block], ...]] = (Thinking, Text, Refusal, Other, ToolCa
 
 
 def in_fields(outcome: Outcome) -> Outcome:
-    """Return the outcome with its blocks as the fields of one message: by type, else in their order."""
+    """Return the outcome with its blocks in the order of one message's fields: by type, else unchanged."""
     return replace(
         outcome, content=tuple(sorted(outcome.content, key=lambda block: _ORDER.index(type(block))))
     )
@@ -179,24 +179,24 @@ def in_fields(outcome: Outcome) -> Outcome:
 
 PROVIDER_CALLS: Final = Loss(
     "provider-calls",
-    "a call that the provider ran itself",
-    "left out: the client would run it again",
+    "a call that the provider ran",
+    "omitted: the client would run it again",
     keep_blocks(not_provider_call),
 )
 OTHERS: Final = Loss(
-    "other", "a block without a common form: a citation, a result", "left out", keep_blocks(not_other)
+    "other", "a block without a common form: a citation, a result", "omitted", keep_blocks(not_other)
 )
-REFUSALS: Final = Loss("refusal", "that text is a refusal", "text", each_block(refusal_as_text))
+REFUSALS: Final = Loss("refusal", "the marking of text as a refusal", "text", each_block(refusal_as_text))
 SIGNATURES: Final = Loss(
     "signature",
-    "the signature of thinking, and thinking that has nothing else",
-    "left out",
+    "the signature of thinking, and thinking that has only a signature",
+    "omitted",
     each_block(unsigned),
 )
 EMPTY_PROSE: Final = Loss(
     "empty-prose",
     "a block of text, thinking or refusal without text",
-    "left out",
+    "omitted",
     keep_blocks(not_empty_prose),
 )
 FIELDS: Final = Loss(
@@ -207,15 +207,15 @@ FIELDS: Final = Loss(
     forms=("document",),
 )
 JOINED: Final = Loss(
-    "joined", "where a block of prose ends and another of its kind begins", "one block", joined
+    "joined", "the boundary between adjacent blocks of one kind of prose", "one block", joined
 )
 
 
-# The end, and what was used.
+# Stop reason and usage.
 
 
 def stop_as(word: Word) -> Apply:
-    """Return the function that gives a complete outcome the api's word, and the reason that it means here."""
+    """Return a function that sets a complete outcome's stop to the API's reason and its meaning."""
 
     def apply(outcome: Outcome) -> Outcome:
         if outcome.status != "complete":
@@ -227,7 +227,7 @@ def stop_as(word: Word) -> Apply:
 
 
 def in_light_of(content: tuple[Block, ...], reason: StopReason) -> StopReason:
-    """Return why a complete answer ended, in the light of its content."""
+    """Return the stop reason of a complete answer, adjusted to its content."""
     calls = [block for block in content if isinstance(block, ToolCall)]
     if reason == "stop" and any(call.complete and call.executor == "client" for call in calls):
         return "tool_use"
@@ -239,7 +239,7 @@ def in_light_of(content: tuple[Block, ...], reason: StopReason) -> StopReason:
 
 
 def usage_as(form: Callable[[Usage | None], Usage | None]) -> Apply:
-    """Return the function that changes the usage of a complete outcome; any other cannot say its own."""
+    """Return a function that changes the usage of a complete outcome; others lose their usage."""
 
     def apply(outcome: Outcome) -> Outcome:
         usage = outcome.usage if outcome.status == "complete" else None

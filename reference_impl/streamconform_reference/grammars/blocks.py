@@ -1,4 +1,4 @@
-"""The blocks of a stream as a grammar sees them: begun, filled, ended, each once and in their order."""
+"""Track the blocks of a stream for a grammar: started, filled and stopped, once each and in order."""
 
 from __future__ import annotations
 
@@ -9,45 +9,45 @@ from typing import Any, Final
 from streamconform_reference.grammars.grammar import Finding, Rule
 
 RULES: Final[Mapping[str, Rule]] = {
-    "index-contiguous": Rule("the indices of blocks count from 0 without gaps, in the order of their starts"),
+    "index-contiguous": Rule("block indices count from 0 without gaps, in the order of their starts"),
     "block-start-once": Rule("a block starts once, and its index is not used again"),
     "block-start-before-delta": Rule("a block starts before its first delta"),
-    "no-delta-after-stop": Rule("no delta comes behind the stop of its block"),
+    "no-delta-after-stop": Rule("no delta follows the stop of its block"),
     "delta-fits-block": Rule("a delta is of the type of its block"),
     "block-stop-once": Rule("a block that has started stops once"),
     "blocks-in-sequence": Rule("a block stops before the next one starts"),
     "blocks-stopped": Rule("every block has stopped before the answer ends"),
 }
-"""What is held of blocks; an api's own table may say it otherwise."""
+"""The rules for blocks; an API's own table may override them."""
 
 
 @dataclass(slots=True)
 class Block:
-    """One block: its type, what its deltas brought, and whether it has stopped."""
+    """One block: its type, the text of its deltas, and whether it has stopped."""
 
     kind: str | None
     stopped: bool = False
     pieces: list[str] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
-    """Types of the deltas that came."""
+    """The types of its deltas so far."""
 
     @property
     def text(self) -> str:
-        """Return the deltas joined."""
+        """Return the joined deltas."""
         return "".join(self.pieces)
 
 
 class Blocks:
-    """The blocks of one index space. An index that is no whole number is nobody's: its field is wrong."""
+    """The blocks of one index space. Events with an invalid index are skipped: their field is reported."""
 
     def __init__(self, noun: str = "block", *, sequential: bool = True) -> None:
-        """Begin without any; `sequential` is whether one has to stop before the next starts."""
+        """Start with no blocks; with `sequential` a block has to stop before the next one starts."""
         self.noun = noun
         self.sequential = sequential
         self.at: dict[int, Block] = {}
 
     def start(self, index: Any, kind: str | None) -> Iterator[Finding]:
-        """Take the start of a block."""
+        """Check the start of a block."""
         if type(index) is not int:
             return
         if index in self.at:
@@ -62,7 +62,7 @@ class Blocks:
     def delta(
         self, index: Any, kind: str, fits: Collection[str] | None = None, piece: Any = ""
     ) -> Iterator[Finding]:
-        """Take a delta; `fits` are the types of blocks that it belongs to, None: any."""
+        """Check a delta; `fits` are the types of blocks that it may belong to, None for any."""
         if type(index) is not int:
             return
         block = self.at.get(index)
@@ -72,13 +72,13 @@ class Blocks:
         if block.stopped:
             yield "no-delta-after-stop", f"a delta of {self.noun} {index}, which has stopped"
         if fits is not None and block.kind is not None and block.kind not in fits:
-            yield "delta-fits-block", f"`{kind}` comes for {self.noun} {index}, which is `{block.kind}`"
+            yield "delta-fits-block", f"`{kind}` for {self.noun} {index}, which is `{block.kind}`"
         elif isinstance(piece, str):
             block.pieces.append(piece)
         block.seen.add(kind)
 
     def stop(self, index: Any) -> Iterator[Finding]:
-        """Take the stop of a block."""
+        """Check the stop of a block."""
         if type(index) is not int:
             return
         block = self.at.get(index)
@@ -90,7 +90,7 @@ class Blocks:
         block.stopped = True
 
     def close(self) -> Iterator[Finding]:
-        """Take the end of all blocks."""
+        """Check the end of all blocks."""
         for index in self.open():
             yield "blocks-stopped", f"{self.noun} {index} has not stopped"
             self.at[index].stopped = True
@@ -100,5 +100,5 @@ class Blocks:
         return [index for index, block in self.at.items() if not block.stopped]
 
     def get(self, index: Any) -> Block | None:
-        """Return the block at an index, None where there is none."""
+        """Return the block at an index, None if there is none."""
         return self.at.get(index) if type(index) is int else None

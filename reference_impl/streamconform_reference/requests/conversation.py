@@ -1,20 +1,21 @@
-"""A conversation in no provider's words, read as turns: what every builder of requests goes through.
+"""A conversation in a neutral form, read as turns: the input of every request builder.
 
-What is decided here holds for all apis:
+These rules apply to all APIs:
 
-- An answer and its results are one turn. Results stand in the order of the calls, and each call has one: a
-  call without any gets an error that says so, since providers refuse histories with unanswered calls.
-  Results of calls that nobody made, or that are left out, are left out.
-- A call that had not ended is left out, with the thinking directly before it: nobody ran it, and thinking
-  belongs to what follows it. A call that had ended and does not parse stays, with its result; its text is
-  wrapped in an object, as servers that parse the calls of a history refuse every later request with it.
-- Thinking goes back only to the model that wrote it, through the api by which it came. To others it is
+- An answer and its results are one turn. Results are in the order of the calls, one per call: a call
+  without a result gets an error that says so, because providers reject histories with unanswered calls.
+  Results of unknown or omitted calls are omitted.
+- A call that had not ended is omitted, with the thinking directly before it: nobody ran it, and thinking
+  belongs to the block after it. A call that had ended and does not parse stays, with its result; its text
+  is wrapped in an object, because servers that parse the calls of a history would reject every later
+  request with it.
+- Thinking goes back only to the model that wrote it, through the same API. For other models it is
   dropped, never shown as text: no provider documents a place for foreign reasoning, and a signature is
-  worth nothing to another model. What only the provider understands (its own tools, citations) goes back
-  through the same api.
-- Empty blocks are dropped: Anthropic and Bedrock refuse them, and nobody misses them.
-- Ids of calls are sent as they came wherever the host takes them, and are unique in the conversation. Others
-  are respelled, in the call and in its result alike, and the same way in every later request.
+  worthless to another model. Blocks that only the provider understands (its own tools, citations) go back
+  through the same API.
+- Empty blocks are dropped: Anthropic and Bedrock reject them, and they carry no information.
+- Call ids are sent unchanged if the host accepts them, and are unique in the conversation. Others are
+  rewritten, in the call and in its result alike, and the same way in every later request.
 
 Source: https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls,
 https://platform.openai.com/docs/guides/function-calling, and reports: badlogic/pi-mono (ids of other
@@ -38,7 +39,7 @@ Conversation = Mapping[str, Any]
 NO_RESULT: Final = "There is no result of this call."
 ANY_ID: Final = r"[\s\S]+"
 BROKEN_INPUT: Final = "INVALID_JSON"
-"""The key that Anthropic's documentation proposes for arguments that are no JSON.
+"""The key that Anthropic's documentation proposes for arguments that are not JSON.
 
 https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming
 """
@@ -51,7 +52,7 @@ _USUAL_LENGTHS: Final = (64, 40)
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a call; its id is the one that is sent."""
+    """The result of a call; its id is the one that is sent."""
 
     id: str
     name: str
@@ -61,26 +62,26 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class UserTurn:
-    """What the user said."""
+    """A message of the user."""
 
     parts: tuple[Block, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerTurn:
-    """What the model answered, as blocks of an outcome, and a result for each of the client's calls."""
+    """An answer of the model, as blocks of an outcome, and a result for each of the client's calls."""
 
     blocks: tuple[Block, ...]
     results: tuple[Result, ...]
     own: bool
-    """Whether the model that is asked now wrote it, through this api."""
+    """Whether the requested model wrote it, through this API."""
 
 
 Turn = UserTurn | AnswerTurn
 
 
 def turns(conversation: Conversation, api: str, *, ids: str = ANY_ID) -> Iterator[Turn]:
-    """Yield the turns. `ids` is the pattern of the ids that the api takes, where the facts name none."""
+    """Yield the turns. `ids` is the pattern of ids that the API accepts, unless the facts have one."""
     taken = CallIds(conversation.get("facts", {}).get("tool_ids", ids))
     messages = conversation["messages"]
     for position, message in enumerate(messages):
@@ -96,17 +97,17 @@ def turns(conversation: Conversation, api: str, *, ids: str = ANY_ID) -> Iterato
 
 
 def parts_of(content: str | Sequence[Block]) -> tuple[Block, ...]:
-    """Return the parts of a message or a result."""
+    """Return the parts of a message or a result; text becomes one part."""
     return ({"type": "text", "text": content},) if isinstance(content, str) else tuple(content)
 
 
 def text_of(parts: Sequence[Block]) -> str:
-    """Return the text of the parts, JSON values as JSON text; images say nothing."""
+    """Return the text of the parts, JSON values as JSON text; images are skipped."""
     return "\n".join(part_text(part) for part in parts if part["type"] != "image")
 
 
 def part_text(part: Block) -> str:
-    """Return the text of one part that is no image."""
+    """Return the text of one part that is not an image."""
     return json_text(part["value"]) if part["type"] == "json" else str(part["text"])
 
 
@@ -116,7 +117,7 @@ def images_of(parts: Sequence[Block]) -> list[Block]:
 
 
 def data_url(image: Block) -> str:
-    """Return an image as the URL that holds it."""
+    """Return an image as a data URL."""
     return f"data:{image['media_type']};base64,{image['data']}"
 
 
@@ -131,20 +132,20 @@ def is_client_call(block: Block) -> bool:
 
 
 def is_free_text(call: Block) -> bool:
-    """Whether the arguments are text that was never meant as JSON, as in custom tools of OpenAI."""
+    """Whether the arguments are text and not JSON, as in custom tools of OpenAI."""
     return isinstance(call.get("arguments"), str) and call.get("arguments_text") in (None, call["arguments"])
 
 
 def is_nothing(text: str) -> bool:
-    """Whether the text of arguments says that there are none; some models write `null` for that."""
+    """Whether the text means that there are no arguments; some models write `null` for that."""
     return text.strip() in ("", "null")
 
 
 def arguments_text(call: Block) -> str:
-    """Return the arguments for apis that take text.
+    """Return the arguments for APIs that take text.
 
-    It is the text as it was streamed where that says the same, else that of `arguments_object`. Nothing is
-    `{}`, which is JSON, and not the empty text.
+    It is the streamed text if that equals `arguments_object`, else the JSON text of that object. Missing
+    arguments are `{}`, which is JSON, and not empty text.
     """
     text, value = call.get("arguments_text") or "", arguments_object(call)
     try:
@@ -155,9 +156,9 @@ def arguments_text(call: Block) -> str:
 
 
 def arguments_object(call: Block) -> dict[str, Any]:
-    """Return the arguments as the object that they have to be.
+    """Return the arguments as an object, which APIs require.
 
-    A malformed text is wrapped in one: `{}` would be a call that the model never made, and one that is valid.
+    Malformed text is wrapped in an object: `{}` would be a valid call that the model never made.
     """
     value = call.get("arguments")
     if isinstance(value, dict):
@@ -170,13 +171,13 @@ def arguments_object(call: Block) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class CallIds:
-    """The ids that are sent, unique and of a pattern."""
+    """Makes the ids that are sent: unique, and matching a pattern."""
 
     pattern: str
     taken: set[str] = field(default_factory=set)
 
     def take(self, given: str) -> str:
-        """Return the id as it is, else its first respelling that fits; as it is where none does."""
+        """Return the id as it is, else its first rewriting that fits, else the id after all."""
         respelled = self._respelled(given)
         spelling = next(filter(self._fits, (given, *respelled)), given)
         self.taken.add(spelling)
@@ -214,7 +215,7 @@ def _kept(blocks: Sequence[Block], *, same_api: bool, own: bool) -> list[Block]:
 
 
 def _results_behind(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the results that stand before the next answer."""
+    """Return the results before the next answer."""
     results: list[Mapping[str, Any]] = []
     for message in messages:
         if message["role"] == "assistant":

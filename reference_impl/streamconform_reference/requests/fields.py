@@ -1,6 +1,6 @@
-"""The fields of a request's body, read by their kind; a refusal names the field, and what it takes and holds.
+"""Read the fields of a request body by kind; an error names the field, the expected and the actual value.
 
-Null and absent are one. Paths are those of the providers' own messages: `messages.0.content.1.text`.
+Null equals absent. Paths have the form of the providers' own messages: `messages.0.content.1.text`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _WORDS: Final[Mapping[str, str]] = {
     "object": "an object",
     "list": "a list",
 }
-"""What the kinds are called to people."""
+"""The names of the kinds in error messages."""
 
 
 def need(holder: Mapping[str, Any], key: str, kind: str, where: str = "") -> Any:
-    """Return the field, which has to be there; `kind` is one of `grammar_fields`.
+    """Return a required field; `kind` is one of `grammars.fields.KINDS`.
 
     Raises:
-        RefusedError: it is absent, or of another kind.
+        RefusedError: the field is absent or of another kind.
     """
     if holder.get(key) is None:
         raise invalid(f"{at(where, key)}: this field is required")
@@ -35,10 +35,10 @@ def need(holder: Mapping[str, Any], key: str, kind: str, where: str = "") -> Any
 
 
 def take(holder: Mapping[str, Any], key: str, kind: str, where: str = "") -> Any:
-    """Return the field, None where it is absent.
+    """Return a field, None if it is absent.
 
     Raises:
-        RefusedError: it is of another kind.
+        RefusedError: the field is of another kind.
     """
     value = holder.get(key)
     if value is not None and not fits(kind, value):
@@ -47,7 +47,7 @@ def take(holder: Mapping[str, Any], key: str, kind: str, where: str = "") -> Any
 
 
 def positive(holder: Mapping[str, Any], key: str, where: str = "") -> int | None:
-    """Return a whole number above zero, None where it is absent; raises as `take`."""
+    """Return a positive integer, None if it is absent; raises as `take`."""
     number: int | None = take(holder, key, "count", where)
     if number == 0:
         raise invalid(f"{at(where, key)}: expected 1 or more, got 0")
@@ -55,7 +55,7 @@ def positive(holder: Mapping[str, Any], key: str, where: str = "") -> int | None
 
 
 def words(holder: Mapping[str, Any], key: str, known: Mapping[str, Any], where: str = "") -> Any:
-    """Return what a table says of the word in a field, None where it is absent; raises as `take`."""
+    """Return the table's value for the word in a field, None if it is absent; raises as `take`."""
     word = take(holder, key, "text", where)
     if word is None:
         return None
@@ -65,7 +65,7 @@ def words(holder: Mapping[str, Any], key: str, known: Mapping[str, Any], where: 
 
 
 def objects(holder: Mapping[str, Any], key: str, where: str = "") -> Iterator[tuple[str, Json]]:
-    """Yield the objects of a list, each with its path; nothing where it is absent; raises as `take`."""
+    """Yield the objects in a list, each with its path; nothing if it is absent; raises as `take`."""
     for number, value in enumerate(take(holder, key, "list", where) or ()):
         path = at(at(where, key), str(number))
         if not isinstance(value, dict):
@@ -79,10 +79,10 @@ def at(where: str, key: str) -> str:
 
 
 def other(where: str, given: Any, *known: str) -> RefusedError:
-    """Return the refusal of a word that is none of those that are known."""
+    """Return the error for an unknown value of a field."""
     return invalid(f"{where}: expected one of {', '.join(f'`{each}`' for each in known)}, got {said(given)}")
 
 
 def not_passed_on(where: str, what: str) -> RefusedError:
-    """Return the refusal of what the api has, and the conversation has no place for."""
+    """Return the error for a feature that a conversation cannot represent."""
     return invalid(f"{where}: {what} cannot be passed on to another api")

@@ -1,6 +1,6 @@
-"""What a conversation asks for beside its messages: tools, limits, thinking, and what the host takes.
+"""The options of a conversation besides its messages: tools, limits, thinking, and facts about the host.
 
-Facts only, no form of any provider. Fields that are not there are not asked for.
+This module is independent of any provider's format. Absent fields are not requested.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ Request = dict[str, Any]
 """`{"body": {...}, "headers": {...}, "path": "/v1/messages"}`."""
 
 KEY: Final = "conform"
-"""The key that requests carry: there is no account behind it."""
+"""The API key in built requests; it belongs to no account."""
 
 LARGEST_DEFAULT: Final = 32_000
-"""No answer is allowed more tokens than this, unless it is asked for."""
+"""The largest default limit of tokens per answer; a request may set a higher one."""
 UNKNOWN_LIMIT: Final = 4096
-"""For a model of which nothing is known; every model writes as many."""
+"""The default limit for an unknown model; every model supports it."""
 
 By = Literal["budget", "adaptive", "effort"]
 
-# A client's choice: no provider says how many tokens a level is.
+# A client-side choice: no provider documents the number of tokens of an effort level.
 BUDGETS: Final[Mapping[str, int]] = {
     "minimal": 1024,
     "low": 2048,
@@ -37,7 +37,7 @@ USUAL_EFFORT: Final = "medium"
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """How the model is told to think; `by` is None where nothing is known of the model."""
+    """How the model should think; `by` is None if the model is unknown."""
 
     off: bool = False
     by: By | None = None
@@ -46,12 +46,12 @@ class Thinking:
 
     @property
     def by_budget(self) -> bool:
-        """Whether a number of tokens is the right word; without facts, what was asked for says so."""
+        """Whether to send a number of tokens; without facts, the requested option decides."""
         return self.by == "budget" or (self.by is None and self.asked_budget is not None)
 
     @property
     def effort(self) -> str | None:
-        """Return the level that was asked for, or the first that is worth the budget; None is as usual."""
+        """Return the requested level, or the lowest one that covers the budget; None is the default."""
         if self.asked_effort or self.asked_budget is None:
             return self.asked_effort
         budget = self.asked_budget
@@ -59,16 +59,16 @@ class Thinking:
 
     @property
     def budget(self) -> int | None:
-        """Return the tokens that were asked for, or those of the level; None is as usual."""
+        """Return the requested tokens, or those of the level; None is the default."""
         if self.asked_budget is None and self.asked_effort:
             return BUDGETS[self.asked_effort]
         return self.asked_budget
 
 
 def thinking(conversation: Conversation) -> Thinking | None:
-    """Return what to tell the model of thinking; None is nothing.
+    """Return the thinking options to send, None for nothing.
 
-    Nothing is asked for, the model does not think, or it always does and cannot be told how much.
+    It is None if the conversation requests nothing, the model does not think, or it always does.
     """
     asked = conversation.get("thinking")
     by = facts(conversation).get("thinking")
@@ -80,54 +80,54 @@ def thinking(conversation: Conversation) -> Thinking | None:
 
 
 def limit(conversation: Conversation) -> int | None:
-    """Return the tokens that were asked for, as far as the model can write them; more is refused."""
+    """Return the requested limit, capped at the model's maximum, which APIs enforce."""
     wanted, most = conversation.get("max_tokens"), facts(conversation).get("max_output_tokens")
     return min(wanted, most) if wanted is not None and most is not None else wanted
 
 
 def is_thinker(conversation: Conversation) -> bool:
-    """Whether the model is known to think."""
+    """Whether the model is known to support thinking."""
     return facts(conversation).get("thinking") not in (None, "none")
 
 
 def facts(conversation: Conversation) -> Mapping[str, Any]:
-    """Return what is known of the model and of the host."""
+    """Return the known facts about the model and the host."""
     known: Mapping[str, Any] = conversation.get("facts", {})
     return known
 
 
 def on_host(conversation: Conversation, *domains: str) -> bool:
-    """Whether the host is named, and is one of these domains or below one of them."""
+    """Whether the host is known, and is one of these domains or a subdomain."""
     host = facts(conversation).get("host", "").partition(":")[0].lower()
     return any(host == domain or host.endswith(f".{domain}") for domain in domains)
 
 
 def default_limit(conversation: Conversation) -> int:
-    """Return the tokens of an answer for which no limit is asked: floor(min(most / 3, 32000))."""
+    """Return the default limit of tokens: floor(min(most / 3, 32000))."""
     most = facts(conversation).get("max_output_tokens")
     return UNKNOWN_LIMIT if most is None else max(min(most // 3, LARGEST_DEFAULT), 1)
 
 
 def schema(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON Schema of a tool's arguments, an object with properties in any case.
+    """Return the JSON Schema of a tool's arguments, always an object with properties.
 
-    Anthropic and Ollama need the type, OpenAI and Ollama the properties, even where there are none.
+    Anthropic and Ollama require the type, OpenAI and Ollama the properties, even if there are none.
     """
     return {"type": "object", "properties": {}, **tool["parameters"]}
 
 
 def described(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the description, as a field, if there is one."""
+    """Return the description as a field, if there is one."""
     return {"description": tool["description"]} if tool.get("description") else {}
 
 
 def strictness(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `strict`, as a field, if it was asked for."""
+    """Return `strict` as a field, if it is set."""
     return {"strict": tool["strict"]} if "strict" in tool else {}
 
 
 def function_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool in the form of OpenAI's chat api, which Cohere and Ollama share."""
+    """Return a tool in the format of OpenAI's Chat Completions, which Cohere and Ollama share."""
     return {
         "type": "function",
         "function": {"name": tool["name"], **described(tool), "parameters": schema(tool)},
@@ -135,12 +135,12 @@ def function_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def streamed(conversation: Conversation) -> bool:
-    """Whether the answer is to be streamed."""
+    """Whether the answer should be streamed."""
     return bool(conversation.get("stream", True))
 
 
 def to_json(path: str, body: dict[str, Any], **headers: str) -> Request:
-    """Return a request with a JSON body; `_` in names of headers is `-`."""
+    """Return a request with a JSON body; `_` in header names becomes `-`."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return {"path": path, "headers": {"content-type": "application/json", **named}, "body": body}
 
