@@ -126,7 +126,7 @@ def as_text(*, blank: bool = False, forms: tuple[Form, ...] = FORMS) -> Loss:
     """Return the row for arguments without text; `blank` is as in `ending_of`."""
     return Loss(
         "arguments-value",
-        "arguments that came as a value, without text",
+        "arguments that have a value and no text",
         "their JSON as text",
         with_text(blank=blank),
         forms,
@@ -160,7 +160,7 @@ def of_calls(word: Word) -> tuple[Loss, ...]:
         Loss(
             "unended-call-whole",
             "a call that did not end or is malformed, in one document",
-            "left out",
+            "omitted",
             keep_blocks(_has_value),
             forms=("document",),
         ),

@@ -1,16 +1,17 @@
-"""Events in, the stream of Anthropic Messages out; and the answer in one document.
+"""Encode events as a stream of Anthropic Messages, and an outcome as a single document.
 
 Source: https://docs.claude.com/en/docs/build-with-claude/streaming and https://docs.claude.com/en/api/messages
 
-- One block is open at a time: the pieces of another wait until it ends. A block of text or thinking begins
-  with its first piece, so that none is empty, and redacted thinking, which is known by its end, is a block
-  of its own type. Every other block of thinking has one signature, if an empty one.
-- The first fragment of a call is empty, as the api's own are; its arguments follow as text, never in its
-  start, which most clients do not read. An open call that has to end is made unreadable (`arguments_text`).
-- `usage` is in `message_delta`: the counts of `message_start` stand for none. No field of `message_delta`
-  has the part of the cache that is written for an hour; readers of that object take it from its place in
-  `message_start`.
-- An MCP call names its server, which an outcome does not hold: it is empty.
+- One block is open at a time: the pieces of others wait until it ends. A block of text or thinking starts
+  with its first piece, so that none is empty. Redacted thinking, which is only known at its end, is a
+  separate block with its own type. Every other block of thinking has one signature, possibly empty.
+- The first fragment of a call is empty, as in the API itself; its arguments follow as text, never in its
+  start, which most clients do not read. An open call that has to end is made unparseable
+  (`arguments_text`).
+- `usage` is in `message_delta`: the counts in `message_start` are placeholders. `message_delta` has no
+  documented field for one-hour cache writes; they have the path that they have in `message_start`, where
+  clients look for them.
+- An MCP call has an empty server name, because an outcome does not contain it.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ _PROSE: Final[Mapping[ProseKind, tuple[Json, str, str]]] = {
     "refusal": ({"type": "text", "text": ""}, "text_delta", "text"),
     "thinking": ({"type": "thinking", "thinking": "", "signature": ""}, "thinking_delta", "thinking"),
 }
-"""What a block of prose begins with, the type of its deltas and their field."""
+"""For each kind of prose: the start of its block, the type of its deltas and their field."""
 _CALLS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _MCP_ID: Final = "mcptoolu_"
 _NO_STOP: Final[Json] = {"stop_reason": None, "stop_sequence": None}
@@ -68,20 +69,20 @@ class AnthropicMessagesEncoder:
     """Writes one response of `POST /v1/messages` with `"stream": true`."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Begin before the first byte; the api has one framing, and an answer has no time."""
+        """Start before the first byte; the API has a single framing, and its answers have no time."""
         del framing, created
         self._head = _head(model, response_id)
         self._blocks = InSequence(is_citation)
-        self._index = -1  # of the last block that was started
-        self._open: str | None = None  # the type of the block that has not stopped
-        self._fresh = False  # whether prose has begun of which nothing is written
-        self._fragments: list[str] = []  # of the last call
+        self._index = -1  # of the latest block
+        self._open: str | None = None  # the type of the open block
+        self._fresh = False  # whether the current prose has no output yet
+        self._fragments: list[str] = []  # of the latest call
         self._called = False
         self._usage: Usage | None = None
         self._ended = False
 
     def opening(self) -> bytes:
-        """Return the start of the message, and a ping. Usage that is known by now is in it."""
+        """Return the start of the message, with the usage so far, and a ping."""
         message = {**self._head, "content": [], **_NO_STOP, "usage": _usage(self._usage)}
         return _event("message_start", message=message) + self.ping()
 
@@ -90,7 +91,7 @@ class AnthropicMessagesEncoder:
         return _event("ping")
 
     def piece(self, piece: Piece) -> bytes:
-        """Return what is written for the next piece."""
+        """Return the bytes to write for the next piece."""
         if self._ended:
             return b""
         if isinstance(piece, UsageUpdate):
@@ -137,7 +138,7 @@ class AnthropicMessagesEncoder:
             case Placed():
                 yield from self._place(piece.block)
             case UsageUpdate() | Done() | Failed():
-                pass  # not of a block
+                pass  # not part of a block
 
     def _end_thinking(self, piece: ThinkingEnd) -> Iterator[bytes]:
         signature = piece.signature or ""
@@ -183,14 +184,14 @@ class AnthropicMessagesEncoder:
         return self._delta({"type": "input_json_delta", "partial_json": fragment})
 
     def _stop(self) -> Iterator[bytes]:
-        """Stop a block that has ended, if anything of it is written."""
+        """Stop a block that has ended, unless it has no output."""
         if not self._fresh:
             self._open = None
             yield _event("content_block_stop", index=self._index)
         self._fresh = False
 
     def _cut(self) -> Iterator[bytes]:
-        """Stop the block that has not ended, if there is one."""
+        """Stop the open block although it has not ended, if there is one."""
         if self._open is None:
             return
         self._fresh = False
@@ -204,7 +205,7 @@ class AnthropicMessagesEncoder:
 
 
 def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
-    """Return the answer as one document; an error document where it is not complete."""
+    """Return the answer as a single document, an error document if it is not complete."""
     del created
     called = expressed({_API: LOSSES}, _API, outcome, form="document")
     if called.status != "complete":
@@ -252,7 +253,7 @@ def _whole(block: Block) -> Json:
 
 
 def _usage(usage: Usage | None) -> Json:
-    """Return the counts that there are, each at its place."""
+    """Return the known counts, each at its path."""
     counts: Json = {}
     for name, (*holders, key) in USAGE_FIELDS.items():
         count = getattr(counted(usage), name)

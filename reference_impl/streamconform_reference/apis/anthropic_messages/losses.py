@@ -1,4 +1,4 @@
-"""What Anthropic Messages cannot say, and the words that it has instead.
+"""Losses of Anthropic Messages, and the values that it uses instead.
 
 Source: https://docs.claude.com/en/api/handling-stop-reasons and https://docs.claude.com/en/api/errors
 """
@@ -44,7 +44,7 @@ _REASONS: Final[Mapping[StopReason | None, str]] = {
     "refusal": "refusal",
     "content_filter": "refusal",
 }
-"""The word for each reason; any other is `tool_use` where there is a call to run, else `end_turn`."""
+"""The stop reason for each meaning; any other is `tool_use` if there is a call to run, else `end_turn`."""
 _OWN_REASONS: Final = frozenset({*STOP_REASONS, "compaction"} - {"tool_use"})
 _ERRORS: Final[Mapping[int | None, str]] = {
     400: "invalid_request_error",
@@ -58,7 +58,7 @@ _ERRORS: Final[Mapping[int | None, str]] = {
     504: "timeout_error",
     529: "overloaded_error",
 }
-"""The type of an error by its HTTP status; any other is `api_error`."""
+"""The error type for each HTTP status; any other is `api_error`."""
 _NO_WORDS: Final = "the provider gave no reason"
 _OTHERS: Final = frozenset({"container_upload", "compaction", "fallback", "mcp_tool_listing"})
 _RESULT: Final = "_tool_result"
@@ -74,19 +74,19 @@ _CITATIONS: Final = frozenset(
 
 
 def is_citation(block: Other) -> bool:
-    """Whether a block is a citation of this api, which belongs to the text before it."""
+    """Whether a block is one of the API's citations, which belong to the text before it."""
     data = block.data
     return block.kind == "citation" and isinstance(data, dict) and data.get("type") in _CITATIONS
 
 
 def is_own_block(block: Other) -> bool:
-    """Whether a block without a common form is one of this api's, which is whole in its start."""
+    """Whether an `other` block is one of the API's, which are whole in their start."""
     own = block.kind in _OTHERS or block.kind.endswith(_RESULT)
     return own and isinstance(block.data, dict) and block.data.get("type") == block.kind
 
 
 def own_word(stop: Stop, *, called: bool) -> str:
-    """Return the `stop_reason`: the word that came if it is one of this api's and says the same."""
+    """Return the `stop_reason`: the raw one if the API has it and it means the same."""
     if stop.raw in _OWN_REASONS and STOP_REASONS.get(stop.raw, "other") == stop.reason:
         word = stop.raw
     else:
@@ -95,20 +95,20 @@ def own_word(stop: Stop, *, called: bool) -> str:
 
 
 def stop_word(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
-    """Return the `stop_reason`, and what it means."""
+    """Return the `stop_reason`, and its meaning."""
     word = own_word(stop, called=any(is_client_call(block) for block in content))
     return word, STOP_REASONS.get(word, "other")
 
 
 def own_error(error: Error) -> Error:
-    """Return the error in this api's words; none of its errors names an HTTP status."""
+    """Return the error with one of the API's types; its errors contain no HTTP status."""
     own = error.type in _ERRORS.values()
     kind = error.type if own else _ERRORS.get(error.status, "api_error")
     return Error(kind, error.message or _NO_WORDS, None)
 
 
 def counted(usage: Usage | None) -> Usage:
-    """Return the usage with the two counts that are always there."""
+    """Return the usage with the two counts that are required."""
     usage = usage or Usage()
     return replace(usage, input=usage.input or 0, output=usage.output or 0)
 
@@ -155,8 +155,8 @@ LOSSES: Final[tuple[Loss, ...]] = (
     REFUSALS,
     Loss(
         "other",
-        "a block without a common form that is not Anthropic's, and a citation not directly behind text",
-        "left out",
+        "a block without a common form that is not Anthropic's, and a citation not directly after text",
+        "omitted",
         _own_others,
     ),
     Loss(
@@ -168,7 +168,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     Loss(
         "empty-prose",
         "a block of text or thinking without text, signature and citation",
-        "left out, as the api takes no such block back",
+        "omitted, because the API does not accept such a block back",
         _without_empty_prose,
     ),
     as_text(blank=True, forms=("stream",)),
@@ -176,13 +176,13 @@ LOSSES: Final[tuple[Loss, ...]] = (
     *of_calls(stop_word),
     Loss(
         "stop",
-        "other words for the end, and `content_filter`",
-        "the api's word; `refusal`, else `tool_use` with a call for the client, else `end_turn`",
+        "foreign stop reasons, and `content_filter`",
+        "the API's reason; `refusal`, else `tool_use` with a call for the client, else `end_turn`",
         stop_as(stop_word),
     ),
     Loss(
         "usage",
-        "that input or output was not counted, and the usage of an answer that failed or broke off",
+        "unknown input or output counts, and the usage of an answer that failed or was cut off",
         "0",
         usage_as(counted),
     ),
@@ -190,8 +190,8 @@ LOSSES: Final[tuple[Loss, ...]] = (
     DOCUMENT_ERROR,
     Loss(
         "error",
-        "other types of errors, and their HTTP status",
-        "the type that goes with the status, else `api_error`",
+        "foreign error types, and the HTTP status of errors",
+        "the type for the status, else `api_error`",
         error_as(own_error),
     ),
 )

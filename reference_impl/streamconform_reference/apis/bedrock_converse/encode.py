@@ -1,16 +1,16 @@
-"""Events in, the event stream of Bedrock's Converse out; and the answer in one document.
+"""Encode events as an event stream of Bedrock's Converse, and an outcome as a single document.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html,
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html, and for failures
 https://smithy.io/2.0/aws/amazon-eventstream.html
 
-- One block is open at a time: the pieces of another wait until it ends. Text and reasoning have no start,
-  and their block is there with its first delta, so that none is empty.
-- The first fragment of a call is empty, as those of AWS are; its arguments follow as text.
-- Usage comes last, behind the reason to stop, and so not in an answer that failed. Nobody measured the
-  latency that stands beside it.
-- The exceptions of the api are messages of type `exception`; any other error is one of type `error`.
-- An open call that has to end is made unreadable, see `arguments_text`.
+- One block is open at a time: the pieces of others wait until it ends. Text and reasoning have no start,
+  and their block starts with its first delta, so that none is empty.
+- The first fragment of a call is empty, as with AWS; its arguments follow as text.
+- Usage comes last, after the stop reason, and so is missing from an answer that failed. The latency next to
+  it is 0, because nothing measures it.
+- The exceptions of the API are messages of type `exception`; any other error is one of type `error`.
+- An open call that has to end is made unparseable, see `arguments_text`.
 """
 
 from __future__ import annotations
@@ -68,15 +68,15 @@ class BedrockConverseEncoder:
     """Writes one response of `POST /model/{modelId}/converse-stream`."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Begin before the first byte; the api has one framing, and nothing of the answer has a name."""
+        """Start before the first byte; the API has a single framing, and its answers have no id or model."""
         del model, response_id, framing, created
         self._blocks = InSequence(is_citation)
         self._messages: list[bytes] = []
-        self._index = -1  # of the last block that was written
-        self._open = False  # whether that one was not stopped
-        self._begun = False  # whether it is the block whose pieces come
-        self._fragments: list[str] = []  # of the call that is open
-        self._citations: list[Any] = []  # of the text that is open, not written
+        self._index = -1  # of the latest block
+        self._open = False  # whether that block has not stopped
+        self._begun = False  # whether it is the block of the current pieces
+        self._fragments: list[str] = []  # of the open call
+        self._citations: list[Any] = []  # of the open text, not written yet
         self._called = False
         self._usage: Usage | None = None
         self._ended = False
@@ -86,11 +86,11 @@ class BedrockConverseEncoder:
         return _event("messageStart", {"role": "assistant"})
 
     def ping(self) -> bytes:
-        """Return nothing: the framing has nothing that says nothing."""
+        """Return nothing: the framing has no message without content."""
         return b""
 
     def piece(self, piece: Piece) -> bytes:
-        """Return what is written for the next piece."""
+        """Return the bytes to write for the next piece."""
         if self._ended:
             return b""
         if isinstance(piece, UsageUpdate):
@@ -165,7 +165,7 @@ class BedrockConverseEncoder:
             self._end()
 
     def _cite(self) -> None:
-        """Write the citations that came; before its first text there is no block for them."""
+        """Write the pending citations; they have no block before its first text."""
         for data in self._citations:
             self._delta({"citation": data})
         self._citations = []
@@ -192,12 +192,12 @@ class BedrockConverseEncoder:
         self._open = self._begun = True
 
     def _end(self, ending: str = "") -> None:
-        """End the block whose pieces came, if any was written."""
+        """End the block of the current pieces, if it has output."""
         if self._begun:
             self._stop(ending)
 
     def _cut(self) -> None:
-        """End the block that has not ended, if there is one."""
+        """End the open block although it has not ended, if there is one."""
         if self._open:
             self._stop(cut_ending_of("".join(self._fragments)) if self._fragments else "")
 
@@ -213,7 +213,7 @@ class BedrockConverseEncoder:
 
 
 def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
-    """Return the answer in one document; an error document where it is not complete."""
+    """Return the answer as a single document, an error document if it is not complete."""
     del model, response_id, created
     said = expressed({_API: LOSSES}, _API, outcome, form="document")
     if said.status != "complete":
@@ -238,7 +238,7 @@ def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) 
 
 
 def _cited(block: Json, citation: Json) -> Json:
-    """Return a block of text, cited already or not, with one more citation."""
+    """Return a block of text, cited or not, with one more citation."""
     before: Json = block.get("citationsContent", {})
     texts = before.get("content") or ([{"text": block["text"]}] if "text" in block else [])
     return {"citationsContent": {"content": texts, "citations": [*before.get("citations", ()), citation]}}
@@ -269,7 +269,7 @@ def _parts(value: Any) -> bool:
 
 
 def _usage(usage: Usage | None) -> Json:
-    """Return the counts; the total has those of the cache too."""
+    """Return the counts; the total includes those of the cache."""
     told = counted(usage)
     counts = {name: getattr(told, name) for name in USAGE_FIELDS}
     known = {USAGE_FIELDS[name]: count for name, count in counts.items() if count is not None}

@@ -1,7 +1,7 @@
-"""What Bedrock's Converse cannot say, and the words that it has instead.
+"""Losses of Bedrock's Converse, and the values that it uses instead.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html and the pages
-of its parts.
+that it links.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ _BY_STATUS: Final[Mapping[int | None, str]] = {
     503: "serviceUnavailableException",
     529: "serviceUnavailableException",
 }
-"""The exception that goes with an HTTP status."""
+"""The exception for each HTTP status."""
 _LONGEST_HEADER: Final = 2**16 - 1
-# Blocks without a common form that begin with a start of their own: the key of the start, and the field that
-# it has in any case.
+# `other` blocks that begin with a start event: the key in that event, and a field that the block always
+# has.
 OTHER_STARTS: Final[Mapping[str, tuple[str, str]]] = {
     "tool_result": ("toolResult", "toolUseId"),
     "image": ("image", "format"),
@@ -69,7 +69,7 @@ OTHER_STARTS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def is_citation(other: Other) -> bool:
-    """Whether a block is a citation as this api has it, which belongs to the text before it."""
+    """Whether a block is one of the API's citations, which belong to the text before it."""
     return other.kind == "citation" and isinstance(other.data, dict) and "location" in other.data
 
 
@@ -80,13 +80,13 @@ def is_own_block(other: Other) -> bool:
 
 
 def stop_word(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
-    """Return the `stopReason`, and what it means by itself."""
+    """Return the `stopReason`, and its meaning by itself."""
     word = WORDS.of(stop, called=any(is_client_call(block) for block in content))
     return word, WORDS.meaning(word)
 
 
 def own_error(error: Error) -> Error:
-    """Return the error as one of the api's exceptions, or as one without a model: its code and message."""
+    """Return the error as one of the API's exceptions, or as an unmodeled error with code and message."""
     own = error.type in EXCEPTIONS
     kind = error.type if own else _BY_STATUS.get(error.status, error.type)
     kind = kind if kind and fits_header(kind) else None
@@ -94,13 +94,13 @@ def own_error(error: Error) -> Error:
 
 
 def document_error(error: Error) -> Error:
-    """Return the error of a document, which is one of the exceptions in any case."""
+    """Return the error of a document, which is always one of the exceptions."""
     own = own_error(error)
     return own if own.type in EXCEPTIONS else own_error(Error(None, error.message, 500))
 
 
 def fits_header(text: str) -> bool:
-    """Whether a text can stand in a header of a message."""
+    """Whether a text fits into a message header."""
     try:
         return len(text.encode()) <= _LONGEST_HEADER
     except UnicodeEncodeError:
@@ -108,7 +108,7 @@ def fits_header(text: str) -> bool:
 
 
 def counted(usage: Usage | None) -> Usage:
-    """Return the usage with the counts that the api has; two of them are always there."""
+    """Return the usage with the counts that the API has; two of them are required."""
     usage = usage or Usage()
     return replace(usage, input=usage.input or 0, output=usage.output or 0, reasoning=None, web_searches=None)
 
@@ -119,7 +119,7 @@ def _nameless(outcome: Outcome) -> Outcome:
 
 def _own_others(outcome: Outcome) -> Outcome:
     kept: list[Block] = []
-    cites = False  # whether a citation would belong to what came last
+    cites = False  # whether a citation would belong to the previous block
     for block in outcome.content:
         if not isinstance(block, Other):
             cites = isinstance(block, (Text, Refusal)) and bool(block.text)
@@ -151,7 +151,7 @@ def _usage_at_the_end(outcome: Outcome) -> Outcome:
 
 LOSSES: Final[tuple[Loss, ...]] = (
     COST,
-    Loss("names", "the names of model and answer", "left out", _nameless),
+    Loss("names", "the id and the model of an answer", "omitted", _nameless),
     REFUSALS,
     Loss(
         "redacted-text",
@@ -162,8 +162,8 @@ LOSSES: Final[tuple[Loss, ...]] = (
     EMPTY_PROSE,
     Loss(
         "other",
-        "a block without a common form that is not Bedrock's, and a citation that is not right behind text",
-        "left out",
+        "a block without a common form that is not Bedrock's, and a citation not directly after text",
+        "omitted",
         _own_others,
     ),
     as_text(forms=("stream",)),
@@ -171,30 +171,30 @@ LOSSES: Final[tuple[Loss, ...]] = (
     *of_calls(stop_word),
     Loss(
         "stop",
-        "other words for the end, and a refusal",
-        "the api's word; `content_filtered`; the word that came where the api has none",
+        "foreign stop reasons, and a refusal",
+        "the API's reason; `content_filtered`; the raw reason if the API has none",
         stop_as(stop_word),
     ),
     Loss(
         "usage",
-        "that input or output was not counted, counts of reasoning and searches, and the usage of an answer "
-        "that failed or broke off",
-        "0; left out",
+        "unknown input or output counts, counts of reasoning and searches, and the usage of an answer that "
+        "failed or was cut off",
+        "0; omitted",
         _usage_at_the_end,
     ),
     FAILED_WORD,
     DOCUMENT_ERROR,
     Loss(
         "error",
-        "other types of errors, and any HTTP status",
-        "the exception of that status, else the type alone; the status of the exception",
+        "foreign error types, and the HTTP status of errors",
+        "the exception for the status, else the type alone; the status of the exception",
         error_as(own_error),
         forms=("stream",),
     ),
     Loss(
         "document-error",
-        "other types of errors, and any HTTP status",
-        "the exception of that status, else `internalServerException`; its status",
+        "foreign error types, and the HTTP status of errors",
+        "the exception for the status, else `internalServerException`; its status",
         error_as(document_error),
         forms=("document",),
     ),

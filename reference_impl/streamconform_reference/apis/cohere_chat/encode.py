@@ -1,13 +1,13 @@
-"""Events in, the stream of Cohere's chat out, version 2 (`encode_v1`: 1); and the answer in one document.
+"""Encode events as a stream of Cohere's chat, version 2 (`encode_v1`: 1), and an outcome as a document.
 
 Source: https://docs.cohere.com/reference/chat-stream, https://docs.cohere.com/docs/streaming
 
-- One block is open at a time: the pieces of another wait until it ends. Calls are counted apart from blocks
-  of content. All thinking is content, as in the newer models; the plan of the older ones is not written.
-- A call has its arguments as text: those that came as a value are one fragment, `{}` too.
-- An open call that has to end is made unreadable, see `arguments_text`.
-- Usage is told at the end, as billed, and not of an answer that failed. That one has its type in
-  `error_type`, which is not documented but sent.
+- One block is open at a time: the pieces of others wait until it ends. Calls are numbered separately from
+  blocks of content. All thinking is content, as in the newer models; the older models' plan is not written.
+- A call has its arguments as text: a value becomes one fragment, `{}` too.
+- An open call that has to end is made unparseable, see `arguments_text`.
+- Usage is written at the end, as billed, and not for an answer that failed. A failed answer has its error
+  type in `error_type`, which is undocumented but sent.
 - `[DONE]` follows, as in every recorded stream.
 """
 
@@ -53,15 +53,15 @@ class CohereChatEncoder:
     """Writes one response of `POST /v2/chat` with `"stream": true`."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Begin before the first byte."""
+        """Start before the first byte."""
         del model, framing, created
         self._id = response_id
         self._blocks = InSequence(is_citation)
         self._frames: list[bytes] = []
-        self._left_out: set[int] = set()  # places of calls that a provider ran
+        self._left_out: set[int] = set()  # positions of calls that a provider ran
         self._counts = {"content": 0, "tool-call": 0, "citation": 0}
         self._open: tuple[str, int] | None = None
-        self._fragments: list[str] = []  # of the call that is open
+        self._fragments: list[str] = []  # of the open call
         self._called = False
         self._usage: Usage | None = None
         self._ended = False
@@ -77,7 +77,7 @@ class CohereChatEncoder:
         return SSE_COMMENT
 
     def piece(self, piece: Piece) -> bytes:
-        """Return what is written for the next piece."""
+        """Return the bytes to write for the next piece."""
         if self._ended:
             return b""
         if isinstance(piece, UsageUpdate):
@@ -151,7 +151,7 @@ class CohereChatEncoder:
             self._tell_open("tool-call-delta", tool_calls={"function": {"arguments": fragment}})
 
     def _cut(self) -> None:
-        """End the block that has not ended, if there is one."""
+        """End the open block although it has not ended, if there is one."""
         if self._open:
             if self._open[0] == "tool-call":
                 self._arguments(cut_ending_of("".join(self._fragments)))
@@ -173,13 +173,13 @@ class CohereChatEncoder:
 
 
 def encoder(*, model: str, response_id: str, framing: str | None = None, created: int = 0) -> Encoder:
-    """Return an encoder of version 2, or with the framing `v1` of version 1."""
+    """Return an encoder of version 2, or of version 1 with the framing `v1`."""
     version = CohereV1Encoder if framing == _V1 else CohereChatEncoder
     return version(model=model, response_id=response_id, framing=framing, created=created)
 
 
 def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
-    """Return the answer of version 2 in one document; an error document where it is not complete."""
+    """Return the answer as a document of version 2, an error document if it is not complete."""
     del model, created
     said = expressed({_API: LOSSES}, _API, outcome, form="document")
     if said.status != "complete":

@@ -1,10 +1,10 @@
-"""Events in, the stream of version 1 of Cohere's chat out, one JSON document a line.
+"""Encode events as a stream of version 1 of Cohere's chat, one JSON document per line.
 
 Source: https://docs.cohere.com/reference/chat-stream-v1
 
-- Text is one, wherever it comes. Thinking does not come at all.
-- Calls are told at the end, all in one event, since pieces of them have neither an end nor arguments that
-  are no object. They have no ids. A call with such arguments makes the answer fail.
+- All text is one block, wherever it occurs. Thinking is not written.
+- Calls are written at the end, in one event, because pieces of them have no end, and no arguments except
+  objects. They have no ids. A call with other arguments makes the answer fail.
 - The last event repeats the whole answer.
 """
 
@@ -28,7 +28,7 @@ class CohereV1Encoder:
     """Writes one response of `POST /v1/chat` with `"stream": true`."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Begin before the first byte."""
+        """Start before the first byte."""
         del model, framing, created
         self._blocks = InSequence()
         self._response: Json = {"generation_id": response_id, "text": ""}
@@ -46,7 +46,7 @@ class CohereV1Encoder:
         return _BLANK
 
     def piece(self, piece: Piece) -> bytes:
-        """Return what is written for the next piece."""
+        """Return the bytes to write for the next piece."""
         if self._ended:
             return b""
         if isinstance(piece, UsageUpdate):

@@ -1,4 +1,4 @@
-"""What Cohere's chat cannot say, in version 2 and in version 1, and the words that it has instead.
+"""Losses of Cohere's chat, version 2 (`losses_v1`: 1), and the values that it uses instead.
 
 Source: https://docs.cohere.com/reference/chat-stream, https://docs.cohere.com/reference/chat-stream-v1
 """
@@ -56,25 +56,25 @@ WORDS: Final = StopWords(
         "refusal": "ERROR_TOXIC",
     },
 )
-"""Version 2 has no word for what a filter cut; that of version 1 is at least never taken for success."""
+"""Version 2 has no reason for filtered content; that of version 1 is at least never read as success."""
 FAILED: Final = "ERROR"
 TIMED_OUT: Final = "TIMEOUT"
 _NULL: Final = "null"
 
 
 def is_citation(other: Other) -> bool:
-    """Whether a block is a citation as version 2 has it, which belongs to the text before it."""
+    """Whether a block is a citation of version 2, which belongs to the text before it."""
     return other.kind == "citation" and isinstance(other.data, dict) and "sources" in other.data
 
 
 def stop_word(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
-    """Return the `finish_reason`, and what it means by itself."""
+    """Return the `finish_reason`, and its meaning by itself."""
     word = WORDS.of(stop, called=any(is_client_call(block) for block in content))
     return word, WORDS.meaning(word)
 
 
 def counted(usage: Usage | None) -> Usage:
-    """Return the usage as it is billed: what the cache has to do with is input like any other."""
+    """Return the usage as it is billed: cache reads and writes count as input."""
     usage = usage or Usage()
     total = (usage.input or 0) + (usage.cache_read or 0) + (usage.cache_write or 0)
     return Usage(
@@ -83,17 +83,17 @@ def counted(usage: Usage | None) -> Usage:
 
 
 def own_error(error: Error) -> Error:
-    """Return the error with a type, and without the HTTP status that no event has."""
+    """Return the error with a type, and without the HTTP status, which no event has."""
     return Error(error.type or FAILED, error.message or None, None)
 
 
 def failed_word(error: Error, known: Collection[str] = STOP_REASONS) -> str:
-    """Return the `finish_reason` of a failed answer, `known` by the version."""
+    """Return the `finish_reason` of a failed answer; `known` are those of the version."""
     return TIMED_OUT if error.type == TIMED_OUT and TIMED_OUT in known else FAILED
 
 
 def billed(usage: Usage | None) -> Json:
-    """Return the counts, and of those that are not billed what is known."""
+    """Return the billed counts, and the known ones that are not billed."""
     told = counted(usage)
     counts = {"input_tokens": told.input, "output_tokens": told.output}
     searches = {} if told.web_searches is None else {"search_units": told.web_searches}
@@ -103,7 +103,7 @@ def billed(usage: Usage | None) -> Json:
 
 
 def null_ending(call: ToolCall) -> str:
-    """Return what is written behind a call's text: `null` alone would be `{}` to readers of this api."""
+    """Return the text to write after a call's fragments; clients of this API read `null` alone as `{}`."""
     text = (call.arguments_text or "") + ending_of(call)
     return ending_of(call) + (NO_JSON if text.strip() == _NULL else "")
 
@@ -114,7 +114,7 @@ def _nameless(outcome: Outcome) -> Outcome:
 
 def _own_others(outcome: Outcome) -> Outcome:
     kept: list[Block] = []
-    cites = False  # whether a citation would belong to what came last
+    cites = False  # whether a citation would belong to the previous block
     for block in outcome.content:
         if isinstance(block, Other) and not (cites and is_citation(block)):
             cites = False
@@ -158,7 +158,7 @@ def _usage_at_the_end(outcome: Outcome) -> Outcome:
 
 
 def failure(known: Collection[str] = STOP_REASONS) -> Loss:
-    """Return the row of failed answers; `known` are the words of the version."""
+    """Return the row for failed answers; `known` are the reasons of the version."""
 
     def apply(outcome: Outcome) -> Outcome:
         if outcome.status != "error":
@@ -168,8 +168,8 @@ def failure(known: Collection[str] = STOP_REASONS) -> Loss:
 
     return Loss(
         "error",
-        "an error without a type, the HTTP status of an error, and the word for the end before it",
-        "`ERROR`, which is that word too; left out",
+        "an error without a type, the HTTP status of an error, and the stop reason before it",
+        "`ERROR`, also as the stop reason; omitted",
         apply,
         forms=("stream",),
     )
@@ -181,13 +181,13 @@ def _untyped(error: Error) -> Error:
 
 USAGE: Final = Loss(
     "usage",
-    "that input or output was not counted, what the cache has to do with, and the usage of an answer that "
-    "failed or broke off",
-    "0; input like any other; left out",
+    "unknown input or output counts, cache reads and writes, and the usage of an answer that failed or was "
+    "cut off",
+    "0; input; omitted",
     _usage_at_the_end,
 )
 NAMES: Final = Loss(
-    "names", "the name of the model, and an answer without a name", f"left out; `{NAMELESS}`", _nameless
+    "names", "the model of an answer, and an answer without an id", f"omitted; `{NAMELESS}`", _nameless
 )
 
 LOSSES: Final[tuple[Loss, ...]] = (
@@ -196,16 +196,16 @@ LOSSES: Final[tuple[Loss, ...]] = (
     REFUSALS,
     Loss(
         "other",
-        "a block without a common form that is not Cohere's, and a citation that is not right behind text",
-        "left out",
+        "a block without a common form that is not Cohere's, and a citation not directly after text",
+        "omitted",
         _own_others,
     ),
     PROVIDER_CALLS,
-    Loss("signature", "the signature of thinking, and redacted thinking", "left out", each_block(_unsigned)),
+    Loss("signature", "the signature of thinking, and redacted thinking", "omitted", each_block(_unsigned)),
     Loss(
         "order",
         "the order of text, calls and citations, in one document",
-        "the calls behind the text, the citations behind the calls",
+        "the calls after the text, the citations after the calls",
         _calls_behind,
         forms=("document",),
     ),
@@ -213,20 +213,20 @@ LOSSES: Final[tuple[Loss, ...]] = (
     contradicted(),
     Loss(
         "arguments-null",
-        "the value `null` as arguments, which this api's readers take for none",
-        "malformed: the text, made no JSON, and nobody may run the call",
+        "the value `null` as arguments, which this API's clients read as none",
+        "malformed: the text, made invalid JSON, so that no client runs the call",
         each_call(_not_null),
     ),
     Loss(
         "unended-call",
-        "a call that did not end, before another block or in an answer that is complete",
-        "malformed: the text, made no JSON where it is any, and nobody may run the call",
+        "a call that did not end, before another block or in a complete answer",
+        "malformed: the text, made invalid JSON, so that no client runs the call",
         _ended,
     ),
     Loss(
         "stop",
-        "other words for the end, what a filter cut, and a refusal",
-        "the api's word; `ERROR_TOXIC`; the word that came where the api has none",
+        "foreign stop reasons, filtered content, and a refusal",
+        "the API's reason; `ERROR_TOXIC`; the raw reason if the API has none",
         stop_as(stop_word),
     ),
     USAGE,
@@ -235,7 +235,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     Loss(
         "document-error",
         "the type of an error, in one document",
-        "left out",
+        "omitted",
         error_as(_untyped),
         forms=("document",),
     ),

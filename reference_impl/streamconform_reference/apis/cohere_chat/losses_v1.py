@@ -1,4 +1,4 @@
-"""What version 1 of Cohere's chat cannot say, and the words that it has instead.
+"""Losses of version 1 of Cohere's chat, and the values that it uses instead.
 
 Source: https://docs.cohere.com/reference/chat-stream-v1
 """
@@ -41,9 +41,9 @@ V1_WORDS: Final = StopWords(
     {**WORDS.usual, "tool_use": WORDS.usual["stop"]},
 )
 MALFORMED: Final = "INVALID_TOOL_GENERATION"
-"""As version 2 names it where it fails by such a call."""
-# Blocks without a common form: the type of the event that tells them, the field with their list, and a field
-# that each has.
+"""The name that version 2 gives such a failure."""
+# `other` blocks: the type of their event, the field with their list, and a field that each of them
+# has.
 V1_OTHERS: Final[Mapping[str, tuple[str, str, str]]] = {
     "search_query": ("search-queries-generation", "search_queries", "text"),
     "search_result": ("search-results", "search_results", "document_ids"),
@@ -53,18 +53,18 @@ V1_OTHERS: Final[Mapping[str, tuple[str, str, str]]] = {
 
 
 def is_v1_block(other: Other) -> bool:
-    """Whether a block without a common form is one of version 1."""
+    """Whether an `other` block is one of version 1."""
     _, _, needed = V1_OTHERS.get(other.kind, ("", "", ""))
     return isinstance(other.data, dict) and needed in other.data
 
 
 def is_whole(block: Block) -> bool:
-    """Whether a block is anything but a call that was cut off, or whose arguments are no object."""
+    """Whether a block is not a truncated call, and not a call whose arguments are not an object."""
     return not isinstance(block, ToolCall) or (block.complete and isinstance(block.arguments, dict))
 
 
 def is_malformed(block: Block) -> bool:
-    """Whether a block is a call that ended with arguments that are no object."""
+    """Whether a block is an ended call whose arguments are not an object."""
     return isinstance(block, ToolCall) and block.complete and not is_whole(block)
 
 
@@ -74,7 +74,7 @@ def malformed(call: ToolCall) -> Error:
 
 
 def stop_word(stop: Stop, _content: tuple[Block, ...]) -> tuple[str, StopReason]:
-    """Return the `finish_reason`, and what it means by itself."""
+    """Return the `finish_reason`, and its meaning by itself."""
     word = V1_WORDS.of(stop, called=False)
     return word, V1_WORDS.meaning(word)
 
@@ -92,7 +92,7 @@ def _without_malformed(outcome: Outcome) -> Outcome:
 
 
 def _calls_at_the_end(outcome: Outcome) -> Outcome:
-    """Return the outcome with one text, where it began, and the calls behind everything, if told."""
+    """Return the outcome with one text, at its first position, and complete calls after everything."""
     content: list[Block] = []
     at: int | None = None
     for block in outcome.content:
@@ -121,26 +121,26 @@ V1_LOSSES: Final[tuple[Loss, ...]] = (
     Loss(
         "other",
         "thinking, and a block without a common form that is not Cohere's",
-        "left out",
+        "omitted",
         keep_blocks(_own_others),
     ),
     Loss(
         "calls",
-        "a call that was cut off; arguments that are no object",
-        "left out; a complete answer with such arguments fails with `INVALID_TOOL_GENERATION`",
+        "a truncated call; arguments that are not an object",
+        "omitted; a complete answer with such arguments fails with `INVALID_TOOL_GENERATION`",
         _without_malformed,
     ),
     Loss("arguments-text", "the text of arguments", "the value", each_call(without_text)),
     Loss(
         "place",
-        "several texts, the place of a call, and its id",
-        "one text; all calls at the end, and none in an answer that breaks off; their place is their id",
+        "several texts, the position of a call, and its id",
+        "one text; all calls at the end, and none in a truncated answer; their position is their id",
         _calls_at_the_end,
     ),
     Loss(
         "stop",
-        "other words for the end, what a filter cut, and a refusal",
-        "the api's word; `ERROR_TOXIC`; the word that came where the api has none",
+        "foreign stop reasons, filtered content, and a refusal",
+        "the API's reason; `ERROR_TOXIC`; the raw reason if the API has none",
         stop_as(stop_word),
     ),
     USAGE,

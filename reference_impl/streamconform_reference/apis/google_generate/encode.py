@@ -1,17 +1,17 @@
-"""Events in, Gemini's `streamGenerateContent` out, in either framing; and the answer in one document.
+"""Encode events as Gemini's `streamGenerateContent`, in either framing, and an outcome as a document.
 
 Source: https://ai.google.dev/api/generate-content, https://ai.google.dev/gemini-api/docs/function-calling,
 https://ai.google.dev/gemini-api/docs/thought-signatures
 
-- There are no blocks on the wire: the pieces of one wait until every block before it has ended.
-- A call is one part, so it waits until it is whole; one that was cut off never comes. Only Vertex AI has
-  calls in pieces, for those who ask for them. A call with arguments that are no object makes the answer
-  fail with `MALFORMED_FUNCTION_CALL`, as the api does.
-- A signature goes on the part that follows, if that is a call or another part without text. Else it goes on
-  a part with empty text, a thought if it signs one. So it waits until it is known what follows.
-- Usage goes with the next chunk. An error is an event like the others: Google's own stands between events,
-  where most readers of events do not see it.
-- Before a body ends without an answer, there is one chunk that names model and answer.
+- There are no blocks on the wire: the pieces of one wait until every earlier block has ended.
+- A call is one part, so it waits until it is whole; a truncated one is never written. Only Vertex AI
+  streams calls in pieces, on request. A call whose arguments are not an object makes the answer fail with
+  `MALFORMED_FUNCTION_CALL`, as in the API.
+- A signature goes on the next part, if that is a call or another part without text. Else it goes on a part
+  with empty text, a thought if it signs one. So it waits until the next part is known.
+- Usage goes with the next chunk. An error is an event like the others: Google's own error is between
+  events, where most clients do not see it.
+- A body that ends without an answer has one chunk with model and id.
 """
 
 from __future__ import annotations
@@ -54,19 +54,19 @@ _BLANK: Final = b"\n"
 
 
 class Parts:
-    """What pieces of an answer amount to: parts of the content, and fields of the candidate."""
+    """Converts pieces of an answer to parts of the content and fields of the candidate."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start with no parts."""
         self.malformed: Error | None = None
-        """What makes the answer fail."""
+        """The error that makes the answer fail."""
         self.written = False
-        """Whether there was any."""
-        self._signature: Json | None = None  # the part with empty text that it is on, if nothing better comes
-        self._thinks = False  # whether there is text of the thinking that its signature would sign
+        """Whether there was any output."""
+        self._signature: Json | None = None  # a part with empty text that carries the pending signature
+        self._thinks = False  # whether the signature would sign thinking that has text
 
     def take(self, piece: Piece) -> list[Json]:
-        """Return what of the candidate is known by now, one object for each part or field."""
+        """Return the parts and fields that are known now, one object for each."""
         match piece:
             case ProseStart():
                 self._thinks = False
@@ -88,7 +88,7 @@ class Parts:
         return []
 
     def rest(self) -> list[Json]:
-        """Return the part of the signature that waits."""
+        """Return the part with the pending signature, if there is one."""
         waiting, self._signature = self._signature, None
         return [] if waiting is None else [self._content(waiting)]
 
@@ -124,7 +124,7 @@ class GoogleGenerateEncoder:
     """Writes one response of `:streamGenerateContent`, as events or, with `json_array`, as an array."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Begin before the first byte."""
+        """Start before the first byte."""
         del created
         self._names = {"modelVersion": model, "responseId": response_id}
         self._array = framing == _ARRAY
@@ -136,15 +136,15 @@ class GoogleGenerateEncoder:
         self._ended = False
 
     def opening(self) -> bytes:
-        """Return nothing: the first chunk has the first of the answer."""
+        """Return nothing: the first chunk already has content."""
         return b""
 
     def ping(self) -> bytes:
-        """Return a comment, or white space between two elements."""
+        """Return a comment, or white space between two array elements."""
         return _BLANK if self._array else SSE_COMMENT
 
     def piece(self, piece: Piece) -> bytes:
-        """Return what is written for the next piece."""
+        """Return the bytes to write for the next piece."""
         if self._ended:
             return b""
         if isinstance(piece, UsageUpdate):
@@ -175,7 +175,7 @@ class GoogleGenerateEncoder:
         return self._last_words()
 
     def _last_words(self) -> bytes:
-        """Write what no chunk has told: usage, or the names."""
+        """Write usage or names that no chunk has contained."""
         return b"" if self._begun and self._usage == self._told else self._chunk(usageMetadata={})
 
     def _candidates(self, told: Iterable[Json]) -> bytes:
@@ -197,7 +197,7 @@ class GoogleGenerateEncoder:
 
 
 def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
-    """Return the answer in one document; an error document where it is not complete."""
+    """Return the answer as a single document, an error document if it is not complete."""
     del created
     said = expressed({_API: LOSSES}, _API, outcome, form="document")
     error = said.error
@@ -224,7 +224,7 @@ def _told(said: Outcome, parts: Parts) -> Iterator[Json]:
 
 
 def ending(stop: Stop, parts: Parts) -> Json:
-    """Return the fields of the last chunk: why the answer ended, or why there is none."""
+    """Return the fields of the last chunk: the finish reason, or the block reason."""
     if parts.malformed:
         return failure(parts.malformed)
     if is_blocked(stop) and not parts.written:
@@ -233,13 +233,13 @@ def ending(stop: Stop, parts: Parts) -> Json:
 
 
 def failure(error: Error) -> Json:
-    """Return the fields of the last chunk of an answer that failed by a reason to finish."""
+    """Return the fields of the last chunk of an answer that failed with a finish reason."""
     said = {} if error.message is None else {"finishMessage": error.message}
     return {"candidates": [{**_last(error.type or MALFORMED), **said}]}
 
 
 def usage_metadata(usage: Usage | None) -> Json:
-    """Return the counts, none of which stands for a part of another but those of the cache."""
+    """Return the counts, none of which contains another except the prompt, which contains the cache's."""
     told = counted(usage)
     if told is None:
         return {}

@@ -1,4 +1,4 @@
-"""What Gemini's `generateContent` cannot say, and what an encoder says instead.
+"""Losses of Gemini's `generateContent`, and the values that it uses instead.
 
 Source: https://ai.google.dev/api/generate-content, https://ai.google.dev/gemini-api/docs/troubleshooting
 """
@@ -53,7 +53,7 @@ WORDS: Final = StopWords(
 )
 MALFORMED: Final = "MALFORMED_FUNCTION_CALL"
 _BLOCKED: Final = frozenset({"JAILBREAK", "OTHER"})
-"""Why a prompt was blocked, by words that mean something else, or nothing, at the end of an answer."""
+"""Block reasons of prompts that mean something else, or nothing, as finish reasons."""
 _PARTS: Final = frozenset(PARTS) - {"functionCall", "toolCall"}
 
 
@@ -61,19 +61,19 @@ _PARTS: Final = frozenset(PARTS) - {"functionCall", "toolCall"}
 
 
 def is_part(other: Other) -> bool:
-    """Whether a block is a part of this api's content."""
+    """Whether a block is a part of the API's content."""
     return other.kind in _PARTS and isinstance(other.data, dict)
 
 
 def is_metadata(other: Other) -> bool:
-    """Whether a block is what this api says of the candidate as a whole."""
+    """Whether a block is metadata of the candidate as a whole."""
     return other.kind in METADATA and isinstance(other.data, dict) and bool(other.data)
 
 
 def is_expressible(block: Block) -> bool:
-    """Whether a block is anything but a call that the api has no part for.
+    """Whether a block is not a call that the API cannot represent.
 
-    A part is a whole call, so there is none for one that was cut off. Its arguments are an object.
+    A part is a whole call with an object as arguments, so truncated calls have no part.
     """
     if not isinstance(block, ToolCall):
         return True
@@ -81,13 +81,13 @@ def is_expressible(block: Block) -> bool:
 
 
 def is_malformed(block: Block) -> bool:
-    """Whether a block is a call for the client with other arguments than an object."""
+    """Whether a block is a call for the client whose arguments are not an object."""
     ended = isinstance(block, ToolCall) and block.complete and block.executor == "client" and block.name
     return bool(ended) and not is_expressible(block)
 
 
 def is_hosted(call: ToolCall) -> bool:
-    """Whether the provider runs a call itself."""
+    """Whether the provider runs a call."""
     return call.executor == "provider"
 
 
@@ -97,7 +97,7 @@ def malformed(call: ToolCall) -> Error:
 
 
 def unredacted(block: Block) -> Iterator[Block]:
-    """Yield a block, thinking without its signature where that is the thinking itself."""
+    """Yield the block, with redacted thinking unsigned."""
     if isinstance(block, Thinking) and block.redacted:
         yield Thinking(text=block.text, signature=None, redacted=False)
     else:
@@ -105,13 +105,13 @@ def unredacted(block: Block) -> Iterator[Block]:
 
 
 def as_read(outcome: Outcome) -> Outcome:
-    """Return the outcome with its prose as it is read where there are no blocks on the wire.
+    """Return the outcome with its prose as clients read it from a wire without blocks.
 
-    Neighbours of one kind are one, unless a signature ends the first. A signature without thinking is that of
-    unsigned thinking right before it, and else parts nothing.
+    Adjacent prose of one kind is joined, unless a signature ends the first block. A signature without
+    thinking signs unsigned thinking directly before it, and otherwise separates nothing.
     """
     blocks: list[Block] = []
-    at = -1  # where the prose is that can go on
+    at = -1  # the index of the prose block that can continue
 
     def goes_on(block: Block) -> Block | None:
         last = blocks[at] if at >= 0 else None
@@ -169,11 +169,11 @@ def _without_malformed(outcome: Outcome) -> Outcome:
     return outcome
 
 
-# The end, and what was used.
+# Stop reason and usage.
 
 
 def stop_word(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
-    """Return the `finishReason`, or the `blockReason` where nothing was answered, and what it means."""
+    """Return the `finishReason`, or the `blockReason` if there is no content, and its meaning."""
     if is_blocked(stop) and not content:
         return stop.raw or "", "content_filter"
     word = WORDS.of(stop, called=False)
@@ -181,12 +181,12 @@ def stop_word(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
 
 
 def is_blocked(stop: Stop) -> bool:
-    """Whether a stop is that of a prompt, by a word that no answer ends with."""
+    """Whether a stop has a block reason, with which no answer ends."""
     return stop.reason == "content_filter" and stop.raw in _BLOCKED
 
 
 def counted(usage: Usage | None) -> Usage | None:
-    """Return the usage with the counts that the api has: writes to the cache are input like any other."""
+    """Return the usage with the counts that the API has: cache writes count as input."""
     if usage is None:
         return None
     told = [count for count in (usage.input, usage.cache_write) if count is not None]
@@ -220,56 +220,56 @@ LOSSES: Final[tuple[Loss, ...]] = (
     COST,
     NAMES,
     REFUSALS,
-    Loss("other", "a block without a common form that is not Gemini's", "left out", _own_others),
+    Loss("other", "a block without a common form that is not Gemini's", "omitted", _own_others),
     Loss(
         "redacted",
         "redacted thinking",
-        "left out; thinking that has text is unsigned",
+        "omitted; thinking with text becomes unsigned",
         each_block(unredacted),
     ),
     Loss(
         "calls",
-        "a call that was cut off, or that has no name; arguments that are no object",
-        "left out; a complete answer with such arguments fails with `MALFORMED_FUNCTION_CALL`",
+        "a call that is truncated or has no name; arguments that are not an object",
+        "omitted; a complete answer with such arguments fails with `MALFORMED_FUNCTION_CALL`",
         _without_malformed,
     ),
     Loss("arguments-text", "the text of arguments", "the value", each_call(without_text)),
     Loss(
         "prose",
-        "where a block of prose ends and another of its kind begins, and one without text",
-        "one block, as there are none on the wire; left out",
+        "the boundary between adjacent blocks of one kind of prose, and prose without text",
+        "one block, because the wire has none; omitted",
         as_read,
     ),
     Loss(
         "metadata-place",
-        "where in the content what is said of the candidate stands, in one document",
-        "behind everything else",
+        "the position of the candidate's metadata in the content, in one document",
+        "after everything else",
         _metadata_last,
         forms=("document",),
     ),
     Loss(
         "stop",
-        "other words for the end, a refusal, a pause",
-        "the api's word; `SAFETY`; `OTHER`",
+        "foreign stop reasons, a refusal, a pause",
+        "the API's reason; `SAFETY`; `OTHER`",
         stop_as(stop_word),
     ),
     Loss(
         "usage",
-        "writes to the cache, counts of searches, and less output than reasoning",
-        "input; left out; as much",
+        "cache writes, counts of searches, and output counts below reasoning",
+        "input; omitted; raised to reasoning",
         _usage,
     ),
     Loss(
         "failed-document",
-        "what there is of an answer that failed or broke off, in one document",
-        "an error document, unless the failure is a reason to finish",
+        "the content of an answer that failed or was cut off, in one document",
+        "an error document, unless the failure is a finish reason",
         _error_document,
         forms=("document",),
     ),
     Loss(
         "error",
-        "other types of errors, one without message or HTTP status, and the word for the end before it",
-        "the word that goes with the status, else `UNKNOWN`, which is the message too; 500; left out",
+        "foreign error types, an error without message or HTTP status, and the stop reason before it",
+        "the type for the status, else `UNKNOWN`, also as the message; 500; omitted",
         _failed,
     ),
 )

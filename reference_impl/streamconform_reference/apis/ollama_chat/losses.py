@@ -1,4 +1,4 @@
-"""What Ollama's chat cannot say, and the words that it has instead.
+"""Losses of Ollama's chat, and the values that it uses instead.
 
 Source: https://docs.ollama.com/api/chat and https://github.com/ollama/ollama/blob/main/api/types.go
 """
@@ -40,25 +40,25 @@ def is_whole(call: ToolCall) -> bool:
 
 
 def own_word(stop: Stop) -> str:
-    """Return the `done_reason`; it is `stop` behind calls too."""
+    """Return the `done_reason`; it is `stop` after calls too."""
     if stop.reason == "other" and stop.raw in _LOADS:
         return stop.raw or ""
     return "length" if stop.reason == "length" else "stop"
 
 
 def stop_word(stop: Stop, _content: tuple[Block, ...]) -> tuple[str, StopReason]:
-    """Return the `done_reason`, and what it means."""
+    """Return the `done_reason`, and its meaning."""
     word = own_word(stop)
     return word, STOP_REASONS[word]
 
 
 def own_error(error: Error) -> Error:
-    """Return the error as its message alone."""
+    """Return the error with its message only."""
     return Error(None, error.message or error.type or _NO_WORDS, None)
 
 
 def counted(usage: Usage | None) -> Usage | None:
-    """Return what there are fields for: what is written to a cache is a part of the prompt."""
+    """Return the counts that have fields: cache writes are part of the prompt."""
     if usage is None:
         return None
     prompt = usage.input if usage.cache_write is None else (usage.input or 0) + usage.cache_write
@@ -76,15 +76,15 @@ def _kept(block: Block) -> bool:
 
 LOSSES: Final[tuple[Loss, ...]] = (
     COST,
-    Loss("names", "the name of an answer, or an unnamed model", f"left out; `{NAMELESS}`", _names),
+    Loss("names", "the id of an answer, or a missing model", f"omitted; `{NAMELESS}`", _names),
     REFUSALS,
     SIGNATURES,
     OTHERS,
     PROVIDER_CALLS,
     Loss(
         "unwritten-call",
-        "a call that did not end, or whose arguments are no object",
-        "left out",
+        "a call that did not end, or whose arguments are not an object",
+        "omitted",
         keep_blocks(_kept),
     ),
     Loss("arguments-text", "the text of arguments", "the object", each_call(without_text)),
@@ -93,15 +93,14 @@ LOSSES: Final[tuple[Loss, ...]] = (
     JOINED,
     Loss(
         "stop",
-        "why the answer ended, but for `length`",
-        "`stop`; whoever reads it sees calls by themselves",
+        "the stop reason, except `length`",
+        "`stop`; clients find calls in the content",
         stop_as(stop_word),
     ),
     Loss(
         "usage",
-        "reasoning, web searches, what was written to a cache, and the usage of an answer that failed or "
-        "broke off",
-        "left out; what was written is input",
+        "reasoning, web searches, cache writes, and the usage of an answer that failed or was cut off",
+        "omitted; cache writes are input",
         usage_as(counted),
     ),
     FAILED_WORD,

@@ -1,15 +1,15 @@
-"""Events in, the stream of OpenAI Chat Completions out; and the answer in one document.
+"""Encode events as a stream of OpenAI Chat Completions, and an outcome as a single document.
 
 Source: https://platform.openai.com/docs/api-reference/chat-streaming and
 https://platform.openai.com/docs/api-reference/chat/object
 
 - The first chunk has the role. The first fragment of a call has its id, type and name, and no arguments.
-- There are no blocks: what comes is written at once, and a call of the provider is not, as a client would
-  run it. A call whose text would be run, but must not be, is made unreadable at the end (`arguments_text`).
-- Citations come in one chunk before the finish reason, as OpenAI sends them: clients that join the lists of
-  deltas do so by an index, which they have not.
-- The usage has a chunk of its own behind the finish reason. A client gets one if it asked for it: whoever
-  drives the encoder for one that did not leaves the events of usage out.
+- There are no blocks: pieces are written at once, except calls that the provider ran, because a client
+  would run them. A call that must not run but parses is made unparseable at the end (`arguments_text`).
+- Citations are in one chunk before the finish reason, as OpenAI sends them: clients that join the lists of
+  deltas do so by an index, which citations lack.
+- The usage is in a separate chunk after the finish reason, for clients that request it: for others, the
+  caller of the encoder drops the usage events.
 - Nothing follows an error, not even `[DONE]`.
 """
 
@@ -57,7 +57,7 @@ _FIELDS: Final[Mapping[ProseKind, str]] = {
 
 
 class _Call:
-    """A call that was written: its index, and its fragments until it ends."""
+    """A written call: its index, and its fragments until it ends."""
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -69,7 +69,7 @@ class OpenaiChatEncoder:
     """Writes one response of `POST /v1/chat/completions` with `"stream": true`."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Begin before the first byte; the api has one framing."""
+        """Start before the first byte; the API has a single framing."""
         del framing
         self._head = _head(model, response_id, created, "chat.completion.chunk")
         self._calls: dict[int, _Call] = {}
@@ -83,11 +83,11 @@ class OpenaiChatEncoder:
         return self._delta({"role": "assistant", "content": ""})
 
     def ping(self) -> bytes:
-        """Return a comment: no chunk says nothing."""
+        """Return a comment: there is no chunk without content."""
         return SSE_COMMENT
 
     def piece(self, piece: Piece) -> bytes:
-        """Return what is written for the next piece."""
+        """Return the bytes to write for the next piece."""
         if self._ended:
             return b""
         match piece:
@@ -114,7 +114,7 @@ class OpenaiChatEncoder:
                 error = sse({"error": _error(piece.error)}) if piece.status == "error" else b""
                 return self._cited() + error
             case _:
-                pass  # a start or an end that needs no chunk, or nothing that the api has
+                pass  # a start or an end that needs no chunk, or content that the API does not have
         return b""
 
     def _finish(self, last: Done) -> Iterator[bytes]:
@@ -154,7 +154,7 @@ class OpenaiChatEncoder:
 
 
 def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
-    """Return the answer as one document; an error document where it is not complete."""
+    """Return the answer as a single document, an error document if it is not complete."""
     said = expressed({_API: LOSSES}, _API, outcome, form="document")
     if said.status != "complete":
         return {"error": _error(said.error)}

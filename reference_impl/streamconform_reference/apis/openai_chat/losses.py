@@ -1,7 +1,7 @@
-"""What OpenAI Chat Completions cannot say, and the words that it has instead.
+"""Losses of OpenAI Chat Completions, and the values that it uses instead.
 
-Source: https://platform.openai.com/docs/api-reference/chat-streaming. Of the vendors' fields there is one
-only, `reasoning_content`, as most of them have it; OpenAI's own answers show no reasoning.
+Source: https://platform.openai.com/docs/api-reference/chat-streaming. The only vendor field is
+`reasoning_content`, which most vendors use; OpenAI's own answers show no reasoning.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ _NO_WORDS: Final = "the provider gave no reason"
 
 
 def is_citation(block: Block) -> bool:
-    """Whether a block is a citation of this api."""
+    """Whether a block is one of the API's citations."""
     if not isinstance(block, Other) or block.kind != "citation":
         return False
     return isinstance(block.data, dict) and isinstance(block.data.get("url_citation"), dict)
 
 
 def own_word(stop: Stop, *, called: bool, refused: bool) -> str:
-    """Return the `finish_reason`. It is not the word that came: servers say `stop` behind calls."""
+    """Return the `finish_reason`. The raw one is not used: servers send `stop` after calls."""
     if stop.reason == "refusal" and (called or not refused):
         return "content_filter"
     return _REASONS.get(stop.reason, "tool_calls" if called else "stop")
 
 
 def stop_word(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
-    """Return the `finish_reason`, and what it means."""
+    """Return the `finish_reason`, and its meaning."""
     called = any(is_client_call(block) for block in content)
     refused = any(isinstance(block, Refusal) for block in content)
     word = own_word(stop, called=called, refused=refused)
@@ -59,12 +59,12 @@ def stop_word(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
 
 
 def own_error(error: Error) -> Error:
-    """Return the error in this api's form, which has types of any words, and no HTTP status."""
+    """Return the error in the API's form, which has arbitrary types and no HTTP status."""
     return Error(error.type, error.message or _NO_WORDS, None)
 
 
 def counted(usage: Usage | None) -> Usage | None:
-    """Return what there are fields for, and the counts that are always there."""
+    """Return the counts that have fields, with 0 for the required ones."""
     return usage and Usage(
         input=usage.input or 0,
         cache_read=usage.cache_read,
@@ -86,17 +86,15 @@ LOSSES: Final[tuple[Loss, ...]] = (
     COST,
     NAMES,
     SIGNATURES,
-    Loss(
-        "other", "a block without a common form that is no citation of a page", "left out", keep_blocks(_kept)
-    ),
+    Loss("other", "a block without a common form that is not a page citation", "omitted", keep_blocks(_kept)),
     PROVIDER_CALLS,
     EMPTY_PROSE,
     FIELDS,
     JOINED,
     Loss(
         "citation-place",
-        "where in an answer a citation stands",
-        "behind everything else",
+        "the position of a citation in an answer",
+        "after everything else",
         _citations_last,
         forms=("stream",),
     ),
@@ -105,24 +103,24 @@ LOSSES: Final[tuple[Loss, ...]] = (
     Loss(
         "unended-call",
         "a call that did not end in a complete answer, and one that ended in an answer that did not",
-        "malformed: the text, made no JSON where it is any; and not ended. Nobody may run either call",
+        "malformed: the text, made invalid JSON; and not ended. No client runs either call",
         ended(stop_word, by_block=False),
     ),
     Loss(
         "stop",
-        "other words for the end, and why it paused",
+        "foreign stop reasons, and a pause",
         "`length`, `content_filter`, else `tool_calls` with a call, else `stop`; a refusal without its text, "
         "or with a call, is `content_filter`",
         stop_as(stop_word),
     ),
     Loss(
         "usage",
-        "web searches, the part of the cache for an hour, that input or output was not counted, and the "
-        "usage of an answer that failed or broke off",
-        "left out; 0 for input and output",
+        "web searches, cache writes of an hour, unknown input or output counts, and the usage of an answer "
+        "that failed or was cut off",
+        "omitted; 0 for input and output",
         usage_as(counted),
     ),
     FAILED_WORD,
     DOCUMENT_ERROR,
-    Loss("error", "the HTTP status of an error, and one without words", "left out", error_as(own_error)),
+    Loss("error", "the HTTP status of an error, and a missing message", "omitted", error_as(own_error)),
 )

@@ -1,17 +1,17 @@
-"""Events in, the stream of OpenAI Responses out; and the answer in one document, the last event's response.
+"""Encode events as a stream of OpenAI Responses, and an outcome as the response of its last event.
 
 Source: https://platform.openai.com/docs/api-reference/responses-streaming,
 https://platform.openai.com/docs/api-reference/responses/object
 
-- Every block of text, refusal and thinking, and every call, is an item of its own. Items may be open side by
-  side, so nothing of them waits. Thinking is a part of the summary, its signature the `encrypted_content`.
-- A call has its arguments as text: those that came as a value are one fragment, `{}` too. A call whose text
-  is the arguments themselves is one of a custom tool.
-- A call of a hosted tool waits for what it found: one item says both, in its own words. Other items that
-  come in one piece wait until no prose is open, as OpenAI's servers never begin one inside another.
-- An answer that was cut off leaves its last call as an incomplete item. In any other a call that never ended
-  has to end with the answer, and `arguments_text` says how.
-- Usage is told at the end, and not of an answer that failed.
+- Every block of text, refusal and thinking, and every call, is a separate item. Several items may be open,
+  so none of them waits. Thinking is a part of the summary, its signature the `encrypted_content`.
+- A call has its arguments as text: a value becomes one fragment, `{}` too. A call whose text is the
+  arguments themselves is one of a custom tool.
+- A call of a hosted tool waits for its result: one item contains both, in the API's own form. Other whole
+  items wait until no prose is open, because OpenAI's servers never start one inside another.
+- A truncated answer leaves its last call as an incomplete item. In any other answer, a call that never
+  ended has to end with the answer, as `arguments_text` describes.
+- Usage is written at the end, and not for an answer that failed.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ class OpenaiResponsesEncoder:
     """Writes one response of `POST /v1/responses` with `"stream": true`."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Begin before the first byte; the api has one framing."""
+        """Start before the first byte; the API has a single framing."""
         del framing
         self.response = response_object(model, response_id, created)
-        """The response so far, as the last event told it."""
+        """The response so far, as in the latest event."""
         self._suffix = response_id.removeprefix("resp_")
         self._number = 0
         self._items: list[MessageItem | ReasoningItem | CallItem | Json] = []
-        self._open: dict[int, MessageItem | ReasoningItem | CallItem] = {}  # by place in the content
-        self._hosted: set[str] = set()  # ids of calls of hosted tools that wait
+        self._open: dict[int, MessageItem | ReasoningItem | CallItem] = {}  # by position in the content
+        self._hosted: set[str] = set()  # ids of pending calls of hosted tools
         self._waiting: list[Json] = []  # whole items
         self._refused = False
         self._usage: Usage | None = None
         self._ended = False
 
     def opening(self) -> bytes:
-        """Return the events that the response was made and is at work."""
+        """Return the events that the response was created and is in progress."""
         response = {"response": self.response}
         return self._tell([("response.created", response), ("response.in_progress", response)])
 
@@ -69,7 +69,7 @@ class OpenaiResponsesEncoder:
         return SSE_COMMENT
 
     def piece(self, piece: Piece) -> bytes:
-        """Return what is written for the next piece."""
+        """Return the bytes to write for the next piece."""
         return b"" if self._ended else self._tell(self._told(piece))
 
     def _tell(self, told: Iterable[Told]) -> bytes:
@@ -153,7 +153,7 @@ class OpenaiResponsesEncoder:
             yield from self._rest()
 
     def _rest(self, *, now: bool = False) -> Iterator[Told]:
-        """Tell the items that wait, unless prose is open."""
+        """Write the pending items, unless prose is open."""
         if now or not any(isinstance(item, (MessageItem, ReasoningItem)) for item in self._open.values()):
             for item in self._waiting:
                 self._items.append(item)
@@ -168,7 +168,7 @@ class OpenaiResponsesEncoder:
     def _finish(self, stop: Stop) -> Iterator[Told]:
         raw, _ = stop_word(stop, refused=self._refused or self._is_refusing())
         if any(isinstance(item, CallItem) and item.free_text for item in self._open.values()):
-            raw = CUT if raw == COMPLETED else raw  # nothing makes free text unreadable
+            raw = CUT if raw == COMPLETED else raw  # free text cannot be made unparseable
         cut = raw != COMPLETED
         for at, item in [*self._open.items()]:
             if isinstance(item, CallItem):
@@ -203,7 +203,7 @@ class OpenaiResponsesEncoder:
 
 
 def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
-    """Return the response in one document, an error document where it did not become complete."""
+    """Return the response as a single document, an error document if it is not complete."""
     if outcome.status != "complete":
         own = error_as_own(outcome.error or BROKE_OFF)
         return {"error": {"message": own.message or "", "type": own.type, "param": None, "code": None}}
@@ -214,7 +214,7 @@ def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) 
 
 
 def response_object(model: str, response_id: str, created: int) -> Json:
-    """Return a response that has just begun."""
+    """Return a response at its start."""
     return {
         "id": response_id,
         "object": "response",
@@ -233,7 +233,7 @@ def response_object(model: str, response_id: str, created: int) -> Json:
 
 
 def usage_object(usage: Usage | None) -> Json:
-    """Return the tokens; `input_tokens` has those of the cache too, and counts that nobody knows are 0."""
+    """Return the token counts; `input_tokens` includes the cache, and unknown counts are 0."""
     told = usage or Usage()
     read, written = told.cache_read, told.cache_write
     total, output = (told.input or 0) + (read or 0) + (written or 0), told.output or 0

@@ -1,7 +1,7 @@
-"""Output items as they are written: the events of one item, from its start to its end.
+"""Write output items: the events of one item, from its start to its end.
 
-Each method returns what is to be told, as the type of an event and its fields without a number. The item
-that `end` leaves in `done` is what the finished response repeats.
+Each method returns events, as their type and their fields without a sequence number. `end` leaves in
+`done` the item that the finished response repeats.
 
 Source: https://platform.openai.com/docs/api-reference/responses-streaming
 """
@@ -18,12 +18,12 @@ Kind = Literal["text", "refusal"]
 Status = Literal["completed", "incomplete"]
 
 _NAMES: Final = frozenset({"id", "type", "call_id", "name", "server_label", "execution", "environment"})
-"""What of an item is known when it begins."""
+"""The fields of an item that are known at its start."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _Item:
-    """What all items have: an id, a place in the output, the pieces of their text."""
+    """The state of any item: an id, an index in the output, the pieces of its text."""
 
     id: str
     index: int
@@ -32,7 +32,7 @@ class _Item:
 
     @property
     def text(self) -> str:
-        """Return what was added so far."""
+        """Return the text so far."""
         return "".join(self.pieces)
 
     @property
@@ -55,25 +55,25 @@ class MessageItem(_Item):
     citations: list[Json] = field(default_factory=list)
 
     def begin(self) -> list[Told]:
-        """Tell the item and its part."""
+        """Return the events that start the item and its part."""
         return [
             self._added({"type": "message", "status": "in_progress", "role": "assistant", "content": []}),
             ("response.content_part.added", {**self._part_at, "part": self._part("")}),
         ]
 
     def add(self, delta: str) -> list[Told]:
-        """Tell a piece of the text."""
+        """Return the event for a delta of the text."""
         self.pieces.append(delta)
         return [(f"response.{self._name}.delta", {**self._part_at, "delta": delta, **self._extras})]
 
     def cite(self, citation: Json) -> list[Told]:
-        """Tell a citation."""
+        """Return the event for a citation."""
         about = {**self._part_at, "annotation_index": len(self.citations), "annotation": citation}
         self.citations.append(citation)
         return [("response.output_text.annotation.added", about)]
 
     def end(self, status: Status) -> list[Told]:
-        """Tell the whole text, the part and the item."""
+        """Return the events with the whole text, the part and the item."""
         key = "text" if self.kind == "text" else "refusal"
         part = self._part(self.text)
         item = {"type": "message", "status": status, "role": "assistant", "content": [part]}
@@ -106,18 +106,18 @@ class ReasoningItem(_Item):
     """Reasoning, its text as one part of the summary. Without text it has no part."""
 
     def begin(self) -> list[Told]:
-        """Tell the item."""
+        """Return the event that starts the item."""
         return [self._added({"type": "reasoning", "summary": []})]
 
     def add(self, delta: str) -> list[Told]:
-        """Tell a piece of the summary, and its part before the first."""
+        """Return the event for a delta of the summary; the first one starts its part."""
         kind = "response.reasoning_summary_part.added"
         begun: list[Told] = [] if self.pieces else [(kind, {**self._part_at, "part": self._part("")})]
         self.pieces.append(delta)
         return [*begun, ("response.reasoning_summary_text.delta", {**self._part_at, "delta": delta})]
 
     def end(self, signature: str | None) -> list[Told]:
-        """Tell the whole text, the part and the item with what has to be sent back."""
+        """Return the events with the whole text, the part and the signed item."""
         parts = [self._part(self.text)] if self.pieces else []
         sealed = {} if signature is None else {"encrypted_content": signature}
         item = {"type": "reasoning", "summary": parts, **sealed}
@@ -142,23 +142,23 @@ class ReasoningItem(_Item):
 
 @dataclass(slots=True, kw_only=True)
 class CallItem(_Item):
-    """A call of a function of the client's, or of a tool that takes free text."""
+    """A call of the client's function, or of a tool that takes free text."""
 
     call_id: str
     name: str
     free_text: bool = False
 
     def begin(self) -> list[Told]:
-        """Tell the item."""
+        """Return the event that starts the item."""
         return [self._added(self._item("in_progress"))]
 
     def add(self, delta: str) -> list[Told]:
-        """Tell a fragment of the arguments."""
+        """Return the event for a fragment of the arguments."""
         self.pieces.append(delta)
         return [(f"response.{self._form[1]}.delta", {**self._about, "delta": delta})]
 
     def end(self, status: Status) -> list[Told]:
-        """Tell the item, and its whole arguments unless it was cut off."""
+        """Return the event with the item, and that with its whole arguments unless it is truncated."""
         _, event, key = self._form
         named = {} if self.free_text else {"name": self.name}
         whole = {**self._about, key: self.text, **named}
@@ -177,14 +177,14 @@ class CallItem(_Item):
 
     @property
     def _form(self) -> tuple[str, str, str]:
-        """The type of the item, what its events are called, and the field with its text."""
+        """The type of the item, the name of its events, and the field with its text."""
         if self.free_text:
             return "custom_tool_call", "custom_tool_call_input", "input"
         return "function_call", "function_call_arguments", "arguments"
 
 
 def whole_item(index: int, item: Json) -> list[Told]:
-    """Tell an item that comes in one piece: at its start what it is, at its end all of it."""
+    """Return the events of a whole item: a start with its known fields, and an end with all of it."""
     started = {key: value for key, value in item.items() if key in _NAMES}
     begun = {"status": "in_progress"} if "status" in item else {}
     return [

@@ -1,4 +1,4 @@
-"""What OpenAI Responses cannot say, and what an encoder says instead.
+"""Losses of OpenAI Responses, and the values that it uses instead.
 
 Source: https://platform.openai.com/docs/api-reference/responses/object and the types of the `openai` package
 3.54.0.
@@ -45,7 +45,7 @@ from .calls import CALLS, read_call_id
 from .terminal import INCOMPLETE_REASONS
 
 ANNOTATIONS: Final = frozenset({"url_citation", "file_citation", "container_file_citation", "file_path"})
-# Items in one piece that are neither message, reasoning nor call.
+# Whole items that are neither a message, reasoning nor a call.
 ITEMS: Final = frozenset(
     [
         "additional_tools",
@@ -70,23 +70,23 @@ _FAILED: Final = "failed"
 _SERVER_ERROR: Final = "server_error"
 
 
-# Blocks without a common form: which are the api's own.
+# The API's own `other` blocks.
 
 
 def is_citation(other: Other) -> bool:
-    """Whether a block is a citation as this api has it: its fields stand beside its type, not under it."""
+    """Whether a block is one of the API's citations: their fields are next to their type, not under it."""
     data = other.data
     kind = data.get("type") if other.kind == "citation" and isinstance(data, dict) else None
     return kind in ANNOTATIONS and kind not in data
 
 
 def is_item(other: Other) -> bool:
-    """Whether a block is an item of this api that is no call."""
+    """Whether a block is an item of the API and not a call."""
     return other.kind in ITEMS and _is_of_kind(other)
 
 
 def is_hosted_call(other: Other) -> bool:
-    """Whether a block is a finished call of a tool that OpenAI runs: what was asked for, what was found."""
+    """Whether a block is a finished call of a tool that OpenAI runs, with its query and its results."""
     form = CALLS.get(other.kind)
     return form is not None and _is_of_kind(other) and form.executor(other.data, ()) == "provider"
 
@@ -97,7 +97,7 @@ def _is_of_kind(other: Other) -> bool:
 
 
 def with_results(outcome: Outcome) -> Outcome:
-    """Return the outcome with every call of a hosted tool directly before its result, or left out."""
+    """Return the outcome with every hosted call directly before its result, or removed."""
     calls: dict[str, ToolCall] = {}
     content: list[Block] = []
     for block in outcome.content:
@@ -111,12 +111,12 @@ def with_results(outcome: Outcome) -> Outcome:
 
 
 def with_own_others(outcome: Outcome) -> Outcome:
-    """Return the outcome with the api's own blocks.
+    """Return the outcome with only the API's own `other` blocks.
 
-    Citations are own ones behind a text alone, and directly behind it: other items begin when it has ended.
+    Citations must be directly after a text: other items start when it has ended.
     """
     content: list[Block] = []
-    cited: int | None = None  # where the next citation of the text goes
+    cited: int | None = None  # the index for the next citation of the text
     for block in outcome.content:
         if not isinstance(block, Other):
             content.append(block)
@@ -133,17 +133,17 @@ def with_own_others(outcome: Outcome) -> Outcome:
 
 
 def plain(block: Block) -> Iterator[Block]:
-    """Yield a block; redacted thinking is reasoning without a summary like any other."""
+    """Yield the block; redacted thinking becomes reasoning without a summary."""
     yield replace(block, redacted=False) if isinstance(block, Thinking) else block
 
 
 def says(block: Block) -> bool:
-    """Whether a block is anything but text without words."""
+    """Whether a block is not text or refusal without text."""
     return not isinstance(block, (Text, Refusal)) or bool(block.text)
 
 
 def of_functions(loss: Loss) -> Loss:
-    """Return a row as it holds for the calls of functions: those of other tools are written as they were."""
+    """Return a row that applies only to function calls: calls of other tools stay as they are."""
 
     def apply(outcome: Outcome) -> Outcome:
         changed = zip(outcome.content, loss.apply(outcome).content, strict=True)
@@ -158,7 +158,7 @@ def of_functions(loss: Loss) -> Loss:
 
 
 def ended(outcome: Outcome) -> Outcome:
-    """Return the outcome with every call ended as its answer ends it; one that was cut off stays open."""
+    """Return the outcome with every call ended as its answer ends it; truncated ones stay open."""
     complete = outcome.status == "complete"
     cut = complete and _word(outcome.stop, outcome.content)[0] != COMPLETED
     truncated = cut and _word(outcome.stop, outcome.content)[1] in ("length", "content_filter")
@@ -179,14 +179,14 @@ def ended(outcome: Outcome) -> Outcome:
     return each_call(change)(outcome)
 
 
-# The end.
+# Stop reason and usage.
 
 
 def stop_word(stop: Stop, *, refused: bool) -> tuple[str, StopReason]:
-    """Return the status or the reason of an incomplete response, and what it means by itself.
+    """Return the status, or the reason of an incomplete response, and its meaning by itself.
 
-    The api knows a refusal by its part, and has no word for a pause. A reason that it does not know is told
-    as it is: a client takes it for one that it does not know either, and never for success.
+    The API marks a refusal by its part, and has no reason for a pause. An unknown reason is written as it
+    is: a client treats it as unknown too, never as success.
     """
     match stop.reason:
         case "stop" | "tool_use":
@@ -206,7 +206,7 @@ def _word(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
 
 
 def error_as_own(error: Error) -> Error:
-    """Return an error with a code, and without the HTTP status that no event has."""
+    """Return the error with a code, and without the HTTP status, which no event has."""
     return Error(error.type or _SERVER_ERROR, error.message, None)
 
 
@@ -216,7 +216,7 @@ def failed_word(outcome: Outcome) -> Outcome:
 
 
 def usage_as_told(outcome: Outcome) -> Outcome:
-    """Return the outcome with the usage of a complete answer, whose totals are there in any case."""
+    """Return the outcome with the usage of a complete answer, whose totals are required."""
     if outcome.status != "complete":
         return replace(outcome, usage=None)
     told = outcome.usage or Usage()
@@ -229,26 +229,26 @@ LOSSES: Final[tuple[Loss, ...]] = (
     NAMES,
     Loss(
         "other",
-        "a block without a common form that is not OpenAI's, and a citation that is not behind a text",
-        "left out",
+        "a block without a common form that is not OpenAI's, and a citation not after a text",
+        "omitted",
         with_own_others,
     ),
     Loss(
         "hosted-calls",
         "a call that the provider ran, apart from its result",
-        "directly before its result; left out where there is none of this api's",
+        "directly before its result; omitted if this API has none",
         with_results,
     ),
     Loss(
         "redacted",
-        "that the signature of thinking is the thinking itself",
-        "thinking without text, which every model of OpenAI's may have",
+        "the mark that thinking is redacted",
+        "thinking without text, which any OpenAI model may have",
         each_block(plain),
     ),
     Loss(
         "empty-text",
-        "text or a refusal without words, in one document",
-        "left out",
+        "text or a refusal without text, in one document",
+        "omitted",
         keep_blocks(says),
         forms=("document",),
     ),
@@ -256,26 +256,26 @@ LOSSES: Final[tuple[Loss, ...]] = (
     of_functions(contradicted()),
     Loss(
         "unended-call",
-        "a call that did not end in an answer that was not cut off",
-        "malformed: the text, made no JSON where it is any, and nobody may run the call",
+        "a call that did not end in an answer that was not truncated",
+        "malformed: the text, made invalid JSON, so that no client runs the call",
         ended,
     ),
     Loss(
         "stop",
-        "other words for the end, a pause, and a refusal without words",
-        "`completed`, or the reason of an incomplete response: the api's word, else the word that came",
+        "foreign stop reasons, a pause, and a refusal without text",
+        "`completed`, or the reason of an incomplete response: the API's, else the raw one",
         stop_as(_word),
     ),
     Loss(
         "usage",
-        "that input or output was not counted, writes to the cache for an hour, and the usage of an answer "
-        "that failed or broke off",
-        "0; a write to the cache; nothing",
+        "unknown input or output counts, cache writes of an hour, and the usage of an answer that failed or "
+        "was cut off",
+        "0; a cache write; omitted",
         usage_as_told,
     ),
     Loss(
         "failed-word",
-        "other words for the end that came before an error",
+        "foreign stop reasons before an error",
         "`failed`",
         failed_word,
         forms=("stream",),
@@ -284,7 +284,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     Loss(
         "error",
         "an error without a type, and the HTTP status of an error",
-        "`server_error`; left out",
+        "`server_error`; omitted",
         error_as(error_as_own),
     ),
 )
