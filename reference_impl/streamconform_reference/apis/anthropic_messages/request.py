@@ -1,20 +1,19 @@
-"""A conversation in, the body of `POST /v1/messages` out.
+"""Build the body of `POST /v1/messages` from a conversation.
 
 Source: https://platform.claude.com/docs/en/api/messages, the guides on tool use, on extended and adaptive
 thinking and on prompt caching there, and the types of the `anthropic` package 2.12.0.
 
-- Every block of an answer goes back verbatim and in its order: thinking with its signature, even without
-  text; redacted thinking as its data; what the provider ran, and what it found, between them. An answer
-  that would end in thinking ends before it, as the api refuses the last block to be that.
-- All results are in one user message, each before any text, which follows in the same message. A result
-  without any text has no content.
-- `disable_parallel_tool_use` is a field of the choice, which `none` does not have.
-- `max_tokens` has no default at the provider. The budget of thinking is 1024 or more, and less than that
-  limit; where that cannot be, there is no thinking. It is also left out where a call is forced: the api
-  refuses both at once.
-- There is no temperature beside thinking, and none for models that decide by themselves how much they think:
-  those refuse it always, and the types have it no more (sipeed/picoclaw#2939).
-- What is cached: the system prompt, and all up to the last block of the last message of the user.
+- Every block of an answer goes back verbatim and in order: thinking with its signature, even without
+  text; redacted thinking as its data; provider calls and their results between them. An answer that would
+  end in thinking ends before it, because the API rejects thinking as the last block.
+- All results are in one user message, before any text, which follows in the same message. A result
+  without text has no content.
+- `disable_parallel_tool_use` is a field of the choice; the choice `none` does not have it.
+- `max_tokens` is required. The thinking budget is at least 1024 and less than that limit; if that is
+  impossible, thinking is omitted. It is also omitted if a call is forced: the API rejects both at once.
+- Temperature is omitted with thinking, and for models that decide themselves how much they think: those
+  always reject it, and the types no longer have it (sipeed/picoclaw#2939).
+- The cache covers the system prompt, and everything up to the last block of the user's last message.
 """
 
 from __future__ import annotations
@@ -57,13 +56,13 @@ _EFFORTS: Final = {"minimal": "low"}
 _CHOICES: Final = {"auto": "auto", "none": "none", "required": "any"}
 _CITED: Final = "citation"
 
-# An MCP call goes back with the name of its server, which an outcome does not hold.
+# The result of an MCP call needs the name of its server, which an outcome does not contain.
 _MCP: Final = ("mcp_tool_use", "mcp_tool_result")
 _MCP_ID: Final = "mcptoolu_"
 
 
 def build(conversation: Conversation) -> Request:
-    """Return the request."""
+    """Return the request for a conversation."""
     cache = cache_control(conversation)
     body: dict[str, Any] = {"model": conversation["model"], "messages": messages(conversation, cache)}
     if conversation.get("system"):
@@ -81,12 +80,12 @@ def build(conversation: Conversation) -> Request:
 
 
 def tool(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool."""
+    """Return a tool in the API's format."""
     return {"name": given["name"], **described(given), "input_schema": schema(given), **strictness(given)}
 
 
 def tool_choice(conversation: Conversation) -> dict[str, Any]:
-    """Return the choice, as a field, if there is anything to say."""
+    """Return the tool choice as a field, if one is requested."""
     asked = conversation.get("tool_choice")
     one = conversation.get("parallel_tool_calls") is False
     if asked is None and not one:
@@ -101,7 +100,7 @@ def tool_choice(conversation: Conversation) -> dict[str, Any]:
 
 
 def cache_control(conversation: Conversation) -> dict[str, Any]:
-    """Return the mark of what is cached, as a field, if that is asked for; only this host knows an hour."""
+    """Return the cache mark as a field, if caching is requested; only this host supports one hour."""
     keep = conversation.get("cache", "none")
     if keep == "none":
         return {}
@@ -110,7 +109,7 @@ def cache_control(conversation: Conversation) -> dict[str, Any]:
 
 
 def thinking_fields(conversation: Conversation) -> tuple[int, dict[str, Any]]:
-    """Return the limit of the answer, and the fields on thinking."""
+    """Return the token limit, and the fields for thinking."""
     wish, asked = thinking(conversation), limit(conversation)
     usual = asked or default_limit(conversation)
     if wish is None:
@@ -131,7 +130,7 @@ def thinking_fields(conversation: Conversation) -> tuple[int, dict[str, Any]]:
 
 
 def adaptive(wish: Thinking) -> dict[str, Any]:
-    """Return the fields for a model that decides by itself, by a level."""
+    """Return the fields for a model that decides itself how much it thinks, with a level."""
     fields: dict[str, Any] = {"thinking": {"type": "adaptive"}}
     if wish.effort:
         fields["output_config"] = {"effort": _EFFORTS.get(wish.effort, wish.effort)}
@@ -139,13 +138,13 @@ def adaptive(wish: Thinking) -> dict[str, Any]:
 
 
 def takes_temperature(conversation: Conversation, fields: Mapping[str, Any]) -> bool:
-    """Whether the model takes a temperature beside these fields on thinking."""
+    """Whether the model accepts a temperature with these thinking fields."""
     tempered = facts(conversation).get("thinking") in (None, "none", "budget")
     return tempered and fields.get("thinking", {}).get("type") not in ("enabled", "adaptive")
 
 
 def messages(conversation: Conversation, cache: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the messages: what the user says behind results is in their message."""
+    """Return the messages; the user's text after results is in the same message."""
     sent: list[dict[str, Any]] = []
     for turn in turns(conversation, API, ids=IDS):
         if isinstance(turn, UserTurn):
@@ -160,7 +159,7 @@ def messages(conversation: Conversation, cache: Mapping[str, Any]) -> list[dict[
 
 
 def append(sent: list[dict[str, Any]], role: str, blocks: Iterable[Any]) -> None:
-    """Append blocks to the last message if it is of this role, else a message; no blocks are no message."""
+    """Append blocks to the last message if it has this role, else as a new message if there are any."""
     blocks = list(blocks)
     if sent and sent[-1]["role"] == role:
         sent[-1]["content"] += blocks
@@ -169,7 +168,7 @@ def append(sent: list[dict[str, Any]], role: str, blocks: Iterable[Any]) -> None
 
 
 def content(parts: Sequence[Block]) -> list[dict[str, Any]]:
-    """Return the blocks of parts; blank text is refused, so it is left out."""
+    """Return the parts as blocks, without blank text, which the API rejects."""
     return [
         {
             "type": "image",
@@ -183,7 +182,7 @@ def content(parts: Sequence[Block]) -> list[dict[str, Any]]:
 
 
 def tool_result(result: Result) -> dict[str, Any]:
-    """Return a result: text alone as text, else blocks."""
+    """Return a result: a single text as text, anything else as blocks."""
     blocks = content(result.parts)
     block: dict[str, Any] = {"type": "tool_result", "tool_use_id": result.id}
     if len(blocks) == 1 and blocks[0]["type"] == "text":
@@ -210,21 +209,21 @@ def answer(blocks: Iterable[Block]) -> list[dict[str, Any]]:
             case "other" if block.get("kind") not in _MCP:
                 sent.append(block["data"])
             case _:
-                pass  # what the api refuses: blank text, thinking that nothing signs
+                pass  # the API rejects blank text and unsigned thinking
     while sent and sent[-1]["type"] in ("thinking", "redacted_thinking"):
         sent.pop()
     return sent
 
 
 def thought(block: Block) -> dict[str, Any]:
-    """Return thinking, as it came."""
+    """Return thinking unchanged."""
     if block.get("redacted"):
         return {"type": "redacted_thinking", "data": block["signature"]}
     return {"type": "thinking", "thinking": block.get("text") or "", "signature": block["signature"]}
 
 
 def tool_use(call: Block) -> list[dict[str, Any]]:
-    """Return a call of either side; none for one that cannot be told again."""
+    """Return a call of the client or the provider, none if it cannot be sent back."""
     if call.get("executor") != "provider":
         kind = "tool_use"
     elif call["id"].startswith(_MCP_ID):

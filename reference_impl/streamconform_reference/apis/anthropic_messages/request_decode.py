@@ -1,12 +1,12 @@
-"""The body of `POST /v1/messages` in, the conversation that it asks about out.
+"""Read the body of `POST /v1/messages` as a conversation.
 
 Source: https://platform.claude.com/docs/en/api/messages, and the types of the `anthropic` package 2.12.0.
 
-- Results and what the user says beside them are two messages, the results first.
-- What is cached, and for how long, is the longest that any mark asks for.
-- Of system prompts in several blocks each block is a paragraph.
-- A tool without a schema is one that Anthropic runs or defines: nobody else can. The same holds for images
-  and documents that are named and not sent.
+- Results and the user's other content become two messages, the results first.
+- The cache duration is the longest that any mark requests.
+- Each block of a system prompt becomes a paragraph.
+- A tool without a schema is one that Anthropic runs or defines: no other API can run it. The same applies
+  to images and documents that are named and not included.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _HOUR: Final = "1h"
 
 
 def conversation(body: Json, headers: Mapping[str, str]) -> Json:
-    """Return the conversation (conversation.v1); no header says anything of it.
+    """Return the conversation (conversation.v1); the headers are not used.
 
     Raises:
-        RefusedError: the body is not valid, or holds what a conversation has no place for.
+        RefusedError: the body is invalid, or contains something that a conversation cannot represent.
     """
     del headers
     asked: Json = {"model": need(body, "model", "name")}
@@ -61,7 +61,7 @@ def conversation(body: Json, headers: Mapping[str, str]) -> Json:
 
 
 def system_of(body: Json) -> str:
-    """Return the system prompt, empty where there is none."""
+    """Return the system prompt, empty if there is none."""
     given = body.get("system")
     if given is None or isinstance(given, str):
         return given or ""
@@ -70,7 +70,7 @@ def system_of(body: Json) -> str:
 
 
 def tool(given: Json, where: str) -> Json:
-    """Return a tool of the client."""
+    """Return a client tool."""
     if take(given, "type", "text", where) not in (None, "custom"):
         raise not_passed_on(at(where, "type"), f"`{given['type']}`, a tool that Anthropic defines,")
     read: Json = {"name": need(given, "name", "name", where)}
@@ -83,7 +83,7 @@ def tool(given: Json, where: str) -> Json:
 
 
 def choice(body: Json) -> Json:
-    """Return whether tools may or must be called, as fields."""
+    """Return the tool choice and the limit on parallel calls, as fields."""
     given = take(body, "tool_choice", "object")
     if given is None:
         return {}
@@ -96,7 +96,7 @@ def choice(body: Json) -> Json:
 
 
 def thinking(body: Json) -> Json:
-    """Return whether the model is to think, and how hard, as a field; absent is nothing asked for."""
+    """Return the thinking options as a field; absent means that none are requested."""
     given = take(body, "thinking", "object")
     if given is None:
         return {}
@@ -113,7 +113,7 @@ def thinking(body: Json) -> Json:
 
 
 def cache(body: Json) -> Json:
-    """Return how long what is cached is to be kept, as a field, if anything is."""
+    """Return the cache duration as a field, if anything is cached."""
     marks = [take(holder, "cache_control", "object") for holder in _marked(body)]
     kept = [take(mark, "ttl", "text", "cache_control") for mark in marks if mark]
     return {"cache": "long" if _HOUR in kept else "short"} if kept else {}
@@ -123,7 +123,7 @@ def messages(body: Json) -> list[Json]:
     """Return the messages."""
     need(body, "messages", "list")
     read: list[Json] = []
-    names: dict[str, str] = {}  # of the tools that were called, by the ids of the calls
+    names: dict[str, str] = {}  # tool names by call id
     for where, message in objects(body, "messages"):
         role = need(message, "role", "text", where)
         if message.get("content") is None:
@@ -142,7 +142,7 @@ def messages(body: Json) -> list[Json]:
 
 
 def said_by_user(message: Json, where: str, names: Mapping[str, str]) -> Iterator[Json]:
-    """Yield a user's message as the results in it, if any, and what else it says, if anything."""
+    """Yield the results in a user's message, if any, then its other content, if any."""
     if isinstance(message["content"], str):
         yield {"role": "user", "content": message["content"]}
         return
@@ -162,7 +162,7 @@ def said_by_user(message: Json, where: str, names: Mapping[str, str]) -> Iterato
 
 
 def result(block: Json, where: str, names: Mapping[str, str]) -> Json:
-    """Return what came of a call; without content it is the empty text."""
+    """Return the result of a call; missing content is empty text."""
     call = need(block, "tool_use_id", "text", where)
     if call not in names:
         raise invalid(f"{at(where, 'tool_use_id')}: no `tool_use` before has the id `{call[:64]}`")
@@ -175,7 +175,7 @@ def result(block: Json, where: str, names: Mapping[str, str]) -> Json:
 
 
 def said(block: Json, where: str) -> Iterator[Json]:
-    """Yield the parts that a block of a user or of a result is."""
+    """Yield the parts of a block in a user's message or a result."""
     kind = need(block, "type", "text", where)
     match kind:
         case "text":
@@ -194,7 +194,7 @@ def said(block: Json, where: str) -> Iterator[Json]:
 
 
 def image(source: Json, where: str) -> Json:
-    """Return an image, of which the file is needed."""
+    """Return an image, which has to be included as a file."""
     of_type(source, "base64", "image", where)
     return {
         "type": "image",
@@ -204,7 +204,7 @@ def image(source: Json, where: str) -> Json:
 
 
 def of_type(source: Json, wanted: str, what: str, where: str) -> None:
-    """Refuse a source of any type but the one that can be passed on."""
+    """Raise unless the source has the one type that can be passed on."""
     kind = need(source, "type", "text", where)
     if kind != wanted:
         raise not_passed_on(
@@ -213,7 +213,7 @@ def of_type(source: Json, wanted: str, what: str, where: str) -> None:
 
 
 def answer(message: Json, where: str) -> Iterator[Json]:
-    """Yield the blocks of an earlier answer, as those of an outcome."""
+    """Yield the blocks of an earlier answer, in the form of an outcome."""
     if isinstance(message["content"], str):
         yield {"type": "text", "text": message["content"]}
         return
@@ -222,7 +222,7 @@ def answer(message: Json, where: str) -> Iterator[Json]:
 
 
 def answered(block: Json, where: str) -> Iterator[Json]:
-    """Yield a block of an answer; what only Anthropic understands is kept as it came."""
+    """Yield a block of an answer; blocks that only Anthropic understands stay unchanged."""
     kind = need(block, "type", "text", where)
     match kind:
         case "text":
@@ -251,7 +251,7 @@ def answered(block: Json, where: str) -> Iterator[Json]:
 
 
 def _marked(body: Json) -> Iterator[Json]:
-    """Yield everything that can bear a mark of what is cached."""
+    """Yield every object that can have a cache mark."""
     yield body
     for key in ("system", "tools"):
         yield from _objects(body.get(key))

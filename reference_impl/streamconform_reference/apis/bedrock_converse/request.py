@@ -1,19 +1,19 @@
-"""A conversation in, the body of `POST /model/{modelId}/converse-stream` out.
+"""Build the body of `POST /model/{modelId}/converse-stream` from a conversation.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html, the user guide on
 tool use, reasoning and prompt caching, and the service model of botocore 1.44.5.
 
-- The model is in the path. User and assistant take turns, so what is said behind results is in one message
-  with them, behind them.
-- Reasoning goes back where it stood, with its signature, or as the data that only the model can read. Only
-  what is signed: Claude refuses the rest.
-- A result is text, JSON where it is an object (other JSON values are refused there, so they are text), or an
-  image. Its status says whether the tool failed. Content must not be blank, so a result without any says so.
-- There is no word for "no tool" and none for "one call at most". Without tools nothing can be called, but a
-  history with calls needs `toolConfig`: it keeps the tools, and names those that were called if there are
-  no others (langgenius/dify#17545, vxcontrol/pentagi#196).
-- Thinking is not Converse's: each family of models has its own words, in `additionalModelRequestFields`.
-- Images are of four formats; of another one the text says that it is left out.
+- The model is in the path. User and assistant alternate, so text after results is in the same message,
+  after them.
+- Reasoning goes back at its position, with its signature, or as encrypted data. Unsigned reasoning is
+  omitted: Claude rejects it.
+- A result is text, JSON if it is an object (other JSON values are rejected, so they become text), or an
+  image. Its status says whether the tool failed. Content must not be blank, so an empty result says so.
+- There is no option for "no tool" and none for "one call at most". Without tools nothing can be called, but
+  a history with calls requires `toolConfig`: it keeps the tools, or names the called ones if there are no
+  others (langgenius/dify#17545, vxcontrol/pentagi#196).
+- Converse has no thinking options: each family of models has its own, in `additionalModelRequestFields`.
+- Images have four formats; text replaces an image of any other format.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from streamconform_reference.requests.options import (
 )
 
 API: Final = "bedrock-converse"
-IDS: Final = "[a-zA-Z0-9_-]{1,64}"  # the service takes `.` and `:` too, Claude does not
+IDS: Final = "[a-zA-Z0-9_-]{1,64}"  # the service also accepts `.` and `:`, Claude does not
 FORMATS: Final = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
 NO_CONTENT: Final = "(no output)"
 OTHER_FAMILIES: Final = ("nova", "openai.", "meta.", "mistral.", "deepseek.", "cohere.", "qwen.", "ai21.")
@@ -53,7 +53,7 @@ _NOVA_EFFORTS: Final = {"minimal": "low", "max": "high"}
 
 
 def build(conversation: Conversation) -> Request:
-    """Return the request."""
+    """Return the request for a conversation."""
     cached = cache_point(conversation)
     sent = messages(conversation)
     last = next((message for message in reversed(sent) if message["role"] == "user"), None)
@@ -79,7 +79,7 @@ def build(conversation: Conversation) -> Request:
 
 
 def tool_config(conversation: Conversation, sent: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the tools and the choice, as a field, if there are any."""
+    """Return the tools and the tool choice as a field, if there are any."""
     choice = conversation.get("tool_choice")
     blocks = [block for message in sent for block in message["content"]]
     called = dict.fromkeys(block["toolUse"]["name"] for block in blocks if "toolUse" in block)
@@ -95,7 +95,7 @@ def tool_config(conversation: Conversation, sent: Iterable[Mapping[str, Any]]) -
 
 
 def tool(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool."""
+    """Return a tool in the API's format."""
     spec = {
         "name": given["name"],
         **described(given),
@@ -106,7 +106,7 @@ def tool(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def cache_point(conversation: Conversation) -> list[dict[str, Any]]:
-    """Return the mark behind what is cached, if that is asked for."""
+    """Return the cache mark, if caching is requested."""
     match conversation.get("cache"):
         case "short":
             return [{"cachePoint": {"type": "default"}}]
@@ -117,12 +117,12 @@ def cache_point(conversation: Conversation) -> list[dict[str, Any]]:
 
 
 def is_claude(conversation: Conversation) -> bool:
-    """Whether the model is Claude; one that says nothing of its family, as a profile may, is taken for it."""
+    """Whether the model is Claude; a model of unknown family, for example a profile, counts as Claude."""
     return not any(family in conversation["model"] for family in OTHER_FAMILIES)
 
 
 def model_fields(conversation: Conversation) -> tuple[int | None, dict[str, Any]]:
-    """Return the limit, if there has to be one, and the fields that only this family of models knows."""
+    """Return the token limit, if there is one, and the fields of this family of models."""
     wish, asked = thinking(conversation), limit(conversation)
     family = conversation["model"]
     if wish is None:
@@ -139,7 +139,7 @@ def model_fields(conversation: Conversation) -> tuple[int | None, dict[str, Any]
 
 
 def messages(conversation: Conversation) -> list[dict[str, Any]]:
-    """Return the messages, in turns."""
+    """Return the messages, in alternating roles."""
     sent: list[dict[str, Any]] = []
     for turn in turns(conversation, API, ids=IDS):
         if isinstance(turn, UserTurn):
@@ -151,7 +151,7 @@ def messages(conversation: Conversation) -> list[dict[str, Any]]:
 
 
 def content(parts: Sequence[Block], *, of_result: bool = False) -> list[dict[str, Any]]:
-    """Return the blocks of parts; JSON stays JSON in a result only."""
+    """Return the parts as blocks; JSON stays JSON only in a result."""
     blocks: list[dict[str, Any]] = []
     for part in parts:
         if part["type"] == "image" and part["media_type"] in FORMATS:
@@ -167,14 +167,14 @@ def content(parts: Sequence[Block], *, of_result: bool = False) -> list[dict[str
 
 
 def tool_result(result: Result) -> dict[str, Any]:
-    """Return a result."""
+    """Return a result in the API's format."""
     said = content(result.parts, of_result=True) or [{"text": NO_CONTENT}]
     status = "error" if result.error else "success"
     return {"toolResult": {"toolUseId": result.id, "content": said, "status": status}}
 
 
 def answer(blocks: Iterable[Block]) -> list[dict[str, Any]]:
-    """Return the blocks of an answer; reasoning that nothing follows is left out."""
+    """Return the blocks of an answer; trailing reasoning is omitted."""
     sent: list[dict[str, Any]] = []
     for block in blocks:
         match block["type"]:
@@ -189,20 +189,20 @@ def answer(blocks: Iterable[Block]) -> list[dict[str, Any]]:
             case "other" if block.get("kind") == "image":
                 sent.append({"image": block["data"]})
             case _:
-                pass  # blank text, thinking that nothing signs, citations
+                pass  # blank text, unsigned thinking, citations
     while sent and "reasoningContent" in sent[-1]:
         sent.pop()
     return sent
 
 
 def reasoning(block: Block) -> dict[str, Any]:
-    """Return reasoning, as it came."""
+    """Return reasoning unchanged."""
     if block.get("redacted"):
         return {"redactedContent": block["signature"]}
     return {"reasoningText": {"text": block.get("text") or "", "signature": block["signature"]}}
 
 
 def tool_use(call: Block) -> dict[str, Any]:
-    """Return a call of either side."""
+    """Return a call of the client or the provider."""
     kind = {"type": "server_tool_use"} if call.get("executor") == "provider" else {}
     return {"toolUseId": call["id"], "name": call["name"], "input": arguments_object(call), **kind}

@@ -1,4 +1,4 @@
-"""What a stream of Cohere's chat looks like when Cohere makes it: events of v2, records of v1."""
+"""The grammar of Cohere's chat: streams as Cohere sends them, events of v2 and records of v1."""
 
 from __future__ import annotations
 
@@ -33,32 +33,32 @@ FINISH_REASONS: Final = frozenset(
         "TOOL_CALL",
         "ERROR",
         "TIMEOUT",
-        "ERROR_LIMIT",  # this and the next ones are of v1
+        "ERROR_LIMIT",  # this and the following ones belong to v1
         "ERROR_TOXIC",
         "USER_CANCEL",
     ]
 )
 CUTTING: Final = FINISH_REASONS - {"COMPLETE", "STOP_SEQUENCE", "TOOL_CALL"}
-"""Finish reasons behind which the last call may be cut off."""
+"""Finish reasons after which the last call may be truncated."""
 
 
 class CohereChatGrammar(Grammar):
-    """Judges one stream of `POST /v2/chat` or `POST /v1/chat` with `"stream": true`."""
+    """Checks one stream of `POST /v2/chat` or `POST /v1/chat` with `"stream": true`."""
 
     framing_factory: ClassVar[Callable[[], Framing]] = CohereFraming
     source: ClassVar[str] = "https://docs.cohere.com/reference/chat-stream"
     rules: ClassVar[Mapping[str, Rule]] = {
         **BLOCK_RULES,
-        "event-name": Rule("every event has the name of its payload's type"),
-        "start-first": Rule("`message-start`, or `stream-start` of v1, comes before everything else"),
-        "one-message-start": Rule("there is one `message-start`"),
-        "arguments-parse": Rule("the fragments of a call are the JSON of an object", "should"),
+        "event-name": Rule("every event has its payload's type as its name"),
+        "start-first": Rule("`message-start`, or `stream-start` of v1, comes first"),
+        "one-message-start": Rule("there is exactly one `message-start`"),
+        "arguments-parse": Rule("the joined fragments of a call are a JSON object", "should"),
         "unique-ids": Rule("no two calls have the same id"),
-        "finish-reason-known": Rule("the finish reason is one that is documented", "should"),
-        "stop-fits-calls": Rule("the finish reason is `TOOL_CALL` only where there is a call"),
-        "usage-present": Rule("the last frame counts billed units, unless the answer failed"),
-        "no-done-marker": Rule("`[DONE]` comes behind the terminal event only", "should"),
-        "is-finished": Rule("`is_finished` is true in the last record of v1 only", source=_V1),
+        "finish-reason-known": Rule("the finish reason is documented", "should"),
+        "stop-fits-calls": Rule("the finish reason is `TOOL_CALL` only if there is a call"),
+        "usage-present": Rule("the last frame has the billed units, unless the answer failed"),
+        "no-done-marker": Rule("`[DONE]` comes only after the terminal event", "should"),
+        "is-finished": Rule("`is_finished` is true only in the last record of v1", source=_V1),
     }
     fields: ClassVar[Mapping[str, tuple[Field, ...]]] = {
         "message-start": (
@@ -123,7 +123,7 @@ class CohereChatGrammar(Grammar):
     }
 
     def begin(self) -> None:
-        """Set what is remembered between frames."""
+        """Set the state that is kept between frames."""
         self.content = Blocks("content block")
         self.calls = Blocks("call")
         self.ids: set[str] = set()
@@ -137,17 +137,17 @@ class CohereChatGrammar(Grammar):
         return kind if isinstance(kind, str) else None
 
     def done(self) -> Findings:
-        """Take `[DONE]`, which the documentation does not name, and every recorded stream of v2 ends with."""
+        """Check `[DONE]`, which is undocumented, and which ends every recorded stream of v2."""
         if self.state != ENDED:
             yield "no-done-marker", "`[DONE]` came before `message-end`"
 
     def named(self, frame: Frame, kind: str | None) -> Findings:
-        """Yield that an event has another name than its type; records of v1 have none."""
+        """Yield a violation if an event's name differs from its type; records of v1 have none."""
         if frame.event is not None and frame.event.decode("utf-8", "replace") != kind:
             yield "event-name", f"`{frame.event.decode('utf-8', 'replace')[:60]}` is of type `{kind}`"
 
     def read(self, kind: str, payload: Payload) -> Findings:
-        """Yield what else is wrong with a frame."""
+        """Yield other violations by a frame."""
         index, message = payload.get("index"), _at(payload, "delta", "message")
         content, call = _at(message, "content"), _at(message, "tool_calls")
         match kind:
@@ -189,7 +189,7 @@ class CohereChatGrammar(Grammar):
             block.pieces.append(text)
         if isinstance(name, str) and name:
             if name in self.ids:
-                yield "unique-ids", f"`{name[:60]}` comes again"
+                yield "unique-ids", f"`{name[:60]}` is repeated"
             self.ids.add(name)
         self.called = True
 
@@ -202,7 +202,7 @@ class CohereChatGrammar(Grammar):
                 yield from self.calls.close()
             units = _at(counts, "billed_units")
             if not all(type(units.get(key)) in (int, float) for key in ("input_tokens", "output_tokens")):
-                yield "usage-present", "`billed_units` has not both counts"
+                yield "usage-present", "`billed_units` lacks a count"
         if reason is not None and reason not in FINISH_REASONS:
             yield "finish-reason-known", f"it is `{reason[:60]}`"
         if reason not in CUTTING:
@@ -213,7 +213,7 @@ class CohereChatGrammar(Grammar):
 
 
 def _at(holder: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
-    """Return the object at a path, an empty one where there is none."""
+    """Return the object at a path, an empty one if there is none."""
     value: Any = holder
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None

@@ -1,16 +1,16 @@
-"""A conversation in, the body of `POST /v2/chat` out.
+"""Build the body of `POST /v2/chat` from a conversation.
 
 Source: https://docs.cohere.com/reference/chat, https://docs.cohere.com/docs/tool-use-usage-patterns,
 https://docs.cohere.com/docs/reasoning, and the types of the `cohere` package 7.3.1.
 
-- Tools are OpenAI's. A choice is REQUIRED or NONE; the word for auto is none at all. A tool by name is
-  REQUIRED with that tool alone, since there is no other way to ask for it.
-- What is thought before calls is the `tool_plan`, the last of it where there is more: an outcome does not
-  tell the two apart. Any other thinking is a part of the content, before the text.
-- A result that is a JSON object is a document, which the model can cite, and else text. Images go to a
-  message of the user behind the results, since a result cannot hold them.
-- `strict_tools` is for all tools or none: it is asked for where each of them is to be strict.
-- Reasoning models think unless they are told not to; a budget is all that can be said beside that.
+- Tools are in OpenAI's format. A choice is REQUIRED or NONE; auto is the absence of a choice. A named tool
+  is REQUIRED with only that tool, because there is no other way to request it.
+- The last thinking before calls becomes the `tool_plan`: an outcome does not distinguish them. Any other
+  thinking is a part of the content, before the text.
+- A result that is a JSON object is a document, which the model can cite, anything else is text. Images go
+  to a user message after the results, because a result cannot contain them.
+- `strict_tools` applies to all tools or none: it is set if every tool is strict.
+- Reasoning models think by default; the only options are to disable it and to set a budget.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _CHOICES: Final = {"required": "REQUIRED", "none": "NONE"}
 
 
 def build(conversation: Conversation) -> Request:
-    """Return the request."""
+    """Return the request for a conversation."""
     body: dict[str, Any] = {"model": conversation["model"], "messages": list(messages(conversation))}
     body |= tool_fields(conversation)
     if "max_tokens" in conversation:
@@ -61,7 +61,7 @@ def build(conversation: Conversation) -> Request:
 
 
 def tool_fields(conversation: Conversation) -> dict[str, Any]:
-    """Return the tools and the choice, as fields, if there are any."""
+    """Return the tools and the tool choice as fields, if there are any."""
     tools = conversation.get("tools", [])
     if not tools:
         return {}
@@ -78,7 +78,7 @@ def tool_fields(conversation: Conversation) -> dict[str, Any]:
 
 
 def thinking_field(wish: Thinking) -> dict[str, Any]:
-    """Return whether to think, and within what."""
+    """Return whether to think, and the budget."""
     if wish.off:
         return {"type": "disabled"}
     return {"type": "enabled", **({"token_budget": wish.budget} if wish.budget else {})}
@@ -102,7 +102,7 @@ def messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
 
 
 def answer(blocks: Sequence[Block]) -> dict[str, Any] | None:
-    """Return the message of an answer, None where nothing is left of it."""
+    """Return the message of an answer, None if it would be empty."""
     thoughts = [block["text"] for block in blocks if block["type"] == "thinking" and block.get("text")]
     text = "".join(block["text"] for block in blocks if block["type"] in ("text", "refusal"))
     calls = [tool_call(block) for block in blocks if is_client_call(block)]
@@ -129,7 +129,7 @@ def tool_call(call: Block) -> dict[str, Any]:
 
 
 def tool_message(result: Result) -> dict[str, Any]:
-    """Return the message of a result: text, or parts where JSON is among them."""
+    """Return the message of a result: text, or parts if it contains JSON objects."""
     parts = [result_part(part) for part in result.parts if part["type"] != "image"]
     if images_of(result.parts):
         parts.append({"type": "text", "text": IMAGES_FOLLOW})
@@ -143,7 +143,7 @@ def tool_message(result: Result) -> dict[str, Any]:
 
 
 def result_part(part: Block) -> dict[str, Any]:
-    """Return a part of a result that is no image."""
+    """Return a part of a result, except images."""
     if part["type"] == "json" and isinstance(part["value"], dict):
         return {"type": "document", "document": {"data": part["value"]}}
     return {"type": "text", "text": part_text(part)}

@@ -1,4 +1,4 @@
-"""What a stream of Gemini's `streamGenerateContent` looks like when Google's own servers make it."""
+"""The grammar of Gemini's `streamGenerateContent`: streams as Google's own servers send them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _VALUES: Final = ("stringValue", "numberValue", "boolValue", "nullValue", "listV
 
 
 class GoogleGenerateGrammar(UnnamedGrammar):
-    """Judges one stream of `:streamGenerateContent`, as events or as a JSON array."""
+    """Checks one stream of `:streamGenerateContent`, as events or as a JSON array."""
 
     framing_factory: ClassVar[Callable[[], Framing]] = GoogleFraming
     source: ClassVar[str] = "https://ai.google.dev/api/generate-content"
@@ -35,15 +35,15 @@ class GoogleGenerateGrammar(UnnamedGrammar):
         "no-event-name": Rule("events have no `event:` line", "may"),
         "chunk-says-something": Rule("a chunk has candidates, prompt feedback or usage", "should"),
         "one-terminal": Rule("every candidate has a finish reason, or the prompt is blocked"),
-        "terminal-last": Rule("nothing of a candidate comes behind its finish reason, nor behind an error"),
-        "part-says-something": Rule("a part holds one kind of data", "should"),
+        "terminal-last": Rule("no content follows a candidate's finish reason or an error"),
+        "part-says-something": Rule("a part has one kind of data", "should"),
         "call-name": Rule("a function call has a name", source=_CALLING),
-        "call-open": Rule("a piece of arguments belongs to a call that is open", source=_PARTIAL),
+        "call-open": Rule("a piece of arguments belongs to an open call", source=_PARTIAL),
         "partial-value": Rule("a piece of arguments has a path from `$` and one value", source=_PARTIAL),
-        "usage-present": Rule("the last chunk counts the tokens", "should"),
+        "usage-present": Rule("the last chunk has the token counts", "should"),
         "usage-total": Rule(
             "`totalTokenCount` is the sum of prompt, candidates, tool use and thoughts",
-            "should",  # a recorded stream of Google's is one token off
+            "should",  # one recorded stream of Google's is one token off
         ),
         "id-constant": Rule("every chunk has the same response id", "should"),
     }
@@ -68,7 +68,7 @@ class GoogleGenerateGrammar(UnnamedGrammar):
     }
 
     def begin(self) -> None:
-        """Set what is remembered between frames."""
+        """Set the state that is kept between frames."""
         self.finished: dict[int, bool] = {}
         self.calling = self.failed = self.blocked = False
         self.id: Any = None
@@ -80,9 +80,9 @@ class GoogleGenerateGrammar(UnnamedGrammar):
         return "error" if isinstance(payload.get("error"), dict) else "chunk"
 
     def read(self, kind: str, payload: Payload) -> Findings:
-        """Yield what else is wrong with a chunk."""
+        """Yield other violations by a chunk."""
         if self.failed:
-            yield "terminal-last", f"another {kind} comes behind an error"
+            yield "terminal-last", f"another {kind} comes after an error"
         if kind == "error":
             self.failed = True
             return
@@ -90,7 +90,7 @@ class GoogleGenerateGrammar(UnnamedGrammar):
         if self.state == BEFORE:
             self.state, self.id = self.begun, name
         elif name != self.id:
-            yield "id-constant", f"`{name}` behind `{self.id}`"
+            yield "id-constant", f"`{name}` after `{self.id}`"
         if not {"candidates", "promptFeedback", "usageMetadata"} & payload.keys():
             yield "chunk-says-something", f"it has only {sorted(payload)[:5]}"
         feedback, usage = payload.get("promptFeedback"), payload.get("usageMetadata")
@@ -103,7 +103,7 @@ class GoogleGenerateGrammar(UnnamedGrammar):
                 yield from self._candidate(each.get("index", at), each)
 
     def finish(self) -> Findings:
-        """Yield what is wrong at the end."""
+        """Yield violations at the end of the body."""
         begun, self.state = self.state != BEFORE, ENDED
         if self.failed or (self.blocked and not self.finished):
             return

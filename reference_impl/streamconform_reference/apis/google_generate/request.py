@@ -1,22 +1,22 @@
-"""A conversation in, the body of `streamGenerateContent` out.
+"""Build the body of `streamGenerateContent` from a conversation.
 
 Source: https://ai.google.dev/api/generate-content, https://ai.google.dev/gemini-api/docs/function-calling,
 https://ai.google.dev/gemini-api/docs/thought-signatures, https://ai.google.dev/gemini-api/docs/thinking, and
 the types of the `google-genai` package 3.4.0.
 
-- The model is in the path. Whether to stream is the name of the method.
-- Tools have real JSON Schemas, which `parameters` would not take. One without parameters has no schema.
-- An answer is one content, all calls in it, and all results are one content of the user, in the same order.
-- A result is `output`, or `error` where the tool failed. It is never the response itself: an object that
-  happens to have the key `error` would be a failure. Images are parts of the response for Gemini 3, and
-  parts beside it for the models before, which do not look inside.
-- A signature goes back on the part with which it came. An outcome has it as thinking without text, directly
-  before a call or another part, or directly behind a text; where it is neither, it came on an empty text.
-- A signed thought directly before a call may have its signature from either, so both have it: Gemini 3
-  refuses a call without one, and nobody refuses a thought with one.
-- Gemini 3 refuses the first call of an answer that another model wrote, since nothing signs it. `UNSIGNED`
-  is what Google documents for such histories.
-- There is no word for "one call at most", and none for strict schemas of single tools.
+- The model is in the path. The method name selects streaming.
+- Tools have full JSON Schemas, which `parameters` does not accept. A tool without parameters has no schema.
+- An answer is one content with all its calls, and all results are one user content, in the same order.
+- A result is in `output`, or in `error` if the tool failed. It is never the response itself: an object that
+  happens to have the key `error` would count as a failure. Images are parts of the response for Gemini 3,
+  and parts next to it for earlier models, which ignore the inner ones.
+- A signature goes back on its original part. An outcome has it as thinking without text, directly before a
+  call or another part, or directly after a text; in other positions it was on an empty text.
+- A signed thought directly before a call may have its signature from either, so both get it: Gemini 3
+  rejects a call without one, and no model rejects a thought with one.
+- Gemini 3 rejects the first call of an answer by another model, because it has no signature. `UNSIGNED` is
+  the placeholder that Google documents for such histories.
+- There is no option for "one call at most", and none for strict schemas of single tools.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ from .decode import METADATA
 API: Final = "google-generate"
 UNSIGNED: Final = "skip_thought_signature_validator"
 _GEMINI_3: Final = re.compile(r"gemini-(?!1\.|2\.|pro$|pro-vision)")
-"""The third and later, and the names without a number, which are those of the newest."""
+"""Gemini 3 and later, and names without a number, which are those of the newest."""
 _MODES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 _LEVELS: Final = {"max": "HIGH"}
 _NO_PARTS: Final = (*METADATA, "citation")
 
 
 def build(conversation: Conversation) -> Request:
-    """Return the request."""
+    """Return the request for a conversation."""
     body: dict[str, Any] = {"contents": list(contents(conversation))}
     if conversation.get("system"):
         body["systemInstruction"] = {"parts": [{"text": conversation["system"]}]}
@@ -88,21 +88,21 @@ def build(conversation: Conversation) -> Request:
 
 
 def declaration(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool."""
+    """Return a tool in the API's format."""
     parameters = schema(tool)
     named = {"name": tool["name"], **described(tool)}
     return named | ({"parametersJsonSchema": parameters} if parameters["properties"] else {})
 
 
 def calling_config(asked: str | Mapping[str, Any]) -> dict[str, Any]:
-    """Return the choice: a tool by name is any of that one."""
+    """Return the tool choice: a named tool is any of that one."""
     if isinstance(asked, Mapping):
         return {"mode": "ANY", "allowedFunctionNames": [asked["name"]]}
     return {"mode": _MODES[asked]}
 
 
 def thinking_config(wish: Thinking) -> dict[str, Any]:
-    """Return how to think, by tokens or by level, never both; models that take a level cannot be silenced."""
+    """Return the budget or the level, never both; models with levels cannot disable thinking."""
     leveled = wish.by in ("effort", "adaptive")
     if wish.off:
         return {"thinkingLevel": "MINIMAL"} if leveled else {"thinkingBudget": 0}
@@ -115,7 +115,7 @@ def thinking_config(wish: Thinking) -> dict[str, Any]:
 
 
 def contents(conversation: Conversation) -> Iterator[dict[str, Any]]:
-    """Yield the contents; one without parts would be refused."""
+    """Yield the contents, without empty ones, which the API rejects."""
     before_3 = _GEMINI_3.search(conversation["model"]) is None
     for turn in turns(conversation, API):
         if isinstance(turn, UserTurn):
@@ -131,14 +131,14 @@ def contents(conversation: Conversation) -> Iterator[dict[str, Any]]:
 
 
 def part(given: Block) -> dict[str, Any]:
-    """Return a part of what the user says, or an image of a result."""
+    """Return a part of a user message, or an image of a result."""
     if given["type"] == "image":
         return {"inlineData": {"mimeType": given["media_type"], "data": given["data"]}}
     return {"text": part_text(given)}
 
 
 def responses(results: Sequence[Result], *, beside: bool) -> Iterator[dict[str, Any]]:
-    """Yield the parts of results, and behind them their images, where these are not inside."""
+    """Yield the parts of results, followed by their images if those are not inside."""
     for result in results:
         response: dict[str, Any] = {"id": result.id, "name": result.name, "response": outcome(result)}
         images = images_of(result.parts)
@@ -150,14 +150,14 @@ def responses(results: Sequence[Result], *, beside: bool) -> Iterator[dict[str, 
 
 
 def outcome(result: Result) -> dict[str, Any]:
-    """Return what a tool gave: a JSON value as itself, else text."""
+    """Return the output of a tool: a single JSON value as itself, anything else as text."""
     told = [each for each in result.parts if each["type"] != "image"]
     alone = len(told) == 1 and told[0]["type"] == "json"
     return {"error" if result.error else "output": told[0]["value"] if alone else text_of(told)}
 
 
 def answer(turn: AnswerTurn, *, unsigned: str | None) -> list[dict[str, Any]]:
-    """Return the parts of an answer. `unsigned` is the signature of what another model wrote."""
+    """Return the parts of an answer. `unsigned` is the placeholder signature for other models' calls."""
     parts: list[dict[str, Any]] = []
     blocks = [block for block in turn.blocks if block.get("kind") not in _NO_PARTS]
     waiting: str | None = None
@@ -179,7 +179,7 @@ def answer(turn: AnswerTurn, *, unsigned: str | None) -> list[dict[str, Any]]:
 
 
 def placed(parts: list[dict[str, Any]], signature: str, following: Block | None) -> str | None:
-    """Return a signature of the part that follows; else put it on the text before, or on an empty one."""
+    """Return a signature of the next part; else attach it to the text before, or to an empty text."""
     if following and following["type"] in ("tool_call", "other"):
         return signature
     if parts and "text" in parts[-1] and not {"thought", "thoughtSignature"} & parts[-1].keys():
@@ -190,14 +190,14 @@ def placed(parts: list[dict[str, Any]], signature: str, following: Block | None)
 
 
 def sign_first(parts: Iterable[dict[str, Any]], signature: str) -> None:
-    """Sign the first call, as the model itself would have."""
+    """Sign the first call, as the model itself would have done."""
     first = next((each for each in parts if "functionCall" in each), None)
     if first:
         first.setdefault("thoughtSignature", signature)
 
 
 def answer_part(block: Block) -> dict[str, Any]:
-    """Return the part of a block that is no lone signature."""
+    """Return the part of a block, except lone signatures."""
     match block["type"]:
         case "thinking":
             return {"text": block["text"], "thought": True}

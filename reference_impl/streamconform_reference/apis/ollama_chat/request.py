@@ -1,18 +1,18 @@
-"""A conversation in, the body of `POST /api/chat` out.
+"""Build the body of `POST /api/chat` from a conversation.
 
 Source: https://docs.ollama.com/api/chat, https://docs.ollama.com/capabilities/tool-calling,
 https://docs.ollama.com/capabilities/thinking, and the types in
 https://github.com/ollama/ollama/blob/main/api/types.go
 
-- Tools are OpenAI's, and `properties` has to be an object (ollama/ollama#10328). There is no choice of them:
-  where none may be called, none is sent; that one must be called cannot be asked for.
-- Arguments are an object. Their text is refused (neuron-core/neuron-ai#219).
-- A result names its tool, and its call too; images are fields of the message that they belong to.
-- `think` says whether, or how hard. Models that take a level take nothing else: their silence is `low`, and
-  where no level was asked for, nothing is said (ollama/ollama#11751). The server refuses `think` for models
-  that do not think. The one word that it has no level for is the least.
-- Whether to stream is said in any case: the server streams where nothing is said.
-- There is no key.
+- Tools are in OpenAI's format, and `properties` has to be an object (ollama/ollama#10328). There is no tool
+  choice: for `none`, no tools are sent; `required` cannot be expressed.
+- Arguments are an object. The server rejects text (neuron-core/neuron-ai#219).
+- A result names its tool and its call; images are fields of the message that they belong to.
+- `think` is a boolean or a level. Models with levels accept nothing else: for `off` they get `low`, and
+  without a requested level the field is omitted (ollama/ollama#11751). The server rejects `think` for models
+  that do not think. It has no level below `low`.
+- `stream` is always sent, because the server streams by default.
+- There is no API key.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _LEVELS: Final = {"minimal": "low"}
 
 
 def build(conversation: Conversation) -> Request:
-    """Return the request."""
+    """Return the request for a conversation."""
     body: dict[str, Any] = {"model": conversation["model"], "messages": list(messages(conversation))}
     if conversation.get("tools") and conversation.get("tool_choice") != "none":
         body["tools"] = [function_tool(tool) for tool in conversation["tools"]]
@@ -65,7 +65,7 @@ def build(conversation: Conversation) -> Request:
 
 
 def think(wish: Thinking) -> dict[str, Any]:
-    """Return whether to think, or how hard, as a field, if there is anything to say."""
+    """Return whether to think, or the level, as a field, if there is one to send."""
     if wish.by != "effort" and not (wish.by is None and wish.asked_effort):
         return {"think": not wish.off}
     effort = "low" if wish.off else wish.effort
@@ -87,13 +87,13 @@ def messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
 
 
 def images(parts: Sequence[Block]) -> dict[str, Any]:
-    """Return the images, as a field, if there are any: base64 without a type."""
+    """Return the images as a field, if there are any: base64 without a type."""
     found = [image["data"] for image in images_of(parts)]
     return {"images": found} if found else {}
 
 
 def answer(blocks: Sequence[Block]) -> dict[str, Any] | None:
-    """Return the message of an answer, None where nothing is left of it."""
+    """Return the message of an answer, None if it would be empty."""
     text = "".join(block["text"] for block in blocks if block["type"] in ("text", "refusal"))
     thoughts = "".join(block.get("text") or "" for block in blocks if block["type"] == "thinking")
     calls = [

@@ -1,21 +1,21 @@
-"""A conversation in, the body of `POST /v1/chat/completions` out, for OpenAI and hosts that speak like it.
+"""Build the body of `POST /v1/chat/completions` from a conversation, for OpenAI and compatible hosts.
 
 Source: https://platform.openai.com/docs/api-reference/chat/create, the types of the `openai` package 3.54.0,
-and what hosts document: https://api-docs.deepseek.com/guides/thinking_mode,
+and the documentation of hosts: https://api-docs.deepseek.com/guides/thinking_mode,
 https://openrouter.ai/docs/use-cases/reasoning-tokens, https://docs.z.ai/guides/capabilities/thinking-mode,
-https://docs.mistral.ai/api; badlogic/pi-mono for what else they refuse.
+https://docs.mistral.ai/api; badlogic/pi-mono for other fields that they reject.
 
-- An answer is one message: its text, then its calls. The results follow it directly, one message each, and
-  then what the user says. A result is text: of its images it says that they follow, and they do, in a
-  message of the user behind the last result.
-- Thinking has no place at OpenAI. The hosts in `ECHOED` want it back, under the name by which they sent it.
-- Some fields are OpenAI's own, and other hosts refuse them: `store`, how long the cache is kept, and the
-  role `developer`, which is the system's for models that think. Where no host is named, none is promised.
-- Without tools there is no choice of them, which the api refuses.
-- Models of OpenAI take a temperature only while they do not think (vercel/ai#10932); one that always does,
-  takes none anywhere.
-- The key of the cache has at most 64 characters; a longer name is hashed, since two may begin alike.
-- DeepSeek wants `reasoning_content` at calls even where nothing was thought (camel-ai/camel#4028).
+- An answer is one message: its text, then its calls. The results follow directly, one message each, then
+  the user's text. A result is text: it announces its images, which follow in a user message after the last
+  result.
+- OpenAI has no field for thinking. The hosts in `ECHOED` require it back, under the name that they use.
+- Some fields are OpenAI's own, and other hosts reject them: `store`, the cache retention, and the role
+  `developer`, which replaces `system` for models that think. If no host is given, none of them is sent.
+- Without tools there is no tool choice, which the API would reject.
+- OpenAI's models accept a temperature only if they do not think (vercel/ai#10932); models that always think
+  accept none.
+- The cache key has at most 64 characters; a longer name is hashed, because two names may share a prefix.
+- DeepSeek requires `reasoning_content` with calls even without thinking (camel-ai/camel#4028).
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ OPENAI: Final = "openai.com"
 MISTRAL: Final = "mistral.ai"
 MISTRAL_IDS: Final = "[a-zA-Z0-9]{9}"
 
-# Hosts that know the limit by its older name only.
+# Hosts that only know the older name of the limit.
 OLD_LIMIT: Final = ("chutes.ai", MISTRAL, "deepseek.com", "z.ai", "bigmodel.cn", "moonshot.ai", "moonshot.cn")
-# Hosts that want thinking back; OpenRouter wants it with what signs it.
+# Hosts that require thinking back; OpenRouter requires it with signatures.
 ECHOED: Final = ("deepseek.com", "moonshot.ai", "moonshot.cn", "z.ai", "bigmodel.cn", "fireworks.ai")
 DETAILED: Final = ("openrouter.ai",)
 DEEPSEEK: Final = "deepseek.com"
-# Hosts that switch thinking on and off by an object.
+# Hosts that switch thinking on and off with an object.
 SWITCHED: Final = ("deepseek.com", "moonshot.ai", "moonshot.cn", "z.ai", "bigmodel.cn")
 
 LONGEST_KEY: Final = 64
@@ -75,7 +75,7 @@ IMAGES_OF: Final = "Images of the result of {name}:"
 
 
 def build(conversation: Conversation) -> Request:
-    """Return the request."""
+    """Return the request for a conversation."""
     body: dict[str, Any] = {"model": conversation["model"], "messages": list(messages(conversation))}
     if conversation.get("tools"):
         body["tools"] = [tool(each) for each in conversation["tools"]]
@@ -99,20 +99,20 @@ def build(conversation: Conversation) -> Request:
 
 
 def tool(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool."""
+    """Return a tool in the API's format."""
     form = function_tool(given)
     return {**form, "function": {**form["function"], **strictness(given)}}
 
 
 def tool_choice(asked: str | Mapping[str, Any]) -> Any:
-    """Return the choice, which is a word unless it names a tool."""
+    """Return the tool choice, a word unless it names a tool."""
     if isinstance(asked, str):
         return asked
     return {"type": "function", "function": {"name": asked["name"]}}
 
 
 def thinking_fields(conversation: Conversation, wish: Thinking) -> dict[str, Any]:
-    """Return what tells the model how to think, in the host's words."""
+    """Return the thinking options in the host's format."""
     if on_host(conversation, *DETAILED):
         if wish.off:
             return {"reasoning": {"effort": "none"}}
@@ -128,20 +128,20 @@ def thinking_fields(conversation: Conversation, wish: Thinking) -> dict[str, Any
 
 
 def takes_temperature(conversation: Conversation, wish: Thinking | None) -> bool:
-    """Whether the model takes a temperature beside what it is told of thinking; Responses does the same."""
+    """Whether the model accepts a temperature with these thinking options; also used for Responses."""
     if facts(conversation).get("thinking") == "always":
         return False
     return wish is None or wish.off or is_foreign(conversation)
 
 
 def kept_fields(conversation: Conversation) -> dict[str, Any]:
-    """Return what the host is to keep: answers never, the cache by session."""
+    """Return the fields for storage: answers are not stored, the cache is kept by session."""
     fields: dict[str, Any] = {"store": False} if on_host(conversation, OPENAI) else {}
     return fields | cache_fields(conversation)
 
 
 def cache_fields(conversation: Conversation) -> dict[str, Any]:
-    """Return the fields on the cache, which hosts other than OpenAI do not know; Responses has the same."""
+    """Return the cache fields, which only OpenAI supports; also used for Responses."""
     cache = conversation.get("cache")
     if cache == "none" or is_foreign(conversation):
         return {}
@@ -154,13 +154,13 @@ def cache_fields(conversation: Conversation) -> dict[str, Any]:
 
 
 def cache_key(session: str) -> str:
-    """Return the session's name, or its digest where that is too long."""
+    """Return the session's name, or its digest if it is too long."""
     long = len(session) > LONGEST_KEY
     return sha256(session.encode("utf-8", "surrogatepass")).hexdigest() if long else session
 
 
 def is_foreign(conversation: Conversation) -> bool:
-    """Whether the host is named, and is not OpenAI."""
+    """Whether the host is known and not OpenAI."""
     return "host" in facts(conversation) and not on_host(conversation, OPENAI)
 
 
@@ -184,21 +184,21 @@ def messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
 
 
 def user_content(parts: Sequence[Block]) -> Any:
-    """Return what the user says: text alone as text, which every host takes."""
+    """Return the user's content: text without images as plain text, which every host accepts."""
     if not images_of(parts):
         return text_of(parts)
     return [user_part(part) for part in parts if part["type"] == "image" or part_text(part)]
 
 
 def user_part(part: Block) -> dict[str, Any]:
-    """Return a part of what the user says."""
+    """Return a part of a user message."""
     if part["type"] == "image":
         return {"type": "image_url", "image_url": {"url": data_url(part)}}
     return {"type": "text", "text": part_text(part)}
 
 
 def answer(conversation: Conversation, turn: AnswerTurn) -> dict[str, Any] | None:
-    """Return the message of an answer, None where nothing is left of it."""
+    """Return the message of an answer, None if it would be empty."""
     texts = [block["text"] for block in turn.blocks if block["type"] == "text"]
     refusals = [block["text"] for block in turn.blocks if block["type"] == "refusal"]
     calls = [tool_call(block) for block in turn.blocks if is_client_call(block)]
@@ -214,7 +214,7 @@ def answer(conversation: Conversation, turn: AnswerTurn) -> dict[str, Any] | Non
 
 
 def echoed(conversation: Conversation, blocks: Iterable[Block], *, calls: bool) -> dict[str, Any]:
-    """Return the thinking that this host wants back, as a field, if it does."""
+    """Return the thinking as a field, if the host requires it back."""
     thoughts = [block for block in blocks if block["type"] == "thinking"]
     if thoughts and on_host(conversation, *DETAILED):
         return {"reasoning_details": [detail(block) for block in thoughts]}
@@ -225,7 +225,7 @@ def echoed(conversation: Conversation, blocks: Iterable[Block], *, calls: bool) 
 
 
 def detail(block: Block) -> dict[str, Any]:
-    """Return thinking as OpenRouter's detail: encrypted, or text with its signature."""
+    """Return thinking as an OpenRouter detail: encrypted, or text with its signature."""
     if not block.get("text"):
         return {"type": "reasoning.encrypted", "data": block["signature"]}
     signed = {"signature": block["signature"]} if block.get("signature") else {}
@@ -233,7 +233,7 @@ def detail(block: Block) -> dict[str, Any]:
 
 
 def tool_call(call: Block) -> dict[str, Any]:
-    """Return a call."""
+    """Return a call in the API's format."""
     if is_free_text(call):
         custom = {"name": call["name"], "input": call["arguments"]}
         return {"id": call["id"], "type": "custom", "custom": custom}
@@ -250,7 +250,7 @@ def tool_message(result: Result) -> dict[str, Any]:
 
 
 def result_images(results: Iterable[Result]) -> Iterator[dict[str, Any]]:
-    """Yield the parts of the message that shows the images of results."""
+    """Yield the parts of the message with the images of results."""
     for result in results:
         images = images_of(result.parts)
         if images:

@@ -1,12 +1,12 @@
-"""The body of `POST /v1/chat/completions` in, the conversation that it asks about out.
+"""Read the body of `POST /v1/chat/completions` as a conversation.
 
 Source: https://platform.openai.com/docs/api-reference/chat/create and the types of the `openai` package
-3.54.0; for the fields of other hosts what `request` names.
+3.54.0; `request` names the sources for the fields of other hosts.
 
-- Messages of `system` and `developer` are paragraphs of one system prompt, wherever they stand.
-- Messages of `tool` that follow each other are the results of one answer.
-- The text of arguments is kept beside its value; one that does not parse stays a text.
-- Thinking comes back from clients of hosts that show it: with its signature only as OpenRouter's details.
+- `system` and `developer` messages are paragraphs of one system prompt, at any position.
+- Adjacent `tool` messages are the results of one answer.
+- The text of arguments is kept next to their value; text that does not parse stays text.
+- Clients of hosts that show thinking send it back: with a signature only in OpenRouter's details.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _DATA_URL: Final = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+);base64,(?P<data
 
 
 def conversation(body: Json, headers: Mapping[str, str]) -> Json:
-    """Return the conversation (conversation.v1); no header says anything of it.
+    """Return the conversation (conversation.v1); the headers are not used.
 
     Raises:
-        RefusedError: the body is not valid, or holds what a conversation has no place for.
+        RefusedError: the body is invalid, or contains something that a conversation cannot represent.
     """
     del headers
     asked: Json = {"model": need(body, "model", "name")}
@@ -76,7 +76,7 @@ def conversation(body: Json, headers: Mapping[str, str]) -> Json:
 
 
 def tool(given: Json, where: str) -> Json:
-    """Return a tool; one without parameters takes none."""
+    """Return a tool; missing parameters mean none."""
     if need(given, "type", "text", where) != "function":
         raise not_passed_on(at(where, "type"), f"a tool of type `{given['type']}`")
     function, inside = need(given, "function", "object", where), at(where, "function")
@@ -90,7 +90,7 @@ def tool(given: Json, where: str) -> Json:
 
 
 def choice(body: Json) -> Any:
-    """Return whether tools may or must be called."""
+    """Return the tool choice."""
     if isinstance(body["tool_choice"], str):
         return words(body, "tool_choice", _CHOICES)
     given = take(body, "tool_choice", "object")
@@ -101,7 +101,7 @@ def choice(body: Json) -> Any:
 
 
 def thinking(body: Json) -> Json:
-    """Return whether the model is to think, and how hard, as a field; absent is nothing asked for."""
+    """Return the thinking options as a field; absent means that none are requested."""
     wish: Any = words(body, "reasoning_effort", _EFFORTS)
     switch, detailed = take(body, "thinking", "object"), take(body, "reasoning", "object")
     if switch is not None:
@@ -120,7 +120,7 @@ def messages(body: Json) -> tuple[str, list[Json]]:
     need(body, "messages", "list")
     system: list[str] = []
     read: list[Json] = []
-    names: dict[str, str] = {}  # of the tools that were called, by the ids of the calls
+    names: dict[str, str] = {}  # tool names by call id
     for where, message in objects(body, "messages"):
         role = need(message, "role", "text", where)
         match role:
@@ -144,7 +144,7 @@ def messages(body: Json) -> tuple[str, list[Json]]:
 
 
 def said_by_user(message: Json, where: str) -> Any:
-    """Return what the user says: text, or parts."""
+    """Return the content of a user's message: text, or parts."""
     if isinstance(message.get("content"), str):
         return message["content"]
     need(message, "content", "list", where)
@@ -155,7 +155,7 @@ def said_by_user(message: Json, where: str) -> Any:
 
 
 def said(part: Json, where: str) -> Json:
-    """Return a part of what the user says."""
+    """Return a part of a user's message."""
     kind = need(part, "type", "text", where)
     if kind == "text":
         return {"type": "text", "text": need(part, "text", "text", where)}
@@ -164,12 +164,12 @@ def said(part: Json, where: str) -> Json:
     image, inside = need(part, "image_url", "object", where), at(where, "image_url")
     found = _DATA_URL.fullmatch(need(image, "url", "text", inside))
     if found is None:
-        raise not_passed_on(at(inside, "url"), "an image that is no `data:` URL in base64")
+        raise not_passed_on(at(inside, "url"), "an image that is not a base64 `data:` URL")
     return {"type": "image", "media_type": found["type"], "data": found["data"]}
 
 
 def texts(message: Json, where: str) -> list[Json]:
-    """Return the parts of a message that is text only."""
+    """Return the parts of a message that contains only text."""
     content = message.get("content")
     if content is None or isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
@@ -180,7 +180,7 @@ def texts(message: Json, where: str) -> list[Json]:
 
 
 def result(message: Json, where: str, names: Mapping[str, str]) -> Json:
-    """Return what came of a call."""
+    """Return the result of a call."""
     call = need(message, "tool_call_id", "text", where)
     if call not in names:
         raise invalid(f"{at(where, 'tool_call_id')}: no call before has the id `{call[:64]}`")
@@ -190,7 +190,7 @@ def result(message: Json, where: str, names: Mapping[str, str]) -> Json:
 
 
 def answer(message: Json, where: str) -> Iterator[Json]:
-    """Yield the blocks of an earlier answer, as those of an outcome: thinking, text, refusal, calls."""
+    """Yield the blocks of an earlier answer, in the form of an outcome: thinking, text, refusal, calls."""
     yield from thoughts(message, where)
     content = message.get("content")
     if isinstance(content, str):
@@ -206,7 +206,7 @@ def answer(message: Json, where: str) -> Iterator[Json]:
 
 
 def thoughts(message: Json, where: str) -> Iterator[Json]:
-    """Yield thinking, from details where there are any, else from the first field that has some."""
+    """Yield thinking, from details if there are any, else from the first field with text."""
     details = list(objects(message, "reasoning_details", where))
     for path, detail in details:
         data = take(detail, "data", "text", path)
@@ -220,7 +220,7 @@ def thoughts(message: Json, where: str) -> Iterator[Json]:
 
 
 def called(call: Json, where: str) -> Json:
-    """Return a call; arguments of a custom tool are a text, and no JSON."""
+    """Return a call; the arguments of a custom tool are text, not JSON."""
     custom = take(call, "type", "text", where) == "custom"
     key, held = ("custom", "input") if custom else ("function", "arguments")
     function, inside = need(call, key, "object", where), at(where, key)
@@ -237,7 +237,7 @@ def called(call: Json, where: str) -> Json:
 
 
 def value(text: str) -> Any:
-    """Return what the text of arguments says: nothing is an object, no JSON is None."""
+    """Return the value of arguments' text: blank text is an empty object, invalid JSON is None."""
     if not text.strip():
         return {}
     try:

@@ -1,21 +1,20 @@
-"""A conversation in, the body of `POST /v1/responses` out, without state at the provider.
+"""Build the body of `POST /v1/responses` from a conversation, without state at the provider.
 
 Source: https://platform.openai.com/docs/api-reference/responses/create,
 https://platform.openai.com/docs/guides/reasoning and https://platform.openai.com/docs/guides/function-calling,
 and the types of the `openai` package 3.54.0.
 
-- `store` is true where nothing is said, so it is said. What the model thought is then in the encrypted
-  content of its reasoning items, which is asked for, unless the model is known not to think.
-- An outcome has the encrypted content as the signature of the thinking, and no ids of items. The types want
-  an id of a reasoning item. Without state it names nothing that could be looked up, and OpenAI answers one
-  with 404 (NousResearch/hermes-agent#10217, vercel/ai#7543); a host is known that misses it
-  (dotnet/extensions#7628).
-- A reasoning item stands directly before the item that followed it. Without one, or without encrypted
-  content, it is left out, since the api refuses it.
-- `strict` is on where nothing is said, so a tool that was not asked to be strict says that it is not.
-- Results are text, or parts where an image is among them. The api has no field for a failure: the text says
-  how.
-- Tools that the provider ran go back as the items that they were.
+- `store` is true by default, so it is always sent. The model's thinking is then in the encrypted content
+  of its reasoning items, which is requested unless the model is known not to think.
+- An outcome has the encrypted content as the signature of the thinking, and no item ids. The types require
+  an id of a reasoning item. Without state there is nothing to look up, and OpenAI answers an id with 404
+  (NousResearch/hermes-agent#10217, vercel/ai#7543); one host requires it (dotnet/extensions#7628).
+- A reasoning item comes directly before the item after it. Without such an item, or without encrypted
+  content, it is omitted, because the API rejects it.
+- `strict` is true by default, so tools that are not strict send `false`.
+- Results are text, or parts if they contain an image. The API has no field for a failure: the text
+  describes it.
+- Calls of tools that the provider ran go back as their original items.
 """
 
 from __future__ import annotations
@@ -58,12 +57,12 @@ API: Final = "openai-responses"
 IDS: Final = r"[\s\S]{1,64}"
 ENCRYPTED: Final = "reasoning.encrypted_content"
 
-# Items beside calls that the provider wants back.
+# Items besides calls that the provider requires back.
 _KEPT_ITEMS: Final = frozenset({"compaction", "mcp_list_tools", "tool_search_output", *CALLS})
 
 
 def build(conversation: Conversation) -> Request:
-    """Return the request."""
+    """Return the request for a conversation."""
     body: dict[str, Any] = {"model": conversation["model"], "input": list(items(conversation))}
     if conversation.get("system"):
         body["instructions"] = conversation["system"]
@@ -89,7 +88,7 @@ def build(conversation: Conversation) -> Request:
 
 
 def tool(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool."""
+    """Return a tool in the API's format."""
     return {
         "type": "function",
         "name": given["name"],
@@ -100,12 +99,12 @@ def tool(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def tool_choice(query: str | Mapping[str, Any]) -> Any:
-    """Return the choice, which is a word unless it names a tool."""
+    """Return the tool choice, a word unless it names a tool."""
     return query if isinstance(query, str) else {"type": "function", "name": query["name"]}
 
 
 def reasoning(wish: Thinking) -> dict[str, Any]:
-    """Return how hard to think; where that is asked for, thinking is to be shown too."""
+    """Return the effort; any request for thinking also requests a summary."""
     if wish.off:
         return {"effort": "none"}
     return {**({"effort": wish.effort} if wish.effort else {}), "summary": "auto"}
@@ -123,7 +122,7 @@ def items(conversation: Conversation) -> Iterator[dict[str, Any]]:
 
 
 def content(parts: Sequence[Block]) -> list[dict[str, Any]]:
-    """Return parts."""
+    """Return the parts in the API's format."""
     return [
         {"type": "input_image", "image_url": data_url(part), "detail": "auto"}
         if part["type"] == "image"
@@ -140,7 +139,7 @@ def output(result: Result, *, free: bool) -> dict[str, Any]:
 
 
 def answer(turn: AnswerTurn) -> Iterator[dict[str, Any]]:
-    """Yield the items of an answer. Reasoning waits for the item that follows it."""
+    """Yield the items of an answer. Reasoning waits for the item after it."""
     waiting: list[dict[str, Any]] = []
     for item in answer_items(turn.blocks):
         if item["type"] == "reasoning":
@@ -166,23 +165,23 @@ def answer_items(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
             case "other" if block.get("kind") in _KEPT_ITEMS:
                 yield block["data"]
             case _:
-                pass  # citations, reasoning that is not encrypted, and calls whose item is `other`
+                pass  # citations, unencrypted reasoning, and calls whose item is an `other` block
 
 
 def message(part: dict[str, Any]) -> dict[str, Any]:
-    """Return a message of the model."""
+    """Return a message of the model with one part."""
     return {"type": "message", "role": "assistant", "content": [part]}
 
 
 def thought(block: Block) -> dict[str, Any]:
-    """Return a reasoning item; a summary has to be there, even an empty one."""
+    """Return a reasoning item; its summary is required, even if empty."""
     text = block.get("text")
     summary = [{"type": "summary_text", "text": text}] if text else []
     return {"type": "reasoning", "summary": summary, "encrypted_content": block["signature"]}
 
 
 def tool_call(call: Block) -> dict[str, Any]:
-    """Return the item of a call."""
+    """Return a call as an item."""
     named = {"call_id": call["id"], "name": call["name"]}
     if is_free_text(call):
         return {"type": "custom_tool_call", **named, "input": call["arguments"]}
