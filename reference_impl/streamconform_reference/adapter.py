@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol, cast
 from streamconform_reference.decoding.decoder import Decoder
 from streamconform_reference.json_text.incremental import partial_value
 
-from .apis import DECODERS, REQUESTS
+from .apis import DECODERS, REQUEST_BUILDERS
 from .healing import heal_tool_arguments
 from .outcome import Json
 from .tokens import count_tokens
@@ -104,7 +104,7 @@ def build_request(api: str | None, value: Mapping[str, Any]) -> Json:
     Raises:
         KeyError: the API is unknown.
     """
-    return REQUESTS[api or ""](value)
+    return REQUEST_BUILDERS[api or ""](value)
 
 
 FUNCTIONS: Final[Mapping[str, Function]] = {

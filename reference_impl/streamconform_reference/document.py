@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from streamconform_reference.apis import DECODERS, DOCUMENTS
+from streamconform_reference.apis import DECODERS, DOCUMENT_READERS
 from streamconform_reference.decoding.decoder import BrokenPayloadError
 from streamconform_reference.decoding.provider_errors import protocol_error, read_error
 from streamconform_reference.json_text import codec
@@ -20,7 +20,7 @@ def decode_document(
     Raises:
         KeyError: the API is unknown.
     """
-    as_stream = DOCUMENTS[api]
+    as_stream = DOCUMENT_READERS[api]
     decoder = DECODERS[api](status=status, pricing=pricing)
     if decoder.failed:
         decoder.receive_data(body)

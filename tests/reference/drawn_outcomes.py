@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from hypothesis import strategies as st
 from streamconform_reference.decoding.assemble import Assembler
-from streamconform_reference.encoding.losses import whole_characters
+from streamconform_reference.encoding.losses import join_surrogates
 from streamconform_reference.outcome import Error, Other, Outcome, Usage
 
 from .outcomes import OTHERS, STOPS
@@ -37,7 +37,7 @@ ODD = st.sampled_from(
 def words() -> st.SearchStrategy[str]:
     """Draw text: any, or what breaks lines, strings and characters in some libraries."""
     text = st.text(max_size=8) | st.lists(ODD, max_size=3).map("".join)
-    return text.map(whole_characters)
+    return text.map(join_surrogates)
 
 
 @st.composite

@@ -11,8 +11,8 @@ import pytest
 from streamconform.model.case import CallCase
 from streamconform.schemas import problems
 from streamconform.suite.load import Sources, collect
-from streamconform_reference.apis import CONVERSATIONS, REQUESTS
-from streamconform_reference.requests.errors import RefusedError
+from streamconform_reference.apis import REQUEST_BUILDERS, REQUEST_READERS
+from streamconform_reference.requests.errors import RequestError
 
 from .conversations import CITY, IMAGE, IMAGE_URL
 
@@ -22,7 +22,9 @@ ANTHROPIC, OPENAI, OTHER = "anthropic-messages", "openai-chat", "ollama-chat"
 
 
 def cases() -> dict[str, CallCase]:
-    files = [path for api in CONVERSATIONS for path in sorted((ROOT / "specs" / api).glob("requests*.yaml"))]
+    files = [
+        path for api in REQUEST_READERS for path in sorted((ROOT / "specs" / api).glob("requests*.yaml"))
+    ]
     loaded = collect(Sources(ROOT / "specs", ROOT / "cassettes"), files)
     assert not loaded.problems
     return {case.id: case for case in loaded.cases if isinstance(case, CallCase) and case.kind == "request"}
@@ -46,10 +48,10 @@ TOLD_OTHERWISE: Mapping[str, str] = {
 
 def read(case: CallCase) -> Json:
     """Return the conversation that the request of a case asks about, with the same facts."""
-    request = REQUESTS[case.api](case.input)
+    request = REQUEST_BUILDERS[case.api](case.input)
     body = json.loads(json.dumps(request["body"]))
     facts = {"facts": case.input["facts"]} if "facts" in case.input else {}
-    return {**CONVERSATIONS[case.api](body, request["headers"]), **facts}
+    return {**REQUEST_READERS[case.api](body, request["headers"]), **facts}
 
 
 def told(conversation: Json) -> Json:
@@ -57,7 +59,7 @@ def told(conversation: Json) -> Json:
     messages = [
         {key: value for key, value in message.items() if key != "api"} for message in conversation["messages"]
     ]
-    body: Json = REQUESTS[OTHER]({**conversation, "messages": messages})["body"]
+    body: Json = REQUEST_BUILDERS[OTHER]({**conversation, "messages": messages})["body"]
     body.pop("options", None)
     return body
 
@@ -72,7 +74,7 @@ def test_a_request_made_of_what_a_request_asks_about_is_the_same_request(name: s
     case = CASES[name]
     conversation = read(case)
     assert problems("conversation.v1", conversation) == ()
-    assert REQUESTS[case.api](conversation) == REQUESTS[case.api](case.input)
+    assert REQUEST_BUILDERS[case.api](conversation) == REQUEST_BUILDERS[case.api](case.input)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -296,7 +298,7 @@ MESSAGES: tuple[tuple[str, list[Json], list[Json]], ...] = (
 
 
 def conversation(api: str, **fields: Any) -> Json:
-    asked = CONVERSATIONS[api](LEAST[api] | fields, {})
+    asked = REQUEST_READERS[api](LEAST[api] | fields, {})
     assert problems("conversation.v1", asked) == ()
     return asked
 
@@ -424,7 +426,7 @@ REFUSALS: tuple[tuple[str, Json, str], ...] = (
 
 @pytest.mark.parametrize(("api", "given", "words"), REFUSALS)
 def test_a_refusal_names_the_field(api: str, given: Json, words: str) -> None:
-    with pytest.raises(RefusedError) as refusal:
-        CONVERSATIONS[api](LEAST[api] | given, {})
+    with pytest.raises(RequestError) as refusal:
+        REQUEST_READERS[api](LEAST[api] | given, {})
     assert (refusal.value.status, refusal.value.type) == (400, "invalid_request_error")
     assert refusal.value.message.startswith(words)

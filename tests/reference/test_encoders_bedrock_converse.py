@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from streamconform_reference.apis import ANSWERS, ENCODERS
+from streamconform_reference.apis import DOCUMENT_WRITERS, ENCODERS
 from streamconform_reference.encoding.encoder import encode
 from streamconform_reference.events import ToolCallDelta, ToolCallStart
 from streamconform_reference.framing.aws_eventstream import EventStreamFraming
@@ -120,7 +120,9 @@ def test_a_citation_is_a_delta_of_its_text() -> None:
 
 
 def test_a_text_with_citations_is_one_block_of_a_document() -> None:
-    document = ANSWERS[API](whole(Text("Hi"), CITATION, CITATION, Text("Ho")), model="m", response_id="r")
+    document = DOCUMENT_WRITERS[API](
+        whole(Text("Hi"), CITATION, CITATION, Text("Ho")), model="m", response_id="r"
+    )
     assert document["output"]["message"]["content"] == [
         {"citationsContent": {"content": [{"text": "Hi"}], "citations": [CITATION.data] * 2}},
         {"text": "Ho"},

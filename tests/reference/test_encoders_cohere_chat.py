@@ -11,7 +11,7 @@ from hypothesis import settings
 from streamconform_reference.apis import DECODERS, ENCODERS
 from streamconform_reference.apis.cohere_chat.losses_v1 import V1_LOSSES
 from streamconform_reference.apis.grammars import GRAMMARS
-from streamconform_reference.encoding.encoder import encode, expressed
+from streamconform_reference.encoding.encoder import apply_losses, encode
 from streamconform_reference.outcome import Error, Other, Outcome, Stop, Text, Usage
 
 from .drawn_outcomes import outcomes
@@ -36,9 +36,9 @@ def assert_said_by_version_1(outcome: Outcome) -> None:
     decoder = DECODERS[API]()
     decoder.receive_data(body)
     decoder.receive_eof()
-    can_say = expressed({API: V1_LOSSES}, API, outcome)
+    can_say = apply_losses({API: V1_LOSSES}, API, outcome)
     assert decoder.outcome == can_say
-    assert expressed({API: V1_LOSSES}, API, can_say) == can_say
+    assert apply_losses({API: V1_LOSSES}, API, can_say) == can_say
     found = GRAMMARS[API].of_body([body])
     allowed = {"one-terminal"} if outcome.status == "incomplete" else set()
     assert [each for each in found if each.level == "must" and each.rule not in allowed] == []
@@ -140,6 +140,6 @@ def test_version_1_tells_its_own_blocks_as_they_were() -> None:
         Text("Hi"),
         Other("citation", CITATION),
     ]
-    assert expressed({API: V1_LOSSES}, API, whole(*own)).content == tuple(own)
+    assert apply_losses({API: V1_LOSSES}, API, whole(*own)).content == tuple(own)
     assert_said_by_version_1(whole(*own))
     assert records(whole(*own))[-1]["response"]["citations"] == [CITATION]

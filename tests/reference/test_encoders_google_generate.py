@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamconform_reference.apis import ENCODERS, LOSSES
 from streamconform_reference.apis.grammars import GRAMMARS
-from streamconform_reference.encoding.encoder import encode, expressed
+from streamconform_reference.encoding.encoder import apply_losses, encode
 from streamconform_reference.events import Done, ToolCallDelta, ToolCallEnd, ToolCallStart
 from streamconform_reference.outcome import Error, Other, Outcome, Stop, Text, Thinking, Usage
 
@@ -149,13 +149,13 @@ def test_an_encoder_that_never_began_ends_the_answer() -> None:
 def test_a_second_report_about_the_candidate_replaces_the_first() -> None:
     first, second = (Other("groundingMetadata", {"webSearchQueries": [query]}) for query in ("x", "y"))
     given = whole(first, Text("Hi"), second)
-    assert expressed(LOSSES, API, given).content == (second, Text("Hi"))
+    assert apply_losses(LOSSES, API, given).content == (second, Text("Hi"))
 
 
 def test_thinking_goes_on_until_it_is_signed() -> None:
     unsigned = Thinking(text="a", signature=None, redacted=False)
     given = whole(unsigned, unsigned, SIGNED, SIGNED)
-    assert expressed(LOSSES, API, given).content == (
+    assert apply_losses(LOSSES, API, given).content == (
         Thinking(text="aahm", signature="c2ln", redacted=False),
         SIGNED,
     )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamconform_proxy import thinking_refused, thinks
 from streamconform_proxy.model_capabilities import NOT_SUPPORTED, gated
-from streamconform_reference.requests.errors import RefusedError
+from streamconform_reference.requests.errors import RequestError
 
 THINKERS = """
     qwen3 qwen3:8b QWEN3:4b qwen3:latest Qwen3-8B-GGUF:Q4_K_M hf.co/x/qwen3:8b hf.co/unsloth/Qwen3-4B-GGUF
@@ -49,7 +49,7 @@ def test_no_other_model_does(model: str) -> None:
 
 @pytest.mark.parametrize("wish", [{}, {"budget": 1024}, {"effort": "high"}])
 def test_thinking_of_a_model_that_does_not_is_refused(wish: dict[str, Any]) -> None:
-    with pytest.raises(RefusedError) as refusal:
+    with pytest.raises(RequestError) as refusal:
         gated({"model": "llama3:8b", "messages": [], "thinking": wish}, "ollama-chat")
     assert (refusal.value.status, refusal.value.type) == (400, NOT_SUPPORTED)
     assert "`llama3:8b` does not think" in refusal.value.message

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from streamconform_proxy import ROUTES, Relay, Route, ask, counted, failed, thinking_refused, whole
-from streamconform_reference.requests.errors import RefusedError
+from streamconform_reference.requests.errors import RequestError
 
 from .chunkings import at_random
 from .samples import SAMPLES
@@ -146,7 +146,7 @@ def test_a_request_with_anything_anywhere_is_translated_or_refused(names: tuple[
         for value in ODD:
             try:
                 sent = ask(route, json.dumps(changed(body, path, value)).encode(), {})
-            except RefusedError as refusal:
+            except RequestError as refusal:
                 assert (refusal.status, bool(refusal.message)) == (400, True)  # noqa: PT017 - one or the other
                 seen[False] += 1
             else:
@@ -161,7 +161,7 @@ def test_a_count_of_anything_is_a_number_or_refused(path: tuple[Any, ...]) -> No
         body = json.dumps(changed(ANTHROPIC, path, value)).encode()
         try:
             answer = counted(body)
-        except RefusedError as refusal:
+        except RequestError as refusal:
             assert refusal.status == 400  # noqa: PT017 - one or the other
         else:
             assert json.loads(answer.body)["input_tokens"] >= 0

@@ -16,7 +16,7 @@ from streamconform_reference.apis import DECODERS
 from streamconform_reference.apis.grammars import GRAMMARS
 from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.outcome import Outcome, ToolCall
-from streamconform_reference.requests.errors import RefusedError
+from streamconform_reference.requests.errors import RequestError
 from streamconform_reference.tokens import count_tokens
 
 from . import ollama_chat_streams as ollama
@@ -434,7 +434,7 @@ def test_a_failure_without_words_is_told_in_ours(body: bytes) -> None:
 
 @pytest.mark.parametrize("api", [ANTHROPIC, OPENAI])
 def test_a_refusal_is_in_the_envelope_of_the_client(api: str) -> None:
-    answer = refused(api, RefusedError(400, "thinking_not_supported", "no"), {"x-request-id": "r"})
+    answer = refused(api, RequestError(400, "thinking_not_supported", "no"), {"x-request-id": "r"})
     assert (answer.status, answer.headers["x-request-id"]) == (400, "r")
     decoder = DECODERS[api](status=400)
     decoder.receive_data(answer.body)
@@ -468,7 +468,7 @@ def test_tokens_are_counted_without_the_upstream() -> None:
     "body", [b"", b"[]", b'{"model":"m"}', b'{"messages":[]}', b'{"model":"m","messages":["x"]}']
 )
 def test_what_cannot_be_counted_is_refused(body: bytes) -> None:
-    with pytest.raises(RefusedError) as refusal:
+    with pytest.raises(RequestError) as refusal:
         counted(body)
     assert refusal.value.status == 400
 

@@ -12,7 +12,7 @@ from streamconform.resources import bundled
 from streamconform.suite.load import Sources, load
 from streamconform_reference import adapter as reference
 from streamconform_reference.adapter import Adapter
-from streamconform_reference.apis import REQUESTS
+from streamconform_reference.apis import REQUEST_BUILDERS
 from streamconform_reference.mutants import MUTANTS
 from streamconform_reference.mutants import load as mutant
 
@@ -59,4 +59,4 @@ def test_each_of_its_apis_has_a_case_that_catches_it(name):
 
 
 def test_there_are_mutants_of_every_api_that_requests_are_built_for():
-    assert {api for name in NAMES for api in mutant(name).apis} == set(REQUESTS)
+    assert {api for name in NAMES for api in mutant(name).apis} == set(REQUEST_BUILDERS)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from streamconform_reference.adapter import build_request
 from streamconform_reference.apis import DECODERS
-from streamconform_reference.requests.conversation import CallIds
+from streamconform_reference.requests.conversation import RequestCallIds
 
 from .conversations import (
     APIS,
@@ -271,4 +271,4 @@ def test_ids_have_the_pattern_that_the_facts_name_and_are_unique():
 
 
 def test_an_id_stays_as_it_is_where_no_spelling_fits():
-    assert CallIds("[0-9]{3}").take("call_a") == "call_a"
+    assert RequestCallIds("[0-9]{3}").take("call_a") == "call_a"

@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from streamconform_reference.apis.anthropic_messages.request_decode import (
-    conversation as anthropic_messages_conversation,
+    read_conversation as anthropic_messages_conversation,
 )
-from streamconform_reference.apis.openai_chat.request_decode import conversation as openai_chat_conversation
+from streamconform_reference.apis.openai_chat.request_decode import (
+    read_conversation as openai_chat_conversation,
+)
 from streamconform_reference.decoding.decoder import Decoder, Payload
-from streamconform_reference.encoding.encoder import Answerer, Loss, Maker
+from streamconform_reference.encoding.encoder import DocumentWriter, EncoderFactory, Loss
 
 from . import (
     anthropic_messages,
@@ -20,21 +22,29 @@ from . import (
     openai_responses,
 )
 from .anthropic_messages import AnthropicMessagesDecoder
-from .anthropic_messages.request import build as anthropic_messages_request
+from .anthropic_messages.request import build_request as anthropic_messages_request
 from .bedrock_converse import BedrockConverseDecoder
-from .bedrock_converse.request import build as bedrock_converse_request
+from .bedrock_converse.request import build_request as bedrock_converse_request
 from .cohere_chat import CohereChatDecoder
-from .cohere_chat.request import build as cohere_chat_request
+from .cohere_chat.request import build_request as cohere_chat_request
 from .google_generate import GoogleGenerateDecoder
-from .google_generate.request import build as google_generate_request
+from .google_generate.request import build_request as google_generate_request
 from .ollama_chat import OllamaChatDecoder
-from .ollama_chat.request import build as ollama_chat_request
+from .ollama_chat.request import build_request as ollama_chat_request
 from .openai_chat import OpenaiChatDecoder
-from .openai_chat.request import build as openai_chat_request
+from .openai_chat.request import build_request as openai_chat_request
 from .openai_responses import OpenaiResponsesDecoder
-from .openai_responses.request import build as openai_responses_request
+from .openai_responses.request import build_request as openai_responses_request
 
-__all__ = ["ANSWERS", "CONVERSATIONS", "DECODERS", "DOCUMENTS", "ENCODERS", "LOSSES", "REQUESTS"]
+__all__ = [
+    "DECODERS",
+    "DOCUMENT_READERS",
+    "DOCUMENT_WRITERS",
+    "ENCODERS",
+    "LOSSES",
+    "REQUEST_BUILDERS",
+    "REQUEST_READERS",
+]
 
 DECODERS: Final[Mapping[str, type[Decoder]]] = {
     "anthropic-messages": AnthropicMessagesDecoder,
@@ -48,36 +58,36 @@ DECODERS: Final[Mapping[str, type[Decoder]]] = {
 
 # For an answer without streaming: the payloads of an equivalent stream. They raise
 # `BrokenPayloadError` if the document is not an answer.
-DOCUMENTS: Final[Mapping[str, Callable[[Payload], Iterable[Payload]]]] = {
-    "anthropic-messages": anthropic_messages.as_stream,
-    "openai-chat": openai_chat.as_stream,
-    "openai-responses": openai_responses.as_stream,
-    "cohere-chat": cohere_chat.as_stream,
-    "bedrock-converse": bedrock_converse.as_stream,
-    "google-generate": google_generate.as_stream,
-    "ollama-chat": ollama_chat.as_stream,
+DOCUMENT_READERS: Final[Mapping[str, Callable[[Payload], Iterable[Payload]]]] = {
+    "anthropic-messages": anthropic_messages.to_payloads,
+    "openai-chat": openai_chat.to_payloads,
+    "openai-responses": openai_responses.to_payloads,
+    "cohere-chat": cohere_chat.to_payloads,
+    "bedrock-converse": bedrock_converse.to_payloads,
+    "google-generate": google_generate.to_payloads,
+    "ollama-chat": ollama_chat.to_payloads,
 }
 
 # The encoder of each API: events in, the bytes of a stream out.
-ENCODERS: Final[Mapping[str, Maker]] = {
+ENCODERS: Final[Mapping[str, EncoderFactory]] = {
     "anthropic-messages": anthropic_messages.AnthropicMessagesEncoder,
     "openai-chat": openai_chat.OpenaiChatEncoder,
     "ollama-chat": ollama_chat.OllamaChatEncoder,
     "openai-responses": openai_responses.OpenaiResponsesEncoder,
     "bedrock-converse": bedrock_converse.BedrockConverseEncoder,
-    "cohere-chat": cohere_chat.encoder,
+    "cohere-chat": cohere_chat.make_encoder,
     "google-generate": google_generate.GoogleGenerateEncoder,
 }
 
 # An outcome as the answer without streaming.
-ANSWERS: Final[Mapping[str, Answerer]] = {
-    "anthropic-messages": anthropic_messages.answer,
-    "openai-chat": openai_chat.answer,
-    "ollama-chat": ollama_chat.answer,
-    "openai-responses": openai_responses.answer,
-    "bedrock-converse": bedrock_converse.answer,
-    "cohere-chat": cohere_chat.answer,
-    "google-generate": google_generate.answer,
+DOCUMENT_WRITERS: Final[Mapping[str, DocumentWriter]] = {
+    "anthropic-messages": anthropic_messages.write_document,
+    "openai-chat": openai_chat.write_document,
+    "ollama-chat": ollama_chat.write_document,
+    "openai-responses": openai_responses.write_document,
+    "bedrock-converse": bedrock_converse.write_document,
+    "cohere-chat": cohere_chat.write_document,
+    "google-generate": google_generate.write_document,
 }
 
 # The parts of an outcome that an API cannot express, and what its encoder writes instead.
@@ -92,7 +102,7 @@ LOSSES: Final[Mapping[str, tuple[Loss, ...]]] = {
 }
 
 # A conversation as an HTTP request; `requests.conversation` and `requests.options` define its fields.
-REQUESTS: Final[Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
+REQUEST_BUILDERS: Final[Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
     "anthropic-messages": anthropic_messages_request,
     "openai-chat": openai_chat_request,
     "openai-responses": openai_responses_request,
@@ -103,7 +113,7 @@ REQUESTS: Final[Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
 }
 
 # A request as a conversation. They raise `RequestError` if the request is not valid.
-CONVERSATIONS: Final[Mapping[str, Callable[[dict[str, Any], Mapping[str, str]], dict[str, Any]]]] = {
+REQUEST_READERS: Final[Mapping[str, Callable[[dict[str, Any], Mapping[str, str]], dict[str, Any]]]] = {
     "anthropic-messages": anthropic_messages_conversation,
     "openai-chat": openai_chat_conversation,
 }

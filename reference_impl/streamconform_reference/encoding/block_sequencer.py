@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from streamconform_reference.encoding.encoder import Piece, Placed
+from streamconform_reference.encoding.encoder import Piece, PlacedBlock
 from streamconform_reference.events import (
     ProseDelta,
     ProseStart,
@@ -24,8 +24,15 @@ from streamconform_reference.events import (
 )
 from streamconform_reference.outcome import Other
 
-OfBlock = (
-    Placed | ProseStart | ProseDelta | TextEnd | ThinkingEnd | ToolCallStart | ToolCallDelta | ToolCallEnd
+BlockPiece = (
+    PlacedBlock
+    | ProseStart
+    | ProseDelta
+    | TextEnd
+    | ThinkingEnd
+    | ToolCallStart
+    | ToolCallDelta
+    | ToolCallEnd
 )
 """A piece of a block."""
 
@@ -41,7 +48,7 @@ class _Waiting:
     pieces: list[Piece] = field(default_factory=list)
 
 
-class InSequence:
+class BlockSequencer:
     """Puts the pieces of an answer's blocks in sequence."""
 
     def __init__(self, belongs: Callable[[Other], bool] = lambda _: False) -> None:
@@ -50,7 +57,7 @@ class InSequence:
         self._waiting: deque[_Waiting] = deque()
         self._by_index: dict[int, _Waiting] = {}
 
-    def take(self, piece: OfBlock) -> list[Piece]:
+    def take(self, piece: BlockPiece) -> list[Piece]:
         """Return the pieces that can be written now; drop a part whose text is not open."""
         block = self._block_of(piece)
         if block is None:
@@ -65,17 +72,17 @@ class InSequence:
         self._waiting.clear()
         return left
 
-    def _block_of(self, piece: OfBlock) -> _Waiting | None:
+    def _block_of(self, piece: BlockPiece) -> _Waiting | None:
         index = piece.content_index
-        if isinstance(piece, Placed) and self._belongs(piece.block):
+        if isinstance(piece, PlacedBlock) and self._belongs(piece.block):
             holders = (block for block in self._waiting if block.holds and block.reach == index - 1)
             holder = next(holders, None)
             if holder:
                 holder.reach = index
             return holder
-        if isinstance(piece, (ProseStart, ToolCallStart, Placed)):
+        if isinstance(piece, (ProseStart, ToolCallStart, PlacedBlock)):
             holds = isinstance(piece, ProseStart) and piece.kind != "thinking"
-            block = _Waiting(index, holds, ended=isinstance(piece, Placed))
+            block = _Waiting(index, holds, ended=isinstance(piece, PlacedBlock))
             self._waiting.append(block)
             self._by_index[index] = block
         return self._by_index.get(index)

@@ -4,7 +4,7 @@ An encoder gets the answer's model and id, then its pieces in order, and returns
 each of them. It delays no output that could be written. `encode` writes a whole outcome.
 
 An encoder documents what it cannot express: each API has a table of losses, whose rows are functions on
-outcomes, and `expressed` applies them. Decoding an encoded outcome gives `expressed` of it, which is the
+outcomes, and `apply_losses` applies them. Decoding an encoded outcome gives `apply_losses` of it, which is the
 outcome itself if no row applies.
 """
 
@@ -29,7 +29,7 @@ from streamconform_reference.events import (
 )
 from streamconform_reference.outcome import Block, Json, Other, Outcome, Refusal, Text, Thinking, ToolCall
 
-NAMELESS: Final = "unnamed"
+PLACEHOLDER: Final = "unnamed"
 """The model or id of an outcome that has none, if an API requires one."""
 
 Form = Literal["stream", "document"]
@@ -37,14 +37,14 @@ FORMS: Final[tuple[Form, ...]] = ("stream", "document")
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedBlock:
     """A block without events, at its position in the content."""
 
     content_index: int
     block: Other
 
 
-Piece = Event | Placed
+Piece = Event | PlacedBlock
 
 
 class Encoder(Protocol):
@@ -63,7 +63,7 @@ class Encoder(Protocol):
         """Return bytes that keep an idle stream alive, empty if the framing has none."""
 
 
-class Maker(Protocol):
+class EncoderFactory(Protocol):
     """Creates an encoder for one answer."""
 
     def __call__(
@@ -75,7 +75,7 @@ class Maker(Protocol):
         """
 
 
-class Answerer(Protocol):
+class DocumentWriter(Protocol):
     """Writes a whole answer without streaming; one that is not complete becomes an error document."""
 
     def __call__(self, outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
@@ -97,7 +97,7 @@ class Loss:
     """The forms to which the row applies."""
 
 
-def expressed(
+def apply_losses(
     losses: Mapping[str, Sequence[Loss]], api: str, outcome: Outcome, *, form: Form = "stream"
 ) -> Outcome:
     """Return the outcome as the API expresses it: every row of its table applied in order."""
@@ -107,7 +107,7 @@ def expressed(
     return outcome
 
 
-def pieces(outcome: Outcome) -> Iterator[Piece]:
+def to_pieces(outcome: Outcome) -> Iterator[Piece]:
     """Yield the pieces of an outcome, block by block.
 
     Blocks without events directly after prose come before its end, as citations do; the usage comes before
@@ -119,9 +119,9 @@ def pieces(outcome: Outcome) -> Iterator[Piece]:
         behind: list[Piece] = []
         if not isinstance(block, (ToolCall, Other)):
             while content and isinstance(content[0][1], Other):
-                behind.append(Placed(content[0][0], content[0][1]))
+                behind.append(PlacedBlock(content[0][0], content[0][1]))
                 content.pop(0)
-        yield from _of_block(index, block, behind)
+        yield from _to_block_pieces(index, block, behind)
     if outcome.usage is not None:
         yield UsageUpdate(outcome.usage, outcome.cost)
     if outcome.status == "complete":
@@ -130,16 +130,18 @@ def pieces(outcome: Outcome) -> Iterator[Piece]:
         yield Failed(outcome.status, outcome.error)
 
 
-def encode(encoders: Mapping[str, Maker], api: str, outcome: Outcome, *, framing: str | None = None) -> bytes:
+def encode(
+    encoders: Mapping[str, EncoderFactory], api: str, outcome: Outcome, *, framing: str | None = None
+) -> bytes:
     """Return the body of a stream for `outcome`, as far as the API can express it.
 
     Raises:
         KeyError: the API has no encoder.
     """
     encoder = encoders[api](
-        model=outcome.model or NAMELESS, response_id=outcome.response_id or NAMELESS, framing=framing
+        model=outcome.model or PLACEHOLDER, response_id=outcome.response_id or PLACEHOLDER, framing=framing
     )
-    return encoder.opening() + b"".join(encoder.piece(piece) for piece in pieces(outcome))
+    return encoder.opening() + b"".join(encoder.piece(piece) for piece in to_pieces(outcome))
 
 
 def is_free_text(call: ToolCall) -> bool:
@@ -147,7 +149,7 @@ def is_free_text(call: ToolCall) -> bool:
     return bool(call.arguments_text) and call.arguments == call.arguments_text
 
 
-def _of_block(index: int, block: Block, behind: list[Piece]) -> Iterator[Piece]:
+def _to_block_pieces(index: int, block: Block, behind: list[Piece]) -> Iterator[Piece]:
     match block:
         case Text(text) | Refusal(text):
             kind: Literal["text", "refusal"] = "text" if isinstance(block, Text) else "refusal"
@@ -169,4 +171,4 @@ def _of_block(index: int, block: Block, behind: list[Piece]) -> Iterator[Piece]:
             if block.complete:
                 yield ToolCallEnd(index, block)
         case Other():
-            yield Placed(index, block)
+            yield PlacedBlock(index, block)

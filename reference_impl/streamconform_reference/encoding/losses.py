@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from streamconform_reference.encoding.encoder import NAMELESS, Loss
+from streamconform_reference.encoding.encoder import PLACEHOLDER, Loss
 from streamconform_reference.outcome import (
     Block,
     Error,
@@ -26,14 +26,14 @@ from streamconform_reference.outcome import (
 )
 
 Apply = Callable[[Outcome], Outcome]
-Word = Callable[[Stop, tuple[Block, ...]], tuple[str, StopReason]]
+StopEncoder = Callable[[Stop, tuple[Block, ...]], tuple[str, StopReason]]
 """A function from a stop and the written content to the API's stop reason and that reason's meaning."""
 
-BROKE_OFF: Final = Error(None, "the answer broke off", None)
+TRUNCATED: Final = Error(None, "the answer broke off", None)
 """The error in the document of an incomplete answer."""
 
 
-def each_block(change: Callable[[Block], Iterator[Block]]) -> Apply:
+def map_blocks(change: Callable[[Block], Iterator[Block]]) -> Apply:
     """Return a function that replaces every block with the blocks that `change` yields for it."""
 
     def apply(outcome: Outcome) -> Outcome:
@@ -50,27 +50,29 @@ def keep_blocks(keep: Callable[[Block], bool]) -> Apply:
 # Names, cost, errors.
 
 
-def nameless(outcome: Outcome) -> Outcome:
+def fill_names(outcome: Outcome) -> Outcome:
     """Return the outcome with a placeholder for a missing model or id."""
-    return replace(outcome, model=outcome.model or NAMELESS, response_id=outcome.response_id or NAMELESS)
+    return replace(
+        outcome, model=outcome.model or PLACEHOLDER, response_id=outcome.response_id or PLACEHOLDER
+    )
 
 
-def without_cost(outcome: Outcome) -> Outcome:
+def drop_cost(outcome: Outcome) -> Outcome:
     """Return the outcome without its cost."""
     return replace(outcome, cost=None)
 
 
-def without_failed_word(outcome: Outcome) -> Outcome:
+def drop_failed_reason(outcome: Outcome) -> Outcome:
     """Return a failed outcome without the provider's stop reason."""
     return replace(outcome, stop=Stop("error", None)) if outcome.status == "error" else outcome
 
 
-def error_as(form: Callable[[Error], Error]) -> Apply:
+def map_error(form: Callable[[Error], Error]) -> Apply:
     """Return a function that changes the error of an outcome."""
     return lambda outcome: replace(outcome, error=outcome.error and form(outcome.error))
 
 
-def error_alone(outcome: Outcome) -> Outcome:
+def keep_only_error(outcome: Outcome) -> Outcome:
     """Return the outcome of an error document if the outcome is not complete."""
     if outcome.status == "complete":
         return outcome
@@ -80,25 +82,25 @@ def error_alone(outcome: Outcome) -> Outcome:
         stop=Stop("error", None),
         usage=None,
         cost=None,
-        error=outcome.error or BROKE_OFF,
+        error=outcome.error or TRUNCATED,
         model=None,
         response_id=None,
     )
 
 
-COST: Final = Loss("cost", "the cost of an answer", "omitted; it follows from usage and prices", without_cost)
-NAMES: Final = Loss("names", "an answer without an id, or without a model", f"`{NAMELESS}`", nameless)
-FAILED_WORD: Final = Loss(
+COST: Final = Loss("cost", "the cost of an answer", "omitted; it follows from usage and prices", drop_cost)
+NAMES: Final = Loss("names", "an answer without an id, or without a model", f"`{PLACEHOLDER}`", fill_names)
+FAILED_REASON: Final = Loss(
     "failed-word",
     "the stop reason that came before an error",
     "omitted; the error is the end",
-    without_failed_word,
+    drop_failed_reason,
 )
 DOCUMENT_ERROR: Final = Loss(
     "failed-document",
     "the content of an answer that failed or was cut off, in one document",
     "an error document",
-    error_alone,
+    keep_only_error,
     forms=("document",),
 )
 
@@ -106,17 +108,17 @@ DOCUMENT_ERROR: Final = Loss(
 # Blocks.
 
 
-def not_other(block: Block) -> bool:
+def has_common_form(block: Block) -> bool:
     """Whether a block has a common form."""
     return not isinstance(block, Other)
 
 
-def not_provider_call(block: Block) -> bool:
+def is_not_provider_call(block: Block) -> bool:
     """Whether a block is anything but a call that the provider runs itself."""
     return not (isinstance(block, ToolCall) and block.executor == "provider")
 
 
-def not_empty_prose(block: Block) -> bool:
+def has_content(block: Block) -> bool:
     """Whether a block is anything but prose without text and signature."""
     if isinstance(block, (ToolCall, Other)):
         return True
@@ -128,12 +130,12 @@ def is_client_call(block: Block) -> bool:
     return isinstance(block, ToolCall) and block.executor == "client"
 
 
-def refusal_as_text(block: Block) -> Iterator[Block]:
+def convert_refusal(block: Block) -> Iterator[Block]:
     """Yield the block, with a refusal as text."""
     yield Text(block.text) if isinstance(block, Refusal) else block
 
 
-def unsigned(block: Block) -> Iterator[Block]:
+def drop_signature(block: Block) -> Iterator[Block]:
     """Yield the block, with thinking unsigned; drop thinking without text."""
     if not isinstance(block, Thinking):
         yield block
@@ -141,7 +143,7 @@ def unsigned(block: Block) -> Iterator[Block]:
         yield Thinking(text=block.text, signature=None, redacted=False)
 
 
-def joined(outcome: Outcome) -> Outcome:
+def join_prose(outcome: Outcome) -> Outcome:
     """Return the outcome with adjacent prose of one kind joined.
 
     A call separates prose, an `other` block does not: the prose continues after it.
@@ -155,25 +157,25 @@ def joined(outcome: Outcome) -> Outcome:
             continue
         last = blocks[at] if at >= 0 else None
         if isinstance(last, (Text, Refusal, Thinking)) and type(last) is type(block):
-            blocks[at] = replace(last, text=whole_characters(last.text + block.text))
+            blocks[at] = replace(last, text=join_surrogates(last.text + block.text))
         else:
             at = len(blocks)
             blocks.append(block)
     return replace(outcome, content=tuple(blocks))
 
 
-def whole_characters(text: str) -> str:
+def join_surrogates(text: str) -> str:
     """Return the text with adjacent halves of surrogate pairs joined."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
-_ORDER: Final[tuple[type[Block], ...]] = (Thinking, Text, Refusal, Other, ToolCall)
+_FIELD_ORDER: Final[tuple[type[Block], ...]] = (Thinking, Text, Refusal, Other, ToolCall)
 
 
-def in_fields(outcome: Outcome) -> Outcome:
+def order_by_field(outcome: Outcome) -> Outcome:
     """Return the outcome with its blocks in the order of one message's fields: by type, else unchanged."""
     return replace(
-        outcome, content=tuple(sorted(outcome.content, key=lambda block: _ORDER.index(type(block))))
+        outcome, content=tuple(sorted(outcome.content, key=lambda block: _FIELD_ORDER.index(type(block))))
     )
 
 
@@ -181,52 +183,52 @@ PROVIDER_CALLS: Final = Loss(
     "provider-calls",
     "a call that the provider ran",
     "omitted: the client would run it again",
-    keep_blocks(not_provider_call),
+    keep_blocks(is_not_provider_call),
 )
 OTHERS: Final = Loss(
-    "other", "a block without a common form: a citation, a result", "omitted", keep_blocks(not_other)
+    "other", "a block without a common form: a citation, a result", "omitted", keep_blocks(has_common_form)
 )
-REFUSALS: Final = Loss("refusal", "the marking of text as a refusal", "text", each_block(refusal_as_text))
+REFUSALS: Final = Loss("refusal", "the marking of text as a refusal", "text", map_blocks(convert_refusal))
 SIGNATURES: Final = Loss(
     "signature",
     "the signature of thinking, and thinking that has only a signature",
     "omitted",
-    each_block(unsigned),
+    map_blocks(drop_signature),
 )
 EMPTY_PROSE: Final = Loss(
     "empty-prose",
     "a block of text, thinking or refusal without text",
     "omitted",
-    keep_blocks(not_empty_prose),
+    keep_blocks(has_content),
 )
-FIELDS: Final = Loss(
+FIELD_ORDER: Final = Loss(
     "document-order",
     "the order of text, thinking and calls, in one document",
     "thinking, text, refusal, calls",
-    in_fields,
+    order_by_field,
     forms=("document",),
 )
 JOINED: Final = Loss(
-    "joined", "the boundary between adjacent blocks of one kind of prose", "one block", joined
+    "joined", "the boundary between adjacent blocks of one kind of prose", "one block", join_prose
 )
 
 
 # Stop reason and usage.
 
 
-def stop_as(word: Word) -> Apply:
+def map_stop(word: StopEncoder) -> Apply:
     """Return a function that sets a complete outcome's stop to the API's reason and its meaning."""
 
     def apply(outcome: Outcome) -> Outcome:
         if outcome.status != "complete":
             return outcome
         raw, reason = word(outcome.stop, outcome.content)
-        return replace(outcome, stop=Stop(in_light_of(outcome.content, reason), raw))
+        return replace(outcome, stop=Stop(adjust_reason(outcome.content, reason), raw))
 
     return apply
 
 
-def in_light_of(content: tuple[Block, ...], reason: StopReason) -> StopReason:
+def adjust_reason(content: tuple[Block, ...], reason: StopReason) -> StopReason:
     """Return the stop reason of a complete answer, adjusted to its content."""
     calls = [block for block in content if isinstance(block, ToolCall)]
     if reason == "stop" and any(call.complete and call.executor == "client" for call in calls):
@@ -238,7 +240,7 @@ def in_light_of(content: tuple[Block, ...], reason: StopReason) -> StopReason:
     return reason
 
 
-def usage_as(form: Callable[[Usage | None], Usage | None]) -> Apply:
+def map_usage(form: Callable[[Usage | None], Usage | None]) -> Apply:
     """Return a function that changes the usage of a complete outcome; others lose their usage."""
 
     def apply(outcome: Outcome) -> Outcome:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from streamconform_reference.outcome import Stop, StopReason
 
-UNKNOWN = "other"
+UNKNOWN_REASON = "other"
 """The stop reason to write if none is known."""
 
 
@@ -31,7 +31,7 @@ class StopWords:
         elif stop.reason is not None and stop.reason in self.usual:
             word = self.usual[stop.reason]
         else:
-            word = UNKNOWN if means or not stop.raw else stop.raw
+            word = UNKNOWN_REASON if means or not stop.raw else stop.raw
         if word in plain:
             word = self.usual["tool_use" if called else "stop"]
         return word

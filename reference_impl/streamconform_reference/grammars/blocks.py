@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from streamconform_reference.grammars.grammar import Finding, Rule
+from streamconform_reference.grammars.grammar import Rule, Violation
 
 RULES: Final[Mapping[str, Rule]] = {
     "index-contiguous": Rule("block indices count from 0 without gaps, in the order of their starts"),
@@ -22,7 +22,7 @@ RULES: Final[Mapping[str, Rule]] = {
 
 
 @dataclass(slots=True)
-class Block:
+class GrammarBlock:
     """One block: its type, the text of its deltas, and whether it has stopped."""
 
     kind: str | None
@@ -37,16 +37,16 @@ class Block:
         return "".join(self.pieces)
 
 
-class Blocks:
+class GrammarBlocks:
     """The blocks of one index space. Events with an invalid index are skipped: their field is reported."""
 
     def __init__(self, noun: str = "block", *, sequential: bool = True) -> None:
         """Start with no blocks; with `sequential` a block has to stop before the next one starts."""
         self.noun = noun
         self.sequential = sequential
-        self.at: dict[int, Block] = {}
+        self.at: dict[int, GrammarBlock] = {}
 
-    def start(self, index: Any, kind: str | None) -> Iterator[Finding]:
+    def start(self, index: Any, kind: str | None) -> Iterator[Violation]:
         """Check the start of a block."""
         if type(index) is not int:
             return
@@ -57,18 +57,18 @@ class Blocks:
         running = self.open()
         if self.sequential and running and running != [index]:
             yield "blocks-in-sequence", f"{self.noun} {index} starts while {running[0]} is open"
-        self.at[index] = Block(kind)
+        self.at[index] = GrammarBlock(kind)
 
     def delta(
         self, index: Any, kind: str, fits: Collection[str] | None = None, piece: Any = ""
-    ) -> Iterator[Finding]:
+    ) -> Iterator[Violation]:
         """Check a delta; `fits` are the types of blocks that it may belong to, None for any."""
         if type(index) is not int:
             return
         block = self.at.get(index)
         if block is None:
             yield "block-start-before-delta", f"a delta of {self.noun} {index}, which has not started"
-            self.at[index] = block = Block(None)
+            self.at[index] = block = GrammarBlock(None)
         if block.stopped:
             yield "no-delta-after-stop", f"a delta of {self.noun} {index}, which has stopped"
         if fits is not None and block.kind is not None and block.kind not in fits:
@@ -77,19 +77,19 @@ class Blocks:
             block.pieces.append(piece)
         block.seen.add(kind)
 
-    def stop(self, index: Any) -> Iterator[Finding]:
+    def stop(self, index: Any) -> Iterator[Violation]:
         """Check the stop of a block."""
         if type(index) is not int:
             return
         block = self.at.get(index)
         if block is None:
             yield "block-stop-once", f"{self.noun} {index} stops without having started"
-            self.at[index] = block = Block(None)
+            self.at[index] = block = GrammarBlock(None)
         elif block.stopped:
             yield "block-stop-once", f"{self.noun} {index} stops again"
         block.stopped = True
 
-    def close(self) -> Iterator[Finding]:
+    def close(self) -> Iterator[Violation]:
         """Check the end of all blocks."""
         for index in self.open():
             yield "blocks-stopped", f"{self.noun} {index} has not stopped"
@@ -99,6 +99,6 @@ class Blocks:
         """Return the indices of the blocks that have not stopped."""
         return [index for index, block in self.at.items() if not block.stopped]
 
-    def get(self, index: Any) -> Block | None:
+    def get(self, index: Any) -> GrammarBlock | None:
         """Return the block at an index, None if there is none."""
         return self.at.get(index) if type(index) is int else None

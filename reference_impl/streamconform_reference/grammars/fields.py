@@ -72,7 +72,7 @@ def fits(kind: str, value: Any) -> bool:
     return held(value) if held else bool(value == kind.strip('"'))
 
 
-def said(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Return a value as short text for a message."""
     text = str(value) if not isinstance(value, str) else f'"{value}"'
     return f"`{text[:60]}{'…' if len(text) > 60 else ''}`"

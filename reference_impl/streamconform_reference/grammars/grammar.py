@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Final
 
 from streamconform_reference.decoding.decoder import DONE_MARK, Payload
 from streamconform_reference.framing import Frame, Framing
-from streamconform_reference.grammars.fields import ABSENT, Field, Level, fits, said, values_at
+from streamconform_reference.grammars.fields import ABSENT, Field, Level, fits, format_value, values_at
 from streamconform_reference.json_text import codec
 
 BEFORE: Final = "before"
@@ -66,9 +66,9 @@ class Step:
     """The violated rule if the state is another one and the stream has started."""
 
 
-Finding = tuple[str, str]
+Violation = tuple[str, str]
 """A violated rule, and a message."""
-Findings = Iterator[Finding]
+Violations = Iterator[Violation]
 
 COMMON: Final[Mapping[str, Rule]] = {
     "framing": Rule("the body is in the framing of the API"),
@@ -143,25 +143,25 @@ class Grammar(ABC):
     def kind_of(self, frame: Frame, payload: Payload) -> str | None:
         """Return the type of a frame, None if it has none."""
 
-    def read(self, kind: str, payload: Payload) -> Findings:
+    def read(self, kind: str, payload: Payload) -> Violations:
         """Yield violations by a frame of a known type that no table covers."""
         del kind, payload
         yield from ()
 
-    def finish(self) -> Findings:
+    def finish(self) -> Violations:
         """Yield violations at the end of the body, except a missing terminal frame."""
         yield from ()
 
-    def done(self) -> Findings:
+    def done(self) -> Violations:
         """Check `[DONE]`."""
         yield "no-done-marker", "`[DONE]` came, but this API does not send it"
 
-    def named(self, frame: Frame, kind: str | None) -> Findings:
+    def named(self, frame: Frame, kind: str | None) -> Violations:
         """Yield violations by the event name that the framing gives a frame."""
         del frame, kind
         yield from ()
 
-    def _receive(self, frame: Frame) -> Findings:
+    def _receive(self, frame: Frame) -> Violations:
         data = frame.data.strip()
         if not data:
             return
@@ -174,7 +174,7 @@ class Grammar(ABC):
             yield "payload-json", str(error)
             return
         if not isinstance(payload, dict):
-            yield "payload-object", f"it is {said(payload)}"
+            yield "payload-object", f"it is {format_value(payload)}"
             return
         kind = self.kind_of(frame, payload)
         yield from self.named(frame, kind)
@@ -183,7 +183,7 @@ class Grammar(ABC):
             yield from self._fields(kind, payload)
             yield from self.read(kind, payload)
 
-    def _placed(self, kind: str | None) -> Findings:
+    def _placed(self, kind: str | None) -> Violations:
         row = self.order.get(kind or "")
         if self.state == ENDED:
             ends_again = row is not None and row.to == ENDED
@@ -205,7 +205,7 @@ class Grammar(ABC):
                 yield row.broken, f"`{kind}` comes in a stream that is {self.state}"
         self.state = row.to or self.state
 
-    def _fields(self, kind: str, payload: Payload) -> Findings:
+    def _fields(self, kind: str, payload: Payload) -> Violations:
         for field in self.fields.get(kind, ()):
             rule = f"{kind}.{field.path.replace('[]', '')}"
             for value in values_at(payload, field.path):
@@ -213,7 +213,10 @@ class Grammar(ABC):
                     if field.needed:
                         yield f"required-field.{rule}", f"`{kind}` has no `{field.path}`"
                 elif not fits(field.kind, value):
-                    yield f"field-type.{rule}", f"`{field.path}` is {said(value)}, expected {field.kind}"
+                    yield (
+                        f"field-type.{rule}",
+                        f"`{field.path}` is {format_value(value)}, expected {field.kind}",
+                    )
 
     def _deviation(self, rule: str, message: str) -> Deviation:
         prefix, _, rest = rule.partition(".")
@@ -238,7 +241,7 @@ class NamedGrammar(Grammar):
         kind = payload.get("type")
         return kind if isinstance(kind, str) else None
 
-    def named(self, frame: Frame, kind: str | None) -> Findings:
+    def named(self, frame: Frame, kind: str | None) -> Violations:
         """Yield a violation if the event name differs from the type."""
         name = None if frame.event is None else frame.event.decode("utf-8", "replace")
         if name != kind:
@@ -248,13 +251,13 @@ class NamedGrammar(Grammar):
 class UnnamedGrammar(Grammar):
     """The grammar of an API whose events have no names."""
 
-    def named(self, frame: Frame, kind: str | None) -> Findings:
+    def named(self, frame: Frame, kind: str | None) -> Violations:
         """Yield a violation if an event has a name."""
         if frame.event is not None:
             yield "no-event-name", f"the {kind} is named `{frame.event.decode('utf-8', 'replace')}`"
 
 
-def arguments_fault(text: str) -> str | None:
+def find_arguments_fault(text: str) -> str | None:
     """Return the reason why a text is not valid arguments, None if it is an object or blank."""
     if not text.strip():
         return None
@@ -262,4 +265,4 @@ def arguments_fault(text: str) -> str | None:
         value = codec.loads_text(text)
     except codec.NotJsonError as error:
         return f"they are not JSON: {error}"
-    return None if isinstance(value, dict) else f"they are {said(value)}, not an object"
+    return None if isinstance(value, dict) else f"they are {format_value(value)}, not an object"

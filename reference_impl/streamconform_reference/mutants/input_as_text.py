@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamconform_reference.requests.conversation import json_text
+from streamconform_reference.requests.conversation import format_json
 
 from ._asking import Asked, asking, parts
 
@@ -16,10 +16,10 @@ def as_text(asked: Asked, body: dict[str, Any]) -> None:
         for block in content:
             place = block.get("toolUse", block)
             if "input" in place:
-                place["input"] = json_text(place["input"])
+                place["input"] = format_json(place["input"])
     for message in body["messages"]:
         for call in message.get("tool_calls", ()):
-            call["function"]["arguments"] = json_text(call["function"]["arguments"])
+            call["function"]["arguments"] = format_json(call["function"]["arguments"])
 
 
 adapter = asking("input-as-text", "anthropic-messages", "bedrock-converse", "ollama-chat", sent=as_text)

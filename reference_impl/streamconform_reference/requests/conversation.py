@@ -51,7 +51,7 @@ _USUAL_LENGTHS: Final = (64, 40)
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ToolResult:
     """The result of a call; its id is the one that is sent."""
 
     id: str
@@ -72,7 +72,7 @@ class AnswerTurn:
     """An answer of the model, as blocks of an outcome, and a result for each of the client's calls."""
 
     blocks: tuple[Block, ...]
-    results: tuple[Result, ...]
+    results: tuple[ToolResult, ...]
     own: bool
     """Whether the requested model wrote it, through this API."""
 
@@ -80,48 +80,48 @@ class AnswerTurn:
 Turn = UserTurn | AnswerTurn
 
 
-def turns(conversation: Conversation, api: str, *, ids: str = ANY_ID) -> Iterator[Turn]:
+def read_turns(conversation: Conversation, api: str, *, ids: str = ANY_ID) -> Iterator[Turn]:
     """Yield the turns. `ids` is the pattern of ids that the API accepts, unless the facts have one."""
-    taken = CallIds(conversation.get("facts", {}).get("tool_ids", ids))
+    taken = RequestCallIds(conversation.get("facts", {}).get("tool_ids", ids))
     messages = conversation["messages"]
     for position, message in enumerate(messages):
         if message["role"] == "user":
-            yield UserTurn(parts_of(message["content"]))
+            yield UserTurn(to_parts(message["content"]))
         elif message["role"] == "assistant":
             same_api = message.get("api", api) == api
             own = same_api and message.get("model", conversation["model"]) == conversation["model"]
-            kept = _kept(message["content"], same_api=same_api, own=own)
-            blocks, results = _answered(kept, _results_behind(messages[position + 1 :]), taken)
+            kept = _filter_blocks(message["content"], same_api=same_api, own=own)
+            blocks, results = _pair_results(kept, _collect_results(messages[position + 1 :]), taken)
             if blocks:
                 yield AnswerTurn(blocks, results, own)
 
 
-def parts_of(content: str | Sequence[Block]) -> tuple[Block, ...]:
+def to_parts(content: str | Sequence[Block]) -> tuple[Block, ...]:
     """Return the parts of a message or a result; text becomes one part."""
     return ({"type": "text", "text": content},) if isinstance(content, str) else tuple(content)
 
 
-def text_of(parts: Sequence[Block]) -> str:
+def join_text(parts: Sequence[Block]) -> str:
     """Return the text of the parts, JSON values as JSON text; images are skipped."""
     return "\n".join(part_text(part) for part in parts if part["type"] != "image")
 
 
 def part_text(part: Block) -> str:
     """Return the text of one part that is not an image."""
-    return json_text(part["value"]) if part["type"] == "json" else str(part["text"])
+    return format_json(part["value"]) if part["type"] == "json" else str(part["text"])
 
 
-def images_of(parts: Sequence[Block]) -> list[Block]:
+def filter_images(parts: Sequence[Block]) -> list[Block]:
     """Return the parts that are images."""
     return [part for part in parts if part["type"] == "image"]
 
 
-def data_url(image: Block) -> str:
+def format_data_url(image: Block) -> str:
     """Return an image as a data URL."""
     return f"data:{image['media_type']};base64,{image['data']}"
 
 
-def json_text(value: Any) -> str:
+def format_json(value: Any) -> str:
     """Return compact JSON text."""
     return codec.dumps(value).decode()
 
@@ -136,7 +136,7 @@ def is_free_text(call: Block) -> bool:
     return isinstance(call.get("arguments"), str) and call.get("arguments_text") in (None, call["arguments"])
 
 
-def is_nothing(text: str) -> bool:
+def is_empty_arguments(text: str) -> bool:
     """Whether the text means that there are no arguments; some models write `null` for that."""
     return text.strip() in ("", "null")
 
@@ -152,7 +152,7 @@ def arguments_text(call: Block) -> str:
         same = codec.loads_text(text) == value
     except codec.NotJsonError:
         same = False
-    return text if same else json_text(value)
+    return text if same else format_json(value)
 
 
 def arguments_object(call: Block) -> dict[str, Any]:
@@ -164,13 +164,13 @@ def arguments_object(call: Block) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
     text = call.get("arguments_text") or ""
-    if value is None and is_nothing(text):
+    if value is None and is_empty_arguments(text):
         return {}
-    return {BROKEN_INPUT: text if text.strip() else json_text(value)}
+    return {BROKEN_INPUT: text if text.strip() else format_json(value)}
 
 
 @dataclass(slots=True)
-class CallIds:
+class RequestCallIds:
     """Makes the ids that are sent: unique, and matching a pattern."""
 
     pattern: str
@@ -193,7 +193,7 @@ class CallIds:
         yield from (f"{prefix}{digest}"[:length] for prefix in _PREFIXES for length in _LENGTHS)
 
 
-def _kept(blocks: Sequence[Block], *, same_api: bool, own: bool) -> list[Block]:
+def _filter_blocks(blocks: Sequence[Block], *, same_api: bool, own: bool) -> list[Block]:
     kept: list[Block] = []
     for block in blocks:
         match block["type"]:
@@ -214,7 +214,7 @@ def _kept(blocks: Sequence[Block], *, same_api: bool, own: bool) -> list[Block]:
     return kept
 
 
-def _results_behind(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _collect_results(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the results before the next answer."""
     results: list[Mapping[str, Any]] = []
     for message in messages:
@@ -224,13 +224,13 @@ def _results_behind(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, 
     return results
 
 
-def _answered(
-    blocks: Sequence[Block], given: Sequence[Mapping[str, Any]], taken: CallIds
-) -> tuple[tuple[Block, ...], tuple[Result, ...]]:
+def _pair_results(
+    blocks: Sequence[Block], given: Sequence[Mapping[str, Any]], taken: RequestCallIds
+) -> tuple[tuple[Block, ...], tuple[ToolResult, ...]]:
     """Return the blocks with the ids that are sent, and the results of their calls."""
     waiting = list(given)
     sent: list[Block] = []
-    results: list[Result] = []
+    results: list[ToolResult] = []
     for block in blocks:
         if not is_client_call(block):
             sent.append({"id": "", "name": "", **block} if block["type"] == "tool_call" else block)
@@ -240,10 +240,10 @@ def _answered(
         sent.append({**block, "id": spelling, "name": name})
         found = next((result for result in waiting if result["id"] == call_id), None)
         if found is None:
-            results.append(Result(spelling, name, parts_of(NO_RESULT), error=True))
+            results.append(ToolResult(spelling, name, to_parts(NO_RESULT), error=True))
         else:
             waiting.remove(found)
             results.append(
-                Result(spelling, name, parts_of(found["content"]), error=found.get("error", False))
+                ToolResult(spelling, name, to_parts(found["content"]), error=found.get("error", False))
             )
     return tuple(sent), tuple(results)

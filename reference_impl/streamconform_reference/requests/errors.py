@@ -8,7 +8,7 @@ INVALID: Final = "invalid_request_error"
 """The error type for an invalid request in Anthropic's and OpenAI's APIs."""
 
 
-class RefusedError(Exception):
+class RequestError(Exception):
     """A request that cannot be served. `type` is an error type of the client's API."""
 
     def __init__(self, status: int, type: str, message: str) -> None:  # noqa: A002 - the field name in every API
@@ -18,6 +18,6 @@ class RefusedError(Exception):
         self.message = message
 
 
-def invalid(message: str) -> RefusedError:
+def invalid_request(message: str) -> RequestError:
     """Return the error of an invalid request; the message names the field."""
-    return RefusedError(400, INVALID, message)
+    return RequestError(400, INVALID, message)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from streamconform_reference.grammars.fields import fits, said
+from streamconform_reference.grammars.fields import fits, format_value
 from streamconform_reference.outcome import Json
-from streamconform_reference.requests.errors import RefusedError, invalid
+from streamconform_reference.requests.errors import RequestError, invalid_request
 
-_WORDS: Final[Mapping[str, str]] = {
+_KIND_NAMES: Final[Mapping[str, str]] = {
     "text": "text",
     "name": "text that is not empty",
     "count": "a whole number",
@@ -23,18 +23,18 @@ _WORDS: Final[Mapping[str, str]] = {
 """The names of the kinds in error messages."""
 
 
-def need(holder: Mapping[str, Any], key: str, kind: str, where: str = "") -> Any:
+def require_field(holder: Mapping[str, Any], key: str, kind: str, where: str = "") -> Any:
     """Return a required field; `kind` is one of `grammars.fields.KINDS`.
 
     Raises:
         RefusedError: the field is absent or of another kind.
     """
     if holder.get(key) is None:
-        raise invalid(f"{at(where, key)}: this field is required")
-    return take(holder, key, kind, where)
+        raise invalid_request(f"{join_path(where, key)}: this field is required")
+    return read_field(holder, key, kind, where)
 
 
-def take(holder: Mapping[str, Any], key: str, kind: str, where: str = "") -> Any:
+def read_field(holder: Mapping[str, Any], key: str, kind: str, where: str = "") -> Any:
     """Return a field, None if it is absent.
 
     Raises:
@@ -42,47 +42,51 @@ def take(holder: Mapping[str, Any], key: str, kind: str, where: str = "") -> Any
     """
     value = holder.get(key)
     if value is not None and not fits(kind, value):
-        raise invalid(f"{at(where, key)}: expected {_WORDS.get(kind, kind)}, got {said(value)}")
+        raise invalid_request(
+            f"{join_path(where, key)}: expected {_KIND_NAMES.get(kind, kind)}, got {format_value(value)}"
+        )
     return value
 
 
-def positive(holder: Mapping[str, Any], key: str, where: str = "") -> int | None:
-    """Return a positive integer, None if it is absent; raises as `take`."""
-    number: int | None = take(holder, key, "count", where)
+def read_positive(holder: Mapping[str, Any], key: str, where: str = "") -> int | None:
+    """Return a positive integer, None if it is absent; raises as `read_field`."""
+    number: int | None = read_field(holder, key, "count", where)
     if number == 0:
-        raise invalid(f"{at(where, key)}: expected 1 or more, got 0")
+        raise invalid_request(f"{join_path(where, key)}: expected 1 or more, got 0")
     return number
 
 
-def words(holder: Mapping[str, Any], key: str, known: Mapping[str, Any], where: str = "") -> Any:
-    """Return the table's value for the word in a field, None if it is absent; raises as `take`."""
-    word = take(holder, key, "text", where)
+def read_choice(holder: Mapping[str, Any], key: str, known: Mapping[str, Any], where: str = "") -> Any:
+    """Return the table's value for the word in a field, None if it is absent; raises as `read_field`."""
+    word = read_field(holder, key, "text", where)
     if word is None:
         return None
     if word not in known:
-        raise other(at(where, key), word, *known)
+        raise unknown_value(join_path(where, key), word, *known)
     return known[word]
 
 
-def objects(holder: Mapping[str, Any], key: str, where: str = "") -> Iterator[tuple[str, Json]]:
-    """Yield the objects in a list, each with its path; nothing if it is absent; raises as `take`."""
-    for number, value in enumerate(take(holder, key, "list", where) or ()):
-        path = at(at(where, key), str(number))
+def read_objects(holder: Mapping[str, Any], key: str, where: str = "") -> Iterator[tuple[str, Json]]:
+    """Yield the objects in a list, each with its path; nothing if it is absent; raises as `read_field`."""
+    for number, value in enumerate(read_field(holder, key, "list", where) or ()):
+        path = join_path(join_path(where, key), str(number))
         if not isinstance(value, dict):
-            raise invalid(f"{path}: expected an object, got {said(value)}")
+            raise invalid_request(f"{path}: expected an object, got {format_value(value)}")
         yield path, value
 
 
-def at(where: str, key: str) -> str:
+def join_path(where: str, key: str) -> str:
     """Return the path of a field."""
     return f"{where}.{key}" if where else key
 
 
-def other(where: str, given: Any, *known: str) -> RefusedError:
+def unknown_value(where: str, given: Any, *known: str) -> RequestError:
     """Return the error for an unknown value of a field."""
-    return invalid(f"{where}: expected one of {', '.join(f'`{each}`' for each in known)}, got {said(given)}")
+    return invalid_request(
+        f"{where}: expected one of {', '.join(f'`{each}`' for each in known)}, got {format_value(given)}"
+    )
 
 
-def not_passed_on(where: str, what: str) -> RefusedError:
+def unsupported(where: str, what: str) -> RequestError:
     """Return the error for a feature that a conversation cannot represent."""
-    return invalid(f"{where}: {what} cannot be passed on to another api")
+    return invalid_request(f"{where}: {what} cannot be passed on to another api")

@@ -36,7 +36,7 @@ USUAL_EFFORT: Final = "medium"
 
 
 @dataclass(frozen=True, slots=True)
-class Thinking:
+class ThinkingOptions:
     """How the model should think; `by` is None if the model is unknown."""
 
     off: bool = False
@@ -65,50 +65,50 @@ class Thinking:
         return self.asked_budget
 
 
-def thinking(conversation: Conversation) -> Thinking | None:
+def read_thinking(conversation: Conversation) -> ThinkingOptions | None:
     """Return the thinking options to send, None for nothing.
 
     It is None if the conversation requests nothing, the model does not think, or it always does.
     """
     asked = conversation.get("thinking")
-    by = facts(conversation).get("thinking")
+    by = read_facts(conversation).get("thinking")
     if asked is None or by in ("none", "always"):
         return None
     if asked == "off":
-        return Thinking(off=True, by=by)
-    return Thinking(by=by, asked_effort=asked.get("effort"), asked_budget=asked.get("budget"))
+        return ThinkingOptions(off=True, by=by)
+    return ThinkingOptions(by=by, asked_effort=asked.get("effort"), asked_budget=asked.get("budget"))
 
 
-def limit(conversation: Conversation) -> int | None:
+def read_limit(conversation: Conversation) -> int | None:
     """Return the requested limit, capped at the model's maximum, which APIs enforce."""
-    wanted, most = conversation.get("max_tokens"), facts(conversation).get("max_output_tokens")
+    wanted, most = conversation.get("max_tokens"), read_facts(conversation).get("max_output_tokens")
     return min(wanted, most) if wanted is not None and most is not None else wanted
 
 
-def is_thinker(conversation: Conversation) -> bool:
+def can_think(conversation: Conversation) -> bool:
     """Whether the model is known to support thinking."""
-    return facts(conversation).get("thinking") not in (None, "none")
+    return read_facts(conversation).get("thinking") not in (None, "none")
 
 
-def facts(conversation: Conversation) -> Mapping[str, Any]:
+def read_facts(conversation: Conversation) -> Mapping[str, Any]:
     """Return the known facts about the model and the host."""
     known: Mapping[str, Any] = conversation.get("facts", {})
     return known
 
 
-def on_host(conversation: Conversation, *domains: str) -> bool:
+def is_on_host(conversation: Conversation, *domains: str) -> bool:
     """Whether the host is known, and is one of these domains or a subdomain."""
-    host = facts(conversation).get("host", "").partition(":")[0].lower()
+    host = read_facts(conversation).get("host", "").partition(":")[0].lower()
     return any(host == domain or host.endswith(f".{domain}") for domain in domains)
 
 
-def default_limit(conversation: Conversation) -> int:
+def compute_default_limit(conversation: Conversation) -> int:
     """Return the default limit of tokens: floor(min(most / 3, 32000))."""
-    most = facts(conversation).get("max_output_tokens")
+    most = read_facts(conversation).get("max_output_tokens")
     return UNKNOWN_LIMIT if most is None else max(min(most // 3, LARGEST_DEFAULT), 1)
 
 
-def schema(tool: Mapping[str, Any]) -> dict[str, Any]:
+def build_schema(tool: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON Schema of a tool's arguments, always an object with properties.
 
     Anthropic and Ollama require the type, OpenAI and Ollama the properties, even if there are none.
@@ -116,35 +116,35 @@ def schema(tool: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": {}, **tool["parameters"]}
 
 
-def described(tool: Mapping[str, Any]) -> dict[str, Any]:
+def build_description(tool: Mapping[str, Any]) -> dict[str, Any]:
     """Return the description as a field, if there is one."""
     return {"description": tool["description"]} if tool.get("description") else {}
 
 
-def strictness(tool: Mapping[str, Any]) -> dict[str, Any]:
+def build_strict(tool: Mapping[str, Any]) -> dict[str, Any]:
     """Return `strict` as a field, if it is set."""
     return {"strict": tool["strict"]} if "strict" in tool else {}
 
 
-def function_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
+def build_function_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     """Return a tool in the format of OpenAI's Chat Completions, which Cohere and Ollama share."""
     return {
         "type": "function",
-        "function": {"name": tool["name"], **described(tool), "parameters": schema(tool)},
+        "function": {"name": tool["name"], **build_description(tool), "parameters": build_schema(tool)},
     }
 
 
-def streamed(conversation: Conversation) -> bool:
+def is_streamed(conversation: Conversation) -> bool:
     """Whether the answer should be streamed."""
     return bool(conversation.get("stream", True))
 
 
-def to_json(path: str, body: dict[str, Any], **headers: str) -> Request:
+def make_request(path: str, body: dict[str, Any], **headers: str) -> Request:
     """Return a request with a JSON body; `_` in header names becomes `-`."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return {"path": path, "headers": {"content-type": "application/json", **named}, "body": body}
 
 
-def bearer() -> str:
+def format_bearer() -> str:
     """Return the value of an `authorization` header."""
     return f"Bearer {KEY}"

@@ -19,9 +19,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from streamconform_reference.encoding.arguments_text import cut_ending_of, ending_of
-from streamconform_reference.encoding.block_sequencer import InSequence
-from streamconform_reference.encoding.encoder import Piece, Placed, expressed
+from streamconform_reference.encoding.arguments_text import compute_cut_ending, compute_ending
+from streamconform_reference.encoding.block_sequencer import BlockSequencer
+from streamconform_reference.encoding.encoder import Piece, PlacedBlock, apply_losses
 from streamconform_reference.events import (
     Done,
     Failed,
@@ -49,9 +49,9 @@ from streamconform_reference.outcome import (
 )
 
 from .decode import USAGE_FIELDS
-from .losses import LOSSES, counted, is_citation, is_own_block, own_error, own_word
+from .losses import LOSSES, choose_stop_reason, encode_error, encode_usage, is_citation, is_own_block
 
-__all__ = ["LOSSES", "AnthropicMessagesEncoder", "answer"]
+__all__ = ["LOSSES", "AnthropicMessagesEncoder", "write_document"]
 
 _API: Final = "anthropic-messages"
 _PROSE: Final[Mapping[ProseKind, tuple[Json, str, str]]] = {
@@ -72,7 +72,7 @@ class AnthropicMessagesEncoder:
         """Start before the first byte; the API has a single framing, and its answers have no time."""
         del framing, created
         self._head = _head(model, response_id)
-        self._blocks = InSequence(is_citation)
+        self._blocks = BlockSequencer(is_citation)
         self._index = -1  # of the latest block
         self._open: str | None = None  # the type of the open block
         self._fresh = False  # whether the current prose has no output yet
@@ -107,7 +107,7 @@ class AnthropicMessagesEncoder:
             yield from self._write(each)
         if isinstance(last, Done):
             yield from self._cut()
-            reason = own_word(last.stop, called=self._called)
+            reason = choose_stop_reason(last.stop, called=self._called)
             delta = {"stop_reason": reason, "stop_sequence": None}
             yield _event("message_delta", delta=delta, usage=_usage(self._usage))
             yield _event("message_stop")
@@ -134,8 +134,8 @@ class AnthropicMessagesEncoder:
             case ToolCallDelta():
                 yield self._arguments(piece.delta)
             case ToolCallEnd():
-                yield from self._end_call(ending_of(piece.tool_call, blank=True))
-            case Placed():
+                yield from self._end_call(compute_ending(piece.tool_call, blank=True))
+            case PlacedBlock():
                 yield from self._place(piece.block)
             case UsageUpdate() | Done() | Failed():
                 pass  # not part of a block
@@ -198,16 +198,16 @@ class AnthropicMessagesEncoder:
         if self._open == "thinking":
             yield self._signed("")
         elif self._open in _CALLS:
-            ending = cut_ending_of("".join(self._fragments))
+            ending = compute_cut_ending("".join(self._fragments))
             if ending:
                 yield self._arguments(ending)
         yield from self._stop()
 
 
-def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
+def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
     """Return the answer as a single document, an error document if it is not complete."""
     del created
-    called = expressed({_API: LOSSES}, _API, outcome, form="document")
+    called = apply_losses({_API: LOSSES}, _API, outcome, form="document")
     if called.status != "complete":
         return {"type": "error", "error": _error(called.error)}
     content: list[Json] = []
@@ -256,7 +256,7 @@ def _usage(usage: Usage | None) -> Json:
     """Return the known counts, each at its path."""
     counts: Json = {}
     for name, (*holders, key) in USAGE_FIELDS.items():
-        count = getattr(counted(usage), name)
+        count = getattr(encode_usage(usage), name)
         if count is not None:
             holder = counts
             for each in holders:
@@ -266,7 +266,7 @@ def _usage(usage: Usage | None) -> Json:
 
 
 def _error(error: Error | None) -> Json:
-    own = own_error(error or Error(None, None, None))
+    own = encode_error(error or Error(None, None, None))
     return {"type": own.type, "message": own.message}
 
 

@@ -9,15 +9,15 @@ from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.grammars.blocks import RULES as BLOCK_RULES
-from streamconform_reference.grammars.blocks import Blocks
+from streamconform_reference.grammars.blocks import GrammarBlocks
 from streamconform_reference.grammars.fields import Field, needs, takes
 from streamconform_reference.grammars.grammar import (
     ENDED,
-    Findings,
     NamedGrammar,
     Rule,
     Step,
-    arguments_fault,
+    Violations,
+    find_arguments_fault,
     step,
 )
 
@@ -127,7 +127,7 @@ class AnthropicMessagesGrammar(NamedGrammar):
 
     def begin(self) -> None:
         """Set the state that is kept between frames."""
-        self.blocks = Blocks()
+        self.blocks = GrammarBlocks()
         self.calls: dict[str, int] = {}
         self.broken_calls: list[str] = []
         self.reason: str | None = None
@@ -137,7 +137,7 @@ class AnthropicMessagesGrammar(NamedGrammar):
             isinstance(tool, dict) and tool.get("eager_input_streaming") for tool in tools
         )
 
-    def read(self, kind: str, payload: Payload) -> Findings:
+    def read(self, kind: str, payload: Payload) -> Violations:
         """Yield other violations by a frame."""
         index = payload.get("index")
         match kind:
@@ -160,7 +160,7 @@ class AnthropicMessagesGrammar(NamedGrammar):
             case _:
                 pass
 
-    def _start(self, index: Any, block: Any) -> Findings:
+    def _start(self, index: Any, block: Any) -> Violations:
         if not isinstance(block, dict):
             return
         kind = block.get("type")
@@ -181,7 +181,7 @@ class AnthropicMessagesGrammar(NamedGrammar):
             else:
                 return
 
-    def _delta(self, index: Any, delta: Any) -> Findings:
+    def _delta(self, index: Any, delta: Any) -> Violations:
         if not isinstance(delta, dict):
             return
         kind = str(delta.get("type"))
@@ -193,7 +193,7 @@ class AnthropicMessagesGrammar(NamedGrammar):
         elif field not in (None, "citation", "content") and not isinstance(piece, str):
             yield "delta-fields", f"`{field}` of a `{kind}` is not text"
 
-    def _stopped(self, index: Any) -> Findings:
+    def _stopped(self, index: Any) -> Violations:
         block = self.blocks.get(index)
         if block is None:
             return
@@ -201,10 +201,10 @@ class AnthropicMessagesGrammar(NamedGrammar):
             yield "no-empty-block", f"block {index} has none"
         if block.kind == "thinking" and "signature_delta" not in block.seen:
             yield "signature-present", f"block {index} has none"
-        if block.kind == "tool_use" and (fault := arguments_fault(block.text)):
+        if block.kind == "tool_use" and (fault := find_arguments_fault(block.text)):
             self.broken_calls.append(f"block {index}: {fault}")
 
-    def _reason(self, reason: Any) -> Findings:
+    def _reason(self, reason: Any) -> Violations:
         if not isinstance(reason, str):
             return
         self.reason = reason
@@ -220,6 +220,6 @@ class AnthropicMessagesGrammar(NamedGrammar):
             yield "stop-fits-calls", f"it is `{reason}`, but {words}"
 
 
-def _form(given: Any, prefix: str) -> Findings:
+def _form(given: Any, prefix: str) -> Violations:
     if isinstance(given, str) and given and not given.startswith(prefix):
         yield "id-form", f"`{given[:40]}` does not start with `{prefix}`"

@@ -9,19 +9,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from streamconform_reference.encoding.arguments_text import as_text, contradicted, of_calls
+from streamconform_reference.encoding.arguments_text import (
+    make_call_rows,
+    make_contradiction_row,
+    make_text_row,
+)
 from streamconform_reference.encoding.encoder import Loss
 from streamconform_reference.encoding.losses import (
     COST,
     DOCUMENT_ERROR,
-    FAILED_WORD,
+    FAILED_REASON,
     NAMES,
     REFUSALS,
-    each_block,
-    error_as,
     is_client_call,
-    stop_as,
-    usage_as,
+    map_blocks,
+    map_error,
+    map_stop,
+    map_usage,
 )
 from streamconform_reference.outcome import (
     Block,
@@ -85,7 +89,7 @@ def is_own_block(block: Other) -> bool:
     return own and isinstance(block.data, dict) and block.data.get("type") == block.kind
 
 
-def own_word(stop: Stop, *, called: bool) -> str:
+def choose_stop_reason(stop: Stop, *, called: bool) -> str:
     """Return the `stop_reason`: the raw one if the API has it and it means the same."""
     if stop.raw in _OWN_REASONS and STOP_REASONS.get(stop.raw, "other") == stop.reason:
         word = stop.raw
@@ -94,26 +98,26 @@ def own_word(stop: Stop, *, called: bool) -> str:
     return "tool_use" if called and STOP_REASONS.get(word) == "stop" else word
 
 
-def stop_word(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
+def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
     """Return the `stop_reason`, and its meaning."""
-    word = own_word(stop, called=any(is_client_call(block) for block in content))
+    word = choose_stop_reason(stop, called=any(is_client_call(block) for block in content))
     return word, STOP_REASONS.get(word, "other")
 
 
-def own_error(error: Error) -> Error:
+def encode_error(error: Error) -> Error:
     """Return the error with one of the API's types; its errors contain no HTTP status."""
     own = error.type in _ERRORS.values()
     kind = error.type if own else _ERRORS.get(error.status, "api_error")
     return Error(kind, error.message or _NO_WORDS, None)
 
 
-def counted(usage: Usage | None) -> Usage:
+def encode_usage(usage: Usage | None) -> Usage:
     """Return the usage with the two counts that are required."""
     usage = usage or Usage()
     return replace(usage, input=usage.input or 0, output=usage.output or 0)
 
 
-def _own_others(outcome: Outcome) -> Outcome:
+def _filter_others(outcome: Outcome) -> Outcome:
     kept: list[Block] = []
     text_before = False
     for block in outcome.content:
@@ -129,7 +133,7 @@ def _own_others(outcome: Outcome) -> Outcome:
     return replace(outcome, content=tuple(kept))
 
 
-def _parted(block: Block) -> Iterator[Block]:
+def _split_redacted(block: Block) -> Iterator[Block]:
     if isinstance(block, Thinking) and block.redacted and block.text:
         yield Thinking(text=block.text, signature=None, redacted=False)
         yield replace(block, text="")
@@ -140,10 +144,10 @@ def _parted(block: Block) -> Iterator[Block]:
 def _without_empty_prose(outcome: Outcome) -> Outcome:
     cited = [isinstance(block, Other) and is_citation(block) for block in outcome.content]
     pairs = zip(outcome.content, [*cited[1:], False], strict=False)
-    return replace(outcome, content=tuple(block for block, holds in pairs if holds or _says(block)))
+    return replace(outcome, content=tuple(block for block, holds in pairs if holds or _has_content(block)))
 
 
-def _says(block: Block) -> bool:
+def _has_content(block: Block) -> bool:
     return not isinstance(block, (Text, Thinking)) or bool(
         block.text or (isinstance(block, Thinking) and block.signature)
     )
@@ -157,13 +161,13 @@ LOSSES: Final[tuple[Loss, ...]] = (
         "other",
         "a block without a common form that is not Anthropic's, and a citation not directly after text",
         "omitted",
-        _own_others,
+        _filter_others,
     ),
     Loss(
         "redacted-text",
         "thinking with text whose signature is redacted thinking",
         "two blocks: the thinking, unsigned, and the redacted thinking",
-        each_block(_parted),
+        map_blocks(_split_redacted),
     ),
     Loss(
         "empty-prose",
@@ -171,27 +175,27 @@ LOSSES: Final[tuple[Loss, ...]] = (
         "omitted, because the API does not accept such a block back",
         _without_empty_prose,
     ),
-    as_text(blank=True, forms=("stream",)),
-    contradicted(forms=("stream",)),
-    *of_calls(stop_word),
+    make_text_row(blank=True, forms=("stream",)),
+    make_contradiction_row(forms=("stream",)),
+    *make_call_rows(encode_stop),
     Loss(
         "stop",
         "foreign stop reasons, and `content_filter`",
         "the API's reason; `refusal`, else `tool_use` with a call for the client, else `end_turn`",
-        stop_as(stop_word),
+        map_stop(encode_stop),
     ),
     Loss(
         "usage",
         "unknown input or output counts, and the usage of an answer that failed or was cut off",
         "0",
-        usage_as(counted),
+        map_usage(encode_usage),
     ),
-    FAILED_WORD,
+    FAILED_REASON,
     DOCUMENT_ERROR,
     Loss(
         "error",
         "foreign error types, and the HTTP status of errors",
         "the type for the status, else `api_error`",
-        error_as(own_error),
+        map_error(encode_error),
     ),
 )

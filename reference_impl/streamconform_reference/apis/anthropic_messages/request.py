@@ -24,28 +24,28 @@ from typing import Any, Final
 from streamconform_reference.requests.conversation import (
     Block,
     Conversation,
-    Result,
+    ToolResult,
     UserTurn,
     arguments_object,
     part_text,
-    turns,
+    read_turns,
 )
 from streamconform_reference.requests.options import (
     BUDGETS,
     KEY,
     USUAL_EFFORT,
     Request,
-    Thinking,
-    default_limit,
-    described,
-    facts,
-    limit,
-    on_host,
-    schema,
-    streamed,
-    strictness,
-    thinking,
-    to_json,
+    ThinkingOptions,
+    build_description,
+    build_schema,
+    build_strict,
+    compute_default_limit,
+    is_on_host,
+    is_streamed,
+    make_request,
+    read_facts,
+    read_limit,
+    read_thinking,
 )
 
 API: Final = "anthropic-messages"
@@ -61,30 +61,35 @@ _MCP: Final = ("mcp_tool_use", "mcp_tool_result")
 _MCP_ID: Final = "mcptoolu_"
 
 
-def build(conversation: Conversation) -> Request:
+def build_request(conversation: Conversation) -> Request:
     """Return the request for a conversation."""
-    cache = cache_control(conversation)
-    body: dict[str, Any] = {"model": conversation["model"], "messages": messages(conversation, cache)}
+    cache = build_cache_control(conversation)
+    body: dict[str, Any] = {"model": conversation["model"], "messages": build_messages(conversation, cache)}
     if conversation.get("system"):
         system = {"type": "text", "text": conversation["system"]}
         body["system"] = [system | cache] if cache else conversation["system"]
     if conversation.get("tools"):
-        body["tools"] = [tool(each) for each in conversation["tools"]]
-        body |= tool_choice(conversation)
-    tokens, thought = thinking_fields(conversation)
-    body |= {"max_tokens": tokens, **thought}
-    if "temperature" in conversation and takes_temperature(conversation, thought):
+        body["tools"] = [build_tool(each) for each in conversation["tools"]]
+        body |= build_tool_choice(conversation)
+    tokens, thinking = build_thinking(conversation)
+    body |= {"max_tokens": tokens, **thinking}
+    if "temperature" in conversation and accepts_temperature(conversation, thinking):
         body["temperature"] = conversation["temperature"]
-    body["stream"] = streamed(conversation)
-    return to_json("/v1/messages", body, x_api_key=KEY, anthropic_version=VERSION)
+    body["stream"] = is_streamed(conversation)
+    return make_request("/v1/messages", body, x_api_key=KEY, anthropic_version=VERSION)
 
 
-def tool(given: Mapping[str, Any]) -> dict[str, Any]:
+def build_tool(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return a tool in the API's format."""
-    return {"name": given["name"], **described(given), "input_schema": schema(given), **strictness(given)}
+    return {
+        "name": given["name"],
+        **build_description(given),
+        "input_schema": build_schema(given),
+        **build_strict(given),
+    }
 
 
-def tool_choice(conversation: Conversation) -> dict[str, Any]:
+def build_tool_choice(conversation: Conversation) -> dict[str, Any]:
     """Return the tool choice as a field, if one is requested."""
     asked = conversation.get("tool_choice")
     one = conversation.get("parallel_tool_calls") is False
@@ -99,19 +104,19 @@ def tool_choice(conversation: Conversation) -> dict[str, Any]:
     return {"tool_choice": choice}
 
 
-def cache_control(conversation: Conversation) -> dict[str, Any]:
+def build_cache_control(conversation: Conversation) -> dict[str, Any]:
     """Return the cache mark as a field, if caching is requested; only this host supports one hour."""
     keep = conversation.get("cache", "none")
     if keep == "none":
         return {}
-    hour = keep == "long" and on_host(conversation, "api.anthropic.com")
+    hour = keep == "long" and is_on_host(conversation, "api.anthropic.com")
     return {"cache_control": {"type": "ephemeral", **({"ttl": "1h"} if hour else {})}}
 
 
-def thinking_fields(conversation: Conversation) -> tuple[int, dict[str, Any]]:
+def build_thinking(conversation: Conversation) -> tuple[int, dict[str, Any]]:
     """Return the token limit, and the fields for thinking."""
-    wish, asked = thinking(conversation), limit(conversation)
-    usual = asked or default_limit(conversation)
+    wish, asked = read_thinking(conversation), read_limit(conversation)
+    usual = asked or compute_default_limit(conversation)
     if wish is None:
         return usual, {}
     if wish.off:
@@ -120,16 +125,16 @@ def thinking_fields(conversation: Conversation) -> tuple[int, dict[str, Any]]:
     if forced and conversation.get("tools"):
         return usual, {}
     if not wish.by_budget:
-        return usual, adaptive(wish)
+        return usual, build_adaptive_thinking(wish)
     budget = max(wish.budget or BUDGETS[USUAL_EFFORT], SMALLEST_BUDGET)
     if asked is None and budget >= usual:
-        usual = min(budget + usual, facts(conversation).get("max_output_tokens", budget + usual))
+        usual = min(budget + usual, read_facts(conversation).get("max_output_tokens", budget + usual))
     if usual <= SMALLEST_BUDGET:
         return usual, {}
     return usual, {"thinking": {"type": "enabled", "budget_tokens": min(budget, usual - 1)}}
 
 
-def adaptive(wish: Thinking) -> dict[str, Any]:
+def build_adaptive_thinking(wish: ThinkingOptions) -> dict[str, Any]:
     """Return the fields for a model that decides itself how much it thinks, with a level."""
     fields: dict[str, Any] = {"thinking": {"type": "adaptive"}}
     if wish.effort:
@@ -137,21 +142,21 @@ def adaptive(wish: Thinking) -> dict[str, Any]:
     return fields
 
 
-def takes_temperature(conversation: Conversation, fields: Mapping[str, Any]) -> bool:
+def accepts_temperature(conversation: Conversation, fields: Mapping[str, Any]) -> bool:
     """Whether the model accepts a temperature with these thinking fields."""
-    tempered = facts(conversation).get("thinking") in (None, "none", "budget")
+    tempered = read_facts(conversation).get("thinking") in (None, "none", "budget")
     return tempered and fields.get("thinking", {}).get("type") not in ("enabled", "adaptive")
 
 
-def messages(conversation: Conversation, cache: Mapping[str, Any]) -> list[dict[str, Any]]:
+def build_messages(conversation: Conversation, cache: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the messages; the user's text after results is in the same message."""
     sent: list[dict[str, Any]] = []
-    for turn in turns(conversation, API, ids=IDS):
+    for turn in read_turns(conversation, API, ids=IDS):
         if isinstance(turn, UserTurn):
-            append(sent, "user", content(turn.parts))
+            append(sent, "user", build_content(turn.parts))
         else:
-            append(sent, "assistant", answer(turn.blocks))
-            append(sent, "user", [tool_result(result) for result in turn.results])
+            append(sent, "assistant", build_answer(turn.blocks))
+            append(sent, "user", [build_tool_result(result) for result in turn.results])
     last = next((message for message in reversed(sent) if message["role"] == "user"), None)
     if cache and last:
         last["content"][-1] = last["content"][-1] | cache
@@ -167,7 +172,7 @@ def append(sent: list[dict[str, Any]], role: str, blocks: Iterable[Any]) -> None
         sent.append({"role": role, "content": blocks})
 
 
-def content(parts: Sequence[Block]) -> list[dict[str, Any]]:
+def build_content(parts: Sequence[Block]) -> list[dict[str, Any]]:
     """Return the parts as blocks, without blank text, which the API rejects."""
     return [
         {
@@ -181,9 +186,9 @@ def content(parts: Sequence[Block]) -> list[dict[str, Any]]:
     ]
 
 
-def tool_result(result: Result) -> dict[str, Any]:
+def build_tool_result(result: ToolResult) -> dict[str, Any]:
     """Return a result: a single text as text, anything else as blocks."""
-    blocks = content(result.parts)
+    blocks = build_content(result.parts)
     block: dict[str, Any] = {"type": "tool_result", "tool_use_id": result.id}
     if len(blocks) == 1 and blocks[0]["type"] == "text":
         block["content"] = blocks[0]["text"]
@@ -192,7 +197,7 @@ def tool_result(result: Result) -> dict[str, Any]:
     return block | ({"is_error": True} if result.error else {})
 
 
-def answer(blocks: Iterable[Block]) -> list[dict[str, Any]]:
+def build_answer(blocks: Iterable[Block]) -> list[dict[str, Any]]:
     """Return the blocks of an answer."""
     sent: list[dict[str, Any]] = []
     for block in blocks:
@@ -200,9 +205,9 @@ def answer(blocks: Iterable[Block]) -> list[dict[str, Any]]:
             case "text" | "refusal" if block["text"].strip():
                 sent.append({"type": "text", "text": block["text"]})
             case "thinking" if block.get("signature"):
-                sent.append(thought(block))
+                sent.append(build_thinking_block(block))
             case "tool_call":
-                sent += tool_use(block)
+                sent += build_tool_use(block)
             case "other" if block.get("kind") == _CITED:
                 if sent and sent[-1]["type"] == "text":
                     sent[-1].setdefault("citations", []).append(block["data"])
@@ -215,14 +220,14 @@ def answer(blocks: Iterable[Block]) -> list[dict[str, Any]]:
     return sent
 
 
-def thought(block: Block) -> dict[str, Any]:
+def build_thinking_block(block: Block) -> dict[str, Any]:
     """Return thinking unchanged."""
     if block.get("redacted"):
         return {"type": "redacted_thinking", "data": block["signature"]}
     return {"type": "thinking", "thinking": block.get("text") or "", "signature": block["signature"]}
 
 
-def tool_use(call: Block) -> list[dict[str, Any]]:
+def build_tool_use(call: Block) -> list[dict[str, Any]]:
     """Return a call of the client or the provider, none if it cannot be sent back."""
     if call.get("executor") != "provider":
         kind = "tool_use"

@@ -13,7 +13,7 @@ from streamconform_reference.decoding.fields import read_objects, read_text
 from .fields import read_object
 
 
-def as_stream(document: Payload) -> Iterator[Payload]:
+def to_payloads(document: Payload) -> Iterator[Payload]:
     """Yield the events, each under its type, as SDKs return them.
 
     An error document has its exception, capitalized, in `__type` if no header names it.

@@ -18,9 +18,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from streamconform_reference.encoding.arguments_text import cut_ending_of, ending_of
-from streamconform_reference.encoding.block_sequencer import InSequence
-from streamconform_reference.encoding.encoder import Piece, Placed, expressed
+from streamconform_reference.encoding.arguments_text import compute_cut_ending, compute_ending
+from streamconform_reference.encoding.block_sequencer import BlockSequencer
+from streamconform_reference.encoding.encoder import Piece, PlacedBlock, apply_losses
 from streamconform_reference.events import (
     Done,
     Failed,
@@ -51,12 +51,12 @@ from .losses import (
     LOSSES,
     OTHER_STARTS,
     WORDS,
-    counted,
     document_error,
+    encode_error,
+    encode_usage,
     fits_header,
     is_citation,
     is_own_block,
-    own_error,
 )
 from .usage import USAGE_FIELDS
 
@@ -70,7 +70,7 @@ class BedrockConverseEncoder:
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
         """Start before the first byte; the API has a single framing, and its answers have no id or model."""
         del model, response_id, framing, created
-        self._blocks = InSequence(is_citation)
+        self._blocks = BlockSequencer(is_citation)
         self._messages: list[bytes] = []
         self._index = -1  # of the latest block
         self._open = False  # whether that block has not stopped
@@ -110,7 +110,7 @@ class BedrockConverseEncoder:
             self._tell("messageStop", {"stopReason": WORDS.of(last.stop, called=self._called)})
             self._tell("metadata", {"usage": _usage(self._usage), "metrics": {"latencyMs": 0}})
         elif last.status == "error":
-            self._messages.append(_failure(own_error(last.error or Error(None, None, None))))
+            self._messages.append(_failure(encode_error(last.error or Error(None, None, None))))
 
     def _write(self, pieces: Iterable[Piece]) -> None:
         for piece in pieces:
@@ -133,8 +133,8 @@ class BedrockConverseEncoder:
                 case ToolCallDelta():
                     self._arguments(piece.delta)
                 case ToolCallEnd():
-                    self._end(ending_of(piece.tool_call))
-                case Placed():
+                    self._end(compute_ending(piece.tool_call))
+                case PlacedBlock():
                     self._place(piece.block)
                 case _:
                     pass
@@ -199,7 +199,7 @@ class BedrockConverseEncoder:
     def _cut(self) -> None:
         """End the open block although it has not ended, if there is one."""
         if self._open:
-            self._stop(cut_ending_of("".join(self._fragments)) if self._fragments else "")
+            self._stop(compute_cut_ending("".join(self._fragments)) if self._fragments else "")
 
     def _stop(self, ending: str) -> None:
         if ending:
@@ -212,10 +212,10 @@ class BedrockConverseEncoder:
         self._messages.append(_event(kind, payload))
 
 
-def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
+def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
     """Return the answer as a single document, an error document if it is not complete."""
     del model, response_id, created
-    said = expressed({_API: LOSSES}, _API, outcome, form="document")
+    said = apply_losses({_API: LOSSES}, _API, outcome, form="document")
     if said.status != "complete":
         error = document_error(said.error or Error(None, None, None))
         kind = error.type or ""
@@ -270,7 +270,7 @@ def _parts(value: Any) -> bool:
 
 def _usage(usage: Usage | None) -> Json:
     """Return the counts; the total includes those of the cache."""
-    told = counted(usage)
+    told = encode_usage(usage)
     counts = {name: getattr(told, name) for name in USAGE_FIELDS}
     known = {USAGE_FIELDS[name]: count for name, count in counts.items() if count is not None}
     details: Json = {}

@@ -9,15 +9,15 @@ from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.framing.aws_eventstream import EventStreamFraming
 from streamconform_reference.grammars.blocks import RULES as BLOCK_RULES
-from streamconform_reference.grammars.blocks import Blocks
-from streamconform_reference.grammars.fields import Field, adds_up, needs, said
+from streamconform_reference.grammars.blocks import GrammarBlocks
+from streamconform_reference.grammars.fields import Field, adds_up, format_value, needs
 from streamconform_reference.grammars.grammar import (
     ENDED,
-    Findings,
     Grammar,
     Rule,
     Step,
-    arguments_fault,
+    Violations,
+    find_arguments_fault,
     step,
 )
 
@@ -112,7 +112,7 @@ class BedrockConverseGrammar(Grammar):
 
     def begin(self) -> None:
         """Set the state that is kept between frames."""
-        self.blocks = Blocks()
+        self.blocks = GrammarBlocks()
         self.ids: set[str] = set()
         self.broken_calls: list[str] = []
 
@@ -125,13 +125,13 @@ class BedrockConverseGrammar(Grammar):
         name = headers.get(":event-type")
         return name if isinstance(name, str) else None
 
-    def named(self, frame: Frame, kind: str | None) -> Findings:
+    def named(self, frame: Frame, kind: str | None) -> Violations:
         """Yield a violation if an exception has an undocumented name."""
         name = (frame.headers or {}).get(":exception-type")
         if kind == "exception" and name not in EXCEPTIONS:
-            yield "exception-known", f"it is {said(name)}"
+            yield "exception-known", f"it is {format_value(name)}"
 
-    def read(self, kind: str, payload: Payload) -> Findings:
+    def read(self, kind: str, payload: Payload) -> Violations:
         """Yield other violations by a frame."""
         index = payload.get("contentBlockIndex")
         match kind:
@@ -144,7 +144,7 @@ class BedrockConverseGrammar(Grammar):
             case "contentBlockStop":
                 yield from self.blocks.stop(index)
                 block = self.blocks.get(index)
-                if block and block.kind == "toolUse" and (fault := arguments_fault(block.text)):
+                if block and block.kind == "toolUse" and (fault := find_arguments_fault(block.text)):
                     self.broken_calls.append(f"block {index}: {fault}")
             case "messageStop":
                 yield from self.blocks.close()
@@ -154,7 +154,7 @@ class BedrockConverseGrammar(Grammar):
             case _:
                 pass
 
-    def _start(self, index: Any, start: Mapping[str, Any]) -> Findings:
+    def _start(self, index: Any, start: Mapping[str, Any]) -> Violations:
         kind = next(iter(start), None)
         yield from self.blocks.start(index, kind)
         call = start.get("toolUse")
@@ -164,7 +164,7 @@ class BedrockConverseGrammar(Grammar):
                 yield "unique-ids", f"`{name}` is repeated"
             self.ids.add(name)
 
-    def _delta(self, index: Any, delta: Mapping[str, Any]) -> Findings:
+    def _delta(self, index: Any, delta: Mapping[str, Any]) -> Violations:
         known = [key for key in delta if key in DELTAS]
         if len(known) > 1:
             yield "one-delta", f"it has `{'`, `'.join(known)}`"
@@ -177,7 +177,7 @@ class BedrockConverseGrammar(Grammar):
                 index, kind, fits, text.get("input") if isinstance(text, dict) else ""
             )
 
-    def _reason(self, reason: Any) -> Findings:
+    def _reason(self, reason: Any) -> Violations:
         if not isinstance(reason, str):
             return
         if reason not in STOP_REASONS:
@@ -189,7 +189,7 @@ class BedrockConverseGrammar(Grammar):
             yield "stop-fits-calls", "there is none"
 
 
-def _usage(usage: Any) -> Findings:
+def _usage(usage: Any) -> Violations:
     if not isinstance(usage, dict):
         return
     keys = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")

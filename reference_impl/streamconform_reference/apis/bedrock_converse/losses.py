@@ -10,18 +10,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from streamconform_reference.encoding.arguments_text import as_text, contradicted, of_calls
+from streamconform_reference.encoding.arguments_text import (
+    make_call_rows,
+    make_contradiction_row,
+    make_text_row,
+)
 from streamconform_reference.encoding.encoder import Loss
 from streamconform_reference.encoding.losses import (
     COST,
     DOCUMENT_ERROR,
     EMPTY_PROSE,
-    FAILED_WORD,
+    FAILED_REASON,
     REFUSALS,
-    each_block,
-    error_as,
     is_client_call,
-    stop_as,
+    map_blocks,
+    map_error,
+    map_stop,
 )
 from streamconform_reference.encoding.stop_words import StopWords
 from streamconform_reference.outcome import (
@@ -79,13 +83,13 @@ def is_own_block(other: Other) -> bool:
     return isinstance(other.data, dict) and isinstance(other.data.get(needed), str)
 
 
-def stop_word(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
+def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
     """Return the `stopReason`, and its meaning by itself."""
     word = WORDS.of(stop, called=any(is_client_call(block) for block in content))
     return word, WORDS.meaning(word)
 
 
-def own_error(error: Error) -> Error:
+def encode_error(error: Error) -> Error:
     """Return the error as one of the API's exceptions, or as an unmodeled error with code and message."""
     own = error.type in EXCEPTIONS
     kind = error.type if own else _BY_STATUS.get(error.status, error.type)
@@ -95,8 +99,8 @@ def own_error(error: Error) -> Error:
 
 def document_error(error: Error) -> Error:
     """Return the error of a document, which is always one of the exceptions."""
-    own = own_error(error)
-    return own if own.type in EXCEPTIONS else own_error(Error(None, error.message, 500))
+    own = encode_error(error)
+    return own if own.type in EXCEPTIONS else encode_error(Error(None, error.message, 500))
 
 
 def fits_header(text: str) -> bool:
@@ -107,17 +111,17 @@ def fits_header(text: str) -> bool:
         return False
 
 
-def counted(usage: Usage | None) -> Usage:
+def encode_usage(usage: Usage | None) -> Usage:
     """Return the usage with the counts that the API has; two of them are required."""
     usage = usage or Usage()
     return replace(usage, input=usage.input or 0, output=usage.output or 0, reasoning=None, web_searches=None)
 
 
-def _nameless(outcome: Outcome) -> Outcome:
+def _drop_names(outcome: Outcome) -> Outcome:
     return replace(outcome, model=None, response_id=None)
 
 
-def _own_others(outcome: Outcome) -> Outcome:
+def _filter_others(outcome: Outcome) -> Outcome:
     kept: list[Block] = []
     cites = False  # whether a citation would belong to the previous block
     for block in outcome.content:
@@ -134,10 +138,10 @@ def _own_others(outcome: Outcome) -> Outcome:
     return replace(outcome, content=tuple(kept))
 
 
-def _parted(block: Block) -> Iterator[Block]:
+def _split_redacted(block: Block) -> Iterator[Block]:
     if isinstance(block, Thinking) and block.redacted and block.text:
         yield Thinking(text=block.text, signature=None, redacted=False)
-        yield from _parted(replace(block, text=""))
+        yield from _split_redacted(replace(block, text=""))
     elif isinstance(block, Thinking) and not block.signature:
         yield replace(block, signature=None, redacted=False)
     else:
@@ -146,34 +150,34 @@ def _parted(block: Block) -> Iterator[Block]:
 
 def _usage_at_the_end(outcome: Outcome) -> Outcome:
     complete = outcome.status == "complete"
-    return replace(outcome, usage=counted(outcome.usage) if complete else None)
+    return replace(outcome, usage=encode_usage(outcome.usage) if complete else None)
 
 
 LOSSES: Final[tuple[Loss, ...]] = (
     COST,
-    Loss("names", "the id and the model of an answer", "omitted", _nameless),
+    Loss("names", "the id and the model of an answer", "omitted", _drop_names),
     REFUSALS,
     Loss(
         "redacted-text",
         "thinking with text whose signature is redacted thinking",
         "two blocks: the thinking, unsigned, and the redacted thinking",
-        each_block(_parted),
+        map_blocks(_split_redacted),
     ),
     EMPTY_PROSE,
     Loss(
         "other",
         "a block without a common form that is not Bedrock's, and a citation not directly after text",
         "omitted",
-        _own_others,
+        _filter_others,
     ),
-    as_text(forms=("stream",)),
-    contradicted(forms=("stream",)),
-    *of_calls(stop_word),
+    make_text_row(forms=("stream",)),
+    make_contradiction_row(forms=("stream",)),
+    *make_call_rows(encode_stop),
     Loss(
         "stop",
         "foreign stop reasons, and a refusal",
         "the API's reason; `content_filtered`; the raw reason if the API has none",
-        stop_as(stop_word),
+        map_stop(encode_stop),
     ),
     Loss(
         "usage",
@@ -182,20 +186,20 @@ LOSSES: Final[tuple[Loss, ...]] = (
         "0; omitted",
         _usage_at_the_end,
     ),
-    FAILED_WORD,
+    FAILED_REASON,
     DOCUMENT_ERROR,
     Loss(
         "error",
         "foreign error types, and the HTTP status of errors",
         "the exception for the status, else the type alone; the status of the exception",
-        error_as(own_error),
+        map_error(encode_error),
         forms=("stream",),
     ),
     Loss(
         "document-error",
         "foreign error types, and the HTTP status of errors",
         "the exception for the status, else `internalServerException`; its status",
-        error_as(document_error),
+        map_error(document_error),
         forms=("document",),
     ),
 )

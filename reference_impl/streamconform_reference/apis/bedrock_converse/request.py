@@ -22,26 +22,30 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
-from streamconform_reference.apis.anthropic_messages.request import append, takes_temperature, thinking_fields
+from streamconform_reference.apis.anthropic_messages.request import (
+    accepts_temperature,
+    append,
+    build_thinking,
+)
 from streamconform_reference.requests.conversation import (
     Block,
     Conversation,
-    Result,
+    ToolResult,
     UserTurn,
     arguments_object,
     part_text,
-    turns,
+    read_turns,
 )
 from streamconform_reference.requests.options import (
     Request,
-    bearer,
-    described,
-    limit,
-    schema,
-    streamed,
-    strictness,
-    thinking,
-    to_json,
+    build_description,
+    build_schema,
+    build_strict,
+    format_bearer,
+    is_streamed,
+    make_request,
+    read_limit,
+    read_thinking,
 )
 
 API: Final = "bedrock-converse"
@@ -52,33 +56,33 @@ OTHER_FAMILIES: Final = ("nova", "openai.", "meta.", "mistral.", "deepseek.", "c
 _NOVA_EFFORTS: Final = {"minimal": "low", "max": "high"}
 
 
-def build(conversation: Conversation) -> Request:
+def build_request(conversation: Conversation) -> Request:
     """Return the request for a conversation."""
-    cached = cache_point(conversation)
-    sent = messages(conversation)
+    cached = build_cache_point(conversation)
+    sent = build_messages(conversation)
     last = next((message for message in reversed(sent) if message["role"] == "user"), None)
     if last:
         last["content"] += cached
     body: dict[str, Any] = {"messages": sent}
     if conversation.get("system"):
         body["system"] = [{"text": conversation["system"]}, *cached]
-    body |= tool_config(conversation, sent)
-    tokens, extra = model_fields(conversation)
+    body |= build_tool_config(conversation, sent)
+    tokens, extra = build_model_fields(conversation)
     inference: dict[str, Any] = {} if tokens is None else {"maxTokens": tokens}
     if "temperature" in conversation and (
-        not is_claude(conversation) or takes_temperature(conversation, extra)
+        not is_claude(conversation) or accepts_temperature(conversation, extra)
     ):
         inference["temperature"] = conversation["temperature"]
     if inference:
         body["inferenceConfig"] = inference
     if extra:
         body["additionalModelRequestFields"] = extra
-    operation = "converse-stream" if streamed(conversation) else "converse"
+    operation = "converse-stream" if is_streamed(conversation) else "converse"
     path = f"/model/{quote(conversation['model'], safe='')}/{operation}"
-    return to_json(path, body, authorization=bearer())
+    return make_request(path, body, authorization=format_bearer())
 
 
-def tool_config(conversation: Conversation, sent: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def build_tool_config(conversation: Conversation, sent: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the tools and the tool choice as a field, if there are any."""
     choice = conversation.get("tool_choice")
     blocks = [block for message in sent for block in message["content"]]
@@ -86,7 +90,7 @@ def tool_config(conversation: Conversation, sent: Iterable[Mapping[str, Any]]) -
     tools = conversation.get("tools") or [{"name": name, "parameters": {}} for name in called]
     if not tools or (choice == "none" and not called):
         return {}
-    config: dict[str, Any] = {"tools": [tool(entry) for entry in tools]}
+    config: dict[str, Any] = {"tools": [build_tool(entry) for entry in tools]}
     if isinstance(choice, Mapping):
         config["toolChoice"] = {"tool": {"name": choice["name"]}}
     elif choice in ("auto", "required"):
@@ -94,18 +98,18 @@ def tool_config(conversation: Conversation, sent: Iterable[Mapping[str, Any]]) -
     return {"toolConfig": config}
 
 
-def tool(given: Mapping[str, Any]) -> dict[str, Any]:
+def build_tool(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return a tool in the API's format."""
     spec = {
         "name": given["name"],
-        **described(given),
-        "inputSchema": {"json": schema(given)},
-        **strictness(given),
+        **build_description(given),
+        "inputSchema": {"json": build_schema(given)},
+        **build_strict(given),
     }
     return {"toolSpec": spec}
 
 
-def cache_point(conversation: Conversation) -> list[dict[str, Any]]:
+def build_cache_point(conversation: Conversation) -> list[dict[str, Any]]:
     """Return the cache mark, if caching is requested."""
     match conversation.get("cache"):
         case "short":
@@ -121,9 +125,9 @@ def is_claude(conversation: Conversation) -> bool:
     return not any(family in conversation["model"] for family in OTHER_FAMILIES)
 
 
-def model_fields(conversation: Conversation) -> tuple[int | None, dict[str, Any]]:
+def build_model_fields(conversation: Conversation) -> tuple[int | None, dict[str, Any]]:
     """Return the token limit, if there is one, and the fields of this family of models."""
-    wish, asked = thinking(conversation), limit(conversation)
+    wish, asked = read_thinking(conversation), read_limit(conversation)
     family = conversation["model"]
     if wish is None:
         return asked, {}
@@ -134,23 +138,23 @@ def model_fields(conversation: Conversation) -> tuple[int | None, dict[str, Any]
         return asked, {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": effort}}
     if not is_claude(conversation):
         return asked, {"reasoning_effort": wish.effort} if wish.effort and "openai" in family else {}
-    needed, fields = thinking_fields(conversation)
+    needed, fields = build_thinking(conversation)
     return (needed if "budget_tokens" in fields.get("thinking", {}) else asked), fields
 
 
-def messages(conversation: Conversation) -> list[dict[str, Any]]:
+def build_messages(conversation: Conversation) -> list[dict[str, Any]]:
     """Return the messages, in alternating roles."""
     sent: list[dict[str, Any]] = []
-    for turn in turns(conversation, API, ids=IDS):
+    for turn in read_turns(conversation, API, ids=IDS):
         if isinstance(turn, UserTurn):
-            append(sent, "user", content(turn.parts))
+            append(sent, "user", build_content(turn.parts))
         else:
-            append(sent, "assistant", answer(turn.blocks))
-            append(sent, "user", [tool_result(result) for result in turn.results])
+            append(sent, "assistant", build_answer(turn.blocks))
+            append(sent, "user", [build_tool_result(result) for result in turn.results])
     return sent
 
 
-def content(parts: Sequence[Block], *, of_result: bool = False) -> list[dict[str, Any]]:
+def build_content(parts: Sequence[Block], *, of_result: bool = False) -> list[dict[str, Any]]:
     """Return the parts as blocks; JSON stays JSON only in a result."""
     blocks: list[dict[str, Any]] = []
     for part in parts:
@@ -166,14 +170,14 @@ def content(parts: Sequence[Block], *, of_result: bool = False) -> list[dict[str
     return blocks
 
 
-def tool_result(result: Result) -> dict[str, Any]:
+def build_tool_result(result: ToolResult) -> dict[str, Any]:
     """Return a result in the API's format."""
-    said = content(result.parts, of_result=True) or [{"text": NO_CONTENT}]
+    said = build_content(result.parts, of_result=True) or [{"text": NO_CONTENT}]
     status = "error" if result.error else "success"
     return {"toolResult": {"toolUseId": result.id, "content": said, "status": status}}
 
 
-def answer(blocks: Iterable[Block]) -> list[dict[str, Any]]:
+def build_answer(blocks: Iterable[Block]) -> list[dict[str, Any]]:
     """Return the blocks of an answer; trailing reasoning is omitted."""
     sent: list[dict[str, Any]] = []
     for block in blocks:
@@ -181,9 +185,9 @@ def answer(blocks: Iterable[Block]) -> list[dict[str, Any]]:
             case "text" | "refusal" if block["text"].strip():
                 sent.append({"text": block["text"]})
             case "thinking" if block.get("signature"):
-                sent.append({"reasoningContent": reasoning(block)})
+                sent.append({"reasoningContent": build_reasoning(block)})
             case "tool_call":
-                sent.append({"toolUse": tool_use(block)})
+                sent.append({"toolUse": build_tool_use(block)})
             case "other" if block.get("kind") == "tool_result":
                 sent.append({"toolResult": block["data"]})
             case "other" if block.get("kind") == "image":
@@ -195,14 +199,14 @@ def answer(blocks: Iterable[Block]) -> list[dict[str, Any]]:
     return sent
 
 
-def reasoning(block: Block) -> dict[str, Any]:
+def build_reasoning(block: Block) -> dict[str, Any]:
     """Return reasoning unchanged."""
     if block.get("redacted"):
         return {"redactedContent": block["signature"]}
     return {"reasoningText": {"text": block.get("text") or "", "signature": block["signature"]}}
 
 
-def tool_use(call: Block) -> dict[str, Any]:
+def build_tool_use(call: Block) -> dict[str, Any]:
     """Return a call of the client or the provider."""
     kind = {"type": "server_tool_use"} if call.get("executor") == "provider" else {}
     return {"toolUseId": call["id"], "name": call["name"], "input": arguments_object(call), **kind}

@@ -14,7 +14,7 @@ from streamconform_reference.decoding.fields import read_objects
 _V1_IDS = ("generation_id", "response_id", "chat_history")
 
 
-def as_stream(document: Payload) -> Iterator[Payload]:
+def to_payloads(document: Payload) -> Iterator[Payload]:
     """Yield the events of v2, the end event of v1 with the whole answer, or an error as it is.
 
     Raises:

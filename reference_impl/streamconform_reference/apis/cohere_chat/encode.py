@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from streamconform_reference.encoding.arguments_text import cut_ending_of
-from streamconform_reference.encoding.block_sequencer import InSequence, OfBlock
-from streamconform_reference.encoding.encoder import Encoder, Piece, Placed, expressed
+from streamconform_reference.encoding.arguments_text import compute_cut_ending
+from streamconform_reference.encoding.block_sequencer import BlockPiece, BlockSequencer
+from streamconform_reference.encoding.encoder import Encoder, Piece, PlacedBlock, apply_losses
 from streamconform_reference.events import (
     Done,
     Failed,
@@ -38,11 +38,11 @@ from .encode_v1 import CohereV1Encoder
 from .losses import (
     LOSSES,
     WORDS,
-    billed,
-    failed_word,
+    build_usage,
+    choose_failed_reason,
+    compute_call_ending,
+    encode_error,
     is_citation,
-    null_ending,
-    own_error,
 )
 
 _API: Final = "cohere-chat"
@@ -56,7 +56,7 @@ class CohereChatEncoder:
         """Start before the first byte."""
         del model, framing, created
         self._id = response_id
-        self._blocks = InSequence(is_citation)
+        self._blocks = BlockSequencer(is_citation)
         self._frames: list[bytes] = []
         self._left_out: set[int] = set()  # positions of calls that a provider ran
         self._counts = {"content": 0, "tool-call": 0, "citation": 0}
@@ -89,7 +89,7 @@ class CohereChatEncoder:
             self._write(self._blocks.take(piece))
         return self._take()
 
-    def _leaves_out(self, piece: OfBlock) -> bool:
+    def _leaves_out(self, piece: BlockPiece) -> bool:
         if isinstance(piece, ToolCallStart) and piece.executor == "provider":
             self._left_out.add(piece.content_index)
         return piece.content_index in self._left_out
@@ -103,10 +103,10 @@ class CohereChatEncoder:
         if isinstance(last, Done):
             self._cut()
             reason = WORDS.of(last.stop, called=self._called)
-            self._tell("message-end", delta={"finish_reason": reason, "usage": billed(self._usage)})
+            self._tell("message-end", delta={"finish_reason": reason, "usage": build_usage(self._usage)})
             self._frames.append(SSE_DONE)
         elif last.status == "error":
-            error = own_error(last.error or Error(None, None, None))
+            error = encode_error(last.error or Error(None, None, None))
             self._tell("message-end", delta=_failure(error))
             self._frames.append(SSE_DONE)
 
@@ -125,9 +125,9 @@ class CohereChatEncoder:
                 case ToolCallDelta():
                     self._arguments(piece.delta)
                 case ToolCallEnd():
-                    self._arguments(null_ending(piece.tool_call))
+                    self._arguments(compute_call_ending(piece.tool_call))
                     self._end()
-                case Placed():
+                case PlacedBlock():
                     self._cite(piece.block)
                 case _:
                     pass
@@ -154,7 +154,7 @@ class CohereChatEncoder:
         """End the open block although it has not ended, if there is one."""
         if self._open:
             if self._open[0] == "tool-call":
-                self._arguments(cut_ending_of("".join(self._fragments)))
+                self._arguments(compute_cut_ending("".join(self._fragments)))
             self._end()
 
     def _end(self) -> None:
@@ -172,16 +172,16 @@ class CohereChatEncoder:
         self._frames.append(sse({"type": kind, **fields}, kind))
 
 
-def encoder(*, model: str, response_id: str, framing: str | None = None, created: int = 0) -> Encoder:
+def make_encoder(*, model: str, response_id: str, framing: str | None = None, created: int = 0) -> Encoder:
     """Return an encoder of version 2, or of version 1 with the framing `v1`."""
     version = CohereV1Encoder if framing == _V1 else CohereChatEncoder
     return version(model=model, response_id=response_id, framing=framing, created=created)
 
 
-def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
+def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
     """Return the answer as a document of version 2, an error document if it is not complete."""
     del model, created
-    said = expressed({_API: LOSSES}, _API, outcome, form="document")
+    said = apply_losses({_API: LOSSES}, _API, outcome, form="document")
     if said.status != "complete":
         return {"message": (said.error and said.error.message) or ""}
     message: Json = {"role": "assistant", "content": [], "tool_calls": [], "citations": []}
@@ -199,7 +199,7 @@ def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) 
         "id": response_id,
         "finish_reason": said.stop.raw,
         "message": held,
-        "usage": billed(said.usage),
+        "usage": build_usage(said.usage),
     }
 
 
@@ -213,7 +213,7 @@ def _call(call_id: str, name: str, arguments: str) -> Json:
 
 
 def _failure(error: Error) -> Json:
-    word = failed_word(error)
+    word = choose_failed_reason(error)
     typed = {} if error.type == word else {"error_type": error.type}
     said = {} if error.message is None else {"error": error.message}
     return {"finish_reason": word, "usage": {}, **said, **typed}

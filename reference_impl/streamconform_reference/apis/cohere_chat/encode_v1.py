@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from streamconform_reference.encoding.block_sequencer import InSequence
-from streamconform_reference.encoding.encoder import Piece, Placed
+from streamconform_reference.encoding.block_sequencer import BlockSequencer
+from streamconform_reference.encoding.encoder import Piece, PlacedBlock
 from streamconform_reference.events import Done, Failed, ProseDelta, ToolCallEnd, UsageUpdate
 from streamconform_reference.framing.write import ndjson
 from streamconform_reference.outcome import Error, Json, Other, ToolCall, Usage
 
-from .losses import billed, failed_word, own_error
+from .losses import build_usage, choose_failed_reason, encode_error
 from .losses_v1 import V1_OTHERS, V1_WORDS, is_malformed, is_v1_block, is_whole, malformed
 
 _BLANK: Final = b"\n"
@@ -30,7 +30,7 @@ class CohereV1Encoder:
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
         """Start before the first byte."""
         del model, framing, created
-        self._blocks = InSequence()
+        self._blocks = BlockSequencer()
         self._response: Json = {"generation_id": response_id, "text": ""}
         self._calls: list[Json] = []
         self._malformed: Error | None = None
@@ -64,7 +64,7 @@ class CohereV1Encoder:
                 return _record("text-generation", {"text": delta})
             case ToolCallEnd(_, call) if call.executor == "client":
                 self._take(call)
-            case Placed(_, other) if is_v1_block(other):
+            case PlacedBlock(_, other) if is_v1_block(other):
                 return self._place(other)
             case _:
                 pass
@@ -92,9 +92,9 @@ class CohereV1Encoder:
             )
         failed = self._malformed if isinstance(last, Done) else last.error or Error(None, None, None)
         if failed is None and isinstance(last, Done):
-            return told + self._end(V1_WORDS.of(last.stop, called=False), billed(self._usage))
-        error = own_error(failed or Error(None, None, None))
-        word = failed_word(error, V1_WORDS.meanings)
+            return told + self._end(V1_WORDS.of(last.stop, called=False), build_usage(self._usage))
+        error = encode_error(failed or Error(None, None, None))
+        word = choose_failed_reason(error, V1_WORDS.meanings)
         typed = {} if error.type == word else {"error_type": error.type}
         said = {} if error.message is None else {"error": error.message}
         return told + self._end(word, None, {**said, **typed})

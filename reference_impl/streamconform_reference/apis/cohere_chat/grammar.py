@@ -8,15 +8,15 @@ from typing import Any, ClassVar, Final
 from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.grammars.blocks import RULES as BLOCK_RULES
-from streamconform_reference.grammars.blocks import Blocks
+from streamconform_reference.grammars.blocks import GrammarBlocks
 from streamconform_reference.grammars.fields import Field, needs, takes
 from streamconform_reference.grammars.grammar import (
     ENDED,
-    Findings,
     Grammar,
     Rule,
     Step,
-    arguments_fault,
+    Violations,
+    find_arguments_fault,
     step,
 )
 
@@ -124,8 +124,8 @@ class CohereChatGrammar(Grammar):
 
     def begin(self) -> None:
         """Set the state that is kept between frames."""
-        self.content = Blocks("content block")
-        self.calls = Blocks("call")
+        self.content = GrammarBlocks("content block")
+        self.calls = GrammarBlocks("call")
         self.ids: set[str] = set()
         self.called = False
         self.broken_calls: list[str] = []
@@ -136,17 +136,17 @@ class CohereChatGrammar(Grammar):
         kind = payload.get("type") or payload.get("event_type")
         return kind if isinstance(kind, str) else None
 
-    def done(self) -> Findings:
+    def done(self) -> Violations:
         """Check `[DONE]`, which is undocumented, and which ends every recorded stream of v2."""
         if self.state != ENDED:
             yield "no-done-marker", "`[DONE]` came before `message-end`"
 
-    def named(self, frame: Frame, kind: str | None) -> Findings:
+    def named(self, frame: Frame, kind: str | None) -> Violations:
         """Yield a violation if an event's name differs from its type; records of v1 have none."""
         if frame.event is not None and frame.event.decode("utf-8", "replace") != kind:
             yield "event-name", f"`{frame.event.decode('utf-8', 'replace')[:60]}` is of type `{kind}`"
 
-    def read(self, kind: str, payload: Payload) -> Findings:
+    def read(self, kind: str, payload: Payload) -> Violations:
         """Yield other violations by a frame."""
         index, message = payload.get("index"), _at(payload, "delta", "message")
         content, call = _at(message, "content"), _at(message, "tool_calls")
@@ -167,7 +167,7 @@ class CohereChatGrammar(Grammar):
             case "tool-call-end":
                 yield from self.calls.stop(index)
                 block = self.calls.get(index)
-                if block and (fault := arguments_fault(block.text)):
+                if block and (fault := find_arguments_fault(block.text)):
                     self.broken_calls.append(f"call {index}: {fault}")
             case "tool-calls-generation":
                 self.called = True
@@ -181,7 +181,7 @@ class CohereChatGrammar(Grammar):
         if "event_type" in payload and payload.get("is_finished") is not (kind == "stream-end"):
             yield "is-finished", f"it is `{payload.get('is_finished')}` in a `{kind}`"
 
-    def _call(self, index: Any, call: Mapping[str, Any]) -> Findings:
+    def _call(self, index: Any, call: Mapping[str, Any]) -> Violations:
         yield from self.calls.start(index, "call")
         text, name = _at(call, "function").get("arguments"), call.get("id")
         block = self.calls.get(index)
@@ -193,7 +193,7 @@ class CohereChatGrammar(Grammar):
             self.ids.add(name)
         self.called = True
 
-    def _end(self, told: Any, counts: Mapping[str, Any]) -> Findings:
+    def _end(self, told: Any, counts: Mapping[str, Any]) -> Violations:
         reason = told if isinstance(told, str) else None
         failed = reason in ("ERROR", "TIMEOUT", "ERROR_LIMIT", "ERROR_TOXIC")
         if not failed:

@@ -10,23 +10,23 @@ from dataclasses import replace
 from typing import Final
 
 from streamconform_reference.encoding.arguments_text import (
-    NO_JSON,
-    as_text,
-    contradicted,
-    each_call,
-    ended,
-    ending_of,
+    UNPARSEABLE,
+    compute_ending,
+    end_calls,
+    make_contradiction_row,
+    make_text_row,
+    map_calls,
 )
-from streamconform_reference.encoding.encoder import NAMELESS, Loss
+from streamconform_reference.encoding.encoder import PLACEHOLDER, Loss
 from streamconform_reference.encoding.losses import (
     COST,
     DOCUMENT_ERROR,
     PROVIDER_CALLS,
     REFUSALS,
-    each_block,
-    error_as,
     is_client_call,
-    stop_as,
+    map_blocks,
+    map_error,
+    map_stop,
 )
 from streamconform_reference.encoding.stop_words import StopWords
 from streamconform_reference.outcome import (
@@ -67,13 +67,13 @@ def is_citation(other: Other) -> bool:
     return other.kind == "citation" and isinstance(other.data, dict) and "sources" in other.data
 
 
-def stop_word(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
+def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
     """Return the `finish_reason`, and its meaning by itself."""
     word = WORDS.of(stop, called=any(is_client_call(block) for block in content))
     return word, WORDS.meaning(word)
 
 
-def counted(usage: Usage | None) -> Usage:
+def encode_usage(usage: Usage | None) -> Usage:
     """Return the usage as it is billed: cache reads and writes count as input."""
     usage = usage or Usage()
     total = (usage.input or 0) + (usage.cache_read or 0) + (usage.cache_write or 0)
@@ -82,19 +82,19 @@ def counted(usage: Usage | None) -> Usage:
     )
 
 
-def own_error(error: Error) -> Error:
+def encode_error(error: Error) -> Error:
     """Return the error with a type, and without the HTTP status, which no event has."""
     return Error(error.type or FAILED, error.message or None, None)
 
 
-def failed_word(error: Error, known: Collection[str] = STOP_REASONS) -> str:
+def choose_failed_reason(error: Error, known: Collection[str] = STOP_REASONS) -> str:
     """Return the `finish_reason` of a failed answer; `known` are those of the version."""
     return TIMED_OUT if error.type == TIMED_OUT and TIMED_OUT in known else FAILED
 
 
-def billed(usage: Usage | None) -> Json:
+def build_usage(usage: Usage | None) -> Json:
     """Return the billed counts, and the known ones that are not billed."""
-    told = counted(usage)
+    told = encode_usage(usage)
     counts = {"input_tokens": told.input, "output_tokens": told.output}
     searches = {} if told.web_searches is None else {"search_units": told.web_searches}
     reasoning = {} if told.reasoning is None else {"reasoning_tokens": told.reasoning}
@@ -102,17 +102,17 @@ def billed(usage: Usage | None) -> Json:
     return {"billed_units": counts | searches, "tokens": counts | reasoning, **cached}
 
 
-def null_ending(call: ToolCall) -> str:
+def compute_call_ending(call: ToolCall) -> str:
     """Return the text to write after a call's fragments; clients of this API read `null` alone as `{}`."""
-    text = (call.arguments_text or "") + ending_of(call)
-    return ending_of(call) + (NO_JSON if text.strip() == _NULL else "")
+    text = (call.arguments_text or "") + compute_ending(call)
+    return compute_ending(call) + (UNPARSEABLE if text.strip() == _NULL else "")
 
 
-def _nameless(outcome: Outcome) -> Outcome:
-    return replace(outcome, model=None, response_id=outcome.response_id or NAMELESS)
+def _drop_names(outcome: Outcome) -> Outcome:
+    return replace(outcome, model=None, response_id=outcome.response_id or PLACEHOLDER)
 
 
-def _own_others(outcome: Outcome) -> Outcome:
+def _filter_others(outcome: Outcome) -> Outcome:
     kept: list[Block] = []
     cites = False  # whether a citation would belong to the previous block
     for block in outcome.content:
@@ -124,28 +124,28 @@ def _own_others(outcome: Outcome) -> Outcome:
     return replace(outcome, content=tuple(kept))
 
 
-def _unsigned(block: Block) -> Iterator[Block]:
+def _drop_signature(block: Block) -> Iterator[Block]:
     if isinstance(block, Thinking):
         yield Thinking(text=block.text, signature=None, redacted=False)
     else:
         yield block
 
 
-def _not_null(call: ToolCall) -> ToolCall:
+def _break_null(call: ToolCall) -> ToolCall:
     if call.complete and (call.arguments_text or "").strip() == _NULL:
-        return replace(call, arguments=None, arguments_text=f"{call.arguments_text}{NO_JSON}")
+        return replace(call, arguments=None, arguments_text=f"{call.arguments_text}{UNPARSEABLE}")
     return call
 
 
-def _without_blank(call: ToolCall) -> ToolCall:
+def _drop_blank_text(call: ToolCall) -> ToolCall:
     return replace(call, arguments_text=call.arguments_text or None)
 
 
-def _ended(outcome: Outcome) -> Outcome:
-    return each_call(_without_blank)(ended(stop_word, by_block=True)(outcome))
+def _end_all_calls(outcome: Outcome) -> Outcome:
+    return map_calls(_drop_blank_text)(end_calls(encode_stop, by_block=True)(outcome))
 
 
-def _calls_behind(outcome: Outcome) -> Outcome:
+def _move_calls_last(outcome: Outcome) -> Outcome:
     def place(block: Block) -> int:
         return 1 if isinstance(block, ToolCall) else 2 if isinstance(block, Other) else 0
 
@@ -154,17 +154,17 @@ def _calls_behind(outcome: Outcome) -> Outcome:
 
 def _usage_at_the_end(outcome: Outcome) -> Outcome:
     complete = outcome.status == "complete"
-    return replace(outcome, usage=counted(outcome.usage) if complete else None)
+    return replace(outcome, usage=encode_usage(outcome.usage) if complete else None)
 
 
-def failure(known: Collection[str] = STOP_REASONS) -> Loss:
+def make_failure_row(known: Collection[str] = STOP_REASONS) -> Loss:
     """Return the row for failed answers; `known` are the reasons of the version."""
 
     def apply(outcome: Outcome) -> Outcome:
         if outcome.status != "error":
             return outcome
-        error = own_error(outcome.error or Error(None, None, None))
-        return replace(outcome, error=error, stop=Stop("error", failed_word(error, known)))
+        error = encode_error(outcome.error or Error(None, None, None))
+        return replace(outcome, error=error, stop=Stop("error", choose_failed_reason(error, known)))
 
     return Loss(
         "error",
@@ -175,7 +175,7 @@ def failure(known: Collection[str] = STOP_REASONS) -> Loss:
     )
 
 
-def _untyped(error: Error) -> Error:
+def _drop_type(error: Error) -> Error:
     return Error(None, error.message or None, None)
 
 
@@ -187,7 +187,7 @@ USAGE: Final = Loss(
     _usage_at_the_end,
 )
 NAMES: Final = Loss(
-    "names", "the model of an answer, and an answer without an id", f"omitted; `{NAMELESS}`", _nameless
+    "names", "the model of an answer, and an answer without an id", f"omitted; `{PLACEHOLDER}`", _drop_names
 )
 
 LOSSES: Final[tuple[Loss, ...]] = (
@@ -198,45 +198,50 @@ LOSSES: Final[tuple[Loss, ...]] = (
         "other",
         "a block without a common form that is not Cohere's, and a citation not directly after text",
         "omitted",
-        _own_others,
+        _filter_others,
     ),
     PROVIDER_CALLS,
-    Loss("signature", "the signature of thinking, and redacted thinking", "omitted", each_block(_unsigned)),
+    Loss(
+        "signature",
+        "the signature of thinking, and redacted thinking",
+        "omitted",
+        map_blocks(_drop_signature),
+    ),
     Loss(
         "order",
         "the order of text, calls and citations, in one document",
         "the calls after the text, the citations after the calls",
-        _calls_behind,
+        _move_calls_last,
         forms=("document",),
     ),
-    as_text(),
-    contradicted(),
+    make_text_row(),
+    make_contradiction_row(),
     Loss(
         "arguments-null",
         "the value `null` as arguments, which this API's clients read as none",
         "malformed: the text, made invalid JSON, so that no client runs the call",
-        each_call(_not_null),
+        map_calls(_break_null),
     ),
     Loss(
         "unended-call",
         "a call that did not end, before another block or in a complete answer",
         "malformed: the text, made invalid JSON, so that no client runs the call",
-        _ended,
+        _end_all_calls,
     ),
     Loss(
         "stop",
         "foreign stop reasons, filtered content, and a refusal",
         "the API's reason; `ERROR_TOXIC`; the raw reason if the API has none",
-        stop_as(stop_word),
+        map_stop(encode_stop),
     ),
     USAGE,
-    failure(),
+    make_failure_row(),
     DOCUMENT_ERROR,
     Loss(
         "document-error",
         "the type of an error, in one document",
         "omitted",
-        error_as(_untyped),
+        map_error(_drop_type),
         forms=("document",),
     ),
 )

@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from streamconform_reference.encoding.arguments_text import each_call, without_text
+from streamconform_reference.encoding.arguments_text import drop_text, map_calls
 from streamconform_reference.encoding.encoder import Loss
 from streamconform_reference.encoding.losses import (
     COST,
     PROVIDER_CALLS,
     REFUSALS,
+    join_surrogates,
     keep_blocks,
-    stop_as,
-    whole_characters,
+    map_stop,
 )
 from streamconform_reference.encoding.stop_words import StopWords
 from streamconform_reference.outcome import (
@@ -32,7 +32,7 @@ from streamconform_reference.outcome import (
     ToolCall,
 )
 
-from .losses import FAILED, NAMES, USAGE, WORDS, failure
+from .losses import FAILED, NAMES, USAGE, WORDS, make_failure_row
 from .terminal import STOP_REASONS
 
 _NOT_V1: Final = frozenset({"TOOL_CALL", "TIMEOUT"})
@@ -104,7 +104,7 @@ def _calls_at_the_end(outcome: Outcome) -> Outcome:
         elif at is not None:
             before = content[at]
             content[at] = Text(
-                whole_characters((before.text if isinstance(before, Text) else "") + block.text)
+                join_surrogates((before.text if isinstance(before, Text) else "") + block.text)
             )
     if outcome.status != "incomplete":
         for block in outcome.content:
@@ -130,7 +130,7 @@ V1_LOSSES: Final[tuple[Loss, ...]] = (
         "omitted; a complete answer with such arguments fails with `INVALID_TOOL_GENERATION`",
         _without_malformed,
     ),
-    Loss("arguments-text", "the text of arguments", "the value", each_call(without_text)),
+    Loss("arguments-text", "the text of arguments", "the value", map_calls(drop_text)),
     Loss(
         "place",
         "several texts, the position of a call, and its id",
@@ -141,8 +141,8 @@ V1_LOSSES: Final[tuple[Loss, ...]] = (
         "stop",
         "foreign stop reasons, filtered content, and a refusal",
         "the API's reason; `ERROR_TOXIC`; the raw reason if the API has none",
-        stop_as(stop_word),
+        map_stop(stop_word),
     ),
     USAGE,
-    failure(V1_WORDS.meanings),
+    make_failure_row(V1_WORDS.meanings),
 )

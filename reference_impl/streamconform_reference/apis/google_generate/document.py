@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 
 
-def as_stream(document: Payload) -> Iterator[Payload]:
+def to_payloads(document: Payload) -> Iterator[Payload]:
     """Yield the document, which has the form of a chunk.
 
     Raises:

@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from streamconform_reference.encoding.block_sequencer import InSequence
-from streamconform_reference.encoding.encoder import Piece, Placed, expressed, pieces
+from streamconform_reference.encoding.block_sequencer import BlockSequencer
+from streamconform_reference.encoding.encoder import Piece, PlacedBlock, apply_losses, to_pieces
 from streamconform_reference.events import (
     Done,
     Failed,
@@ -33,19 +33,19 @@ from streamconform_reference.events import (
 from streamconform_reference.framing.write import ARRAY_END, SSE_COMMENT, array_element, sse
 from streamconform_reference.outcome import Error, Json, Other, Outcome, Stop, ToolCall, Usage
 
-from .failures import is_finish, own_error
+from .failures import encode_error, is_finish_reason
 from .losses import (
     LOSSES,
     MALFORMED,
     WORDS,
-    counted,
+    encode_usage,
     is_blocked,
     is_expressible,
     is_hosted,
     is_malformed,
     is_metadata,
     is_part,
-    malformed,
+    make_malformed_error,
 )
 
 _API: Final = "google-generate"
@@ -53,7 +53,7 @@ _ARRAY: Final = "json_array"
 _BLANK: Final = b"\n"
 
 
-class Parts:
+class PartWriter:
     """Converts pieces of an answer to parts of the content and fields of the candidate."""
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class Parts:
                 return rest
             case ToolCallEnd(_, call):
                 return self._call(call)
-            case Placed(_, other):
+            case PlacedBlock(_, other):
                 return self._place(other)
             case _:
                 pass
@@ -94,7 +94,7 @@ class Parts:
 
     def _call(self, call: ToolCall) -> list[Json]:
         if is_malformed(call):
-            self.malformed = self.malformed or malformed(call)
+            self.malformed = self.malformed or make_malformed_error(call)
         if not is_expressible(call):
             return []
         if is_hosted(call):
@@ -128,8 +128,8 @@ class GoogleGenerateEncoder:
         del created
         self._names = {"modelVersion": model, "responseId": response_id}
         self._array = framing == _ARRAY
-        self._blocks = InSequence()
-        self._parts = Parts()
+        self._blocks = BlockSequencer()
+        self._parts = PartWriter()
         self._usage: Usage | None = None
         self._told: Usage | None = None
         self._begun = False
@@ -162,15 +162,15 @@ class GoogleGenerateEncoder:
 
     def _finish(self, stop: Stop) -> bytes:
         self._told = None
-        end = self._chunk(**ending(stop, self._parts))
+        end = self._chunk(**build_ending(stop, self._parts))
         return end + self._close()
 
     def _fail(self, last: Failed) -> bytes:
         if last.status == "error":
-            error = own_error(last.error or Error(None, None, None))
-            if is_finish(error):
+            error = encode_error(last.error or Error(None, None, None))
+            if is_finish_reason(error):
                 self._told = None
-                return self._chunk(**failure(error)) + self._close()
+                return self._chunk(**build_failure(error)) + self._close()
             return self._last_words() + self._frame({"error": _error(error)}) + self._close()
         return self._last_words()
 
@@ -182,7 +182,7 @@ class GoogleGenerateEncoder:
         return b"".join(self._chunk(candidates=[{**each, "index": 0}]) for each in told)
 
     def _chunk(self, **fields: Any) -> bytes:
-        metadata = usage_metadata(self._usage)
+        metadata = build_usage(self._usage)
         if metadata and self._usage != self._told:
             fields["usageMetadata"] = metadata
         self._told = self._usage
@@ -196,51 +196,51 @@ class GoogleGenerateEncoder:
         return ARRAY_END if self._array else b""
 
 
-def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
+def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
     """Return the answer as a single document, an error document if it is not complete."""
     del created
-    said = expressed({_API: LOSSES}, _API, outcome, form="document")
+    said = apply_losses({_API: LOSSES}, _API, outcome, form="document")
     error = said.error
-    if error is not None and not is_finish(error):
+    if error is not None and not is_finish_reason(error):
         return {"error": _error(error)}
-    parts, candidate = Parts(), _candidate([])
-    for told in [*_told(said, parts), *parts.rest()]:
+    parts, candidate = PartWriter(), _candidate([])
+    for told in [*_write_parts(said, parts), *parts.rest()]:
         candidate["content"]["parts"] += told.pop("content", {"parts": []})["parts"]
         candidate |= told
-    end = ending(said.stop, parts) if error is None else failure(error)
+    end = build_ending(said.stop, parts) if error is None else build_failure(error)
     if "candidates" in end:
         end = {"candidates": [{**end["candidates"][0], **candidate}]}
-    metadata = usage_metadata(said.usage)
+    metadata = build_usage(said.usage)
     counts = {"usageMetadata": metadata} if metadata else {}
     return {**end, **counts, "modelVersion": model, "responseId": response_id}
 
 
-def _told(said: Outcome, parts: Parts) -> Iterator[Json]:
-    blocks = InSequence()
-    for piece in pieces(said):
+def _write_parts(said: Outcome, parts: PartWriter) -> Iterator[Json]:
+    blocks = BlockSequencer()
+    for piece in to_pieces(said):
         if not isinstance(piece, (UsageUpdate, Done, Failed)):
             for each in blocks.take(piece):
                 yield from parts.take(each)
 
 
-def ending(stop: Stop, parts: Parts) -> Json:
+def build_ending(stop: Stop, parts: PartWriter) -> Json:
     """Return the fields of the last chunk: the finish reason, or the block reason."""
     if parts.malformed:
-        return failure(parts.malformed)
+        return build_failure(parts.malformed)
     if is_blocked(stop) and not parts.written:
         return {"promptFeedback": {"blockReason": stop.raw}}
     return {"candidates": [_last(WORDS.of(stop, called=False))]}
 
 
-def failure(error: Error) -> Json:
+def build_failure(error: Error) -> Json:
     """Return the fields of the last chunk of an answer that failed with a finish reason."""
     said = {} if error.message is None else {"finishMessage": error.message}
     return {"candidates": [{**_last(error.type or MALFORMED), **said}]}
 
 
-def usage_metadata(usage: Usage | None) -> Json:
+def build_usage(usage: Usage | None) -> Json:
     """Return the counts, none of which contains another except the prompt, which contains the cache's."""
-    told = counted(usage)
+    told = encode_usage(usage)
     if told is None:
         return {}
     prompt = None if told.input is None else told.input + (told.cache_read or 0)

@@ -38,14 +38,14 @@ _BY_STATUS: Final = {
 }
 
 
-def is_finish(error: Error | None) -> bool:
+def is_finish_reason(error: Error | None) -> bool:
     """Whether an error is a `finishReason` that names a failure."""
     return error is not None and error.status is None and STOP_REASONS.get(error.type or "") == "error"
 
 
-def own_error(error: Error) -> Error:
+def encode_error(error: Error) -> Error:
     """Return the error in Gemini's names, with all three fields set."""
-    if is_finish(error):
+    if is_finish_reason(error):
         return error
     own = error.type if error.type in _ERRORS else None
     kind = own or _BY_STATUS.get(error.status or 0, "UNKNOWN")

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.grammars.fields import Field, adds_up, needs, takes
-from streamconform_reference.grammars.grammar import BEFORE, ENDED, Findings, Rule, UnnamedGrammar
+from streamconform_reference.grammars.grammar import BEFORE, ENDED, Rule, UnnamedGrammar, Violations
 
 from .framing import GoogleFraming
 
@@ -79,7 +79,7 @@ class GoogleGenerateGrammar(UnnamedGrammar):
         del frame
         return "error" if isinstance(payload.get("error"), dict) else "chunk"
 
-    def read(self, kind: str, payload: Payload) -> Findings:
+    def read(self, kind: str, payload: Payload) -> Violations:
         """Yield other violations by a chunk."""
         if self.failed:
             yield "terminal-last", f"another {kind} comes after an error"
@@ -102,7 +102,7 @@ class GoogleGenerateGrammar(UnnamedGrammar):
             if isinstance(each, dict):
                 yield from self._candidate(each.get("index", at), each)
 
-    def finish(self) -> Findings:
+    def finish(self) -> Violations:
         """Yield violations at the end of the body."""
         begun, self.state = self.state != BEFORE, ENDED
         if self.failed or (self.blocked and not self.finished):
@@ -117,14 +117,14 @@ class GoogleGenerateGrammar(UnnamedGrammar):
         if begun and type(self.usage.get("totalTokenCount")) is not int:
             yield "usage-present", "`usageMetadata.totalTokenCount` is absent"
 
-    def _usage(self, usage: Mapping[str, Any]) -> Findings:
+    def _usage(self, usage: Mapping[str, Any]) -> Violations:
         self.usage = {**self.usage, **usage}
         counts = [usage.get(key, 0) for key in _COUNTS]
         total = usage.get("totalTokenCount")
         if not adds_up(counts, total):
             yield "usage-total", f"{' + '.join(map(str, counts))} is not {total}"
 
-    def _candidate(self, index: Any, candidate: Mapping[str, Any]) -> Findings:
+    def _candidate(self, index: Any, candidate: Mapping[str, Any]) -> Violations:
         if type(index) is not int:
             return
         content = candidate.get("content")
@@ -140,7 +140,7 @@ class GoogleGenerateGrammar(UnnamedGrammar):
                 yield "part-says-something", f"it has only {sorted(part)}"
         self.finished[index] = bool(self.finished.get(index) or candidate.get("finishReason"))
 
-    def _call(self, call: Mapping[str, Any]) -> Findings:
+    def _call(self, call: Mapping[str, Any]) -> Violations:
         pieces = call.get("partialArgs")
         if not (isinstance(call.get("name"), str) and call["name"]) and not self.calling:
             piece = pieces is not None or "willContinue" in call

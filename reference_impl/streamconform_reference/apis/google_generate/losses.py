@@ -9,17 +9,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from streamconform_reference.encoding.arguments_text import each_call, without_text
+from streamconform_reference.encoding.arguments_text import drop_text, map_calls
 from streamconform_reference.encoding.encoder import Loss
 from streamconform_reference.encoding.losses import (
     COST,
     NAMES,
     REFUSALS,
-    each_block,
-    error_alone,
+    join_surrogates,
     keep_blocks,
-    stop_as,
-    whole_characters,
+    keep_only_error,
+    map_blocks,
+    map_stop,
 )
 from streamconform_reference.encoding.stop_words import StopWords
 from streamconform_reference.outcome import (
@@ -36,7 +36,7 @@ from streamconform_reference.outcome import (
 )
 
 from .decode import METADATA, PARTS
-from .failures import is_finish, own_error
+from .failures import encode_error, is_finish_reason
 from .reasons import STOP_REASONS
 
 WORDS: Final = StopWords(
@@ -91,12 +91,12 @@ def is_hosted(call: ToolCall) -> bool:
     return call.executor == "provider"
 
 
-def malformed(call: ToolCall) -> Error:
+def make_malformed_error(call: ToolCall) -> Error:
     """Return the error of an answer with such a call."""
     return Error(MALFORMED, f"Malformed function call: {call.name}", None)
 
 
-def unredacted(block: Block) -> Iterator[Block]:
+def drop_redacted(block: Block) -> Iterator[Block]:
     """Yield the block, with redacted thinking unsigned."""
     if isinstance(block, Thinking) and block.redacted:
         yield Thinking(text=block.text, signature=None, redacted=False)
@@ -104,7 +104,7 @@ def unredacted(block: Block) -> Iterator[Block]:
         yield block
 
 
-def as_read(outcome: Outcome) -> Outcome:
+def join_prose_as_read(outcome: Outcome) -> Outcome:
     """Return the outcome with its prose as clients read it from a wire without blocks.
 
     Adjacent prose of one kind is joined, unless a signature ends the first block. A signature without
@@ -124,10 +124,10 @@ def as_read(outcome: Outcome) -> Outcome:
     for block in outcome.content:
         last = goes_on(block)
         if isinstance(last, Thinking) and isinstance(block, Thinking):
-            text = whole_characters(last.text + block.text)
+            text = join_surrogates(last.text + block.text)
             blocks[at] = replace(last, text=text, signature=block.signature)
         elif isinstance(last, Text) and isinstance(block, Text):
-            blocks[at] = Text(whole_characters(last.text + block.text))
+            blocks[at] = Text(join_surrogates(last.text + block.text))
         elif isinstance(block, (Text, Thinking)):
             if block.text:
                 at = len(blocks)
@@ -139,7 +139,7 @@ def as_read(outcome: Outcome) -> Outcome:
     return replace(outcome, content=tuple(blocks))
 
 
-def _own_others(outcome: Outcome) -> Outcome:
+def _filter_others(outcome: Outcome) -> Outcome:
     kept: list[Block] = []
     places: dict[str, int] = {}
     for block in outcome.content:
@@ -154,7 +154,7 @@ def _own_others(outcome: Outcome) -> Outcome:
     return replace(outcome, content=tuple(kept))
 
 
-def _metadata_last(outcome: Outcome) -> Outcome:
+def _move_metadata_last(outcome: Outcome) -> Outcome:
     def place(block: Block) -> int:
         return 1 + METADATA.index(block.kind) if isinstance(block, Other) and is_metadata(block) else 0
 
@@ -165,14 +165,16 @@ def _without_malformed(outcome: Outcome) -> Outcome:
     wrong = [block for block in outcome.content if isinstance(block, ToolCall) and is_malformed(block)]
     outcome = keep_blocks(is_expressible)(outcome)
     if outcome.status == "complete" and wrong:
-        return replace(outcome, status="error", error=malformed(wrong[0]), stop=Stop("error", MALFORMED))
+        return replace(
+            outcome, status="error", error=make_malformed_error(wrong[0]), stop=Stop("error", MALFORMED)
+        )
     return outcome
 
 
 # Stop reason and usage.
 
 
-def stop_word(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
+def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
     """Return the `finishReason`, or the `blockReason` if there is no content, and its meaning."""
     if is_blocked(stop) and not content:
         return stop.raw or "", "content_filter"
@@ -185,7 +187,7 @@ def is_blocked(stop: Stop) -> bool:
     return stop.reason == "content_filter" and stop.raw in _BLOCKED
 
 
-def counted(usage: Usage | None) -> Usage | None:
+def encode_usage(usage: Usage | None) -> Usage | None:
     """Return the usage with the counts that the API has: cache writes count as input."""
     if usage is None:
         return None
@@ -200,32 +202,34 @@ def counted(usage: Usage | None) -> Usage | None:
     return None if counts == Usage() else counts
 
 
-def _failed(outcome: Outcome) -> Outcome:
+def _encode_failure(outcome: Outcome) -> Outcome:
     if outcome.status != "error":
         return outcome
-    error = own_error(outcome.error or Error(None, None, None))
-    word = error.type if is_finish(error) else None
+    error = encode_error(outcome.error or Error(None, None, None))
+    word = error.type if is_finish_reason(error) else None
     return replace(outcome, error=error, stop=Stop("error", word))
 
 
 def _error_document(outcome: Outcome) -> Outcome:
-    return outcome if outcome.status == "error" and is_finish(outcome.error) else error_alone(outcome)
+    return (
+        outcome if outcome.status == "error" and is_finish_reason(outcome.error) else keep_only_error(outcome)
+    )
 
 
 def _usage(outcome: Outcome) -> Outcome:
-    return replace(outcome, usage=counted(outcome.usage))
+    return replace(outcome, usage=encode_usage(outcome.usage))
 
 
 LOSSES: Final[tuple[Loss, ...]] = (
     COST,
     NAMES,
     REFUSALS,
-    Loss("other", "a block without a common form that is not Gemini's", "omitted", _own_others),
+    Loss("other", "a block without a common form that is not Gemini's", "omitted", _filter_others),
     Loss(
         "redacted",
         "redacted thinking",
         "omitted; thinking with text becomes unsigned",
-        each_block(unredacted),
+        map_blocks(drop_redacted),
     ),
     Loss(
         "calls",
@@ -233,25 +237,25 @@ LOSSES: Final[tuple[Loss, ...]] = (
         "omitted; a complete answer with such arguments fails with `MALFORMED_FUNCTION_CALL`",
         _without_malformed,
     ),
-    Loss("arguments-text", "the text of arguments", "the value", each_call(without_text)),
+    Loss("arguments-text", "the text of arguments", "the value", map_calls(drop_text)),
     Loss(
         "prose",
         "the boundary between adjacent blocks of one kind of prose, and prose without text",
         "one block, because the wire has none; omitted",
-        as_read,
+        join_prose_as_read,
     ),
     Loss(
         "metadata-place",
         "the position of the candidate's metadata in the content, in one document",
         "after everything else",
-        _metadata_last,
+        _move_metadata_last,
         forms=("document",),
     ),
     Loss(
         "stop",
         "foreign stop reasons, a refusal, a pause",
         "the API's reason; `SAFETY`; `OTHER`",
-        stop_as(stop_word),
+        map_stop(encode_stop),
     ),
     Loss(
         "usage",
@@ -270,6 +274,6 @@ LOSSES: Final[tuple[Loss, ...]] = (
         "error",
         "foreign error types, an error without message or HTTP status, and the stop reason before it",
         "the type for the status, else `UNKNOWN`, also as the message; 500; omitted",
-        _failed,
+        _encode_failure,
     ),
 )

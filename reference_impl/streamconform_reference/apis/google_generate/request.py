@@ -30,25 +30,25 @@ from streamconform_reference.requests.conversation import (
     AnswerTurn,
     Block,
     Conversation,
-    Result,
+    ToolResult,
     UserTurn,
     arguments_object,
-    images_of,
+    filter_images,
     is_client_call,
+    join_text,
     part_text,
-    text_of,
-    turns,
+    read_turns,
 )
 from streamconform_reference.requests.options import (
     KEY,
     Request,
-    Thinking,
-    described,
-    limit,
-    schema,
-    streamed,
-    thinking,
-    to_json,
+    ThinkingOptions,
+    build_description,
+    build_schema,
+    is_streamed,
+    make_request,
+    read_limit,
+    read_thinking,
 )
 
 from .decode import METADATA
@@ -62,46 +62,48 @@ _LEVELS: Final = {"max": "HIGH"}
 _NO_PARTS: Final = (*METADATA, "citation")
 
 
-def build(conversation: Conversation) -> Request:
+def build_request(conversation: Conversation) -> Request:
     """Return the request for a conversation."""
-    body: dict[str, Any] = {"contents": list(contents(conversation))}
+    body: dict[str, Any] = {"contents": list(build_contents(conversation))}
     if conversation.get("system"):
         body["systemInstruction"] = {"parts": [{"text": conversation["system"]}]}
     if conversation.get("tools"):
-        body["tools"] = [{"functionDeclarations": [declaration(tool) for tool in conversation["tools"]]}]
+        body["tools"] = [
+            {"functionDeclarations": [build_declaration(tool) for tool in conversation["tools"]]}
+        ]
         if "tool_choice" in conversation:
-            calling = calling_config(conversation["tool_choice"])
+            calling = build_calling_config(conversation["tool_choice"])
             body["toolConfig"] = {"functionCallingConfig": calling}
     settings: dict[str, Any] = {}
     if "max_tokens" in conversation:
-        settings["maxOutputTokens"] = limit(conversation)
+        settings["maxOutputTokens"] = read_limit(conversation)
     if "temperature" in conversation:
         settings["temperature"] = conversation["temperature"]
-    wish = thinking(conversation)
+    wish = read_thinking(conversation)
     if wish:
-        settings["thinkingConfig"] = thinking_config(wish)
+        settings["thinkingConfig"] = build_thinking_config(wish)
     if settings:
         body["generationConfig"] = settings
-    method = "streamGenerateContent?alt=sse" if streamed(conversation) else "generateContent"
+    method = "streamGenerateContent?alt=sse" if is_streamed(conversation) else "generateContent"
     name = quote(conversation["model"].removeprefix("models/"), safe="")
-    return to_json(f"/v1beta/models/{name}:{method}", body, x_goog_api_key=KEY)
+    return make_request(f"/v1beta/models/{name}:{method}", body, x_goog_api_key=KEY)
 
 
-def declaration(tool: Mapping[str, Any]) -> dict[str, Any]:
+def build_declaration(tool: Mapping[str, Any]) -> dict[str, Any]:
     """Return a tool in the API's format."""
-    parameters = schema(tool)
-    named = {"name": tool["name"], **described(tool)}
+    parameters = build_schema(tool)
+    named = {"name": tool["name"], **build_description(tool)}
     return named | ({"parametersJsonSchema": parameters} if parameters["properties"] else {})
 
 
-def calling_config(asked: str | Mapping[str, Any]) -> dict[str, Any]:
+def build_calling_config(asked: str | Mapping[str, Any]) -> dict[str, Any]:
     """Return the tool choice: a named tool is any of that one."""
     if isinstance(asked, Mapping):
         return {"mode": "ANY", "allowedFunctionNames": [asked["name"]]}
     return {"mode": _MODES[asked]}
 
 
-def thinking_config(wish: Thinking) -> dict[str, Any]:
+def build_thinking_config(wish: ThinkingOptions) -> dict[str, Any]:
     """Return the budget or the level, never both; models with levels cannot disable thinking."""
     leveled = wish.by in ("effort", "adaptive")
     if wish.off:
@@ -114,49 +116,49 @@ def thinking_config(wish: Thinking) -> dict[str, Any]:
     return config
 
 
-def contents(conversation: Conversation) -> Iterator[dict[str, Any]]:
+def build_contents(conversation: Conversation) -> Iterator[dict[str, Any]]:
     """Yield the contents, without empty ones, which the API rejects."""
     before_3 = _GEMINI_3.search(conversation["model"]) is None
-    for turn in turns(conversation, API):
+    for turn in read_turns(conversation, API):
         if isinstance(turn, UserTurn):
-            said = [part(each) for each in turn.parts if each["type"] == "image" or part_text(each)]
+            said = [build_part(each) for each in turn.parts if each["type"] == "image" or part_text(each)]
             if said:
                 yield {"role": "user", "parts": said}
             continue
-        parts = answer(turn, unsigned=None if before_3 else UNSIGNED)
+        parts = build_answer(turn, unsigned=None if before_3 else UNSIGNED)
         if parts:
             yield {"role": "model", "parts": parts}
         if turn.results:
-            yield {"role": "user", "parts": list(responses(turn.results, beside=before_3))}
+            yield {"role": "user", "parts": list(build_responses(turn.results, beside=before_3))}
 
 
-def part(given: Block) -> dict[str, Any]:
+def build_part(given: Block) -> dict[str, Any]:
     """Return a part of a user message, or an image of a result."""
     if given["type"] == "image":
         return {"inlineData": {"mimeType": given["media_type"], "data": given["data"]}}
     return {"text": part_text(given)}
 
 
-def responses(results: Sequence[Result], *, beside: bool) -> Iterator[dict[str, Any]]:
+def build_responses(results: Sequence[ToolResult], *, beside: bool) -> Iterator[dict[str, Any]]:
     """Yield the parts of results, followed by their images if those are not inside."""
     for result in results:
-        response: dict[str, Any] = {"id": result.id, "name": result.name, "response": outcome(result)}
-        images = images_of(result.parts)
+        response: dict[str, Any] = {"id": result.id, "name": result.name, "response": build_response(result)}
+        images = filter_images(result.parts)
         if images and not beside:
-            response["parts"] = [part(image) for image in images]
+            response["parts"] = [build_part(image) for image in images]
         yield {"functionResponse": response}
     if beside:
-        yield from (part(image) for result in results for image in images_of(result.parts))
+        yield from (build_part(image) for result in results for image in filter_images(result.parts))
 
 
-def outcome(result: Result) -> dict[str, Any]:
+def build_response(result: ToolResult) -> dict[str, Any]:
     """Return the output of a tool: a single JSON value as itself, anything else as text."""
     told = [each for each in result.parts if each["type"] != "image"]
     alone = len(told) == 1 and told[0]["type"] == "json"
-    return {"error" if result.error else "output": told[0]["value"] if alone else text_of(told)}
+    return {"error" if result.error else "output": told[0]["value"] if alone else join_text(told)}
 
 
-def answer(turn: AnswerTurn, *, unsigned: str | None) -> list[dict[str, Any]]:
+def build_answer(turn: AnswerTurn, *, unsigned: str | None) -> list[dict[str, Any]]:
     """Return the parts of an answer. `unsigned` is the placeholder signature for other models' calls."""
     parts: list[dict[str, Any]] = []
     blocks = [block for block in turn.blocks if block.get("kind") not in _NO_PARTS]
@@ -164,9 +166,9 @@ def answer(turn: AnswerTurn, *, unsigned: str | None) -> list[dict[str, Any]]:
     for block, following in zip(blocks, [*blocks[1:], None], strict=True):
         signature = block.get("signature") if block["type"] == "thinking" else None
         if signature and not block.get("text"):
-            waiting = placed(parts, signature, following)
+            waiting = place_signature(parts, signature, following)
             continue
-        parts.append(answer_part(block))
+        parts.append(build_answer_part(block))
         if waiting:
             parts[-1]["thoughtSignature"] = waiting
         waiting = None
@@ -178,7 +180,7 @@ def answer(turn: AnswerTurn, *, unsigned: str | None) -> list[dict[str, Any]]:
     return parts
 
 
-def placed(parts: list[dict[str, Any]], signature: str, following: Block | None) -> str | None:
+def place_signature(parts: list[dict[str, Any]], signature: str, following: Block | None) -> str | None:
     """Return a signature of the next part; else attach it to the text before, or to an empty text."""
     if following and following["type"] in ("tool_call", "other"):
         return signature
@@ -196,7 +198,7 @@ def sign_first(parts: Iterable[dict[str, Any]], signature: str) -> None:
         first.setdefault("thoughtSignature", signature)
 
 
-def answer_part(block: Block) -> dict[str, Any]:
+def build_answer_part(block: Block) -> dict[str, Any]:
     """Return the part of a block, except lone signatures."""
     match block["type"]:
         case "thinking":

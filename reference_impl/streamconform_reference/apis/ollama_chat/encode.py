@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from streamconform_reference.encoding.encoder import Piece, expressed
+from streamconform_reference.encoding.encoder import Piece, apply_losses
 from streamconform_reference.events import Done, Failed, ProseDelta, ToolCallEnd, UsageUpdate
 from streamconform_reference.framing.write import ndjson
 from streamconform_reference.outcome import (
@@ -32,9 +32,9 @@ from streamconform_reference.outcome import (
     Usage,
 )
 
-from .losses import LOSSES, counted, is_whole, own_error, own_word
+from .losses import LOSSES, choose_stop_reason, encode_error, encode_usage, is_whole
 
-__all__ = ["LOSSES", "OllamaChatEncoder", "answer"]
+__all__ = ["LOSSES", "OllamaChatEncoder", "write_document"]
 
 _API: Final = "ollama-chat"
 _FIELDS: Final[Mapping[ProseKind, str]] = {"text": "content", "refusal": "content", "thinking": "thinking"}
@@ -85,10 +85,10 @@ class OllamaChatEncoder:
         return ndjson({**self._head, "message": _message(fields), **(end or {"done": False})})
 
 
-def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
+def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
     """Return the answer as a single record, an error if it is not complete."""
     del response_id
-    said = expressed({_API: LOSSES}, _API, outcome, form="document")
+    said = apply_losses({_API: LOSSES}, _API, outcome, form="document")
     if said.status != "complete":
         return _error(said.error)
     fields: Json = {}
@@ -120,15 +120,15 @@ def _call(index: int, call: ToolCall) -> Json:
 
 def _end(stop: Stop, given: Usage | None) -> Json:
     """Return the fields of the last record, without unknown counts."""
-    usage = counted(given) or Usage()
+    usage = encode_usage(given) or Usage()
     counts = {
         "prompt_eval_count": None if usage.input is None else usage.input + (usage.cache_read or 0),
         "prompt_eval_cached_count": usage.cache_read,
         "eval_count": usage.output,
     }
     known = {name: count for name, count in counts.items() if count is not None}
-    return {"done": True, "done_reason": own_word(stop), **known}
+    return {"done": True, "done_reason": choose_stop_reason(stop), **known}
 
 
 def _error(error: Error | None) -> Json:
-    return {"error": own_error(error or Error(None, None, None)).message}
+    return {"error": encode_error(error or Error(None, None, None)).message}

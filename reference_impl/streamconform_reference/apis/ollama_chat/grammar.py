@@ -9,7 +9,7 @@ from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.framing.ndjson import NdjsonFraming
 from streamconform_reference.grammars.fields import Field, needs, takes
-from streamconform_reference.grammars.grammar import ENDED, Findings, Grammar, Rule, Step, step
+from streamconform_reference.grammars.grammar import ENDED, Grammar, Rule, Step, Violations, step
 
 _API: Final = "https://github.com/ollama/ollama/blob/main/docs/api.md"
 _TYPES: Final = "https://github.com/ollama/ollama/blob/main/api/types.go"
@@ -71,7 +71,7 @@ class OllamaChatGrammar(Grammar):
             return "error"
         return "last" if payload.get("done") is True else "record"
 
-    def read(self, kind: str, payload: Payload) -> Findings:
+    def read(self, kind: str, payload: Payload) -> Violations:
         """Yield other violations by a record."""
         if kind == "error":
             return

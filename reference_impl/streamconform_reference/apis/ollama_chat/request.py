@@ -8,8 +8,8 @@ https://github.com/ollama/ollama/blob/main/api/types.go
   choice: for `none`, no tools are sent; `required` cannot be expressed.
 - Arguments are an object. The server rejects text (neuron-core/neuron-ai#219).
 - A result names its tool and its call; images are fields of the message that they belong to.
-- `think` is a boolean or a level. Models with levels accept nothing else: for `off` they get `low`, and
-  without a requested level the field is omitted (ollama/ollama#11751). The server rejects `think` for models
+- `build_think` is a boolean or a level. Models with levels accept nothing else: for `off` they get `low`, and
+  without a requested level the field is omitted (ollama/ollama#11751). The server rejects `build_think` for models
   that do not think. It has no level below `low`.
 - `stream` is always sent, because the server streams by default.
 - There is no API key.
@@ -23,48 +23,48 @@ from typing import Any, Final
 from streamconform_reference.requests.conversation import (
     Block,
     Conversation,
-    Result,
+    ToolResult,
     UserTurn,
     arguments_object,
-    images_of,
+    filter_images,
     is_client_call,
-    text_of,
-    turns,
+    join_text,
+    read_turns,
 )
 from streamconform_reference.requests.options import (
     Request,
-    Thinking,
-    function_tool,
-    limit,
-    streamed,
-    thinking,
-    to_json,
+    ThinkingOptions,
+    build_function_tool,
+    is_streamed,
+    make_request,
+    read_limit,
+    read_thinking,
 )
 
 API: Final = "ollama-chat"
 _LEVELS: Final = {"minimal": "low"}
 
 
-def build(conversation: Conversation) -> Request:
+def build_request(conversation: Conversation) -> Request:
     """Return the request for a conversation."""
-    body: dict[str, Any] = {"model": conversation["model"], "messages": list(messages(conversation))}
+    body: dict[str, Any] = {"model": conversation["model"], "messages": list(build_messages(conversation))}
     if conversation.get("tools") and conversation.get("tool_choice") != "none":
-        body["tools"] = [function_tool(tool) for tool in conversation["tools"]]
+        body["tools"] = [build_function_tool(tool) for tool in conversation["tools"]]
     options: dict[str, Any] = {}
     if "max_tokens" in conversation:
-        options["num_predict"] = limit(conversation)
+        options["num_predict"] = read_limit(conversation)
     if "temperature" in conversation:
         options["temperature"] = conversation["temperature"]
     if options:
         body["options"] = options
-    wish = thinking(conversation)
+    wish = read_thinking(conversation)
     if wish:
-        body |= think(wish)
-    body["stream"] = streamed(conversation)
-    return to_json("/api/chat", body)
+        body |= build_think(wish)
+    body["stream"] = is_streamed(conversation)
+    return make_request("/api/chat", body)
 
 
-def think(wish: Thinking) -> dict[str, Any]:
+def build_think(wish: ThinkingOptions) -> dict[str, Any]:
     """Return whether to think, or the level, as a field, if there is one to send."""
     if wish.by != "effort" and not (wish.by is None and wish.asked_effort):
         return {"think": not wish.off}
@@ -72,27 +72,27 @@ def think(wish: Thinking) -> dict[str, Any]:
     return {"think": _LEVELS.get(effort, effort)} if effort else {}
 
 
-def messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
+def build_messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
     """Yield the messages."""
     if conversation.get("system"):
         yield {"role": "system", "content": conversation["system"]}
-    for turn in turns(conversation, API):
+    for turn in read_turns(conversation, API):
         if isinstance(turn, UserTurn):
-            yield {"role": "user", "content": text_of(turn.parts), **images(turn.parts)}
+            yield {"role": "user", "content": join_text(turn.parts), **build_images(turn.parts)}
             continue
-        message = answer(turn.blocks)
+        message = build_answer(turn.blocks)
         if message:
             yield message
-        yield from (tool_message(result) for result in turn.results)
+        yield from (build_tool_message(result) for result in turn.results)
 
 
-def images(parts: Sequence[Block]) -> dict[str, Any]:
+def build_images(parts: Sequence[Block]) -> dict[str, Any]:
     """Return the images as a field, if there are any: base64 without a type."""
-    found = [image["data"] for image in images_of(parts)]
+    found = [image["data"] for image in filter_images(parts)]
     return {"images": found} if found else {}
 
 
-def answer(blocks: Sequence[Block]) -> dict[str, Any] | None:
+def build_answer(blocks: Sequence[Block]) -> dict[str, Any] | None:
     """Return the message of an answer, None if it would be empty."""
     text = "".join(block["text"] for block in blocks if block["type"] in ("text", "refusal"))
     thoughts = "".join(block.get("text") or "" for block in blocks if block["type"] == "thinking")
@@ -111,12 +111,12 @@ def answer(blocks: Sequence[Block]) -> dict[str, Any] | None:
     return message
 
 
-def tool_message(result: Result) -> dict[str, Any]:
+def build_tool_message(result: ToolResult) -> dict[str, Any]:
     """Return the message of a result."""
     return {
         "role": "tool",
-        "content": text_of(result.parts),
+        "content": join_text(result.parts),
         "tool_name": result.name,
         "tool_call_id": result.id,
-        **images(result.parts),
+        **build_images(result.parts),
     }

@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from streamconform_reference.encoding.arguments_text import cut_ending_of, ending_of
-from streamconform_reference.encoding.encoder import Piece, Placed, expressed
+from streamconform_reference.encoding.arguments_text import compute_cut_ending, compute_ending
+from streamconform_reference.encoding.encoder import Piece, PlacedBlock, apply_losses
 from streamconform_reference.events import (
     Done,
     Failed,
@@ -44,9 +44,9 @@ from streamconform_reference.outcome import (
 )
 
 from .decode import TRUNCATING
-from .losses import LOSSES, counted, is_citation, own_error, own_word
+from .losses import LOSSES, choose_stop_reason, encode_error, encode_usage, is_citation
 
-__all__ = ["LOSSES", "OpenaiChatEncoder", "answer"]
+__all__ = ["LOSSES", "OpenaiChatEncoder", "write_document"]
 
 _API: Final = "openai-chat"
 _FIELDS: Final[Mapping[ProseKind, str]] = {
@@ -102,7 +102,7 @@ class OpenaiChatEncoder:
                 return self._arguments(self._calls.get(piece.content_index), piece.delta)
             case ToolCallEnd():
                 return self._end_call(self._calls.get(piece.content_index), piece.tool_call)
-            case Placed() if is_citation(piece.block):
+            case PlacedBlock() if is_citation(piece.block):
                 self._citations.append(piece.block.data)
             case UsageUpdate():
                 self._usage = piece.usage
@@ -118,12 +118,12 @@ class OpenaiChatEncoder:
         return b""
 
     def _finish(self, last: Done) -> Iterator[bytes]:
-        reason = own_word(last.stop, called=bool(self._calls), refused=self._refused)
+        reason = choose_stop_reason(last.stop, called=bool(self._calls), refused=self._refused)
         for place, call in enumerate(self._calls.values(), start=1):
             text = "".join(call.fragments)
             cut_off = reason in TRUNCATING and place == len(self._calls) and not text.strip()
             if not (call.ended or cut_off):
-                yield self._arguments(call, cut_ending_of(text))
+                yield self._arguments(call, compute_cut_ending(text))
         yield self._cited()
         yield self._delta({}, reason)
         if self._usage is not None:
@@ -134,7 +134,7 @@ class OpenaiChatEncoder:
         if call is None:
             return b""
         call.ended = True
-        return self._arguments(call, ending_of(value))
+        return self._arguments(call, compute_ending(value))
 
     def _arguments(self, call: _Call | None, text: str) -> bytes:
         if call is None or not text:
@@ -153,9 +153,9 @@ class OpenaiChatEncoder:
         return sse({**self._head, "choices": [choice]})
 
 
-def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
+def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
     """Return the answer as a single document, an error document if it is not complete."""
-    said = expressed({_API: LOSSES}, _API, outcome, form="document")
+    said = apply_losses({_API: LOSSES}, _API, outcome, form="document")
     if said.status != "complete":
         return {"error": _error(said.error)}
     message: Json = {"role": "assistant", "content": None, "refusal": None}
@@ -185,7 +185,7 @@ def _head(model: str, response_id: str, created: int, kind: str) -> Json:
 
 
 def _usage(usage: Usage) -> Json:
-    usage = counted(usage) or Usage()
+    usage = encode_usage(usage) or Usage()
     prompt = sum(count or 0 for count in (usage.input, usage.cache_read, usage.cache_write))
     completion = usage.output or 0
     counts: Json = {
@@ -205,5 +205,5 @@ def _usage(usage: Usage) -> Json:
 
 
 def _error(error: Error | None) -> Json:
-    own = own_error(error or Error(None, None, None))
+    own = encode_error(error or Error(None, None, None))
     return {"message": own.message, "type": own.type, "param": None, "code": None}

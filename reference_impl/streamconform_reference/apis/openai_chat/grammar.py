@@ -13,10 +13,10 @@ from streamconform_reference.grammars.fields import Field, adds_up, needs, takes
 from streamconform_reference.grammars.grammar import (
     BEFORE,
     ENDED,
-    Findings,
     Rule,
     UnnamedGrammar,
-    arguments_fault,
+    Violations,
+    find_arguments_fault,
 )
 
 _CALL: Final = "choices[].delta.tool_calls[]"
@@ -98,14 +98,14 @@ class OpenaiChatGrammar(UnnamedGrammar):
         del frame
         return "error" if payload.get("error") else "chunk"
 
-    def done(self) -> Findings:
+    def done(self) -> Violations:
         """Check `[DONE]`."""
         if self.marked:
             yield "terminal-last", "a second `[DONE]`"
         self.marked = True
         self.state = ENDED
 
-    def read(self, kind: str, payload: Payload) -> Findings:
+    def read(self, kind: str, payload: Payload) -> Violations:
         """Yield other violations by a chunk."""
         if self.marked or self.failed:
             yield "terminal-last", f"another {kind} follows"
@@ -127,7 +127,7 @@ class OpenaiChatGrammar(UnnamedGrammar):
                 if isinstance(each, dict) and type(each.get("index")) is int:
                     yield from self._choice(each)
 
-    def finish(self) -> Findings:
+    def finish(self) -> Violations:
         """Yield violations at the end of the body."""
         self.state = ENDED
         if self.failed:
@@ -144,7 +144,7 @@ class OpenaiChatGrammar(UnnamedGrammar):
         if asked and self.usage_at is None:
             yield "usage-present", "there is none"
 
-    def _usage(self, usage: Any, *, empty: bool, said: bool) -> Findings:
+    def _usage(self, usage: Any, *, empty: bool, said: bool) -> Violations:
         if not isinstance(usage, dict):
             if not said:
                 yield "choices-present", "it has neither"
@@ -156,7 +156,7 @@ class OpenaiChatGrammar(UnnamedGrammar):
         if not adds_up(parts[:2], parts[2]):
             yield "usage-total", f"{parts[0]} + {parts[1]} is not {parts[2]}"
 
-    def _choice(self, given: Mapping[str, Any]) -> Findings:
+    def _choice(self, given: Mapping[str, Any]) -> Violations:
         number = given["index"]
         choice = self.choices.setdefault(number, Choice())
         delta = given.get("delta")
@@ -186,7 +186,7 @@ class OpenaiChatGrammar(UnnamedGrammar):
                 yield "arguments-parse", f"call {index}: {fault}"
 
 
-def _fragment(choice: Choice, call: Mapping[str, Any]) -> Findings:
+def _fragment(choice: Choice, call: Mapping[str, Any]) -> Violations:
     index, given = call["index"], call.get("id")
     name = given if isinstance(given, str) else ""
     function = call.get("function")
@@ -212,4 +212,4 @@ def _fragment(choice: Choice, call: Mapping[str, Any]) -> Findings:
 def _arguments(pieces: list[str]) -> str | None:
     """Return why these fragments are not valid arguments: OpenAI always sends an object, even if empty."""
     text = "".join(pieces)
-    return arguments_fault(text) if text.strip() else "there are none; without any the text is `{}`"
+    return find_arguments_fault(text) if text.strip() else "there are none; without any the text is `{}`"

@@ -28,30 +28,30 @@ from streamconform_reference.requests.conversation import (
     AnswerTurn,
     Block,
     Conversation,
-    Result,
+    ToolResult,
     UserTurn,
     arguments_text,
-    data_url,
-    images_of,
+    filter_images,
+    format_data_url,
     is_client_call,
     is_free_text,
+    join_text,
     part_text,
-    text_of,
-    turns,
+    read_turns,
 )
 from streamconform_reference.requests.options import (
     Request,
-    Thinking,
-    bearer,
-    facts,
-    function_tool,
-    is_thinker,
-    limit,
-    on_host,
-    streamed,
-    strictness,
-    thinking,
-    to_json,
+    ThinkingOptions,
+    build_function_tool,
+    build_strict,
+    can_think,
+    format_bearer,
+    is_on_host,
+    is_streamed,
+    make_request,
+    read_facts,
+    read_limit,
+    read_thinking,
 )
 
 API: Final = "openai-chat"
@@ -74,86 +74,86 @@ IMAGES_FOLLOW: Final = "(the images of this result follow behind the results)"
 IMAGES_OF: Final = "Images of the result of {name}:"
 
 
-def build(conversation: Conversation) -> Request:
+def build_request(conversation: Conversation) -> Request:
     """Return the request for a conversation."""
-    body: dict[str, Any] = {"model": conversation["model"], "messages": list(messages(conversation))}
+    body: dict[str, Any] = {"model": conversation["model"], "messages": list(build_messages(conversation))}
     if conversation.get("tools"):
-        body["tools"] = [tool(each) for each in conversation["tools"]]
+        body["tools"] = [build_tool(each) for each in conversation["tools"]]
         if "tool_choice" in conversation:
-            body["tool_choice"] = tool_choice(conversation["tool_choice"])
+            body["tool_choice"] = build_tool_choice(conversation["tool_choice"])
         if "parallel_tool_calls" in conversation:
             body["parallel_tool_calls"] = conversation["parallel_tool_calls"]
     if "max_tokens" in conversation:
-        old = on_host(conversation, *OLD_LIMIT)
-        body["max_tokens" if old else "max_completion_tokens"] = limit(conversation)
-    wish = thinking(conversation)
+        old = is_on_host(conversation, *OLD_LIMIT)
+        body["max_tokens" if old else "max_completion_tokens"] = read_limit(conversation)
+    wish = read_thinking(conversation)
     if wish:
-        body |= thinking_fields(conversation, wish)
-    if "temperature" in conversation and takes_temperature(conversation, wish):
+        body |= build_thinking(conversation, wish)
+    if "temperature" in conversation and accepts_temperature(conversation, wish):
         body["temperature"] = conversation["temperature"]
-    body |= kept_fields(conversation)
-    body["stream"] = streamed(conversation)
+    body |= build_storage(conversation)
+    body["stream"] = is_streamed(conversation)
     if body["stream"]:
         body["stream_options"] = {"include_usage": True}
-    return to_json("/v1/chat/completions", body, authorization=bearer())
+    return make_request("/v1/chat/completions", body, authorization=format_bearer())
 
 
-def tool(given: Mapping[str, Any]) -> dict[str, Any]:
+def build_tool(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return a tool in the API's format."""
-    form = function_tool(given)
-    return {**form, "function": {**form["function"], **strictness(given)}}
+    form = build_function_tool(given)
+    return {**form, "function": {**form["function"], **build_strict(given)}}
 
 
-def tool_choice(asked: str | Mapping[str, Any]) -> Any:
+def build_tool_choice(asked: str | Mapping[str, Any]) -> Any:
     """Return the tool choice, a word unless it names a tool."""
     if isinstance(asked, str):
         return asked
     return {"type": "function", "function": {"name": asked["name"]}}
 
 
-def thinking_fields(conversation: Conversation, wish: Thinking) -> dict[str, Any]:
+def build_thinking(conversation: Conversation, wish: ThinkingOptions) -> dict[str, Any]:
     """Return the thinking options in the host's format."""
-    if on_host(conversation, *DETAILED):
+    if is_on_host(conversation, *DETAILED):
         if wish.off:
             return {"reasoning": {"effort": "none"}}
         if wish.by_budget and wish.budget:
             return {"reasoning": {"max_tokens": wish.budget}}
         return {"reasoning": {"effort": wish.effort} if wish.effort else {"enabled": True}}
-    if on_host(conversation, *SWITCHED):
+    if is_on_host(conversation, *SWITCHED):
         switch: dict[str, Any] = {"thinking": {"type": "disabled" if wish.off else "enabled"}}
-        leveled = wish.effort and on_host(conversation, DEEPSEEK)
+        leveled = wish.effort and is_on_host(conversation, DEEPSEEK)
         return switch | ({"reasoning_effort": wish.effort} if leveled else {})
     effort = "none" if wish.off else wish.effort
     return {"reasoning_effort": effort} if effort else {}
 
 
-def takes_temperature(conversation: Conversation, wish: Thinking | None) -> bool:
+def accepts_temperature(conversation: Conversation, wish: ThinkingOptions | None) -> bool:
     """Whether the model accepts a temperature with these thinking options; also used for Responses."""
-    if facts(conversation).get("thinking") == "always":
+    if read_facts(conversation).get("thinking") == "always":
         return False
     return wish is None or wish.off or is_foreign(conversation)
 
 
-def kept_fields(conversation: Conversation) -> dict[str, Any]:
+def build_storage(conversation: Conversation) -> dict[str, Any]:
     """Return the fields for storage: answers are not stored, the cache is kept by session."""
-    fields: dict[str, Any] = {"store": False} if on_host(conversation, OPENAI) else {}
-    return fields | cache_fields(conversation)
+    fields: dict[str, Any] = {"store": False} if is_on_host(conversation, OPENAI) else {}
+    return fields | build_cache(conversation)
 
 
-def cache_fields(conversation: Conversation) -> dict[str, Any]:
+def build_cache(conversation: Conversation) -> dict[str, Any]:
     """Return the cache fields, which only OpenAI supports; also used for Responses."""
     cache = conversation.get("cache")
     if cache == "none" or is_foreign(conversation):
         return {}
     fields: dict[str, Any] = {}
     if conversation.get("session"):
-        fields["prompt_cache_key"] = cache_key(conversation["session"])
-    if cache == "long" and on_host(conversation, "api.openai.com"):
+        fields["prompt_cache_key"] = compute_cache_key(conversation["session"])
+    if cache == "long" and is_on_host(conversation, "api.openai.com"):
         fields["prompt_cache_retention"] = "24h"
     return fields
 
 
-def cache_key(session: str) -> str:
+def compute_cache_key(session: str) -> str:
     """Return the session's name, or its digest if it is too long."""
     long = len(session) > LONGEST_KEY
     return sha256(session.encode("utf-8", "surrogatepass")).hexdigest() if long else session
@@ -161,70 +161,70 @@ def cache_key(session: str) -> str:
 
 def is_foreign(conversation: Conversation) -> bool:
     """Whether the host is known and not OpenAI."""
-    return "host" in facts(conversation) and not on_host(conversation, OPENAI)
+    return "host" in read_facts(conversation) and not is_on_host(conversation, OPENAI)
 
 
-def messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
+def build_messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
     """Yield the messages."""
     if conversation.get("system"):
-        developer = is_thinker(conversation) and on_host(conversation, OPENAI)
+        developer = can_think(conversation) and is_on_host(conversation, OPENAI)
         yield {"role": "developer" if developer else "system", "content": conversation["system"]}
-    ids = MISTRAL_IDS if on_host(conversation, MISTRAL) else IDS
-    for turn in turns(conversation, API, ids=ids):
+    ids = MISTRAL_IDS if is_on_host(conversation, MISTRAL) else IDS
+    for turn in read_turns(conversation, API, ids=ids):
         if isinstance(turn, UserTurn):
-            yield {"role": "user", "content": user_content(turn.parts)}
+            yield {"role": "user", "content": build_user_content(turn.parts)}
             continue
-        said = answer(conversation, turn)
+        said = build_answer(conversation, turn)
         if said:
             yield said
-        yield from (tool_message(result) for result in turn.results)
-        shown = list(result_images(turn.results))
+        yield from (build_tool_message(result) for result in turn.results)
+        shown = list(build_result_images(turn.results))
         if shown:
             yield {"role": "user", "content": shown}
 
 
-def user_content(parts: Sequence[Block]) -> Any:
+def build_user_content(parts: Sequence[Block]) -> Any:
     """Return the user's content: text without images as plain text, which every host accepts."""
-    if not images_of(parts):
-        return text_of(parts)
-    return [user_part(part) for part in parts if part["type"] == "image" or part_text(part)]
+    if not filter_images(parts):
+        return join_text(parts)
+    return [build_user_part(part) for part in parts if part["type"] == "image" or part_text(part)]
 
 
-def user_part(part: Block) -> dict[str, Any]:
+def build_user_part(part: Block) -> dict[str, Any]:
     """Return a part of a user message."""
     if part["type"] == "image":
-        return {"type": "image_url", "image_url": {"url": data_url(part)}}
+        return {"type": "image_url", "image_url": {"url": format_data_url(part)}}
     return {"type": "text", "text": part_text(part)}
 
 
-def answer(conversation: Conversation, turn: AnswerTurn) -> dict[str, Any] | None:
+def build_answer(conversation: Conversation, turn: AnswerTurn) -> dict[str, Any] | None:
     """Return the message of an answer, None if it would be empty."""
     texts = [block["text"] for block in turn.blocks if block["type"] == "text"]
     refusals = [block["text"] for block in turn.blocks if block["type"] == "refusal"]
-    calls = [tool_call(block) for block in turn.blocks if is_client_call(block)]
+    calls = [build_tool_call(block) for block in turn.blocks if is_client_call(block)]
     if not turn.own or is_foreign(conversation):
         texts, refusals = texts + refusals, []
     message: dict[str, Any] = {"role": "assistant", "content": "".join(texts) or None}
     if refusals:
         message["refusal"] = "".join(refusals)
-    message |= echoed(conversation, turn.blocks, calls=bool(calls))
+    message |= build_echo(conversation, turn.blocks, calls=bool(calls))
     if calls:
         message["tool_calls"] = calls
     return message if texts or refusals or calls else None
 
 
-def echoed(conversation: Conversation, blocks: Iterable[Block], *, calls: bool) -> dict[str, Any]:
+def build_echo(conversation: Conversation, blocks: Iterable[Block], *, calls: bool) -> dict[str, Any]:
     """Return the thinking as a field, if the host requires it back."""
     thoughts = [block for block in blocks if block["type"] == "thinking"]
-    if thoughts and on_host(conversation, *DETAILED):
-        return {"reasoning_details": [detail(block) for block in thoughts]}
+    if thoughts and is_on_host(conversation, *DETAILED):
+        return {"reasoning_details": [build_detail(block) for block in thoughts]}
     text = "".join(block.get("text") or "" for block in thoughts)
-    wish = thinking(conversation)
-    empty = calls and wish is not None and not wish.off and on_host(conversation, DEEPSEEK)
-    return {"reasoning_content": text} if empty or (text and on_host(conversation, *ECHOED)) else {}
+    wish = read_thinking(conversation)
+    empty = calls and wish is not None and not wish.off and is_on_host(conversation, DEEPSEEK)
+    return {"reasoning_content": text} if empty or (text and is_on_host(conversation, *ECHOED)) else {}
 
 
-def detail(block: Block) -> dict[str, Any]:
+def build_detail(block: Block) -> dict[str, Any]:
     """Return thinking as an OpenRouter detail: encrypted, or text with its signature."""
     if not block.get("text"):
         return {"type": "reasoning.encrypted", "data": block["signature"]}
@@ -232,7 +232,7 @@ def detail(block: Block) -> dict[str, Any]:
     return {"type": "reasoning.text", "text": block["text"], **signed}
 
 
-def tool_call(call: Block) -> dict[str, Any]:
+def build_tool_call(call: Block) -> dict[str, Any]:
     """Return a call in the API's format."""
     if is_free_text(call):
         custom = {"name": call["name"], "input": call["arguments"]}
@@ -241,18 +241,18 @@ def tool_call(call: Block) -> dict[str, Any]:
     return {"id": call["id"], "type": "function", "function": function}
 
 
-def tool_message(result: Result) -> dict[str, Any]:
+def build_tool_message(result: ToolResult) -> dict[str, Any]:
     """Return the message of a result."""
-    said = text_of(result.parts)
-    if images_of(result.parts):
+    said = join_text(result.parts)
+    if filter_images(result.parts):
         said = f"{said}\n{IMAGES_FOLLOW}" if said else IMAGES_FOLLOW
     return {"role": "tool", "tool_call_id": result.id, "content": said}
 
 
-def result_images(results: Iterable[Result]) -> Iterator[dict[str, Any]]:
+def build_result_images(results: Iterable[ToolResult]) -> Iterator[dict[str, Any]]:
     """Yield the parts of the message with the images of results."""
     for result in results:
-        images = images_of(result.parts)
+        images = filter_images(result.parts)
         if images:
             yield {"type": "text", "text": IMAGES_OF.format(name=result.name)}
-        yield from map(user_part, images)
+        yield from map(build_user_part, images)

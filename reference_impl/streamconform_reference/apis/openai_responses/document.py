@@ -12,7 +12,7 @@ from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 _RUNNING = ("queued", "in_progress")
 
 
-def as_stream(document: Payload) -> Iterator[Payload]:
+def to_payloads(document: Payload) -> Iterator[Payload]:
     """Yield the end event of a stream with the whole response, or the start event of a running one.
 
     Raises:

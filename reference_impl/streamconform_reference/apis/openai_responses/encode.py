@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from streamconform_reference.encoding.arguments_text import cut_ending_of, ending_of
-from streamconform_reference.encoding.encoder import Piece, Placed, pieces
-from streamconform_reference.encoding.losses import BROKE_OFF
+from streamconform_reference.encoding.arguments_text import compute_cut_ending, compute_ending
+from streamconform_reference.encoding.encoder import Piece, PlacedBlock, to_pieces
+from streamconform_reference.encoding.losses import TRUNCATED
 from streamconform_reference.events import (
     Done,
     Failed,
@@ -37,8 +37,8 @@ from streamconform_reference.framing.write import SSE_COMMENT, sse
 from streamconform_reference.outcome import Error, Json, Other, Outcome, Stop, Usage
 
 from .calls import read_call_id
-from .encode_items import CallItem, Kind, MessageItem, ReasoningItem, Told, whole_item
-from .losses import COMPLETED, CUT, error_as_own, is_citation, is_hosted_call, is_item, stop_word
+from .encode_items import CallItem, EventFields, Kind, MessageItem, ReasoningItem, write_whole_item
+from .losses import COMPLETED, CUT, encode_error, encode_stop, is_citation, is_hosted_call, is_item
 
 
 class OpenaiResponsesEncoder:
@@ -47,7 +47,7 @@ class OpenaiResponsesEncoder:
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
         """Start before the first byte; the API has a single framing."""
         del framing
-        self.response = response_object(model, response_id, created)
+        self.response = build_response(model, response_id, created)
         """The response so far, as in the latest event."""
         self._suffix = response_id.removeprefix("resp_")
         self._number = 0
@@ -72,7 +72,7 @@ class OpenaiResponsesEncoder:
         """Return the bytes to write for the next piece."""
         return b"" if self._ended else self._tell(self._told(piece))
 
-    def _tell(self, told: Iterable[Told]) -> bytes:
+    def _tell(self, told: Iterable[EventFields]) -> bytes:
         return b"".join(self._event(kind, fields) for kind, fields in told)
 
     def _event(self, kind: str, fields: Json) -> bytes:
@@ -80,7 +80,7 @@ class OpenaiResponsesEncoder:
         self._number += 1
         return sse(payload, kind)
 
-    def _told(self, piece: Piece) -> Iterator[Told]:
+    def _told(self, piece: Piece) -> Iterator[EventFields]:
         match piece:
             case ProseStart(at, "thinking"):
                 yield from self._begin(at, ReasoningItem(id=self._id("rs"), index=len(self._items)))
@@ -98,8 +98,8 @@ class OpenaiResponsesEncoder:
             case ToolCallStart():
                 yield from self._begin_call(piece)
             case ToolCallEnd(at, call):
-                yield from self._end_call(at, ending_of(call))
-            case Placed(_, other):
+                yield from self._end_call(at, compute_ending(call))
+            case PlacedBlock(_, other):
                 yield from self._place(other)
             case UsageUpdate():
                 self._usage = piece.usage
@@ -110,12 +110,12 @@ class OpenaiResponsesEncoder:
 
     # Items.
 
-    def _begin(self, at: int, item: MessageItem | ReasoningItem | CallItem) -> list[Told]:
+    def _begin(self, at: int, item: MessageItem | ReasoningItem | CallItem) -> list[EventFields]:
         self._items.append(item)
         self._open[at] = item
         return item.begin()
 
-    def _begin_call(self, start: ToolCallStart) -> list[Told]:
+    def _begin_call(self, start: ToolCallStart) -> list[EventFields]:
         if start.executor == "provider":
             self._hosted.add(start.id)
             return []
@@ -128,21 +128,21 @@ class OpenaiResponsesEncoder:
         )
         return self._begin(start.content_index, call)
 
-    def _end_prose(self, at: int, signature: str | None, *, cut: bool = False) -> list[Told]:
+    def _end_prose(self, at: int, signature: str | None, *, cut: bool = False) -> list[EventFields]:
         item = self._open.pop(at, None)
         if isinstance(item, MessageItem):
             self._refused |= item.kind == "refusal" and bool(item.text)
             return item.end("incomplete" if cut else "completed")
         return item.end(signature) if isinstance(item, ReasoningItem) else []
 
-    def _end_call(self, at: int, ending: str, *, cut: bool = False) -> Iterator[Told]:
+    def _end_call(self, at: int, ending: str, *, cut: bool = False) -> Iterator[EventFields]:
         item = self._open.pop(at, None)
         if isinstance(item, CallItem):
             if ending and not item.free_text:
                 yield from item.add(ending)
             yield from item.end("incomplete" if cut else "completed")
 
-    def _place(self, other: Other) -> Iterator[Told]:
+    def _place(self, other: Other) -> Iterator[EventFields]:
         prose = [item for item in self._open.values() if isinstance(item, (MessageItem, ReasoningItem))]
         if is_citation(other):
             last = prose[-1] if prose else None
@@ -152,12 +152,12 @@ class OpenaiResponsesEncoder:
             self._waiting.append(other.data)
             yield from self._rest()
 
-    def _rest(self, *, now: bool = False) -> Iterator[Told]:
+    def _rest(self, *, now: bool = False) -> Iterator[EventFields]:
         """Write the pending items, unless prose is open."""
         if now or not any(isinstance(item, (MessageItem, ReasoningItem)) for item in self._open.values()):
             for item in self._waiting:
                 self._items.append(item)
-                yield from whole_item(len(self._items) - 1, item)
+                yield from write_whole_item(len(self._items) - 1, item)
             self._waiting = []
 
     def _id(self, prefix: str) -> str:
@@ -165,32 +165,32 @@ class OpenaiResponsesEncoder:
 
     # The end.
 
-    def _finish(self, stop: Stop) -> Iterator[Told]:
-        raw, _ = stop_word(stop, refused=self._refused or self._is_refusing())
+    def _finish(self, stop: Stop) -> Iterator[EventFields]:
+        raw, _ = encode_stop(stop, refused=self._refused or self._is_refusing())
         if any(isinstance(item, CallItem) and item.free_text for item in self._open.values()):
             raw = CUT if raw == COMPLETED else raw  # free text cannot be made unparseable
         cut = raw != COMPLETED
         for at, item in [*self._open.items()]:
             if isinstance(item, CallItem):
-                yield from self._end_call(at, "" if cut else cut_ending_of(item.text), cut=cut)
+                yield from self._end_call(at, "" if cut else compute_cut_ending(item.text), cut=cut)
             else:
                 yield from self._end_prose(at, None, cut=cut)
         yield from self._rest()
-        told = usage_object(self._usage)
+        told = build_usage(self._usage)
         if self._usage and self._usage.web_searches is not None:
             searches = {"num_requests": self._usage.web_searches}
             self.response = {**self.response, "tool_usage": {"web_search": searches}}
         details = {"incomplete_details": {"reason": raw}} if cut else {}
         yield self._end("incomplete" if cut else "completed", usage=told, **details)
 
-    def _fail(self, last: Failed) -> Iterator[Told]:
+    def _fail(self, last: Failed) -> Iterator[EventFields]:
         yield from self._rest(now=True)
         self._ended = True
         if last.status == "error":
-            own = error_as_own(last.error or Error(None, None, None))
+            own = encode_error(last.error or Error(None, None, None))
             yield self._end("failed", error={"code": own.type, "message": own.message or ""})
 
-    def _end(self, status: str, **fields: object) -> Told:
+    def _end(self, status: str, **fields: object) -> EventFields:
         self._ended = True
         done = [item if isinstance(item, dict) else item.done for item in self._items]
         output = [item for item in done if item is not None]
@@ -202,18 +202,18 @@ class OpenaiResponsesEncoder:
         return any(item.kind == "refusal" and item.text for item in messages)
 
 
-def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
+def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
     """Return the response as a single document, an error document if it is not complete."""
     if outcome.status != "complete":
-        own = error_as_own(outcome.error or BROKE_OFF)
+        own = encode_error(outcome.error or TRUNCATED)
         return {"error": {"message": own.message or "", "type": own.type, "param": None, "code": None}}
     encoder = OpenaiResponsesEncoder(model=model, response_id=response_id, created=created)
-    for piece in pieces(outcome):
+    for piece in to_pieces(outcome):
         encoder.piece(piece)
     return encoder.response
 
 
-def response_object(model: str, response_id: str, created: int) -> Json:
+def build_response(model: str, response_id: str, created: int) -> Json:
     """Return a response at its start."""
     return {
         "id": response_id,
@@ -232,7 +232,7 @@ def response_object(model: str, response_id: str, created: int) -> Json:
     }
 
 
-def usage_object(usage: Usage | None) -> Json:
+def build_usage(usage: Usage | None) -> Json:
     """Return the token counts; `input_tokens` includes the cache, and unknown counts are 0."""
     told = usage or Usage()
     read, written = told.cache_read, told.cache_write

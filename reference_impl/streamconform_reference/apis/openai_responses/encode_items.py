@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from streamconform_reference.outcome import Json
 
-Told = tuple[str, Json]
+EventFields = tuple[str, Json]
 Kind = Literal["text", "refusal"]
 Status = Literal["completed", "incomplete"]
 
@@ -39,10 +39,10 @@ class _Item:
     def _about(self) -> Json:
         return {"item_id": self.id, "output_index": self.index}
 
-    def _added(self, item: Json) -> Told:
+    def _added(self, item: Json) -> EventFields:
         return "response.output_item.added", {"output_index": self.index, "item": {"id": self.id, **item}}
 
-    def _finished(self, item: Json) -> Told:
+    def _finished(self, item: Json) -> EventFields:
         self.done = {"id": self.id, **item}
         return "response.output_item.done", {"output_index": self.index, "item": self.done}
 
@@ -54,25 +54,25 @@ class MessageItem(_Item):
     kind: Kind
     citations: list[Json] = field(default_factory=list)
 
-    def begin(self) -> list[Told]:
+    def begin(self) -> list[EventFields]:
         """Return the events that start the item and its part."""
         return [
             self._added({"type": "message", "status": "in_progress", "role": "assistant", "content": []}),
             ("response.content_part.added", {**self._part_at, "part": self._part("")}),
         ]
 
-    def add(self, delta: str) -> list[Told]:
+    def add(self, delta: str) -> list[EventFields]:
         """Return the event for a delta of the text."""
         self.pieces.append(delta)
         return [(f"response.{self._name}.delta", {**self._part_at, "delta": delta, **self._extras})]
 
-    def cite(self, citation: Json) -> list[Told]:
+    def cite(self, citation: Json) -> list[EventFields]:
         """Return the event for a citation."""
         about = {**self._part_at, "annotation_index": len(self.citations), "annotation": citation}
         self.citations.append(citation)
         return [("response.output_text.annotation.added", about)]
 
-    def end(self, status: Status) -> list[Told]:
+    def end(self, status: Status) -> list[EventFields]:
         """Return the events with the whole text, the part and the item."""
         key = "text" if self.kind == "text" else "refusal"
         part = self._part(self.text)
@@ -105,23 +105,23 @@ class MessageItem(_Item):
 class ReasoningItem(_Item):
     """Reasoning, its text as one part of the summary. Without text it has no part."""
 
-    def begin(self) -> list[Told]:
+    def begin(self) -> list[EventFields]:
         """Return the event that starts the item."""
         return [self._added({"type": "reasoning", "summary": []})]
 
-    def add(self, delta: str) -> list[Told]:
+    def add(self, delta: str) -> list[EventFields]:
         """Return the event for a delta of the summary; the first one starts its part."""
         kind = "response.reasoning_summary_part.added"
-        begun: list[Told] = [] if self.pieces else [(kind, {**self._part_at, "part": self._part("")})]
+        begun: list[EventFields] = [] if self.pieces else [(kind, {**self._part_at, "part": self._part("")})]
         self.pieces.append(delta)
         return [*begun, ("response.reasoning_summary_text.delta", {**self._part_at, "delta": delta})]
 
-    def end(self, signature: str | None) -> list[Told]:
+    def end(self, signature: str | None) -> list[EventFields]:
         """Return the events with the whole text, the part and the signed item."""
         parts = [self._part(self.text)] if self.pieces else []
         sealed = {} if signature is None else {"encrypted_content": signature}
         item = {"type": "reasoning", "summary": parts, **sealed}
-        ended: list[Told] = [
+        ended: list[EventFields] = [
             told
             for part in parts
             for told in (
@@ -148,21 +148,21 @@ class CallItem(_Item):
     name: str
     free_text: bool = False
 
-    def begin(self) -> list[Told]:
+    def begin(self) -> list[EventFields]:
         """Return the event that starts the item."""
         return [self._added(self._item("in_progress"))]
 
-    def add(self, delta: str) -> list[Told]:
+    def add(self, delta: str) -> list[EventFields]:
         """Return the event for a fragment of the arguments."""
         self.pieces.append(delta)
         return [(f"response.{self._form[1]}.delta", {**self._about, "delta": delta})]
 
-    def end(self, status: Status) -> list[Told]:
+    def end(self, status: Status) -> list[EventFields]:
         """Return the event with the item, and that with its whole arguments unless it is truncated."""
         _, event, key = self._form
         named = {} if self.free_text else {"name": self.name}
         whole = {**self._about, key: self.text, **named}
-        told: list[Told] = [(f"response.{event}.done", whole)] if status == "completed" else []
+        told: list[EventFields] = [(f"response.{event}.done", whole)] if status == "completed" else []
         return [*told, self._finished(self._item(status))]
 
     def _item(self, status: str) -> Json:
@@ -183,7 +183,7 @@ class CallItem(_Item):
         return "function_call", "function_call_arguments", "arguments"
 
 
-def whole_item(index: int, item: Json) -> list[Told]:
+def write_whole_item(index: int, item: Json) -> list[EventFields]:
     """Return the events of a whole item: a start with its known fields, and an end with all of it."""
     started = {key: value for key, value in item.items() if key in _NAMES}
     begun = {"status": "in_progress"} if "status" in item else {}

@@ -9,15 +9,15 @@ from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.grammars.blocks import RULES as BLOCK_RULES
-from streamconform_reference.grammars.blocks import Blocks
+from streamconform_reference.grammars.blocks import GrammarBlocks
 from streamconform_reference.grammars.fields import Field, adds_up
 from streamconform_reference.grammars.grammar import (
     ENDED,
-    Findings,
     NamedGrammar,
     Rule,
     Step,
-    arguments_fault,
+    Violations,
+    find_arguments_fault,
 )
 
 from .frames import DELTAS, DONES, FIELDS, ORDER, PARTS, TERMINALS
@@ -58,15 +58,15 @@ class OpenaiResponsesGrammar(NamedGrammar):
 
     def begin(self) -> None:
         """Set the state that is kept between frames."""
-        self.items = Blocks("item", sequential=True)
-        self.parts: dict[tuple[Any, str], Blocks] = {}
+        self.items = GrammarBlocks("item", sequential=True)
+        self.parts: dict[tuple[Any, str], GrammarBlocks] = {}
         self.names: dict[int, Any] = {}
         self.calls: dict[str, Any] = {}
         self.id: Any = None
         self.number = 0
         self.errors = 0
 
-    def read(self, kind: str, payload: Payload) -> Findings:
+    def read(self, kind: str, payload: Payload) -> Violations:
         """Yield other violations by an event."""
         number = payload.get("sequence_number")
         if type(number) is int:
@@ -101,7 +101,7 @@ class OpenaiResponsesGrammar(NamedGrammar):
         if isinstance(given, str) and type(index) is int and given != self.names.get(index, given):
             yield "item-id-constant", f"`{given[:40]}` after `{str(self.names[index])[:40]}`"
 
-    def finish(self) -> Findings:
+    def finish(self) -> Violations:
         """Accept an error as the end, without a failed response after it: both are documented."""
         if self.errors and self.state != ENDED:
             self.state = ENDED
@@ -117,11 +117,11 @@ class OpenaiResponsesGrammar(NamedGrammar):
             return len(self.items.at)
         return next((index for index, each in self.names.items() if each == name), None)
 
-    def _parts(self, index: Any, space: str) -> Blocks:
+    def _parts(self, index: Any, space: str) -> GrammarBlocks:
         noun = f"{'part' if space == 'content_index' else 'summary part'} of item {index}:"
-        return self.parts.setdefault((index, space), Blocks(noun))
+        return self.parts.setdefault((index, space), GrammarBlocks(noun))
 
-    def _response(self, kind: str, response: Mapping[str, Any]) -> Findings:
+    def _response(self, kind: str, response: Mapping[str, Any]) -> Violations:
         if self.id is None:
             self.id = response.get("id")
         elif response.get("id") != self.id:
@@ -157,7 +157,7 @@ class OpenaiResponsesGrammar(NamedGrammar):
         if held != streamed:
             yield "output-complete", f"it has {held}, but the stream had {streamed}"
 
-    def _added(self, index: Any, item: Mapping[str, Any]) -> Findings:
+    def _added(self, index: Any, item: Mapping[str, Any]) -> Violations:
         kind, name = item.get("type"), item.get("id")
         yield from self.items.start(index, kind if isinstance(kind, str) else None)
         if type(index) is int and isinstance(name, str):
@@ -171,7 +171,7 @@ class OpenaiResponsesGrammar(NamedGrammar):
             else:
                 self.calls[call] = index
 
-    def _item_done(self, index: Any, item: Mapping[str, Any]) -> Findings:
+    def _item_done(self, index: Any, item: Mapping[str, Any]) -> Violations:
         for space in ("content_index", "summary_index"):
             if (index, space) in self.parts:
                 yield from self.parts[index, space].close()
@@ -194,18 +194,18 @@ class OpenaiResponsesGrammar(NamedGrammar):
             yield "arguments-done", f"it did not come for item {index}"
         if isinstance(text, str) and block.pieces and block.text != text:
             yield "text-sums", f"the arguments of item {index} are not the deltas joined"
-        fault = arguments_fault(text) if isinstance(text, str) and text.strip() else "there are none"
+        fault = find_arguments_fault(text) if isinstance(text, str) and text.strip() else "there are none"
         if fault and not cut:
             yield "arguments-parse", f"item {index}: {fault}"
 
-    def _delta(self, kind: str, index: Any, payload: Payload) -> Findings:
+    def _delta(self, kind: str, index: Any, payload: Payload) -> Violations:
         space, items, parts = DELTAS[kind]
         piece = payload.get("delta")
         yield from self.items.delta(index, kind, items, piece if space is None else "")
         if space is not None:
             yield from self._parts(index, space).delta(payload.get(space), kind, parts, piece)
 
-    def _done(self, kind: str, index: Any, payload: Payload) -> Findings:
+    def _done(self, kind: str, index: Any, payload: Payload) -> Violations:
         field, delta = DONES[kind]
         space, items, parts = DELTAS[delta]
         block = self.items.get(index) if space is None else self._parts(index, space).get(payload.get(space))

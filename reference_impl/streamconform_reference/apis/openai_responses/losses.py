@@ -11,21 +11,21 @@ from dataclasses import replace
 from typing import Final
 
 from streamconform_reference.encoding.arguments_text import (
-    as_text,
-    contradicted,
-    cut_ending_of,
-    each_call,
-    parsed,
+    compute_cut_ending,
+    make_contradiction_row,
+    make_text_row,
+    map_calls,
+    parse_arguments,
 )
 from streamconform_reference.encoding.encoder import Loss, is_free_text
 from streamconform_reference.encoding.losses import (
     COST,
     DOCUMENT_ERROR,
     NAMES,
-    each_block,
-    error_as,
     keep_blocks,
-    stop_as,
+    map_blocks,
+    map_error,
+    map_stop,
 )
 from streamconform_reference.outcome import (
     Block,
@@ -96,7 +96,7 @@ def _is_of_kind(other: Other) -> bool:
     return isinstance(data, dict) and data.get("type") == other.kind and isinstance(data.get("id"), str)
 
 
-def with_results(outcome: Outcome) -> Outcome:
+def pair_hosted_calls(outcome: Outcome) -> Outcome:
     """Return the outcome with every hosted call directly before its result, or removed."""
     calls: dict[str, ToolCall] = {}
     content: list[Block] = []
@@ -110,7 +110,7 @@ def with_results(outcome: Outcome) -> Outcome:
     return replace(outcome, content=tuple(content))
 
 
-def with_own_others(outcome: Outcome) -> Outcome:
+def filter_others(outcome: Outcome) -> Outcome:
     """Return the outcome with only the API's own `other` blocks.
 
     Citations must be directly after a text: other items start when it has ended.
@@ -132,17 +132,17 @@ def with_own_others(outcome: Outcome) -> Outcome:
 # Thinking and calls.
 
 
-def plain(block: Block) -> Iterator[Block]:
+def drop_redaction(block: Block) -> Iterator[Block]:
     """Yield the block; redacted thinking becomes reasoning without a summary."""
     yield replace(block, redacted=False) if isinstance(block, Thinking) else block
 
 
-def says(block: Block) -> bool:
+def has_text(block: Block) -> bool:
     """Whether a block is not text or refusal without text."""
     return not isinstance(block, (Text, Refusal)) or bool(block.text)
 
 
-def of_functions(loss: Loss) -> Loss:
+def limit_to_functions(loss: Loss) -> Loss:
     """Return a row that applies only to function calls: calls of other tools stay as they are."""
 
     def apply(outcome: Outcome) -> Outcome:
@@ -157,11 +157,11 @@ def of_functions(loss: Loss) -> Loss:
     return replace(loss, apply=apply)
 
 
-def ended(outcome: Outcome) -> Outcome:
+def end_calls_as_answer(outcome: Outcome) -> Outcome:
     """Return the outcome with every call ended as its answer ends it; truncated ones stay open."""
     complete = outcome.status == "complete"
-    cut = complete and _word(outcome.stop, outcome.content)[0] != COMPLETED
-    truncated = cut and _word(outcome.stop, outcome.content)[1] in ("length", "content_filter")
+    cut = complete and _encode_stop(outcome.stop, outcome.content)[0] != COMPLETED
+    truncated = cut and _encode_stop(outcome.stop, outcome.content)[1] in ("length", "content_filter")
     calls = [block for block in outcome.content if isinstance(block, ToolCall)]
 
     def change(call: ToolCall) -> ToolCall:
@@ -170,19 +170,19 @@ def ended(outcome: Outcome) -> Outcome:
         text = call.arguments_text or ""
         if call.complete:
             held = not complete or (truncated and call is calls[-1])
-            runs = is_free_text(call) or parsed(text)[0]
+            runs = is_free_text(call) or parse_arguments(text)[0]
             return call if runs or not held else replace(call, complete=False)
         if complete and not cut:
-            return replace(call, complete=True, arguments_text=text + cut_ending_of(text))
+            return replace(call, complete=True, arguments_text=text + compute_cut_ending(text))
         return replace(call, arguments_text=text or None)
 
-    return each_call(change)(outcome)
+    return map_calls(change)(outcome)
 
 
 # Stop reason and usage.
 
 
-def stop_word(stop: Stop, *, refused: bool) -> tuple[str, StopReason]:
+def encode_stop(stop: Stop, *, refused: bool) -> tuple[str, StopReason]:
     """Return the status, or the reason of an incomplete response, and its meaning by itself.
 
     The API marks a refusal by its part, and has no reason for a pause. An unknown reason is written as it
@@ -200,22 +200,22 @@ def stop_word(stop: Stop, *, refused: bool) -> tuple[str, StopReason]:
             return raw, INCOMPLETE_REASONS.get(raw, "other")
 
 
-def _word(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
+def _encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
     refused = any(isinstance(block, Refusal) and block.text for block in content)
-    return stop_word(stop, refused=refused)
+    return encode_stop(stop, refused=refused)
 
 
-def error_as_own(error: Error) -> Error:
+def encode_error(error: Error) -> Error:
     """Return the error with a code, and without the HTTP status, which no event has."""
     return Error(error.type or _SERVER_ERROR, error.message, None)
 
 
-def failed_word(outcome: Outcome) -> Outcome:
+def set_failed_reason(outcome: Outcome) -> Outcome:
     """Return a failed outcome with the status of a failed response."""
     return replace(outcome, stop=Stop("error", _FAILED)) if outcome.status == "error" else outcome
 
 
-def usage_as_told(outcome: Outcome) -> Outcome:
+def encode_outcome_usage(outcome: Outcome) -> Outcome:
     """Return the outcome with the usage of a complete answer, whose totals are required."""
     if outcome.status != "complete":
         return replace(outcome, usage=None)
@@ -231,53 +231,53 @@ LOSSES: Final[tuple[Loss, ...]] = (
         "other",
         "a block without a common form that is not OpenAI's, and a citation not after a text",
         "omitted",
-        with_own_others,
+        filter_others,
     ),
     Loss(
         "hosted-calls",
         "a call that the provider ran, apart from its result",
         "directly before its result; omitted if this API has none",
-        with_results,
+        pair_hosted_calls,
     ),
     Loss(
         "redacted",
         "the mark that thinking is redacted",
         "thinking without text, which any OpenAI model may have",
-        each_block(plain),
+        map_blocks(drop_redaction),
     ),
     Loss(
         "empty-text",
         "text or a refusal without text, in one document",
         "omitted",
-        keep_blocks(says),
+        keep_blocks(has_text),
         forms=("document",),
     ),
-    of_functions(as_text()),
-    of_functions(contradicted()),
+    limit_to_functions(make_text_row()),
+    limit_to_functions(make_contradiction_row()),
     Loss(
         "unended-call",
         "a call that did not end in an answer that was not truncated",
         "malformed: the text, made invalid JSON, so that no client runs the call",
-        ended,
+        end_calls_as_answer,
     ),
     Loss(
         "stop",
         "foreign stop reasons, a pause, and a refusal without text",
         "`completed`, or the reason of an incomplete response: the API's, else the raw one",
-        stop_as(_word),
+        map_stop(_encode_stop),
     ),
     Loss(
         "usage",
         "unknown input or output counts, cache writes of an hour, and the usage of an answer that failed or "
         "was cut off",
         "0; a cache write; omitted",
-        usage_as_told,
+        encode_outcome_usage,
     ),
     Loss(
         "failed-word",
         "foreign stop reasons before an error",
         "`failed`",
-        failed_word,
+        set_failed_reason,
         forms=("stream",),
     ),
     DOCUMENT_ERROR,
@@ -285,6 +285,6 @@ LOSSES: Final[tuple[Loss, ...]] = (
         "error",
         "an error without a type, and the HTTP status of an error",
         "`server_error`; omitted",
-        error_as(error_as_own),
+        map_error(encode_error),
     ),
 )

@@ -22,33 +22,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from streamconform_reference.apis.openai_chat.request import cache_fields, takes_temperature
+from streamconform_reference.apis.openai_chat.request import accepts_temperature, build_cache
 from streamconform_reference.requests.conversation import (
     AnswerTurn,
     Block,
     Conversation,
-    Result,
+    ToolResult,
     UserTurn,
     arguments_text,
-    data_url,
-    images_of,
+    filter_images,
+    format_data_url,
     is_client_call,
     is_free_text,
+    join_text,
     part_text,
-    text_of,
-    turns,
+    read_turns,
 )
 from streamconform_reference.requests.options import (
     Request,
-    Thinking,
-    bearer,
-    described,
-    facts,
-    limit,
-    schema,
-    streamed,
-    thinking,
-    to_json,
+    ThinkingOptions,
+    build_description,
+    build_schema,
+    format_bearer,
+    is_streamed,
+    make_request,
+    read_facts,
+    read_limit,
+    read_thinking,
 )
 
 from .calls import CALLS
@@ -61,87 +61,87 @@ ENCRYPTED: Final = "reasoning.encrypted_content"
 _KEPT_ITEMS: Final = frozenset({"compaction", "mcp_list_tools", "tool_search_output", *CALLS})
 
 
-def build(conversation: Conversation) -> Request:
+def build_request(conversation: Conversation) -> Request:
     """Return the request for a conversation."""
-    body: dict[str, Any] = {"model": conversation["model"], "input": list(items(conversation))}
+    body: dict[str, Any] = {"model": conversation["model"], "input": list(build_items(conversation))}
     if conversation.get("system"):
         body["instructions"] = conversation["system"]
     if conversation.get("tools"):
-        body["tools"] = [tool(each) for each in conversation["tools"]]
+        body["tools"] = [build_tool(each) for each in conversation["tools"]]
         if "tool_choice" in conversation:
-            body["tool_choice"] = tool_choice(conversation["tool_choice"])
+            body["tool_choice"] = build_tool_choice(conversation["tool_choice"])
         if "parallel_tool_calls" in conversation:
             body["parallel_tool_calls"] = conversation["parallel_tool_calls"]
     if "max_tokens" in conversation:
-        body["max_output_tokens"] = limit(conversation)
-    wish = thinking(conversation)
+        body["max_output_tokens"] = read_limit(conversation)
+    wish = read_thinking(conversation)
     if wish:
-        body["reasoning"] = reasoning(wish)
-    if "temperature" in conversation and takes_temperature(conversation, wish):
+        body["reasoning"] = build_reasoning(wish)
+    if "temperature" in conversation and accepts_temperature(conversation, wish):
         body["temperature"] = conversation["temperature"]
     body["store"] = False
-    if facts(conversation).get("thinking") != "none":
+    if read_facts(conversation).get("thinking") != "none":
         body["include"] = [ENCRYPTED]
-    body |= cache_fields(conversation)
-    body["stream"] = streamed(conversation)
-    return to_json("/v1/responses", body, authorization=bearer())
+    body |= build_cache(conversation)
+    body["stream"] = is_streamed(conversation)
+    return make_request("/v1/responses", body, authorization=format_bearer())
 
 
-def tool(given: Mapping[str, Any]) -> dict[str, Any]:
+def build_tool(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return a tool in the API's format."""
     return {
         "type": "function",
         "name": given["name"],
-        **described(given),
-        "parameters": schema(given),
+        **build_description(given),
+        "parameters": build_schema(given),
         "strict": given.get("strict", False),
     }
 
 
-def tool_choice(query: str | Mapping[str, Any]) -> Any:
+def build_tool_choice(query: str | Mapping[str, Any]) -> Any:
     """Return the tool choice, a word unless it names a tool."""
     return query if isinstance(query, str) else {"type": "function", "name": query["name"]}
 
 
-def reasoning(wish: Thinking) -> dict[str, Any]:
+def build_reasoning(wish: ThinkingOptions) -> dict[str, Any]:
     """Return the effort; any request for thinking also requests a summary."""
     if wish.off:
         return {"effort": "none"}
     return {**({"effort": wish.effort} if wish.effort else {}), "summary": "auto"}
 
 
-def items(conversation: Conversation) -> Iterator[dict[str, Any]]:
+def build_items(conversation: Conversation) -> Iterator[dict[str, Any]]:
     """Yield the items of the input."""
-    for turn in turns(conversation, API, ids=IDS):
+    for turn in read_turns(conversation, API, ids=IDS):
         if isinstance(turn, UserTurn):
-            yield {"type": "message", "role": "user", "content": content(turn.parts)}
+            yield {"type": "message", "role": "user", "content": build_content(turn.parts)}
         else:
-            yield from answer(turn)
+            yield from build_answer(turn)
             free = {call["id"] for call in turn.blocks if is_client_call(call) and is_free_text(call)}
-            yield from (output(result, free=result.id in free) for result in turn.results)
+            yield from (build_output(result, free=result.id in free) for result in turn.results)
 
 
-def content(parts: Sequence[Block]) -> list[dict[str, Any]]:
+def build_content(parts: Sequence[Block]) -> list[dict[str, Any]]:
     """Return the parts in the API's format."""
     return [
-        {"type": "input_image", "image_url": data_url(part), "detail": "auto"}
+        {"type": "input_image", "image_url": format_data_url(part), "detail": "auto"}
         if part["type"] == "image"
         else {"type": "input_text", "text": part_text(part)}
         for part in parts
     ]
 
 
-def output(result: Result, *, free: bool) -> dict[str, Any]:
+def build_output(result: ToolResult, *, free: bool) -> dict[str, Any]:
     """Return the item of a result."""
     kind = "custom_tool_call_output" if free else "function_call_output"
-    said: Any = content(result.parts) if images_of(result.parts) else text_of(result.parts)
+    said: Any = build_content(result.parts) if filter_images(result.parts) else join_text(result.parts)
     return {"type": kind, "call_id": result.id, "output": said}
 
 
-def answer(turn: AnswerTurn) -> Iterator[dict[str, Any]]:
+def build_answer(turn: AnswerTurn) -> Iterator[dict[str, Any]]:
     """Yield the items of an answer. Reasoning waits for the item after it."""
     waiting: list[dict[str, Any]] = []
-    for item in answer_items(turn.blocks):
+    for item in build_answer_items(turn.blocks):
         if item["type"] == "reasoning":
             waiting.append(item)
         else:
@@ -150,37 +150,37 @@ def answer(turn: AnswerTurn) -> Iterator[dict[str, Any]]:
             yield item
 
 
-def answer_items(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
+def build_answer_items(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
     """Yield an item for each block that has one."""
     for block in blocks:
         match block["type"]:
             case "text":
-                yield message({"type": "output_text", "text": block["text"]})
+                yield build_message({"type": "output_text", "text": block["text"]})
             case "refusal":
-                yield message({"type": "refusal", "refusal": block["text"]})
+                yield build_message({"type": "refusal", "refusal": block["text"]})
             case "thinking" if block.get("signature"):
-                yield thought(block)
+                yield build_thinking_block(block)
             case "tool_call" if is_client_call(block):
-                yield tool_call(block)
+                yield build_tool_call(block)
             case "other" if block.get("kind") in _KEPT_ITEMS:
                 yield block["data"]
             case _:
                 pass  # citations, unencrypted reasoning, and calls whose item is an `other` block
 
 
-def message(part: dict[str, Any]) -> dict[str, Any]:
+def build_message(part: dict[str, Any]) -> dict[str, Any]:
     """Return a message of the model with one part."""
     return {"type": "message", "role": "assistant", "content": [part]}
 
 
-def thought(block: Block) -> dict[str, Any]:
+def build_thinking_block(block: Block) -> dict[str, Any]:
     """Return a reasoning item; its summary is required, even if empty."""
     text = block.get("text")
     summary = [{"type": "summary_text", "text": text}] if text else []
     return {"type": "reasoning", "summary": summary, "encrypted_content": block["signature"]}
 
 
-def tool_call(call: Block) -> dict[str, Any]:
+def build_tool_call(call: Block) -> dict[str, Any]:
     """Return a call as an item."""
     named = {"call_id": call["id"], "name": call["name"]}
     if is_free_text(call):
