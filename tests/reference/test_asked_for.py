@@ -407,7 +407,7 @@ REFUSALS: tuple[tuple[str, Json, str], ...] = (
     (
         OPENAI,
         {"messages": [user({"type": "image_url", "image_url": {"url": "https://x/y.png"}})]},
-        "messages.0.content.0.image_url.url: an image that is no `data:` URL",
+        "messages.0.content.0.image_url.url: an image that is not a base64 `data:` URL",
     ),
     (OPENAI, {"messages": [user({"type": "input_audio"})]}, "messages.0.content.0.type: a part of type"),
     (

@@ -271,4 +271,4 @@ def test_ids_have_the_pattern_that_the_facts_name_and_are_unique():
 
 
 def test_an_id_stays_as_it_is_where_no_spelling_fits():
-    assert RequestCallIds("[0-9]{3}").take("call_a") == "call_a"
+    assert RequestCallIds("[0-9]{3}").choose("call_a") == "call_a"

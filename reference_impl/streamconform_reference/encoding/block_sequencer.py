@@ -38,7 +38,7 @@ BlockPiece = (
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _PendingBlock:
     """A block with its pending pieces, and the last index that belongs to it."""
 
     reach: int
@@ -54,46 +54,46 @@ class BlockSequencer:
     def __init__(self, belongs: Callable[[Other], bool] = lambda _: False) -> None:
         """Start with no blocks; `belongs` tells whether an `other` block belongs to the text before it."""
         self._belongs = belongs
-        self._waiting: deque[_Waiting] = deque()
-        self._by_index: dict[int, _Waiting] = {}
+        self._pending: deque[_PendingBlock] = deque()
+        self._by_index: dict[int, _PendingBlock] = {}
 
     def take(self, piece: BlockPiece) -> list[Piece]:
         """Return the pieces that can be written now; drop a part whose text is not open."""
-        block = self._block_of(piece)
+        block = self._find_block(piece)
         if block is None:
             return []
         block.pieces.append(piece)
         block.ended = block.ended or isinstance(piece, (TextEnd, ThinkingEnd, ToolCallEnd))
-        return self._ready()
+        return self._take_ready()
 
-    def rest(self) -> list[Piece]:
+    def flush(self) -> list[Piece]:
         """Return the pending pieces, block by block; call it when the answer has ended."""
-        left = [piece for block in self._waiting for piece in block.pieces]
-        self._waiting.clear()
-        return left
+        pieces = [piece for block in self._pending for piece in block.pieces]
+        self._pending.clear()
+        return pieces
 
-    def _block_of(self, piece: BlockPiece) -> _Waiting | None:
+    def _find_block(self, piece: BlockPiece) -> _PendingBlock | None:
         index = piece.content_index
         if isinstance(piece, PlacedBlock) and self._belongs(piece.block):
-            holders = (block for block in self._waiting if block.holds and block.reach == index - 1)
+            holders = (block for block in self._pending if block.holds and block.reach == index - 1)
             holder = next(holders, None)
             if holder:
                 holder.reach = index
             return holder
         if isinstance(piece, (ProseStart, ToolCallStart, PlacedBlock)):
             holds = isinstance(piece, ProseStart) and piece.kind != "thinking"
-            block = _Waiting(index, holds, ended=isinstance(piece, PlacedBlock))
-            self._waiting.append(block)
+            block = _PendingBlock(index, holds, ended=isinstance(piece, PlacedBlock))
+            self._pending.append(block)
             self._by_index[index] = block
         return self._by_index.get(index)
 
-    def _ready(self) -> list[Piece]:
+    def _take_ready(self) -> list[Piece]:
         ready: list[Piece] = []
-        while self._waiting:
-            first = self._waiting[0]
+        while self._pending:
+            first = self._pending[0]
             ready += first.pieces
             first.pieces = []
             if not first.ended:
                 break
-            self._waiting.popleft()
+            self._pending.popleft()
         return ready

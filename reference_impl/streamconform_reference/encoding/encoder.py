@@ -3,9 +3,9 @@
 An encoder gets the answer's model and id, then its pieces in order, and returns the bytes to write after
 each of them. It delays no output that could be written. `encode` writes a whole outcome.
 
-An encoder documents what it cannot express: each API has a table of losses, whose rows are functions on
-outcomes, and `apply_losses` applies them. Decoding an encoded outcome gives `apply_losses` of it, which is the
-outcome itself if no row applies.
+Each API has a table of losses: the parts of an outcome that it cannot express, as functions on outcomes.
+Tests use it to check every encoder: decoding an encoded outcome gives `apply_losses` of that outcome, which
+is the outcome itself if no row applies.
 """
 
 from __future__ import annotations

@@ -149,17 +149,17 @@ def join_prose(outcome: Outcome) -> Outcome:
     A call separates prose, an `other` block does not: the prose continues after it.
     """
     blocks: list[Block] = []
-    at = -1  # the index of the prose block that can continue
+    index = -1  # the index of the prose block that can continue
     for block in outcome.content:
         if isinstance(block, (ToolCall, Other)):
-            at = -1 if isinstance(block, ToolCall) else at
+            index = -1 if isinstance(block, ToolCall) else index
             blocks.append(block)
             continue
-        last = blocks[at] if at >= 0 else None
-        if isinstance(last, (Text, Refusal, Thinking)) and type(last) is type(block):
-            blocks[at] = replace(last, text=join_surrogates(last.text + block.text))
+        previous = blocks[index] if index >= 0 else None
+        if isinstance(previous, (Text, Refusal, Thinking)) and type(previous) is type(block):
+            blocks[index] = replace(previous, text=join_surrogates(previous.text + block.text))
         else:
-            at = len(blocks)
+            index = len(blocks)
             blocks.append(block)
     return replace(outcome, content=tuple(blocks))
 

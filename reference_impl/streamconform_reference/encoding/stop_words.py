@@ -12,7 +12,7 @@ UNKNOWN_REASON = "other"
 
 
 @dataclass(frozen=True, slots=True)
-class StopWords:
+class StopReasons:
     """The stop reasons of one API; `usual` is the one for each meaning that has one."""
 
     meanings: Mapping[str, StopReason]

@@ -44,20 +44,20 @@ class GrammarBlocks:
         """Start with no blocks; with `sequential` a block has to stop before the next one starts."""
         self.noun = noun
         self.sequential = sequential
-        self.at: dict[int, GrammarBlock] = {}
+        self.by_index: dict[int, GrammarBlock] = {}
 
     def start(self, index: Any, kind: str | None) -> Iterator[Violation]:
         """Check the start of a block."""
         if type(index) is not int:
             return
-        if index in self.at:
+        if index in self.by_index:
             yield "block-start-once", f"{self.noun} {index} starts again"
-        elif index != len(self.at):
-            yield "index-contiguous", f"{self.noun} {index} starts, expected {len(self.at)}"
+        elif index != len(self.by_index):
+            yield "index-contiguous", f"{self.noun} {index} starts, expected {len(self.by_index)}"
         running = self.open()
         if self.sequential and running and running != [index]:
             yield "blocks-in-sequence", f"{self.noun} {index} starts while {running[0]} is open"
-        self.at[index] = GrammarBlock(kind)
+        self.by_index[index] = GrammarBlock(kind)
 
     def delta(
         self, index: Any, kind: str, fits: Collection[str] | None = None, piece: Any = ""
@@ -65,10 +65,10 @@ class GrammarBlocks:
         """Check a delta; `fits` are the types of blocks that it may belong to, None for any."""
         if type(index) is not int:
             return
-        block = self.at.get(index)
+        block = self.by_index.get(index)
         if block is None:
             yield "block-start-before-delta", f"a delta of {self.noun} {index}, which has not started"
-            self.at[index] = block = GrammarBlock(None)
+            self.by_index[index] = block = GrammarBlock(None)
         if block.stopped:
             yield "no-delta-after-stop", f"a delta of {self.noun} {index}, which has stopped"
         if fits is not None and block.kind is not None and block.kind not in fits:
@@ -81,10 +81,10 @@ class GrammarBlocks:
         """Check the stop of a block."""
         if type(index) is not int:
             return
-        block = self.at.get(index)
+        block = self.by_index.get(index)
         if block is None:
             yield "block-stop-once", f"{self.noun} {index} stops without having started"
-            self.at[index] = block = GrammarBlock(None)
+            self.by_index[index] = block = GrammarBlock(None)
         elif block.stopped:
             yield "block-stop-once", f"{self.noun} {index} stops again"
         block.stopped = True
@@ -93,12 +93,12 @@ class GrammarBlocks:
         """Check the end of all blocks."""
         for index in self.open():
             yield "blocks-stopped", f"{self.noun} {index} has not stopped"
-            self.at[index].stopped = True
+            self.by_index[index].stopped = True
 
     def open(self) -> list[int]:
         """Return the indices of the blocks that have not stopped."""
-        return [index for index, block in self.at.items() if not block.stopped]
+        return [index for index, block in self.by_index.items() if not block.stopped]
 
     def get(self, index: Any) -> GrammarBlock | None:
         """Return the block at an index, None if there is none."""
-        return self.at.get(index) if type(index) is int else None
+        return self.by_index.get(index) if type(index) is int else None

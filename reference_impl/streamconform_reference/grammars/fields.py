@@ -68,8 +68,8 @@ def values_at(payload: Mapping[str, Any], path: str) -> Iterator[Any]:
 
 def fits(kind: str, value: Any) -> bool:
     """Return whether a value is of a field's kind."""
-    held = KINDS.get(kind)
-    return held(value) if held else bool(value == kind.strip('"'))
+    expected = KINDS.get(kind)
+    return expected(value) if expected else bool(value == kind.strip('"'))
 
 
 def format_value(value: Any) -> str:
@@ -80,5 +80,5 @@ def format_value(value: Any) -> str:
 
 def adds_up(counts: Sequence[Any], total: Any) -> bool:
     """Return whether a total is the sum of counts; true if one is not a number, which is another error."""
-    whole = [each for each in counts if type(each) is int]
+    whole = [entry for entry in counts if type(entry) is int]
     return type(total) is not int or len(whole) < len(counts) or sum(whole) == total

@@ -113,31 +113,31 @@ class Grammar(ABC):
     def receive(self, frame: Frame) -> list[Deviation]:
         """Check the next frame; return the deviations that are known now."""
         self.frame += 1
-        return [self._deviation(*found) for found in self._receive(frame)]
+        return [self._to_deviation(*violations) for violations in self._check_frame(frame)]
 
     def end(self) -> list[Deviation]:
         """Check the end of the body; return the deviations of the stream as a whole."""
         self.frame += 1
-        found = [*self.finish()]
+        violations = [*self.finish()]
         if self.state != ENDED:
             last = "it has no frame at all" if self.frame == 0 else "the body ends before it"
-            found.append(("one-terminal", last))
-        return [replace(self._deviation(*each), frame=None) for each in found]
+            violations.append(("one-terminal", last))
+        return [replace(self._to_deviation(*entry), frame=None) for entry in violations]
 
     @classmethod
     def of_body(cls, chunks: Iterable[bytes], request: Mapping[str, Any] | None = None) -> list[Deviation]:
         """Return all deviations of a whole body."""
         grammar, framing = cls(request), cls.framing_factory()
-        found: list[Deviation] = []
+        violations: list[Deviation] = []
         for chunk in chunks:
             for frame in framing.receive(chunk):
-                found += grammar.receive(frame)
+                violations += grammar.receive(frame)
         for frame in framing.end():
-            found += grammar.receive(frame)
+            violations += grammar.receive(frame)
         if framing.fault is not None or not framing.recognised:
             why = framing.fault or "it is a document or empty, not a stream"
-            found.append(replace(grammar._deviation("framing", why), frame=None))
-        return found + grammar.end()
+            violations.append(replace(grammar._to_deviation("framing", why), frame=None))
+        return violations + grammar.end()
 
     @abstractmethod
     def kind_of(self, frame: Frame, payload: Payload) -> str | None:
@@ -152,21 +152,21 @@ class Grammar(ABC):
         """Yield violations at the end of the body, except a missing terminal frame."""
         yield from ()
 
-    def done(self) -> Violations:
+    def check_done_mark(self) -> Violations:
         """Check `[DONE]`."""
         yield "no-done-marker", "`[DONE]` came, but this API does not send it"
 
-    def named(self, frame: Frame, kind: str | None) -> Violations:
+    def check_name(self, frame: Frame, kind: str | None) -> Violations:
         """Yield violations by the event name that the framing gives a frame."""
         del frame, kind
         yield from ()
 
-    def _receive(self, frame: Frame) -> Violations:
+    def _check_frame(self, frame: Frame) -> Violations:
         data = frame.data.strip()
         if not data:
             return
         if data == DONE_MARK:
-            yield from self.done()
+            yield from self.check_done_mark()
             return
         try:
             payload = codec.loads(data)
@@ -177,13 +177,13 @@ class Grammar(ABC):
             yield "payload-object", f"it is {format_value(payload)}"
             return
         kind = self.kind_of(frame, payload)
-        yield from self.named(frame, kind)
-        yield from self._placed(kind)
+        yield from self.check_name(frame, kind)
+        yield from self._check_order(kind)
         if kind is not None:
-            yield from self._fields(kind, payload)
+            yield from self._check_fields(kind, payload)
             yield from self.read(kind, payload)
 
-    def _placed(self, kind: str | None) -> Violations:
+    def _check_order(self, kind: str | None) -> Violations:
         row = self.order.get(kind or "")
         if self.state == ENDED:
             ends_again = row is not None and row.to == ENDED
@@ -205,7 +205,7 @@ class Grammar(ABC):
                 yield row.broken, f"`{kind}` comes in a stream that is {self.state}"
         self.state = row.to or self.state
 
-    def _fields(self, kind: str, payload: Payload) -> Violations:
+    def _check_fields(self, kind: str, payload: Payload) -> Violations:
         for field in self.fields.get(kind, ()):
             rule = f"{kind}.{field.path.replace('[]', '')}"
             for value in values_at(payload, field.path):
@@ -218,18 +218,20 @@ class Grammar(ABC):
                         f"`{field.path}` is {format_value(value)}, expected {field.kind}",
                     )
 
-    def _deviation(self, rule: str, message: str) -> Deviation:
+    def _to_deviation(self, rule: str, message: str) -> Deviation:
         prefix, _, rest = rule.partition(".")
         if prefix in ("required-field", "field-type"):
             level: Level = next(
-                each.level
+                entry.level
                 for kind, fields in self.fields.items()
-                for each in fields
-                if rest == f"{kind}.{each.path.replace('[]', '')}"
+                for entry in fields
+                if rest == f"{kind}.{entry.path.replace('[]', '')}"
             )
             return Deviation(rule, self.frame, message, level, self.source)
-        held = self.rules.get(rule) or COMMON[rule]
-        return Deviation(rule, self.frame, f"{held.says}; {message}", held.level, held.source or self.source)
+        expected = self.rules.get(rule) or COMMON[rule]
+        return Deviation(
+            rule, self.frame, f"{expected.says}; {message}", expected.level, expected.source or self.source
+        )
 
 
 class NamedGrammar(Grammar):
@@ -241,7 +243,7 @@ class NamedGrammar(Grammar):
         kind = payload.get("type")
         return kind if isinstance(kind, str) else None
 
-    def named(self, frame: Frame, kind: str | None) -> Violations:
+    def check_name(self, frame: Frame, kind: str | None) -> Violations:
         """Yield a violation if the event name differs from the type."""
         name = None if frame.event is None else frame.event.decode("utf-8", "replace")
         if name != kind:
@@ -251,7 +253,7 @@ class NamedGrammar(Grammar):
 class UnnamedGrammar(Grammar):
     """The grammar of an API whose events have no names."""
 
-    def named(self, frame: Frame, kind: str | None) -> Violations:
+    def check_name(self, frame: Frame, kind: str | None) -> Violations:
         """Yield a violation if an event has a name."""
         if frame.event is not None:
             yield "no-event-name", f"the {kind} is named `{frame.event.decode('utf-8', 'replace')}`"

@@ -82,7 +82,7 @@ Turn = UserTurn | AnswerTurn
 
 def read_turns(conversation: Conversation, api: str, *, ids: str = ANY_ID) -> Iterator[Turn]:
     """Yield the turns. `ids` is the pattern of ids that the API accepts, unless the facts have one."""
-    taken = RequestCallIds(conversation.get("facts", {}).get("tool_ids", ids))
+    call_ids = RequestCallIds(conversation.get("facts", {}).get("tool_ids", ids))
     messages = conversation["messages"]
     for position, message in enumerate(messages):
         if message["role"] == "user":
@@ -90,8 +90,10 @@ def read_turns(conversation: Conversation, api: str, *, ids: str = ANY_ID) -> It
         elif message["role"] == "assistant":
             same_api = message.get("api", api) == api
             own = same_api and message.get("model", conversation["model"]) == conversation["model"]
-            kept = _filter_blocks(message["content"], same_api=same_api, own=own)
-            blocks, results = _pair_results(kept, _collect_results(messages[position + 1 :]), taken)
+            blocks_to_send = _filter_blocks(message["content"], same_api=same_api, own=own)
+            blocks, results = _pair_results(
+                blocks_to_send, _collect_results(messages[position + 1 :]), call_ids
+            )
             if blocks:
                 yield AnswerTurn(blocks, results, own)
 
@@ -174,44 +176,44 @@ class RequestCallIds:
     """Makes the ids that are sent: unique, and matching a pattern."""
 
     pattern: str
-    taken: set[str] = field(default_factory=set)
+    used: set[str] = field(default_factory=set)
 
-    def take(self, given: str) -> str:
+    def choose(self, call_id: str) -> str:
         """Return the id as it is, else its first rewriting that fits, else the id after all."""
-        respelled = self._respelled(given)
-        spelling = next(filter(self._fits, (given, *respelled)), given)
-        self.taken.add(spelling)
+        spellings = self._generate_spellings(call_id)
+        spelling = next(filter(self._fits, (call_id, *spellings)), call_id)
+        self.used.add(spelling)
         return spelling
 
     def _fits(self, spelling: str) -> bool:
-        return spelling not in self.taken and re.fullmatch(self.pattern, spelling) is not None
+        return spelling not in self.used and re.fullmatch(self.pattern, spelling) is not None
 
-    def _respelled(self, given: str) -> Iterator[str]:
-        clean = _NOT_IN_IDS.sub("_", given)
+    def _generate_spellings(self, call_id: str) -> Iterator[str]:
+        clean = _NOT_IN_IDS.sub("_", call_id)
         yield from (clean[:length] for length in _USUAL_LENGTHS)
-        digest = sha256(f"{given} {len(self.taken)}".encode("utf-8", "surrogatepass")).hexdigest()
+        digest = sha256(f"{call_id} {len(self.used)}".encode("utf-8", "surrogatepass")).hexdigest()
         yield from (f"{prefix}{digest}"[:length] for prefix in _PREFIXES for length in _LENGTHS)
 
 
 def _filter_blocks(blocks: Sequence[Block], *, same_api: bool, own: bool) -> list[Block]:
-    kept: list[Block] = []
+    blocks_to_send: list[Block] = []
     for block in blocks:
         match block["type"]:
             case "text" | "refusal":
-                wanted = bool(block.get("text"))
+                is_sent = bool(block.get("text"))
             case "thinking":
-                wanted = own and bool(block.get("text") or block.get("signature"))
+                is_sent = own and bool(block.get("text") or block.get("signature"))
             case "tool_call":
-                wanted = same_api or is_client_call(block)
+                is_sent = same_api or is_client_call(block)
                 if block.get("complete") is False:
-                    wanted = False
-                    while kept and kept[-1]["type"] == "thinking":
-                        kept.pop()
+                    is_sent = False
+                    while blocks_to_send and blocks_to_send[-1]["type"] == "thinking":
+                        blocks_to_send.pop()
             case _:
-                wanted = same_api
-        if wanted:
-            kept.append(block)
-    return kept
+                is_sent = same_api
+        if is_sent:
+            blocks_to_send.append(block)
+    return blocks_to_send
 
 
 def _collect_results(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -225,10 +227,10 @@ def _collect_results(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str,
 
 
 def _pair_results(
-    blocks: Sequence[Block], given: Sequence[Mapping[str, Any]], taken: RequestCallIds
+    blocks: Sequence[Block], results_of_answer: Sequence[Mapping[str, Any]], ids: RequestCallIds
 ) -> tuple[tuple[Block, ...], tuple[ToolResult, ...]]:
     """Return the blocks with the ids that are sent, and the results of their calls."""
-    waiting = list(given)
+    pending = list(results_of_answer)
     sent: list[Block] = []
     results: list[ToolResult] = []
     for block in blocks:
@@ -236,14 +238,14 @@ def _pair_results(
             sent.append({"id": "", "name": "", **block} if block["type"] == "tool_call" else block)
             continue
         call_id, name = block.get("id", ""), block.get("name", "")
-        spelling = taken.take(call_id)
+        spelling = ids.choose(call_id)
         sent.append({**block, "id": spelling, "name": name})
-        found = next((result for result in waiting if result["id"] == call_id), None)
-        if found is None:
+        result = next((result for result in pending if result["id"] == call_id), None)
+        if result is None:
             results.append(ToolResult(spelling, name, to_parts(NO_RESULT), error=True))
         else:
-            waiting.remove(found)
+            pending.remove(result)
             results.append(
-                ToolResult(spelling, name, to_parts(found["content"]), error=found.get("error", False))
+                ToolResult(spelling, name, to_parts(result["content"]), error=result.get("error", False))
             )
     return tuple(sent), tuple(results)

@@ -14,15 +14,15 @@ from streamconform_reference.requests.conversation import Conversation
 Request = dict[str, Any]
 """`{"body": {...}, "headers": {...}, "path": "/v1/messages"}`."""
 
-KEY: Final = "conform"
+API_KEY: Final = "conform"
 """The API key in built requests; it belongs to no account."""
 
-LARGEST_DEFAULT: Final = 32_000
+MAX_DEFAULT_LIMIT: Final = 32_000
 """The largest default limit of tokens per answer; a request may set a higher one."""
-UNKNOWN_LIMIT: Final = 4096
+DEFAULT_LIMIT: Final = 4096
 """The default limit for an unknown model; every model supports it."""
 
-By = Literal["budget", "adaptive", "effort"]
+ThinkingMode = Literal["budget", "adaptive", "effort"]
 
 # A client-side choice: no provider documents the number of tokens of an effort level.
 BUDGETS: Final[Mapping[str, int]] = {
@@ -32,7 +32,7 @@ BUDGETS: Final[Mapping[str, int]] = {
     "high": 16_384,
     "max": 32_768,
 }
-USUAL_EFFORT: Final = "medium"
+DEFAULT_EFFORT: Final = "medium"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,29 +40,29 @@ class ThinkingOptions:
     """How the model should think; `by` is None if the model is unknown."""
 
     off: bool = False
-    by: By | None = None
-    asked_effort: str | None = None
-    asked_budget: int | None = None
+    by: ThinkingMode | None = None
+    requested_effort: str | None = None
+    requested_budget: int | None = None
 
     @property
     def by_budget(self) -> bool:
         """Whether to send a number of tokens; without facts, the requested option decides."""
-        return self.by == "budget" or (self.by is None and self.asked_budget is not None)
+        return self.by == "budget" or (self.by is None and self.requested_budget is not None)
 
     @property
     def effort(self) -> str | None:
         """Return the requested level, or the lowest one that covers the budget; None is the default."""
-        if self.asked_effort or self.asked_budget is None:
-            return self.asked_effort
-        budget = self.asked_budget
+        if self.requested_effort or self.requested_budget is None:
+            return self.requested_effort
+        budget = self.requested_budget
         return next((level for level, tokens in BUDGETS.items() if tokens >= budget), "max")
 
     @property
     def budget(self) -> int | None:
         """Return the requested tokens, or those of the level; None is the default."""
-        if self.asked_budget is None and self.asked_effort:
-            return BUDGETS[self.asked_effort]
-        return self.asked_budget
+        if self.requested_budget is None and self.requested_effort:
+            return BUDGETS[self.requested_effort]
+        return self.requested_budget
 
 
 def read_thinking(conversation: Conversation) -> ThinkingOptions | None:
@@ -70,19 +70,21 @@ def read_thinking(conversation: Conversation) -> ThinkingOptions | None:
 
     It is None if the conversation requests nothing, the model does not think, or it always does.
     """
-    asked = conversation.get("thinking")
+    requested = conversation.get("thinking")
     by = read_facts(conversation).get("thinking")
-    if asked is None or by in ("none", "always"):
+    if requested is None or by in ("none", "always"):
         return None
-    if asked == "off":
+    if requested == "off":
         return ThinkingOptions(off=True, by=by)
-    return ThinkingOptions(by=by, asked_effort=asked.get("effort"), asked_budget=asked.get("budget"))
+    return ThinkingOptions(
+        by=by, requested_effort=requested.get("effort"), requested_budget=requested.get("budget")
+    )
 
 
 def read_limit(conversation: Conversation) -> int | None:
     """Return the requested limit, capped at the model's maximum, which APIs enforce."""
-    wanted, most = conversation.get("max_tokens"), read_facts(conversation).get("max_output_tokens")
-    return min(wanted, most) if wanted is not None and most is not None else wanted
+    wanted, maximum = conversation.get("max_tokens"), read_facts(conversation).get("max_output_tokens")
+    return min(wanted, maximum) if wanted is not None and maximum is not None else wanted
 
 
 def can_think(conversation: Conversation) -> bool:
@@ -104,8 +106,8 @@ def is_on_host(conversation: Conversation, *domains: str) -> bool:
 
 def compute_default_limit(conversation: Conversation) -> int:
     """Return the default limit of tokens: floor(min(most / 3, 32000))."""
-    most = read_facts(conversation).get("max_output_tokens")
-    return UNKNOWN_LIMIT if most is None else max(min(most // 3, LARGEST_DEFAULT), 1)
+    maximum = read_facts(conversation).get("max_output_tokens")
+    return DEFAULT_LIMIT if maximum is None else max(min(maximum // 3, MAX_DEFAULT_LIMIT), 1)
 
 
 def build_schema(tool: Mapping[str, Any]) -> dict[str, Any]:
@@ -141,10 +143,10 @@ def is_streamed(conversation: Conversation) -> bool:
 
 def make_request(path: str, body: dict[str, Any], **headers: str) -> Request:
     """Return a request with a JSON body; `_` in header names becomes `-`."""
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return {"path": path, "headers": {"content-type": "application/json", **named}, "body": body}
+    header_fields = {name.replace("_", "-"): value for name, value in headers.items()}
+    return {"path": path, "headers": {"content-type": "application/json", **header_fields}, "body": body}
 
 
 def format_bearer() -> str:
     """Return the value of an `authorization` header."""
-    return f"Bearer {KEY}"
+    return f"Bearer {API_KEY}"

@@ -100,11 +100,11 @@ class AnthropicMessagesEncoder:
         if isinstance(piece, (Done, Failed)):
             self._ended = True
             return b"".join(self._finish(piece))
-        return b"".join(frame for each in self._blocks.take(piece) for frame in self._write(each))
+        return b"".join(frame for item in self._blocks.take(piece) for frame in self._write(item))
 
     def _finish(self, last: Done | Failed) -> Iterator[bytes]:
-        for each in self._blocks.rest():
-            yield from self._write(each)
+        for item in self._blocks.flush():
+            yield from self._write(item)
         if isinstance(last, Done):
             yield from self._cut()
             reason = choose_stop_reason(last.stop, called=self._called)
@@ -144,7 +144,7 @@ class AnthropicMessagesEncoder:
         signature = piece.signature or ""
         if not self._fresh or (signature and not piece.redacted):
             yield from self._begin("thinking")
-            yield self._signed("" if piece.redacted else signature)
+            yield self._write_signature("" if piece.redacted else signature)
         yield from self._stop()
         if piece.redacted and signature:
             yield from self._start({"type": "redacted_thinking", "data": signature})
@@ -176,7 +176,7 @@ class AnthropicMessagesEncoder:
     def _delta(self, delta: Json) -> bytes:
         return _event("content_block_delta", index=self._index, delta=delta)
 
-    def _signed(self, signature: str) -> bytes:
+    def _write_signature(self, signature: str) -> bytes:
         return self._delta({"type": "signature_delta", "signature": signature})
 
     def _arguments(self, fragment: str) -> bytes:
@@ -196,7 +196,7 @@ class AnthropicMessagesEncoder:
             return
         self._fresh = False
         if self._open == "thinking":
-            yield self._signed("")
+            yield self._write_signature("")
         elif self._open in _CALLS:
             ending = compute_cut_ending("".join(self._fragments))
             if ending:
@@ -259,8 +259,8 @@ def _usage(usage: Usage | None) -> Json:
         count = getattr(encode_usage(usage), name)
         if count is not None:
             holder = counts
-            for each in holders:
-                holder = holder.setdefault(each, {})
+            for item in holders:
+                holder = holder.setdefault(item, {})
             holder[key] = count
     return counts
 

@@ -167,8 +167,8 @@ class AnthropicMessagesGrammar(NamedGrammar):
         yield from self.blocks.start(index, kind if isinstance(kind, str) else None)
         for key, expected in STARTS.get(str(kind), {}).items():
             if not isinstance(block.get(key), expected):
-                held = "is absent" if key not in block else "is of another type"
-                yield "block-fields", f"`{key}` of block {index}, a `{kind}`, {held}"
+                problem = "is absent" if key not in block else "is of another type"
+                yield "block-fields", f"`{key}` of block {index}, a `{kind}`, {problem}"
         if kind == "tool_use":
             name = block.get("id")
             if not name:
@@ -211,15 +211,15 @@ class AnthropicMessagesGrammar(NamedGrammar):
         if reason not in STOP_REASONS:
             yield "stop-reason-known", f"it is `{reason}`"
         if reason not in CUTTING and not self.unchecked:
-            for words in self.broken_calls:
-                yield "arguments-parse", words
+            for message in self.broken_calls:
+                yield "arguments-parse", message
         self.broken_calls.clear()
-        called = any(block.kind == "tool_use" for block in self.blocks.at.values())
+        called = any(block.kind == "tool_use" for block in self.blocks.by_index.values())
         if (reason == "tool_use") != called and reason in ("tool_use", "end_turn"):
-            words = "there is such a call" if called else "there is no such call"
-            yield "stop-fits-calls", f"it is `{reason}`, but {words}"
+            message = "there is such a call" if called else "there is no such call"
+            yield "stop-fits-calls", f"it is `{reason}`, but {message}"
 
 
-def _form(given: Any, prefix: str) -> Violations:
-    if isinstance(given, str) and given and not given.startswith(prefix):
-        yield "id-form", f"`{given[:40]}` does not start with `{prefix}`"
+def _form(value: Any, prefix: str) -> Violations:
+    if isinstance(value, str) and value and not value.startswith(prefix):
+        yield "id-form", f"`{value[:40]}` does not start with `{prefix}`"

@@ -31,9 +31,9 @@ from streamconform_reference.requests.conversation import (
     read_turns,
 )
 from streamconform_reference.requests.options import (
+    API_KEY,
     BUDGETS,
-    KEY,
-    USUAL_EFFORT,
+    DEFAULT_EFFORT,
     Request,
     ThinkingOptions,
     build_description,
@@ -69,37 +69,37 @@ def build_request(conversation: Conversation) -> Request:
         system = {"type": "text", "text": conversation["system"]}
         body["system"] = [system | cache] if cache else conversation["system"]
     if conversation.get("tools"):
-        body["tools"] = [build_tool(each) for each in conversation["tools"]]
+        body["tools"] = [build_tool(entry) for entry in conversation["tools"]]
         body |= build_tool_choice(conversation)
     tokens, thinking = build_thinking(conversation)
     body |= {"max_tokens": tokens, **thinking}
     if "temperature" in conversation and accepts_temperature(conversation, thinking):
         body["temperature"] = conversation["temperature"]
     body["stream"] = is_streamed(conversation)
-    return make_request("/v1/messages", body, x_api_key=KEY, anthropic_version=VERSION)
+    return make_request("/v1/messages", body, x_api_key=API_KEY, anthropic_version=VERSION)
 
 
-def build_tool(given: Mapping[str, Any]) -> dict[str, Any]:
+def build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     """Return a tool in the API's format."""
     return {
-        "name": given["name"],
-        **build_description(given),
-        "input_schema": build_schema(given),
-        **build_strict(given),
+        "name": tool["name"],
+        **build_description(tool),
+        "input_schema": build_schema(tool),
+        **build_strict(tool),
     }
 
 
 def build_tool_choice(conversation: Conversation) -> dict[str, Any]:
     """Return the tool choice as a field, if one is requested."""
-    asked = conversation.get("tool_choice")
+    requested = conversation.get("tool_choice")
     one = conversation.get("parallel_tool_calls") is False
-    if asked is None and not one:
+    if requested is None and not one:
         return {}
-    if isinstance(asked, Mapping):
-        choice: dict[str, Any] = {"type": "tool", "name": asked["name"]}
+    if isinstance(requested, Mapping):
+        choice: dict[str, Any] = {"type": "tool", "name": requested["name"]}
     else:
-        choice = {"type": _CHOICES[asked or "auto"]}
-    if one and asked != "none":
+        choice = {"type": _CHOICES[requested or "auto"]}
+    if one and requested != "none":
         choice["disable_parallel_tool_use"] = True
     return {"tool_choice": choice}
 
@@ -115,30 +115,30 @@ def build_cache_control(conversation: Conversation) -> dict[str, Any]:
 
 def build_thinking(conversation: Conversation) -> tuple[int, dict[str, Any]]:
     """Return the token limit, and the fields for thinking."""
-    wish, asked = read_thinking(conversation), read_limit(conversation)
-    usual = asked or compute_default_limit(conversation)
-    if wish is None:
+    options, requested = read_thinking(conversation), read_limit(conversation)
+    usual = requested or compute_default_limit(conversation)
+    if options is None:
         return usual, {}
-    if wish.off:
+    if options.off:
         return usual, {"thinking": {"type": "disabled"}}
     forced = conversation.get("tool_choice", "auto") not in ("auto", "none")
     if forced and conversation.get("tools"):
         return usual, {}
-    if not wish.by_budget:
-        return usual, build_adaptive_thinking(wish)
-    budget = max(wish.budget or BUDGETS[USUAL_EFFORT], SMALLEST_BUDGET)
-    if asked is None and budget >= usual:
+    if not options.by_budget:
+        return usual, build_adaptive_thinking(options)
+    budget = max(options.budget or BUDGETS[DEFAULT_EFFORT], SMALLEST_BUDGET)
+    if requested is None and budget >= usual:
         usual = min(budget + usual, read_facts(conversation).get("max_output_tokens", budget + usual))
     if usual <= SMALLEST_BUDGET:
         return usual, {}
     return usual, {"thinking": {"type": "enabled", "budget_tokens": min(budget, usual - 1)}}
 
 
-def build_adaptive_thinking(wish: ThinkingOptions) -> dict[str, Any]:
+def build_adaptive_thinking(options: ThinkingOptions) -> dict[str, Any]:
     """Return the fields for a model that decides itself how much it thinks, with a level."""
     fields: dict[str, Any] = {"thinking": {"type": "adaptive"}}
-    if wish.effort:
-        fields["output_config"] = {"effort": _EFFORTS.get(wish.effort, wish.effort)}
+    if options.effort:
+        fields["output_config"] = {"effort": _EFFORTS.get(options.effort, options.effort)}
     return fields
 
 

@@ -29,7 +29,7 @@ from streamconform_reference.requests.fields import (
 from streamconform_reference.requests.options import BUDGETS
 
 _CHOICES: Final = {"auto": "auto", "any": "required", "none": "none", "tool": "tool"}
-_EFFORTS: Final = {each: each for each in BUDGETS} | {"xhigh": "max"}
+_EFFORTS: Final = {entry: entry for entry in BUDGETS} | {"xhigh": "max"}
 _THINKING: Final = {"disabled": "off", "enabled": "budget", "adaptive": "free", "between_tools": "free"}
 _HOUR: Final = "1h"
 
@@ -41,72 +41,72 @@ def read_conversation(body: Json, headers: Mapping[str, str]) -> Json:
         RefusedError: the body is invalid, or contains something that a conversation cannot represent.
     """
     del headers
-    asked: Json = {"model": require_field(body, "model", "name")}
+    conversation: Json = {"model": require_field(body, "model", "name")}
     require_field(body, "max_tokens", "count")
-    asked["max_tokens"] = read_positive(body, "max_tokens")
+    conversation["max_tokens"] = read_positive(body, "max_tokens")
     system = read_system(body)
     if system:
-        asked["system"] = system
-    tools = [read_tool(each, where) for where, each in read_objects(body, "tools")]
+        conversation["system"] = system
+    tools = [read_tool(entry, where) for where, entry in read_objects(body, "tools")]
     if tools:
-        asked["tools"] = tools
-    asked |= read_tool_choice(body) | read_thinking(body) | read_cache(body)
+        conversation["tools"] = tools
+    conversation |= read_tool_choice(body) | read_thinking(body) | read_cache(body)
     if read_field(body, "temperature", "number") is not None:
-        asked["temperature"] = body["temperature"]
+        conversation["temperature"] = body["temperature"]
     user = read_field(read_field(body, "metadata", "object") or {}, "user_id", "text", "metadata")
     if user:
-        asked["session"] = user
-    asked["stream"] = read_field(body, "stream", "true or false") or False
-    return {**asked, "messages": read_messages(body)}
+        conversation["session"] = user
+    conversation["stream"] = read_field(body, "stream", "true or false") or False
+    return {**conversation, "messages": read_messages(body)}
 
 
 def read_system(body: Json) -> str:
     """Return the system prompt, empty if there is none."""
-    given = body.get("system")
-    if given is None or isinstance(given, str):
-        return given or ""
+    value = body.get("system")
+    if value is None or isinstance(value, str):
+        return value or ""
     texts = [require_field(block, "text", "text", where) for where, block in read_objects(body, "system")]
     return "\n\n".join(filter(None, texts))
 
 
-def read_tool(given: Json, where: str) -> Json:
+def read_tool(value: Json, where: str) -> Json:
     """Return a client tool."""
-    if read_field(given, "type", "text", where) not in (None, "custom"):
-        raise unsupported(join_path(where, "type"), f"`{given['type']}`, a tool that Anthropic defines,")
-    read: Json = {"name": require_field(given, "name", "name", where)}
-    if read_field(given, "description", "text", where):
-        read["description"] = given["description"]
-    read["parameters"] = require_field(given, "input_schema", "object", where)
-    if read_field(given, "strict", "true or false", where) is not None:
-        read["strict"] = given["strict"]
-    return read
+    if read_field(value, "type", "text", where) not in (None, "custom"):
+        raise unsupported(join_path(where, "type"), f"`{value['type']}`, a tool that Anthropic defines,")
+    result: Json = {"name": require_field(value, "name", "name", where)}
+    if read_field(value, "description", "text", where):
+        result["description"] = value["description"]
+    result["parameters"] = require_field(value, "input_schema", "object", where)
+    if read_field(value, "strict", "true or false", where) is not None:
+        result["strict"] = value["strict"]
+    return result
 
 
 def read_tool_choice(body: Json) -> Json:
     """Return the tool choice and the limit on parallel calls, as fields."""
-    given = read_field(body, "tool_choice", "object")
-    if given is None:
+    value = read_field(body, "tool_choice", "object")
+    if value is None:
         return {}
-    require_field(given, "type", "text", "tool_choice")
-    asked = read_choice(given, "type", _CHOICES, "tool_choice")
-    if asked == "tool":
-        asked = {"name": require_field(given, "name", "name", "tool_choice")}
-    one = read_field(given, "disable_parallel_tool_use", "true or false", "tool_choice")
-    return {"tool_choice": asked} | ({"parallel_tool_calls": False} if one else {})
+    require_field(value, "type", "text", "tool_choice")
+    choice = read_choice(value, "type", _CHOICES, "tool_choice")
+    if choice == "tool":
+        choice = {"name": require_field(value, "name", "name", "tool_choice")}
+    forbids_parallel = read_field(value, "disable_parallel_tool_use", "true or false", "tool_choice")
+    return {"tool_choice": choice} | ({"parallel_tool_calls": False} if forbids_parallel else {})
 
 
 def read_thinking(body: Json) -> Json:
     """Return the thinking options as a field; absent means that none are requested."""
-    given = read_field(body, "thinking", "object")
-    if given is None:
+    value = read_field(body, "thinking", "object")
+    if value is None:
         return {}
-    require_field(given, "type", "text", "thinking")
-    kind = read_choice(given, "type", _THINKING, "thinking")
+    require_field(value, "type", "text", "thinking")
+    kind = read_choice(value, "type", _THINKING, "thinking")
     if kind == "off":
         return {"thinking": "off"}
     if kind == "budget":
-        require_field(given, "budget_tokens", "count", "thinking")
-        return {"thinking": {"budget": read_positive(given, "budget_tokens", "thinking")}}
+        require_field(value, "budget_tokens", "count", "thinking")
+        return {"thinking": {"budget": read_positive(value, "budget_tokens", "thinking")}}
     config = read_field(body, "output_config", "object") or {}
     effort = read_choice(config, "effort", _EFFORTS, "output_config")
     return {"thinking": {"effort": effort} if effort else {}}
@@ -115,30 +115,30 @@ def read_thinking(body: Json) -> Json:
 def read_cache(body: Json) -> Json:
     """Return the cache duration as a field, if anything is cached."""
     marks = [read_field(holder, "cache_control", "object") for holder in _find_cache_holders(body)]
-    kept = [read_field(mark, "ttl", "text", "cache_control") for mark in marks if mark]
-    return {"cache": "long" if _HOUR in kept else "short"} if kept else {}
+    durations = [read_field(mark, "ttl", "text", "cache_control") for mark in marks if mark]
+    return {"cache": "long" if _HOUR in durations else "short"} if durations else {}
 
 
 def read_messages(body: Json) -> list[Json]:
     """Return the messages."""
     require_field(body, "messages", "list")
-    read: list[Json] = []
+    result: list[Json] = []
     names: dict[str, str] = {}  # tool names by call id
     for where, message in read_objects(body, "messages"):
         role = require_field(message, "role", "text", where)
         if message.get("content") is None:
             raise invalid_request(f"{join_path(where, 'content')}: this field is required")
         if role == "user":
-            read += read_user_message(message, where, names)
+            result += read_user_message(message, where, names)
         elif role == "assistant":
             blocks = list(read_answer(message, where))
             names |= {block["id"]: block["name"] for block in blocks if block["type"] == "tool_call"}
-            read.append({"role": "assistant", "content": blocks})
+            result.append({"role": "assistant", "content": blocks})
         else:
             raise unknown_value(join_path(where, "role"), role, "user", "assistant")
-    if not read:
+    if not result:
         raise invalid_request("messages: at least one message is required")
-    return read
+    return result
 
 
 def read_user_message(message: Json, where: str, names: Mapping[str, str]) -> Iterator[Json]:
@@ -171,11 +171,11 @@ def read_result(block: Json, where: str, names: Mapping[str, str]) -> Json:
     content: Any = block.get("content") or ""
     if not isinstance(content, str):
         content = [
-            part for path, each in read_objects(block, "content", where) for part in read_part(each, path)
+            part for path, entry in read_objects(block, "content", where) for part in read_part(entry, path)
         ]
-    read: Json = {"id": call, "name": names[call], "content": content or ""}
+    result: Json = {"id": call, "name": names[call], "content": content or ""}
     failed = read_field(block, "is_error", "true or false", where)
-    return read | ({"error": True} if failed else {})
+    return result | ({"error": True} if failed else {})
 
 
 def read_part(block: Json, where: str) -> Iterator[Json]:
@@ -191,8 +191,8 @@ def read_part(block: Json, where: str) -> Iterator[Json]:
             require_source_type(source, "text", "document", join_path(where, "source"))
             yield {"type": "text", "text": require_field(source, "data", "text", join_path(where, "source"))}
         case "search_result":
-            for path, each in read_objects(block, "content", where):
-                yield {"type": "text", "text": require_field(each, "text", "text", path)}
+            for path, entry in read_objects(block, "content", where):
+                yield {"type": "text", "text": require_field(entry, "text", "text", path)}
         case _:
             raise unsupported(join_path(where, "type"), f"a block of type `{kind[:64]}`")
 
@@ -266,8 +266,4 @@ def _find_cache_holders(body: Json) -> Iterator[Json]:
 
 
 def _objects(value: Any) -> Iterable[Json]:
-    return (
-        (each for each in value if isinstance(each, dict))
-        if isinstance(value, list)
-        else ()
-    )
+    return (entry for entry in value if isinstance(entry, dict)) if isinstance(value, list) else ()

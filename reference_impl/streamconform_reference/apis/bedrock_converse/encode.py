@@ -50,7 +50,7 @@ from .failures import EXCEPTIONS
 from .losses import (
     LOSSES,
     OTHER_STARTS,
-    WORDS,
+    STOP_WORDS,
     document_error,
     encode_error,
     encode_usage,
@@ -104,11 +104,11 @@ class BedrockConverseEncoder:
         return written
 
     def _finish(self, last: Done | Failed) -> None:
-        self._write(self._blocks.rest())
+        self._write(self._blocks.flush())
         if isinstance(last, Done):
             self._cut()
-            self._tell("messageStop", {"stopReason": WORDS.of(last.stop, called=self._called)})
-            self._tell("metadata", {"usage": _usage(self._usage), "metrics": {"latencyMs": 0}})
+            self._write_event("messageStop", {"stopReason": STOP_WORDS.of(last.stop, called=self._called)})
+            self._write_event("metadata", {"usage": _usage(self._usage), "metrics": {"latencyMs": 0}})
         elif last.status == "error":
             self._messages.append(_failure(encode_error(last.error or Error(None, None, None))))
 
@@ -121,14 +121,14 @@ class BedrockConverseEncoder:
                     self._delta({"reasoningContent": {"text": delta}})
                 case ProseDelta(_, _, delta):
                     self._delta({"text": delta})
-                    self._cite()
+                    self._write_citations()
                 case TextEnd():
                     self._end()
                 case ThinkingEnd():
                     self._end_thinking(piece)
                 case ToolCallStart():
                     self._called = self._called or piece.executor == "client"
-                    self._start({"toolUse": _named(piece.id, piece.name, piece.executor)})
+                    self._start({"toolUse": _build_call(piece.id, piece.name, piece.executor)})
                     self._arguments("")
                 case ToolCallDelta():
                     self._arguments(piece.delta)
@@ -152,7 +152,7 @@ class BedrockConverseEncoder:
             if self._begun:
                 self._citations.append(other.data)
             if self._begun:
-                self._cite()
+                self._write_citations()
         elif is_own_block(other):
             key, _ = OTHER_STARTS[other.kind]
             parts = other.data.get("content") if key == "toolResult" else None
@@ -164,7 +164,7 @@ class BedrockConverseEncoder:
                 self._delta({key: parts})
             self._end()
 
-    def _cite(self) -> None:
+    def _write_citations(self) -> None:
         """Write the pending citations; they have no block before its first text."""
         for data in self._citations:
             self._delta({"citation": data})
@@ -172,16 +172,16 @@ class BedrockConverseEncoder:
 
     def _start(self, start: Json) -> None:
         self._begin()
-        self._tell("contentBlockStart", {"contentBlockIndex": self._index, "start": start})
+        self._write_event("contentBlockStart", {"contentBlockIndex": self._index, "start": start})
 
     def _delta(self, delta: Json) -> None:
         if not self._begun:
             self._begin()
-        self._tell("contentBlockDelta", {"contentBlockIndex": self._index, "delta": delta})
+        self._write_event("contentBlockDelta", {"contentBlockIndex": self._index, "delta": delta})
 
     def _arguments(self, fragment: str) -> None:
         self._fragments.append(fragment)
-        self._tell(
+        self._write_event(
             "contentBlockDelta",
             {"contentBlockIndex": self._index, "delta": {"toolUse": {"input": fragment}}},
         )
@@ -204,40 +204,40 @@ class BedrockConverseEncoder:
     def _stop(self, ending: str) -> None:
         if ending:
             self._arguments(ending)
-        self._tell("contentBlockStop", {"contentBlockIndex": self._index})
+        self._write_event("contentBlockStop", {"contentBlockIndex": self._index})
         self._open = self._begun = False
         self._fragments = []
 
-    def _tell(self, kind: str, payload: Json) -> None:
+    def _write_event(self, kind: str, payload: Json) -> None:
         self._messages.append(_event(kind, payload))
 
 
 def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
     """Return the answer as a single document, an error document if it is not complete."""
     del model, response_id, created
-    said = apply_losses({_API: LOSSES}, _API, outcome, form="document")
-    if said.status != "complete":
-        error = document_error(said.error or Error(None, None, None))
+    expressed = apply_losses({_API: LOSSES}, _API, outcome, form="document")
+    if expressed.status != "complete":
+        error = document_error(expressed.error or Error(None, None, None))
         kind = error.type or ""
         return {"__type": kind[:1].upper() + kind[1:], "message": error.message or ""}
     content: list[Json] = []
-    for block in said.content:
+    for block in expressed.content:
         if isinstance(block, Other) and is_citation(block):
             cited = (
                 content.pop() if content and not {"text", "citationsContent"}.isdisjoint(content[-1]) else {}
             )
-            content.append(_cited(cited, block.data))
+            content.append(_add_citation(cited, block.data))
         else:
             content.append(_whole(block))
     return {
         "output": {"message": {"role": "assistant", "content": content}},
-        "stopReason": said.stop.raw,
-        "usage": _usage(said.usage),
+        "stopReason": expressed.stop.raw,
+        "usage": _usage(expressed.usage),
         "metrics": {"latencyMs": 0},
     }
 
 
-def _cited(block: Json, citation: Json) -> Json:
+def _add_citation(block: Json, citation: Json) -> Json:
     """Return a block of text, cited or not, with one more citation."""
     before: Json = block.get("citationsContent", {})
     texts = before.get("content") or ([{"text": block["text"]}] if "text" in block else [])
@@ -252,14 +252,16 @@ def _whole(block: Block) -> Json:
             signed = {} if block.signature is None else {"signature": block.signature}
             return {"reasoningContent": {"reasoningText": {"text": block.text, **signed}}}
         case ToolCall():
-            return {"toolUse": {**_named(block.id, block.name, block.executor), "input": block.arguments}}
+            return {
+                "toolUse": {**_build_call(block.id, block.name, block.executor), "input": block.arguments}
+            }
         case Other():
             return {OTHER_STARTS[block.kind][0]: block.data}
         case _:
             return {"text": block.text}
 
 
-def _named(call_id: str, name: str, executor: Executor) -> Json:
+def _build_call(call_id: str, name: str, executor: Executor) -> Json:
     hosted = {"type": "server_tool_use"} if executor == "provider" else {}
     return {"toolUseId": call_id, "name": name, **hosted}
 
@@ -270,15 +272,15 @@ def _parts(value: Any) -> bool:
 
 def _usage(usage: Usage | None) -> Json:
     """Return the counts; the total includes those of the cache."""
-    told = encode_usage(usage)
-    counts = {name: getattr(told, name) for name in USAGE_FIELDS}
+    usage_counts = encode_usage(usage)
+    counts = {name: getattr(usage_counts, name) for name in USAGE_FIELDS}
     known = {USAGE_FIELDS[name]: count for name, count in counts.items() if count is not None}
     details: Json = {}
-    if told.cache_write_1h is not None:
-        short = max((told.cache_write or 0) - told.cache_write_1h, 0)
+    if usage_counts.cache_write_1h is not None:
+        short = max((usage_counts.cache_write or 0) - usage_counts.cache_write_1h, 0)
         details = {
             "cacheDetails": [
-                {"ttl": "1h", "inputTokens": told.cache_write_1h},
+                {"ttl": "1h", "inputTokens": usage_counts.cache_write_1h},
                 {"ttl": "5m", "inputTokens": short},
             ]
         }
@@ -296,7 +298,7 @@ def _failure(error: Error) -> bytes:
         return encode_event_stream_message(
             {":exception-type": kind, **_JSON, ":message-type": "exception"}, payload
         )
-    said = {":error-message": message} if fits_header(message) else {}
+    message_header = {":error-message": message} if fits_header(message) else {}
     return encode_event_stream_message(
-        {":error-code": kind, **said, **_JSON, ":message-type": "error"}, payload
+        {":error-code": kind, **message_header, **_JSON, ":message-type": "error"}, payload
     )

@@ -125,7 +125,7 @@ class BedrockConverseGrammar(Grammar):
         name = headers.get(":event-type")
         return name if isinstance(name, str) else None
 
-    def named(self, frame: Frame, kind: str | None) -> Violations:
+    def check_name(self, frame: Frame, kind: str | None) -> Violations:
         """Yield a violation if an exception has an undocumented name."""
         name = (frame.headers or {}).get(":exception-type")
         if kind == "exception" and name not in EXCEPTIONS:
@@ -183,9 +183,11 @@ class BedrockConverseGrammar(Grammar):
         if reason not in STOP_REASONS:
             yield "stop-reason-known", f"it is `{reason}`"
         if reason not in CUTTING:
-            for words in self.broken_calls:
-                yield "arguments-parse", words
-        if reason == "tool_use" and not any(block.kind == "toolUse" for block in self.blocks.at.values()):
+            for message in self.broken_calls:
+                yield "arguments-parse", message
+        if reason == "tool_use" and not any(
+            block.kind == "toolUse" for block in self.blocks.by_index.values()
+        ):
             yield "stop-fits-calls", "there is none"
 
 

@@ -27,7 +27,7 @@ from streamconform_reference.encoding.losses import (
     map_error,
     map_stop,
 )
-from streamconform_reference.encoding.stop_words import StopWords
+from streamconform_reference.encoding.stop_words import StopReasons
 from streamconform_reference.outcome import (
     Block,
     Error,
@@ -44,7 +44,7 @@ from streamconform_reference.outcome import (
 from .decode import STOP_REASONS
 from .failures import EXCEPTIONS
 
-WORDS: Final = StopWords(
+STOP_WORDS: Final = StopReasons(
     STOP_REASONS,
     {
         "stop": "end_turn",
@@ -85,8 +85,8 @@ def is_own_block(other: Other) -> bool:
 
 def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
     """Return the `stopReason`, and its meaning by itself."""
-    word = WORDS.of(stop, called=any(is_client_call(block) for block in content))
-    return word, WORDS.meaning(word)
+    word = STOP_WORDS.of(stop, called=any(is_client_call(block) for block in content))
+    return word, STOP_WORDS.meaning(word)
 
 
 def encode_error(error: Error) -> Error:

@@ -98,13 +98,13 @@ def build_tool_config(conversation: Conversation, sent: Iterable[Mapping[str, An
     return {"toolConfig": config}
 
 
-def build_tool(given: Mapping[str, Any]) -> dict[str, Any]:
+def build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     """Return a tool in the API's format."""
     spec = {
-        "name": given["name"],
-        **build_description(given),
-        "inputSchema": {"json": build_schema(given)},
-        **build_strict(given),
+        "name": tool["name"],
+        **build_description(tool),
+        "inputSchema": {"json": build_schema(tool)},
+        **build_strict(tool),
     }
     return {"toolSpec": spec}
 
@@ -127,19 +127,21 @@ def is_claude(conversation: Conversation) -> bool:
 
 def build_model_fields(conversation: Conversation) -> tuple[int | None, dict[str, Any]]:
     """Return the token limit, if there is one, and the fields of this family of models."""
-    wish, asked = read_thinking(conversation), read_limit(conversation)
+    options, requested = read_thinking(conversation), read_limit(conversation)
     family = conversation["model"]
-    if wish is None:
-        return asked, {}
+    if options is None:
+        return requested, {}
     if "nova" in family:
-        if wish.off:
-            return asked, {"reasoningConfig": {"type": "disabled"}}
-        effort = _NOVA_EFFORTS.get(wish.effort or "medium", wish.effort or "medium")
-        return asked, {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": effort}}
+        if options.off:
+            return requested, {"reasoningConfig": {"type": "disabled"}}
+        effort = _NOVA_EFFORTS.get(options.effort or "medium", options.effort or "medium")
+        return requested, {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": effort}}
     if not is_claude(conversation):
-        return asked, {"reasoning_effort": wish.effort} if wish.effort and "openai" in family else {}
+        return requested, {
+            "reasoning_effort": options.effort
+        } if options.effort and "openai" in family else {}
     needed, fields = build_thinking(conversation)
-    return (needed if "budget_tokens" in fields.get("thinking", {}) else asked), fields
+    return (needed if "budget_tokens" in fields.get("thinking", {}) else requested), fields
 
 
 def build_messages(conversation: Conversation) -> list[dict[str, Any]]:
@@ -172,9 +174,9 @@ def build_content(parts: Sequence[Block], *, of_result: bool = False) -> list[di
 
 def build_tool_result(result: ToolResult) -> dict[str, Any]:
     """Return a result in the API's format."""
-    said = build_content(result.parts, of_result=True) or [{"text": NO_CONTENT}]
+    content = build_content(result.parts, of_result=True) or [{"text": NO_CONTENT}]
     status = "error" if result.error else "success"
-    return {"toolResult": {"toolUseId": result.id, "content": said, "status": status}}
+    return {"toolResult": {"toolUseId": result.id, "content": content, "status": status}}
 
 
 def build_answer(blocks: Iterable[Block]) -> list[dict[str, Any]]:

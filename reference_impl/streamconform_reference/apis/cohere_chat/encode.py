@@ -37,7 +37,7 @@ from streamconform_reference.outcome import Error, Json, Other, Outcome, ProseKi
 from .encode_v1 import CohereV1Encoder
 from .losses import (
     LOSSES,
-    WORDS,
+    STOP_WORDS,
     build_usage,
     choose_failed_reason,
     compute_call_ending,
@@ -58,7 +58,7 @@ class CohereChatEncoder:
         self._id = response_id
         self._blocks = BlockSequencer(is_citation)
         self._frames: list[bytes] = []
-        self._left_out: set[int] = set()  # positions of calls that a provider ran
+        self._omitted: set[int] = set()  # positions of calls that a provider ran
         self._counts = {"content": 0, "tool-call": 0, "citation": 0}
         self._open: tuple[str, int] | None = None
         self._fragments: list[str] = []  # of the open call
@@ -69,7 +69,7 @@ class CohereChatEncoder:
     def opening(self) -> bytes:
         """Return the start of the message."""
         head = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
-        self._tell("message-start", id=self._id, delta={"message": head})
+        self._write_event("message-start", id=self._id, delta={"message": head})
         return self._take()
 
     def ping(self) -> bytes:
@@ -85,29 +85,31 @@ class CohereChatEncoder:
         elif isinstance(piece, (Done, Failed)):
             self._ended = True
             self._finish(piece)
-        elif not self._leaves_out(piece):
+        elif not self._is_omitted(piece):
             self._write(self._blocks.take(piece))
         return self._take()
 
-    def _leaves_out(self, piece: BlockPiece) -> bool:
+    def _is_omitted(self, piece: BlockPiece) -> bool:
         if isinstance(piece, ToolCallStart) and piece.executor == "provider":
-            self._left_out.add(piece.content_index)
-        return piece.content_index in self._left_out
+            self._omitted.add(piece.content_index)
+        return piece.content_index in self._omitted
 
     def _take(self) -> bytes:
         written, self._frames = b"".join(self._frames), []
         return written
 
     def _finish(self, last: Done | Failed) -> None:
-        self._write(self._blocks.rest())
+        self._write(self._blocks.flush())
         if isinstance(last, Done):
             self._cut()
-            reason = WORDS.of(last.stop, called=self._called)
-            self._tell("message-end", delta={"finish_reason": reason, "usage": build_usage(self._usage)})
+            reason = STOP_WORDS.of(last.stop, called=self._called)
+            self._write_event(
+                "message-end", delta={"finish_reason": reason, "usage": build_usage(self._usage)}
+            )
             self._frames.append(SSE_DONE)
         elif last.status == "error":
             error = encode_error(last.error or Error(None, None, None))
-            self._tell("message-end", delta=_failure(error))
+            self._write_event("message-end", delta=_failure(error))
             self._frames.append(SSE_DONE)
 
     def _write(self, pieces: Iterable[Piece]) -> None:
@@ -116,7 +118,7 @@ class CohereChatEncoder:
                 case ProseStart():
                     self._begin("content", content=_content(piece.kind, "", typed=True))
                 case ProseDelta():
-                    self._tell_open("content-delta", content=_content(piece.kind, piece.delta))
+                    self._write_open("content-delta", content=_content(piece.kind, piece.delta))
                 case TextEnd() | ThinkingEnd():
                     self._end()
                 case ToolCallStart():
@@ -128,27 +130,27 @@ class CohereChatEncoder:
                     self._arguments(compute_call_ending(piece.tool_call))
                     self._end()
                 case PlacedBlock():
-                    self._cite(piece.block)
+                    self._write_citations(piece.block)
                 case _:
                     pass
 
-    def _cite(self, other: Other) -> None:
+    def _write_citations(self, other: Other) -> None:
         if is_citation(other):
             index = self._counts["citation"]
             self._counts["citation"] += 1
-            self._tell("citation-start", index=index, delta={"message": {"citations": other.data}})
-            self._tell("citation-end", index=index)
+            self._write_event("citation-start", index=index, delta={"message": {"citations": other.data}})
+            self._write_event("citation-end", index=index)
 
     def _begin(self, what: str, **message: Any) -> None:
         self._cut()
         self._open = (what, self._counts[what])
         self._counts[what] += 1
-        self._tell_open(f"{what}-start", **message)
+        self._write_open(f"{what}-start", **message)
 
     def _arguments(self, fragment: str) -> None:
         if fragment:
             self._fragments.append(fragment)
-            self._tell_open("tool-call-delta", tool_calls={"function": {"arguments": fragment}})
+            self._write_open("tool-call-delta", tool_calls={"function": {"arguments": fragment}})
 
     def _cut(self) -> None:
         """End the open block although it has not ended, if there is one."""
@@ -160,15 +162,15 @@ class CohereChatEncoder:
     def _end(self) -> None:
         if self._open:
             what, index = self._open
-            self._tell(f"{what}-end", index=index)
+            self._write_event(f"{what}-end", index=index)
         self._open = None
         self._fragments = []
 
-    def _tell_open(self, kind: str, **message: Any) -> None:
+    def _write_open(self, kind: str, **message: Any) -> None:
         if self._open:
-            self._tell(kind, index=self._open[1], delta={"message": message})
+            self._write_event(kind, index=self._open[1], delta={"message": message})
 
-    def _tell(self, kind: str, **fields: Any) -> None:
+    def _write_event(self, kind: str, **fields: Any) -> None:
         self._frames.append(sse({"type": kind, **fields}, kind))
 
 
@@ -181,11 +183,11 @@ def make_encoder(*, model: str, response_id: str, framing: str | None = None, cr
 def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
     """Return the answer as a document of version 2, an error document if it is not complete."""
     del model, created
-    said = apply_losses({_API: LOSSES}, _API, outcome, form="document")
-    if said.status != "complete":
-        return {"message": (said.error and said.error.message) or ""}
+    expressed = apply_losses({_API: LOSSES}, _API, outcome, form="document")
+    if expressed.status != "complete":
+        return {"message": (expressed.error and expressed.error.message) or ""}
     message: Json = {"role": "assistant", "content": [], "tool_calls": [], "citations": []}
-    for block in said.content:
+    for block in expressed.content:
         match block:
             case ToolCall():
                 message["tool_calls"].append(_call(block.id, block.name, block.arguments_text or ""))
@@ -194,12 +196,12 @@ def write_document(outcome: Outcome, *, model: str, response_id: str, created: i
             case _:
                 kind: ProseKind = "thinking" if isinstance(block, Thinking) else "text"
                 message["content"].append(_content(kind, block.text, typed=True))
-    held = {key: value for key, value in message.items() if value or key == "content"}
+    present = {key: value for key, value in message.items() if value or key == "content"}
     return {
         "id": response_id,
-        "finish_reason": said.stop.raw,
-        "message": held,
-        "usage": build_usage(said.usage),
+        "finish_reason": expressed.stop.raw,
+        "message": present,
+        "usage": build_usage(expressed.usage),
     }
 
 
@@ -215,5 +217,5 @@ def _call(call_id: str, name: str, arguments: str) -> Json:
 def _failure(error: Error) -> Json:
     word = choose_failed_reason(error)
     typed = {} if error.type == word else {"error_type": error.type}
-    said = {} if error.message is None else {"error": error.message}
-    return {"finish_reason": word, "usage": {}, **said, **typed}
+    error_field = {} if error.message is None else {"error": error.message}
+    return {"finish_reason": word, "usage": {}, **error_field, **typed}

@@ -19,7 +19,7 @@ from streamconform_reference.framing.write import ndjson
 from streamconform_reference.outcome import Error, Json, Other, ToolCall, Usage
 
 from .losses import build_usage, choose_failed_reason, encode_error
-from .losses_v1 import V1_OTHERS, V1_WORDS, is_malformed, is_v1_block, is_whole, malformed
+from .losses_v1 import V1_OTHERS, V1_STOP_WORDS, is_malformed, is_v1_block, is_whole, malformed
 
 _BLANK: Final = b"\n"
 
@@ -54,8 +54,8 @@ class CohereV1Encoder:
             return b""
         if isinstance(piece, (Done, Failed)):
             self._ended = True
-            return b"".join(self._write(each) for each in self._blocks.rest()) + self._finish(piece)
-        return b"".join(self._write(each) for each in self._blocks.take(piece))
+            return b"".join(self._write(item) for item in self._blocks.flush()) + self._finish(piece)
+        return b"".join(self._write(item) for item in self._blocks.take(piece))
 
     def _write(self, piece: Piece) -> bytes:
         match piece:
@@ -84,24 +84,26 @@ class CohereV1Encoder:
     def _finish(self, last: Done | Failed) -> bytes:
         if isinstance(last, Failed) and last.status == "incomplete":
             return b""
-        told = b""
+        calls_event = b""
         if self._calls:
             self._response["tool_calls"] = self._calls
-            told = _record(
+            calls_event = _record(
                 "tool-calls-generation", {"text": self._response["text"], "tool_calls": self._calls}
             )
         failed = self._malformed if isinstance(last, Done) else last.error or Error(None, None, None)
         if failed is None and isinstance(last, Done):
-            return told + self._end(V1_WORDS.of(last.stop, called=False), build_usage(self._usage))
+            return calls_event + self._end(
+                V1_STOP_WORDS.of(last.stop, called=False), build_usage(self._usage)
+            )
         error = encode_error(failed or Error(None, None, None))
-        word = choose_failed_reason(error, V1_WORDS.meanings)
+        word = choose_failed_reason(error, V1_STOP_WORDS.meanings)
         typed = {} if error.type == word else {"error_type": error.type}
-        said = {} if error.message is None else {"error": error.message}
-        return told + self._end(word, None, {**said, **typed})
+        error_field = {} if error.message is None else {"error": error.message}
+        return calls_event + self._end(word, None, {**error_field, **typed})
 
     def _end(self, word: str, usage: Json | None, failure: Json | None = None) -> bytes:
-        held = {} if usage is None else {"meta": {"api_version": {"version": "1"}, **usage}}
-        response = {**self._response, "finish_reason": word, **held}
+        present = {} if usage is None else {"meta": {"api_version": {"version": "1"}, **usage}}
+        response = {**self._response, "finish_reason": word, **present}
         last = {"finish_reason": word, "response": response, **(failure or {})}
         return _record("stream-end", last, finished=True)
 

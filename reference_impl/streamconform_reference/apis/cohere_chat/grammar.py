@@ -136,12 +136,12 @@ class CohereChatGrammar(Grammar):
         kind = payload.get("type") or payload.get("event_type")
         return kind if isinstance(kind, str) else None
 
-    def done(self) -> Violations:
+    def check_done_mark(self) -> Violations:
         """Check `[DONE]`, which is undocumented, and which ends every recorded stream of v2."""
         if self.state != ENDED:
             yield "no-done-marker", "`[DONE]` came before `message-end`"
 
-    def named(self, frame: Frame, kind: str | None) -> Violations:
+    def check_name(self, frame: Frame, kind: str | None) -> Violations:
         """Yield a violation if an event's name differs from its type; records of v1 have none."""
         if frame.event is not None and frame.event.decode("utf-8", "replace") != kind:
             yield "event-name", f"`{frame.event.decode('utf-8', 'replace')[:60]}` is of type `{kind}`"
@@ -152,8 +152,8 @@ class CohereChatGrammar(Grammar):
         content, call = _at(message, "content"), _at(message, "tool_calls")
         match kind:
             case "content-start":
-                told = content.get("type")
-                yield from self.content.start(index, told if isinstance(told, str) else None)
+                content_type = content.get("type")
+                yield from self.content.start(index, content_type if isinstance(content_type, str) else None)
             case "content-delta":
                 piece = next((key for key in ("text", "thinking") if key in content), "text")
                 yield from self.content.delta(index, piece, (piece,), content.get(piece))
@@ -193,8 +193,8 @@ class CohereChatGrammar(Grammar):
             self.ids.add(name)
         self.called = True
 
-    def _end(self, told: Any, counts: Mapping[str, Any]) -> Violations:
-        reason = told if isinstance(told, str) else None
+    def _end(self, finish_reason: Any, counts: Mapping[str, Any]) -> Violations:
+        reason = finish_reason if isinstance(finish_reason, str) else None
         failed = reason in ("ERROR", "TIMEOUT", "ERROR_LIMIT", "ERROR_TOXIC")
         if not failed:
             if reason not in CUTTING:
@@ -206,8 +206,8 @@ class CohereChatGrammar(Grammar):
         if reason is not None and reason not in FINISH_REASONS:
             yield "finish-reason-known", f"it is `{reason[:60]}`"
         if reason not in CUTTING:
-            for words in self.broken_calls:
-                yield "arguments-parse", words
+            for message in self.broken_calls:
+                yield "arguments-parse", message
         if reason == "TOOL_CALL" and not self.called:
             yield "stop-fits-calls", "there is none"
 

@@ -28,7 +28,7 @@ from streamconform_reference.encoding.losses import (
     map_error,
     map_stop,
 )
-from streamconform_reference.encoding.stop_words import StopWords
+from streamconform_reference.encoding.stop_words import StopReasons
 from streamconform_reference.outcome import (
     Block,
     Error,
@@ -46,7 +46,7 @@ from streamconform_reference.outcome import (
 
 from .terminal import STOP_REASONS
 
-WORDS: Final = StopWords(
+STOP_WORDS: Final = StopReasons(
     STOP_REASONS,
     {
         "stop": "COMPLETE",
@@ -69,8 +69,8 @@ def is_citation(other: Other) -> bool:
 
 def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
     """Return the `finish_reason`, and its meaning by itself."""
-    word = WORDS.of(stop, called=any(is_client_call(block) for block in content))
-    return word, WORDS.meaning(word)
+    word = STOP_WORDS.of(stop, called=any(is_client_call(block) for block in content))
+    return word, STOP_WORDS.meaning(word)
 
 
 def encode_usage(usage: Usage | None) -> Usage:
@@ -94,10 +94,10 @@ def choose_failed_reason(error: Error, known: Collection[str] = STOP_REASONS) ->
 
 def build_usage(usage: Usage | None) -> Json:
     """Return the billed counts, and the known ones that are not billed."""
-    told = encode_usage(usage)
-    counts = {"input_tokens": told.input, "output_tokens": told.output}
-    searches = {} if told.web_searches is None else {"search_units": told.web_searches}
-    reasoning = {} if told.reasoning is None else {"reasoning_tokens": told.reasoning}
+    usage_counts = encode_usage(usage)
+    counts = {"input_tokens": usage_counts.input, "output_tokens": usage_counts.output}
+    searches = {} if usage_counts.web_searches is None else {"search_units": usage_counts.web_searches}
+    reasoning = {} if usage_counts.reasoning is None else {"reasoning_tokens": usage_counts.reasoning}
     cached = {} if usage is None or usage.cache_read is None else {"cached_tokens": usage.cache_read}
     return {"billed_units": counts | searches, "tokens": counts | reasoning, **cached}
 

@@ -19,7 +19,7 @@ from streamconform_reference.encoding.losses import (
     keep_blocks,
     map_stop,
 )
-from streamconform_reference.encoding.stop_words import StopWords
+from streamconform_reference.encoding.stop_words import StopReasons
 from streamconform_reference.outcome import (
     Block,
     Error,
@@ -32,13 +32,13 @@ from streamconform_reference.outcome import (
     ToolCall,
 )
 
-from .losses import FAILED, NAMES, USAGE, WORDS, make_failure_row
+from .losses import FAILED, NAMES, STOP_WORDS, USAGE, make_failure_row
 from .terminal import STOP_REASONS
 
 _NOT_V1: Final = frozenset({"TOOL_CALL", "TIMEOUT"})
-V1_WORDS: Final = StopWords(
+V1_STOP_WORDS: Final = StopReasons(
     {word: reason for word, reason in STOP_REASONS.items() if word not in _NOT_V1},
-    {**WORDS.usual, "tool_use": WORDS.usual["stop"]},
+    {**STOP_WORDS.usual, "tool_use": STOP_WORDS.usual["stop"]},
 )
 MALFORMED: Final = "INVALID_TOOL_GENERATION"
 """The name that version 2 gives such a failure."""
@@ -75,8 +75,8 @@ def malformed(call: ToolCall) -> Error:
 
 def stop_word(stop: Stop, _content: tuple[Block, ...]) -> tuple[str, StopReason]:
     """Return the `finish_reason`, and its meaning by itself."""
-    word = V1_WORDS.of(stop, called=False)
-    return word, V1_WORDS.meaning(word)
+    word = V1_STOP_WORDS.of(stop, called=False)
+    return word, V1_STOP_WORDS.meaning(word)
 
 
 def _own_others(block: Block) -> bool:
@@ -94,16 +94,16 @@ def _without_malformed(outcome: Outcome) -> Outcome:
 def _calls_at_the_end(outcome: Outcome) -> Outcome:
     """Return the outcome with one text, at its first position, and complete calls after everything."""
     content: list[Block] = []
-    at: int | None = None
+    position: int | None = None
     for block in outcome.content:
         if not isinstance(block, Text):
             content += [] if isinstance(block, ToolCall) else [block]
-        elif at is None and block.text:
-            at = len(content)
+        elif position is None and block.text:
+            position = len(content)
             content.append(block)
-        elif at is not None:
-            before = content[at]
-            content[at] = Text(
+        elif position is not None:
+            before = content[position]
+            content[position] = Text(
                 join_surrogates((before.text if isinstance(before, Text) else "") + block.text)
             )
     if outcome.status != "incomplete":
@@ -144,5 +144,5 @@ V1_LOSSES: Final[tuple[Loss, ...]] = (
         map_stop(stop_word),
     ),
     USAGE,
-    make_failure_row(V1_WORDS.meanings),
+    make_failure_row(V1_STOP_WORDS.meanings),
 )

@@ -57,9 +57,9 @@ def build_request(conversation: Conversation) -> Request:
         body["max_tokens"] = read_limit(conversation)
     if "temperature" in conversation:
         body["temperature"] = conversation["temperature"]
-    wish = read_thinking(conversation)
-    if wish:
-        body["thinking"] = build_thinking(wish)
+    options = read_thinking(conversation)
+    if options:
+        body["thinking"] = build_thinking(options)
     body["stream"] = is_streamed(conversation)
     return make_request("/v2/chat", body, authorization=format_bearer())
 
@@ -81,11 +81,11 @@ def build_tool_fields(conversation: Conversation) -> dict[str, Any]:
     return {"tools": [build_function_tool(tool) for tool in tools], **fields}
 
 
-def build_thinking(wish: ThinkingOptions) -> dict[str, Any]:
+def build_thinking(options: ThinkingOptions) -> dict[str, Any]:
     """Return whether to think, and the budget."""
-    if wish.off:
+    if options.off:
         return {"type": "disabled"}
-    return {"type": "enabled", **({"token_budget": wish.budget} if wish.budget else {})}
+    return {"type": "enabled", **({"token_budget": options.budget} if options.budget else {})}
 
 
 def build_messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
@@ -115,8 +115,8 @@ def build_answer(blocks: Sequence[Block]) -> dict[str, Any] | None:
     message: dict[str, Any] = {"role": "assistant"}
     plan = thoughts.pop() if calls and thoughts else None
     if thoughts:
-        said = [{"type": "thinking", "thinking": thought} for thought in thoughts]
-        message["content"] = [*said, *([{"type": "text", "text": text}] if text else [])]
+        content = [{"type": "thinking", "thinking": thought} for thought in thoughts]
+        message["content"] = [*content, *([{"type": "text", "text": text}] if text else [])]
     elif text:
         message["content"] = text
     if plan:

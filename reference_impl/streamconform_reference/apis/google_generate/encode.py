@@ -37,7 +37,7 @@ from .failures import encode_error, is_finish_reason
 from .losses import (
     LOSSES,
     MALFORMED,
-    WORDS,
+    STOP_WORDS,
     encode_usage,
     is_blocked,
     is_expressible,
@@ -73,9 +73,9 @@ class PartWriter:
             case ProseDelta(_, kind, delta):
                 self._thinks = kind == "thinking"
                 thought = {"thought": True} if self._thinks else {}
-                return [*self.rest(), self._content({"text": delta, **thought})]
+                return [*self.flush(), self._content({"text": delta, **thought})]
             case ThinkingEnd(_, _, str(signature), False) if signature:
-                rest = self.rest()
+                rest = self.flush()
                 thought = {"thought": True} if self._thinks else {}
                 self._signature = {"text": "", **thought, "thoughtSignature": signature}
                 return rest
@@ -87,7 +87,7 @@ class PartWriter:
                 pass
         return []
 
-    def rest(self) -> list[Json]:
+    def flush(self) -> list[Json]:
         """Return the part with the pending signature, if there is one."""
         waiting, self._signature = self._signature, None
         return [] if waiting is None else [self._content(waiting)]
@@ -98,19 +98,21 @@ class PartWriter:
         if not is_expressible(call):
             return []
         if is_hosted(call):
-            return [self._signed("toolCall", {"id": call.id, "toolType": call.name, "args": call.arguments})]
-        return [self._signed("functionCall", {"id": call.id, "name": call.name, "args": call.arguments})]
+            return [
+                self._sign_part("toolCall", {"id": call.id, "toolType": call.name, "args": call.arguments})
+            ]
+        return [self._sign_part("functionCall", {"id": call.id, "name": call.name, "args": call.arguments})]
 
     def _place(self, other: Other) -> list[Json]:
         if is_part(other):
-            return [self._signed(other.kind, other.data)]
+            return [self._sign_part(other.kind, other.data)]
         if not is_metadata(other):
             return []
-        rest = self.rest()
+        rest = self.flush()
         self.written = True
         return [*rest, {other.kind: other.data}]
 
-    def _signed(self, key: str, data: Any) -> Json:
+    def _sign_part(self, key: str, data: Any) -> Json:
         waiting, self._signature = self._signature, None
         signed = {"thoughtSignature": waiting["thoughtSignature"]} if waiting else {}
         return self._content({key: data, **signed})
@@ -131,7 +133,7 @@ class GoogleGenerateEncoder:
         self._blocks = BlockSequencer()
         self._parts = PartWriter()
         self._usage: Usage | None = None
-        self._told: Usage | None = None
+        self._written: Usage | None = None
         self._begun = False
         self._ended = False
 
@@ -152,8 +154,8 @@ class GoogleGenerateEncoder:
             return b""
         if isinstance(piece, (Done, Failed)):
             self._ended = True
-            written = self._write(self._blocks.rest())
-            written += self._candidates(self._parts.rest())
+            written = self._write(self._blocks.flush())
+            written += self._candidates(self._parts.flush())
             return written + (self._finish(piece.stop) if isinstance(piece, Done) else self._fail(piece))
         return self._write(self._blocks.take(piece))
 
@@ -161,7 +163,7 @@ class GoogleGenerateEncoder:
         return b"".join(self._candidates(self._parts.take(piece)) for piece in given)
 
     def _finish(self, stop: Stop) -> bytes:
-        self._told = None
+        self._written = None
         end = self._chunk(**build_ending(stop, self._parts))
         return end + self._close()
 
@@ -169,23 +171,23 @@ class GoogleGenerateEncoder:
         if last.status == "error":
             error = encode_error(last.error or Error(None, None, None))
             if is_finish_reason(error):
-                self._told = None
+                self._written = None
                 return self._chunk(**build_failure(error)) + self._close()
             return self._last_words() + self._frame({"error": _error(error)}) + self._close()
         return self._last_words()
 
     def _last_words(self) -> bytes:
         """Write usage or names that no chunk has contained."""
-        return b"" if self._begun and self._usage == self._told else self._chunk(usageMetadata={})
+        return b"" if self._begun and self._usage == self._written else self._chunk(usageMetadata={})
 
-    def _candidates(self, told: Iterable[Json]) -> bytes:
-        return b"".join(self._chunk(candidates=[{**each, "index": 0}]) for each in told)
+    def _candidates(self, candidates: Iterable[Json]) -> bytes:
+        return b"".join(self._chunk(candidates=[{**item, "index": 0}]) for item in candidates)
 
     def _chunk(self, **fields: Any) -> bytes:
         metadata = build_usage(self._usage)
-        if metadata and self._usage != self._told:
+        if metadata and self._usage != self._written:
             fields["usageMetadata"] = metadata
-        self._told = self._usage
+        self._written = self._usage
         return self._frame({**fields, **self._names})
 
     def _frame(self, payload: Json) -> bytes:
@@ -199,28 +201,28 @@ class GoogleGenerateEncoder:
 def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
     """Return the answer as a single document, an error document if it is not complete."""
     del created
-    said = apply_losses({_API: LOSSES}, _API, outcome, form="document")
-    error = said.error
+    expressed = apply_losses({_API: LOSSES}, _API, outcome, form="document")
+    error = expressed.error
     if error is not None and not is_finish_reason(error):
         return {"error": _error(error)}
     parts, candidate = PartWriter(), _candidate([])
-    for told in [*_write_parts(said, parts), *parts.rest()]:
-        candidate["content"]["parts"] += told.pop("content", {"parts": []})["parts"]
-        candidate |= told
-    end = build_ending(said.stop, parts) if error is None else build_failure(error)
+    for fields in [*_write_parts(expressed, parts), *parts.flush()]:
+        candidate["content"]["parts"] += fields.pop("content", {"parts": []})["parts"]
+        candidate |= fields
+    end = build_ending(expressed.stop, parts) if error is None else build_failure(error)
     if "candidates" in end:
         end = {"candidates": [{**end["candidates"][0], **candidate}]}
-    metadata = build_usage(said.usage)
+    metadata = build_usage(expressed.usage)
     counts = {"usageMetadata": metadata} if metadata else {}
     return {**end, **counts, "modelVersion": model, "responseId": response_id}
 
 
-def _write_parts(said: Outcome, parts: PartWriter) -> Iterator[Json]:
+def _write_parts(expressed: Outcome, parts: PartWriter) -> Iterator[Json]:
     blocks = BlockSequencer()
-    for piece in to_pieces(said):
+    for piece in to_pieces(expressed):
         if not isinstance(piece, (UsageUpdate, Done, Failed)):
-            for each in blocks.take(piece):
-                yield from parts.take(each)
+            for item in blocks.take(piece):
+                yield from parts.take(item)
 
 
 def build_ending(stop: Stop, parts: PartWriter) -> Json:
@@ -229,28 +231,28 @@ def build_ending(stop: Stop, parts: PartWriter) -> Json:
         return build_failure(parts.malformed)
     if is_blocked(stop) and not parts.written:
         return {"promptFeedback": {"blockReason": stop.raw}}
-    return {"candidates": [_last(WORDS.of(stop, called=False))]}
+    return {"candidates": [_last(STOP_WORDS.of(stop, called=False))]}
 
 
 def build_failure(error: Error) -> Json:
     """Return the fields of the last chunk of an answer that failed with a finish reason."""
-    said = {} if error.message is None else {"finishMessage": error.message}
-    return {"candidates": [{**_last(error.type or MALFORMED), **said}]}
+    error_field = {} if error.message is None else {"finishMessage": error.message}
+    return {"candidates": [{**_last(error.type or MALFORMED), **error_field}]}
 
 
 def build_usage(usage: Usage | None) -> Json:
     """Return the counts, none of which contains another except the prompt, which contains the cache's."""
-    told = encode_usage(usage)
-    if told is None:
+    usage_counts = encode_usage(usage)
+    if usage_counts is None:
         return {}
-    prompt = None if told.input is None else told.input + (told.cache_read or 0)
-    candidates = None if told.output is None else told.output - (told.reasoning or 0)
+    prompt = None if usage_counts.input is None else usage_counts.input + (usage_counts.cache_read or 0)
+    candidates = None if usage_counts.output is None else usage_counts.output - (usage_counts.reasoning or 0)
     counts = {
         "promptTokenCount": prompt,
-        "cachedContentTokenCount": told.cache_read,
+        "cachedContentTokenCount": usage_counts.cache_read,
         "candidatesTokenCount": candidates,
-        "thoughtsTokenCount": told.reasoning,
-        "totalTokenCount": (prompt or 0) + (candidates or 0) + (told.reasoning or 0),
+        "thoughtsTokenCount": usage_counts.reasoning,
+        "totalTokenCount": (prompt or 0) + (candidates or 0) + (usage_counts.reasoning or 0),
     }
     return {name: count for name, count in counts.items() if count is not None}
 

@@ -58,7 +58,7 @@ class GoogleGenerateGrammar(UnnamedGrammar):
             *takes("object", f"{_PART}.functionCall", f"{_PART}.functionCall.args"),
             *takes("list", f"{_PART}.functionCall.partialArgs"),
             *takes("true or false", f"{_PART}.functionCall.willContinue"),
-            *takes("count", *(f"usageMetadata.{each}" for each in (*_COUNTS, "totalTokenCount"))),
+            *takes("count", *(f"usageMetadata.{entry}" for entry in (*_COUNTS, "totalTokenCount"))),
             *needs("name", "modelVersion", "responseId", level="should"),
         ),
         "error": (
@@ -98,9 +98,9 @@ class GoogleGenerateGrammar(UnnamedGrammar):
         if isinstance(usage, dict):
             yield from self._usage(usage)
         candidates = payload.get("candidates")
-        for at, each in enumerate(candidates if isinstance(candidates, list) else ()):
-            if isinstance(each, dict):
-                yield from self._candidate(each.get("index", at), each)
+        for at, entry in enumerate(candidates if isinstance(candidates, list) else ()):
+            if isinstance(entry, dict):
+                yield from self._candidate(entry.get("index", at), entry)
 
     def finish(self) -> Violations:
         """Yield violations at the end of the body."""
@@ -129,8 +129,8 @@ class GoogleGenerateGrammar(UnnamedGrammar):
             return
         content = candidate.get("content")
         parts = content.get("parts") if isinstance(content, dict) else None
-        parts = [each for each in parts if isinstance(each, dict)] if isinstance(parts, list) else []
-        if self.finished.get(index) and any(each.get("text") or "functionCall" in each for each in parts):
+        parts = [entry for entry in parts if isinstance(entry, dict)] if isinstance(parts, list) else []
+        if self.finished.get(index) and any(entry.get("text") or "functionCall" in entry for entry in parts):
             yield "terminal-last", f"candidate {index} has ended"
         for part in parts:
             call = part.get("functionCall")
@@ -145,10 +145,10 @@ class GoogleGenerateGrammar(UnnamedGrammar):
         if not (isinstance(call.get("name"), str) and call["name"]) and not self.calling:
             piece = pieces is not None or "willContinue" in call
             yield ("call-open" if piece else "call-name"), "the call has no name, and none is open"
-        for each in pieces if isinstance(pieces, list) else ():
-            path = each.get("jsonPath") if isinstance(each, dict) else None
+        for entry in pieces if isinstance(pieces, list) else ():
+            path = entry.get("jsonPath") if isinstance(entry, dict) else None
             if not (isinstance(path, str) and path.startswith("$")):
                 yield "partial-value", f"the path is `{str(path)[:60]}`"
-            elif sum(key in each for key in _VALUES) > 1:
+            elif sum(key in entry for key in _VALUES) > 1:
                 yield "partial-value", f"`{path[:60]}` has several values"
         self.calling = call.get("willContinue") is True

@@ -21,7 +21,7 @@ from streamconform_reference.encoding.losses import (
     map_blocks,
     map_stop,
 )
-from streamconform_reference.encoding.stop_words import StopWords
+from streamconform_reference.encoding.stop_words import StopReasons
 from streamconform_reference.outcome import (
     Block,
     Error,
@@ -39,7 +39,7 @@ from .decode import METADATA, PARTS
 from .failures import encode_error, is_finish_reason
 from .reasons import STOP_REASONS
 
-WORDS: Final = StopWords(
+STOP_WORDS: Final = StopReasons(
     STOP_REASONS,
     {
         "stop": "STOP",
@@ -111,10 +111,10 @@ def join_prose_as_read(outcome: Outcome) -> Outcome:
     thinking signs unsigned thinking directly before it, and otherwise separates nothing.
     """
     blocks: list[Block] = []
-    at = -1  # the index of the prose block that can continue
+    position = -1  # the index of the prose block that can continue
 
     def goes_on(block: Block) -> Block | None:
-        last = blocks[at] if at >= 0 else None
+        last = blocks[position] if position >= 0 else None
         return (
             last
             if type(last) is type(block) and not (isinstance(last, Thinking) and last.signature)
@@ -125,17 +125,17 @@ def join_prose_as_read(outcome: Outcome) -> Outcome:
         last = goes_on(block)
         if isinstance(last, Thinking) and isinstance(block, Thinking):
             text = join_surrogates(last.text + block.text)
-            blocks[at] = replace(last, text=text, signature=block.signature)
+            blocks[position] = replace(last, text=text, signature=block.signature)
         elif isinstance(last, Text) and isinstance(block, Text):
-            blocks[at] = Text(join_surrogates(last.text + block.text))
+            blocks[position] = Text(join_surrogates(last.text + block.text))
         elif isinstance(block, (Text, Thinking)):
             if block.text:
-                at = len(blocks)
+                position = len(blocks)
             if block.text or (isinstance(block, Thinking) and block.signature):
                 blocks.append(block)
         else:
             blocks.append(block)
-            at = at if isinstance(block, Other) and is_metadata(block) else -1
+            position = position if isinstance(block, Other) and is_metadata(block) else -1
     return replace(outcome, content=tuple(blocks))
 
 
@@ -178,8 +178,8 @@ def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason
     """Return the `finishReason`, or the `blockReason` if there is no content, and its meaning."""
     if is_blocked(stop) and not content:
         return stop.raw or "", "content_filter"
-    word = WORDS.of(stop, called=False)
-    return word, WORDS.meaning(word)
+    word = STOP_WORDS.of(stop, called=False)
+    return word, STOP_WORDS.meaning(word)
 
 
 def is_blocked(stop: Stop) -> bool:
@@ -191,10 +191,10 @@ def encode_usage(usage: Usage | None) -> Usage | None:
     """Return the usage with the counts that the API has: cache writes count as input."""
     if usage is None:
         return None
-    told = [count for count in (usage.input, usage.cache_write) if count is not None]
+    input_counts = [count for count in (usage.input, usage.cache_write) if count is not None]
     output = usage.output if usage.reasoning is None else max(usage.output or 0, usage.reasoning)
     counts = Usage(
-        input=sum(told) if told else None,
+        input=sum(input_counts) if input_counts else None,
         cache_read=usage.cache_read,
         output=output,
         reasoning=usage.reasoning,

@@ -40,7 +40,7 @@ from streamconform_reference.requests.conversation import (
     read_turns,
 )
 from streamconform_reference.requests.options import (
-    KEY,
+    API_KEY,
     Request,
     ThinkingOptions,
     build_description,
@@ -79,14 +79,14 @@ def build_request(conversation: Conversation) -> Request:
         settings["maxOutputTokens"] = read_limit(conversation)
     if "temperature" in conversation:
         settings["temperature"] = conversation["temperature"]
-    wish = read_thinking(conversation)
-    if wish:
-        settings["thinkingConfig"] = build_thinking_config(wish)
+    options = read_thinking(conversation)
+    if options:
+        settings["thinkingConfig"] = build_thinking_config(options)
     if settings:
         body["generationConfig"] = settings
     method = "streamGenerateContent?alt=sse" if is_streamed(conversation) else "generateContent"
     name = quote(conversation["model"].removeprefix("models/"), safe="")
-    return make_request(f"/v1beta/models/{name}:{method}", body, x_goog_api_key=KEY)
+    return make_request(f"/v1beta/models/{name}:{method}", body, x_goog_api_key=API_KEY)
 
 
 def build_declaration(tool: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,23 +96,23 @@ def build_declaration(tool: Mapping[str, Any]) -> dict[str, Any]:
     return named | ({"parametersJsonSchema": parameters} if parameters["properties"] else {})
 
 
-def build_calling_config(asked: str | Mapping[str, Any]) -> dict[str, Any]:
+def build_calling_config(requested: str | Mapping[str, Any]) -> dict[str, Any]:
     """Return the tool choice: a named tool is any of that one."""
-    if isinstance(asked, Mapping):
-        return {"mode": "ANY", "allowedFunctionNames": [asked["name"]]}
-    return {"mode": _MODES[asked]}
+    if isinstance(requested, Mapping):
+        return {"mode": "ANY", "allowedFunctionNames": [requested["name"]]}
+    return {"mode": _MODES[requested]}
 
 
-def build_thinking_config(wish: ThinkingOptions) -> dict[str, Any]:
+def build_thinking_config(options: ThinkingOptions) -> dict[str, Any]:
     """Return the budget or the level, never both; models with levels cannot disable thinking."""
-    leveled = wish.by in ("effort", "adaptive")
-    if wish.off:
+    leveled = options.by in ("effort", "adaptive")
+    if options.off:
         return {"thinkingLevel": "MINIMAL"} if leveled else {"thinkingBudget": 0}
     config: dict[str, Any] = {"includeThoughts": True}
-    if wish.by_budget:
-        config["thinkingBudget"] = -1 if wish.budget is None else wish.budget
-    elif wish.effort:
-        config["thinkingLevel"] = _LEVELS.get(wish.effort, wish.effort.upper())
+    if options.by_budget:
+        config["thinkingBudget"] = -1 if options.budget is None else options.budget
+    elif options.effort:
+        config["thinkingLevel"] = _LEVELS.get(options.effort, options.effort.upper())
     return config
 
 
@@ -121,9 +121,11 @@ def build_contents(conversation: Conversation) -> Iterator[dict[str, Any]]:
     before_3 = _GEMINI_3.search(conversation["model"]) is None
     for turn in read_turns(conversation, API):
         if isinstance(turn, UserTurn):
-            said = [build_part(each) for each in turn.parts if each["type"] == "image" or part_text(each)]
-            if said:
-                yield {"role": "user", "parts": said}
+            content = [
+                build_part(entry) for entry in turn.parts if entry["type"] == "image" or part_text(entry)
+            ]
+            if content:
+                yield {"role": "user", "parts": content}
             continue
         parts = build_answer(turn, unsigned=None if before_3 else UNSIGNED)
         if parts:
@@ -132,11 +134,11 @@ def build_contents(conversation: Conversation) -> Iterator[dict[str, Any]]:
             yield {"role": "user", "parts": list(build_responses(turn.results, beside=before_3))}
 
 
-def build_part(given: Block) -> dict[str, Any]:
+def build_part(block: Block) -> dict[str, Any]:
     """Return a part of a user message, or an image of a result."""
-    if given["type"] == "image":
-        return {"inlineData": {"mimeType": given["media_type"], "data": given["data"]}}
-    return {"text": part_text(given)}
+    if block["type"] == "image":
+        return {"inlineData": {"mimeType": block["media_type"], "data": block["data"]}}
+    return {"text": part_text(block)}
 
 
 def build_responses(results: Sequence[ToolResult], *, beside: bool) -> Iterator[dict[str, Any]]:
@@ -153,9 +155,9 @@ def build_responses(results: Sequence[ToolResult], *, beside: bool) -> Iterator[
 
 def build_response(result: ToolResult) -> dict[str, Any]:
     """Return the output of a tool: a single JSON value as itself, anything else as text."""
-    told = [each for each in result.parts if each["type"] != "image"]
-    alone = len(told) == 1 and told[0]["type"] == "json"
-    return {"error" if result.error else "output": told[0]["value"] if alone else join_text(told)}
+    parts = [entry for entry in result.parts if entry["type"] != "image"]
+    alone = len(parts) == 1 and parts[0]["type"] == "json"
+    return {"error" if result.error else "output": parts[0]["value"] if alone else join_text(parts)}
 
 
 def build_answer(turn: AnswerTurn, *, unsigned: str | None) -> list[dict[str, Any]]:
@@ -193,7 +195,7 @@ def place_signature(parts: list[dict[str, Any]], signature: str, following: Bloc
 
 def sign_first(parts: Iterable[dict[str, Any]], signature: str) -> None:
     """Sign the first call, as the model itself would have done."""
-    first = next((each for each in parts if "functionCall" in each), None)
+    first = next((entry for entry in parts if "functionCall" in entry), None)
     if first:
         first.setdefault("thoughtSignature", signature)
 

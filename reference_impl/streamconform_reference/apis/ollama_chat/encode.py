@@ -88,11 +88,11 @@ class OllamaChatEncoder:
 def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
     """Return the answer as a single record, an error if it is not complete."""
     del response_id
-    said = apply_losses({_API: LOSSES}, _API, outcome, form="document")
-    if said.status != "complete":
-        return _error(said.error)
+    expressed = apply_losses({_API: LOSSES}, _API, outcome, form="document")
+    if expressed.status != "complete":
+        return _error(expressed.error)
     fields: Json = {}
-    for block in said.content:
+    for block in expressed.content:
         match block:
             case ToolCall():
                 calls = fields.setdefault("tool_calls", [])
@@ -103,7 +103,7 @@ def write_document(outcome: Outcome, *, model: str, response_id: str, created: i
                 fields["content"] = text
             case _:
                 pass  # `LOSSES` removes all other blocks
-    return {**_head(model, created), "message": _message(fields), **_end(said.stop, said.usage)}
+    return {**_head(model, created), "message": _message(fields), **_end(expressed.stop, expressed.usage)}
 
 
 def _head(model: str, created: int) -> Json:

@@ -8,8 +8,8 @@ https://github.com/ollama/ollama/blob/main/api/types.go
   choice: for `none`, no tools are sent; `required` cannot be expressed.
 - Arguments are an object. The server rejects text (neuron-core/neuron-ai#219).
 - A result names its tool and its call; images are fields of the message that they belong to.
-- `build_think` is a boolean or a level. Models with levels accept nothing else: for `off` they get `low`, and
-  without a requested level the field is omitted (ollama/ollama#11751). The server rejects `build_think` for models
+- `think` is a boolean or a level. Models with levels accept nothing else: for `off` they get `low`, and
+  without a requested level the field is omitted (ollama/ollama#11751). The server rejects `think` for models
   that do not think. It has no level below `low`.
 - `stream` is always sent, because the server streams by default.
 - There is no API key.
@@ -57,18 +57,18 @@ def build_request(conversation: Conversation) -> Request:
         options["temperature"] = conversation["temperature"]
     if options:
         body["options"] = options
-    wish = read_thinking(conversation)
-    if wish:
-        body |= build_think(wish)
+    thinking = read_thinking(conversation)
+    if thinking:
+        body |= build_think(thinking)
     body["stream"] = is_streamed(conversation)
     return make_request("/api/chat", body)
 
 
-def build_think(wish: ThinkingOptions) -> dict[str, Any]:
+def build_think(options: ThinkingOptions) -> dict[str, Any]:
     """Return whether to think, or the level, as a field, if there is one to send."""
-    if wish.by != "effort" and not (wish.by is None and wish.asked_effort):
-        return {"think": not wish.off}
-    effort = "low" if wish.off else wish.effort
+    if options.by != "effort" and not (options.by is None and options.requested_effort):
+        return {"think": not options.off}
+    effort = "low" if options.off else options.effort
     return {"think": _LEVELS.get(effort, effort)} if effort else {}
 
 

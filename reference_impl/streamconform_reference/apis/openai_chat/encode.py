@@ -112,7 +112,7 @@ class OpenaiChatEncoder:
             case Failed():
                 self._ended = True
                 error = sse({"error": _error(piece.error)}) if piece.status == "error" else b""
-                return self._cited() + error
+                return self._write_citations() + error
             case _:
                 pass  # a start or an end that needs no chunk, or content that the API does not have
         return b""
@@ -124,7 +124,7 @@ class OpenaiChatEncoder:
             cut_off = reason in TRUNCATING and place == len(self._calls) and not text.strip()
             if not (call.ended or cut_off):
                 yield self._arguments(call, compute_cut_ending(text))
-        yield self._cited()
+        yield self._write_citations()
         yield self._delta({}, reason)
         if self._usage is not None:
             yield sse({**self._head, "choices": [], "usage": _usage(self._usage)})
@@ -142,7 +142,7 @@ class OpenaiChatEncoder:
         call.fragments.append(text)
         return self._fragment(call, {"arguments": text})
 
-    def _cited(self) -> bytes:
+    def _write_citations(self) -> bytes:
         return self._delta({"annotations": self._citations}) if self._citations else b""
 
     def _fragment(self, call: _Call, function: Json, **fields: str) -> bytes:
@@ -155,11 +155,11 @@ class OpenaiChatEncoder:
 
 def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
     """Return the answer as a single document, an error document if it is not complete."""
-    said = apply_losses({_API: LOSSES}, _API, outcome, form="document")
-    if said.status != "complete":
-        return {"error": _error(said.error)}
+    expressed = apply_losses({_API: LOSSES}, _API, outcome, form="document")
+    if expressed.status != "complete":
+        return {"error": _error(expressed.error)}
     message: Json = {"role": "assistant", "content": None, "refusal": None}
-    for block in said.content:
+    for block in expressed.content:
         match block:
             case Thinking(text=text):
                 message["reasoning_content"] = text
@@ -175,9 +175,9 @@ def write_document(outcome: Outcome, *, model: str, response_id: str, created: i
                 message.setdefault("annotations", []).append(block.data)
     document = {
         **_head(model, response_id, created, "chat.completion"),
-        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": said.stop.raw}],
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": expressed.stop.raw}],
     }
-    return document if said.usage is None else {**document, "usage": _usage(said.usage)}
+    return document if expressed.usage is None else {**document, "usage": _usage(expressed.usage)}
 
 
 def _head(model: str, response_id: str, created: int, kind: str) -> Json:

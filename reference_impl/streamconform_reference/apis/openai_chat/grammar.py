@@ -98,7 +98,7 @@ class OpenaiChatGrammar(UnnamedGrammar):
         del frame
         return "error" if payload.get("error") else "chunk"
 
-    def done(self) -> Violations:
+    def check_done_mark(self) -> Violations:
         """Check `[DONE]`."""
         if self.marked:
             yield "terminal-last", "a second `[DONE]`"
@@ -121,11 +121,11 @@ class OpenaiChatGrammar(UnnamedGrammar):
             yield "model-constant", f"`{payload.get('model')}` after `{self.model}`"
         choices = payload.get("choices")
         if isinstance(choices, list):
-            said = choices or "moderation" in payload
-            yield from self._usage(payload.get("usage"), empty=not choices, said=bool(said))
-            for each in choices:
-                if isinstance(each, dict) and type(each.get("index")) is int:
-                    yield from self._choice(each)
+            has_content = choices or "moderation" in payload
+            yield from self._usage(payload.get("usage"), empty=not choices, has_content=bool(has_content))
+            for entry in choices:
+                if isinstance(entry, dict) and type(entry.get("index")) is int:
+                    yield from self._choice(entry)
 
     def finish(self) -> Violations:
         """Yield violations at the end of the body."""
@@ -140,13 +140,13 @@ class OpenaiChatGrammar(UnnamedGrammar):
         if not self.marked:
             yield "done-marker", "the body ends without it"
         options = self.request.get("stream_options")
-        asked = isinstance(options, dict) and options.get("include_usage") is True
-        if asked and self.usage_at is None:
+        is_requested = isinstance(options, dict) and options.get("include_usage") is True
+        if is_requested and self.usage_at is None:
             yield "usage-present", "there is none"
 
-    def _usage(self, usage: Any, *, empty: bool, said: bool) -> Violations:
+    def _usage(self, usage: Any, *, empty: bool, has_content: bool) -> Violations:
         if not isinstance(usage, dict):
-            if not said:
+            if not has_content:
                 yield "choices-present", "it has neither"
             return
         if self.usage_at is not None or not empty:
@@ -156,10 +156,10 @@ class OpenaiChatGrammar(UnnamedGrammar):
         if not adds_up(parts[:2], parts[2]):
             yield "usage-total", f"{parts[0]} + {parts[1]} is not {parts[2]}"
 
-    def _choice(self, given: Mapping[str, Any]) -> Violations:
-        number = given["index"]
+    def _choice(self, value: Mapping[str, Any]) -> Violations:
+        number = value["index"]
         choice = self.choices.setdefault(number, Choice())
-        delta = given.get("delta")
+        delta = value.get("delta")
         delta = delta if isinstance(delta, dict) else {}
         if not choice.begun and delta.get("role") != "assistant":
             yield "role-first", f"choice {number} starts without it"
@@ -171,7 +171,7 @@ class OpenaiChatGrammar(UnnamedGrammar):
         for call in calls if isinstance(calls, list) else ():
             if isinstance(call, dict) and type(call.get("index")) is int:
                 yield from _fragment(choice, call)
-        reason = given.get("finish_reason")
+        reason = value.get("finish_reason")
         if not isinstance(reason, str):
             return
         if choice.finish is not None:
@@ -187,11 +187,11 @@ class OpenaiChatGrammar(UnnamedGrammar):
 
 
 def _fragment(choice: Choice, call: Mapping[str, Any]) -> Violations:
-    index, given = call["index"], call.get("id")
-    name = given if isinstance(given, str) else ""
+    index, value = call["index"], call.get("id")
+    name = value if isinstance(value, str) else ""
     function = call.get("function")
     function = function if isinstance(function, dict) else {}
-    known = {number: each for each, number in choice.ids.items()}
+    known = {number: entry for entry, number in choice.ids.items()}
     if index not in choice.calls:
         if index != len(choice.calls):
             yield "index-contiguous", f"call {index} starts, expected {len(choice.calls)}"

@@ -78,7 +78,7 @@ def build_request(conversation: Conversation) -> Request:
     """Return the request for a conversation."""
     body: dict[str, Any] = {"model": conversation["model"], "messages": list(build_messages(conversation))}
     if conversation.get("tools"):
-        body["tools"] = [build_tool(each) for each in conversation["tools"]]
+        body["tools"] = [build_tool(entry) for entry in conversation["tools"]]
         if "tool_choice" in conversation:
             body["tool_choice"] = build_tool_choice(conversation["tool_choice"])
         if "parallel_tool_calls" in conversation:
@@ -86,10 +86,10 @@ def build_request(conversation: Conversation) -> Request:
     if "max_tokens" in conversation:
         old = is_on_host(conversation, *OLD_LIMIT)
         body["max_tokens" if old else "max_completion_tokens"] = read_limit(conversation)
-    wish = read_thinking(conversation)
-    if wish:
-        body |= build_thinking(conversation, wish)
-    if "temperature" in conversation and accepts_temperature(conversation, wish):
+    options = read_thinking(conversation)
+    if options:
+        body |= build_thinking(conversation, options)
+    if "temperature" in conversation and accepts_temperature(conversation, options):
         body["temperature"] = conversation["temperature"]
     body |= build_storage(conversation)
     body["stream"] = is_streamed(conversation)
@@ -98,40 +98,40 @@ def build_request(conversation: Conversation) -> Request:
     return make_request("/v1/chat/completions", body, authorization=format_bearer())
 
 
-def build_tool(given: Mapping[str, Any]) -> dict[str, Any]:
+def build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     """Return a tool in the API's format."""
-    form = build_function_tool(given)
-    return {**form, "function": {**form["function"], **build_strict(given)}}
+    form = build_function_tool(tool)
+    return {**form, "function": {**form["function"], **build_strict(tool)}}
 
 
-def build_tool_choice(asked: str | Mapping[str, Any]) -> Any:
+def build_tool_choice(requested: str | Mapping[str, Any]) -> Any:
     """Return the tool choice, a word unless it names a tool."""
-    if isinstance(asked, str):
-        return asked
-    return {"type": "function", "function": {"name": asked["name"]}}
+    if isinstance(requested, str):
+        return requested
+    return {"type": "function", "function": {"name": requested["name"]}}
 
 
-def build_thinking(conversation: Conversation, wish: ThinkingOptions) -> dict[str, Any]:
+def build_thinking(conversation: Conversation, options: ThinkingOptions) -> dict[str, Any]:
     """Return the thinking options in the host's format."""
     if is_on_host(conversation, *DETAILED):
-        if wish.off:
+        if options.off:
             return {"reasoning": {"effort": "none"}}
-        if wish.by_budget and wish.budget:
-            return {"reasoning": {"max_tokens": wish.budget}}
-        return {"reasoning": {"effort": wish.effort} if wish.effort else {"enabled": True}}
+        if options.by_budget and options.budget:
+            return {"reasoning": {"max_tokens": options.budget}}
+        return {"reasoning": {"effort": options.effort} if options.effort else {"enabled": True}}
     if is_on_host(conversation, *SWITCHED):
-        switch: dict[str, Any] = {"thinking": {"type": "disabled" if wish.off else "enabled"}}
-        leveled = wish.effort and is_on_host(conversation, DEEPSEEK)
-        return switch | ({"reasoning_effort": wish.effort} if leveled else {})
-    effort = "none" if wish.off else wish.effort
+        switch: dict[str, Any] = {"thinking": {"type": "disabled" if options.off else "enabled"}}
+        leveled = options.effort and is_on_host(conversation, DEEPSEEK)
+        return switch | ({"reasoning_effort": options.effort} if leveled else {})
+    effort = "none" if options.off else options.effort
     return {"reasoning_effort": effort} if effort else {}
 
 
-def accepts_temperature(conversation: Conversation, wish: ThinkingOptions | None) -> bool:
+def accepts_temperature(conversation: Conversation, options: ThinkingOptions | None) -> bool:
     """Whether the model accepts a temperature with these thinking options; also used for Responses."""
     if read_facts(conversation).get("thinking") == "always":
         return False
-    return wish is None or wish.off or is_foreign(conversation)
+    return options is None or options.off or is_foreign(conversation)
 
 
 def build_storage(conversation: Conversation) -> dict[str, Any]:
@@ -174,9 +174,9 @@ def build_messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
         if isinstance(turn, UserTurn):
             yield {"role": "user", "content": build_user_content(turn.parts)}
             continue
-        said = build_answer(conversation, turn)
-        if said:
-            yield said
+        content = build_answer(conversation, turn)
+        if content:
+            yield content
         yield from (build_tool_message(result) for result in turn.results)
         shown = list(build_result_images(turn.results))
         if shown:
@@ -219,8 +219,8 @@ def build_echo(conversation: Conversation, blocks: Iterable[Block], *, calls: bo
     if thoughts and is_on_host(conversation, *DETAILED):
         return {"reasoning_details": [build_detail(block) for block in thoughts]}
     text = "".join(block.get("text") or "" for block in thoughts)
-    wish = read_thinking(conversation)
-    empty = calls and wish is not None and not wish.off and is_on_host(conversation, DEEPSEEK)
+    options = read_thinking(conversation)
+    empty = calls and options is not None and not options.off and is_on_host(conversation, DEEPSEEK)
     return {"reasoning_content": text} if empty or (text and is_on_host(conversation, *ECHOED)) else {}
 
 
@@ -243,10 +243,10 @@ def build_tool_call(call: Block) -> dict[str, Any]:
 
 def build_tool_message(result: ToolResult) -> dict[str, Any]:
     """Return the message of a result."""
-    said = join_text(result.parts)
+    content = join_text(result.parts)
     if filter_images(result.parts):
-        said = f"{said}\n{IMAGES_FOLLOW}" if said else IMAGES_FOLLOW
-    return {"role": "tool", "tool_call_id": result.id, "content": said}
+        content = f"{content}\n{IMAGES_FOLLOW}" if content else IMAGES_FOLLOW
+    return {"role": "tool", "tool_call_id": result.id, "content": content}
 
 
 def build_result_images(results: Iterable[ToolResult]) -> Iterator[dict[str, Any]]:

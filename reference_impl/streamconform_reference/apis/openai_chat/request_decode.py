@@ -30,10 +30,10 @@ from streamconform_reference.requests.fields import (
 )
 from streamconform_reference.requests.options import BUDGETS
 
-_CHOICES: Final = {each: each for each in ("none", "auto", "required")}
+_CHOICES: Final = {entry: entry for entry in ("none", "auto", "required")}
 _EFFORTS: Final[Mapping[str, Any]] = {
     "none": "off",
-    **{each: {"effort": each} for each in BUDGETS},
+    **{entry: {"effort": entry} for entry in BUDGETS},
     "xhigh": {"effort": "max"},
 }
 _KEPT: Final = {"24h": "long", "in_memory": "short", "in-memory": "short"}
@@ -49,77 +49,77 @@ def read_conversation(body: Json, headers: Mapping[str, str]) -> Json:
         RefusedError: the body is invalid, or contains something that a conversation cannot represent.
     """
     del headers
-    asked: Json = {"model": require_field(body, "model", "name")}
+    conversation: Json = {"model": require_field(body, "model", "name")}
     if read_field(body, "n", "count") not in (None, 1):
         raise unsupported("n", "more than one answer")
-    tools = [read_tool(each, where) for where, each in read_objects(body, "tools")]
+    tools = [read_tool(entry, where) for where, entry in read_objects(body, "tools")]
     if tools:
-        asked["tools"] = tools
+        conversation["tools"] = tools
     if body.get("tool_choice") is not None:
-        asked["tool_choice"] = read_tool_choice(body)
+        conversation["tool_choice"] = read_tool_choice(body)
     if read_field(body, "parallel_tool_calls", "true or false") is not None:
-        asked["parallel_tool_calls"] = body["parallel_tool_calls"]
+        conversation["parallel_tool_calls"] = body["parallel_tool_calls"]
     limit = next((number for key in _LIMITS if (number := read_positive(body, key))), None)
     if limit:
-        asked["max_tokens"] = limit
+        conversation["max_tokens"] = limit
     if read_field(body, "temperature", "number") is not None:
-        asked["temperature"] = body["temperature"]
-    asked |= read_thinking(body)
+        conversation["temperature"] = body["temperature"]
+    conversation |= read_thinking(body)
     if read_field(body, "prompt_cache_key", "text"):
-        asked["session"] = body["prompt_cache_key"]
-    kept = read_choice(body, "prompt_cache_retention", _KEPT)
-    if kept:
-        asked["cache"] = kept
-    asked["stream"] = read_field(body, "stream", "true or false") or False
+        conversation["session"] = body["prompt_cache_key"]
+    cache_duration = read_choice(body, "prompt_cache_retention", _KEPT)
+    if cache_duration:
+        conversation["cache"] = cache_duration
+    conversation["stream"] = read_field(body, "stream", "true or false") or False
     system, messages = read_messages(body)
-    return asked | ({"system": system} if system else {}) | {"messages": messages}
+    return conversation | ({"system": system} if system else {}) | {"messages": messages}
 
 
-def read_tool(given: Json, where: str) -> Json:
+def read_tool(value: Json, where: str) -> Json:
     """Return a tool; missing parameters mean none."""
-    if require_field(given, "type", "text", where) != "function":
-        raise unsupported(join_path(where, "type"), f"a tool of type `{given['type']}`")
-    function, inside = require_field(given, "function", "object", where), join_path(where, "function")
-    read: Json = {"name": require_field(function, "name", "name", inside)}
+    if require_field(value, "type", "text", where) != "function":
+        raise unsupported(join_path(where, "type"), f"a tool of type `{value['type']}`")
+    function, inside = require_field(value, "function", "object", where), join_path(where, "function")
+    result: Json = {"name": require_field(function, "name", "name", inside)}
     if read_field(function, "description", "text", inside):
-        read["description"] = function["description"]
-    read["parameters"] = read_field(function, "parameters", "object", inside) or {}
+        result["description"] = function["description"]
+    result["parameters"] = read_field(function, "parameters", "object", inside) or {}
     if read_field(function, "strict", "true or false", inside) is not None:
-        read["strict"] = function["strict"]
-    return read
+        result["strict"] = function["strict"]
+    return result
 
 
 def read_tool_choice(body: Json) -> Any:
     """Return the tool choice."""
     if isinstance(body["tool_choice"], str):
         return read_choice(body, "tool_choice", _CHOICES)
-    given = read_field(body, "tool_choice", "object")
-    if require_field(given, "type", "text", "tool_choice") != "function":
-        raise unsupported("tool_choice.type", f"a choice of type `{given['type']}`")
-    function = require_field(given, "function", "object", "tool_choice")
+    value = read_field(body, "tool_choice", "object")
+    if require_field(value, "type", "text", "tool_choice") != "function":
+        raise unsupported("tool_choice.type", f"a choice of type `{value['type']}`")
+    function = require_field(value, "function", "object", "tool_choice")
     return {"name": require_field(function, "name", "name", "tool_choice.function")}
 
 
 def read_thinking(body: Json) -> Json:
     """Return the thinking options as a field; absent means that none are requested."""
-    wish: Any = read_choice(body, "reasoning_effort", _EFFORTS)
+    options: Any = read_choice(body, "reasoning_effort", _EFFORTS)
     switch, detailed = read_field(body, "thinking", "object"), read_field(body, "reasoning", "object")
     if switch is not None:
         switched = read_choice(switch, "type", _SWITCH, "thinking")
-        wish = switched if switched == "off" or wish is None else wish
+        options = switched if switched == "off" or options is None else options
     if detailed is not None:
         budget = read_positive(detailed, "max_tokens", "reasoning")
-        wish = {"budget": budget} if budget else read_choice(detailed, "effort", _EFFORTS, "reasoning")
-        if wish is None:
-            wish = "off" if detailed.get("enabled") is False else {}
-    return {} if wish is None else {"thinking": wish}
+        options = {"budget": budget} if budget else read_choice(detailed, "effort", _EFFORTS, "reasoning")
+        if options is None:
+            options = "off" if detailed.get("enabled") is False else {}
+    return {} if options is None else {"thinking": options}
 
 
 def read_messages(body: Json) -> tuple[str, list[Json]]:
     """Return the system prompt, and the messages."""
     require_field(body, "messages", "list")
     system: list[str] = []
-    read: list[Json] = []
+    result: list[Json] = []
     names: dict[str, str] = {}  # tool names by call id
     for where, message in read_objects(body, "messages"):
         role = require_field(message, "role", "text", where)
@@ -127,22 +127,22 @@ def read_messages(body: Json) -> tuple[str, list[Json]]:
             case "system" | "developer":
                 system += (part["text"] for part in read_texts(message, where))
             case "user":
-                read.append({"role": "user", "content": read_user_message(message, where)})
+                result.append({"role": "user", "content": read_user_message(message, where)})
             case "assistant":
                 blocks = list(read_answer(message, where))
                 names |= {block["id"]: block["name"] for block in blocks if block["type"] == "tool_call"}
-                read.append({"role": "assistant", "content": blocks})
+                result.append({"role": "assistant", "content": blocks})
             case "tool":
-                if not read or read[-1]["role"] != "tool":
-                    read.append({"role": "tool", "results": []})
-                read[-1]["results"].append(read_result(message, where, names))
+                if not result or result[-1]["role"] != "tool":
+                    result.append({"role": "tool", "results": []})
+                result[-1]["results"].append(read_result(message, where, names))
             case _:
                 raise unknown_value(
                     join_path(where, "role"), role, "system", "developer", "user", "assistant", "tool"
                 )
-    if not read:
+    if not result:
         raise invalid_request("messages: at least one message beside the system's is required")
-    return "\n\n".join(filter(None, system)), read
+    return "\n\n".join(filter(None, system)), result
 
 
 def read_user_message(message: Json, where: str) -> Any:
@@ -150,7 +150,7 @@ def read_user_message(message: Json, where: str) -> Any:
     if isinstance(message.get("content"), str):
         return message["content"]
     require_field(message, "content", "list", where)
-    parts = [read_part(each, path) for path, each in read_objects(message, "content", where)]
+    parts = [read_part(entry, path) for path, entry in read_objects(message, "content", where)]
     if not parts:
         raise invalid_request(f"{join_path(where, 'content')}: at least one part is required")
     return parts
@@ -164,10 +164,10 @@ def read_part(part: Json, where: str) -> Json:
     if kind != "image_url":
         raise unsupported(join_path(where, "type"), f"a part of type `{kind[:64]}`")
     image, inside = require_field(part, "image_url", "object", where), join_path(where, "image_url")
-    found = _DATA_URL.fullmatch(require_field(image, "url", "text", inside))
-    if found is None:
+    match = _DATA_URL.fullmatch(require_field(image, "url", "text", inside))
+    if match is None:
         raise unsupported(join_path(inside, "url"), "an image that is not a base64 `data:` URL")
-    return {"type": "image", "media_type": found["type"], "data": found["data"]}
+    return {"type": "image", "media_type": match["type"], "data": match["data"]}
 
 
 def read_texts(message: Json, where: str) -> list[Json]:

@@ -62,7 +62,7 @@ class OpenaiResponsesEncoder:
     def opening(self) -> bytes:
         """Return the events that the response was created and is in progress."""
         response = {"response": self.response}
-        return self._tell([("response.created", response), ("response.in_progress", response)])
+        return self._write_event([("response.created", response), ("response.in_progress", response)])
 
     def ping(self) -> bytes:
         """Return a comment."""
@@ -70,35 +70,35 @@ class OpenaiResponsesEncoder:
 
     def piece(self, piece: Piece) -> bytes:
         """Return the bytes to write for the next piece."""
-        return b"" if self._ended else self._tell(self._told(piece))
+        return b"" if self._ended else self._write_event(self._written(piece))
 
-    def _tell(self, told: Iterable[EventFields]) -> bytes:
-        return b"".join(self._event(kind, fields) for kind, fields in told)
+    def _write_event(self, events: Iterable[EventFields]) -> bytes:
+        return b"".join(self._event(kind, fields) for kind, fields in events)
 
     def _event(self, kind: str, fields: Json) -> bytes:
         payload = {"type": kind, "sequence_number": self._number, **fields}
         self._number += 1
         return sse(payload, kind)
 
-    def _told(self, piece: Piece) -> Iterator[EventFields]:
+    def _written(self, piece: Piece) -> Iterator[EventFields]:
         match piece:
-            case ProseStart(at, "thinking"):
-                yield from self._begin(at, ReasoningItem(id=self._id("rs"), index=len(self._items)))
-            case ProseStart(at):
+            case ProseStart(position, "thinking"):
+                yield from self._begin(position, ReasoningItem(id=self._id("rs"), index=len(self._items)))
+            case ProseStart(position):
                 kind: Kind = "refusal" if piece.kind == "refusal" else "text"
                 item = MessageItem(id=self._id("msg"), index=len(self._items), kind=kind)
-                yield from self._begin(at, item)
-            case ProseDelta(at) | ToolCallDelta(at):
-                if at in self._open:
-                    yield from self._open[at].add(piece.delta)
-            case TextEnd(at) | ThinkingEnd(at):
+                yield from self._begin(position, item)
+            case ProseDelta(position) | ToolCallDelta(position):
+                if position in self._open:
+                    yield from self._open[position].add(piece.delta)
+            case TextEnd(position) | ThinkingEnd(position):
                 signature = piece.signature if isinstance(piece, ThinkingEnd) else None
-                yield from self._end_prose(at, signature)
+                yield from self._end_prose(position, signature)
                 yield from self._rest()
             case ToolCallStart():
                 yield from self._begin_call(piece)
-            case ToolCallEnd(at, call):
-                yield from self._end_call(at, compute_ending(call))
+            case ToolCallEnd(position, call):
+                yield from self._end_call(position, compute_ending(call))
             case PlacedBlock(_, other):
                 yield from self._place(other)
             case UsageUpdate():
@@ -110,9 +110,9 @@ class OpenaiResponsesEncoder:
 
     # Items.
 
-    def _begin(self, at: int, item: MessageItem | ReasoningItem | CallItem) -> list[EventFields]:
+    def _begin(self, position: int, item: MessageItem | ReasoningItem | CallItem) -> list[EventFields]:
         self._items.append(item)
-        self._open[at] = item
+        self._open[position] = item
         return item.begin()
 
     def _begin_call(self, start: ToolCallStart) -> list[EventFields]:
@@ -128,15 +128,15 @@ class OpenaiResponsesEncoder:
         )
         return self._begin(start.content_index, call)
 
-    def _end_prose(self, at: int, signature: str | None, *, cut: bool = False) -> list[EventFields]:
-        item = self._open.pop(at, None)
+    def _end_prose(self, position: int, signature: str | None, *, cut: bool = False) -> list[EventFields]:
+        item = self._open.pop(position, None)
         if isinstance(item, MessageItem):
             self._refused |= item.kind == "refusal" and bool(item.text)
             return item.end("incomplete" if cut else "completed")
         return item.end(signature) if isinstance(item, ReasoningItem) else []
 
-    def _end_call(self, at: int, ending: str, *, cut: bool = False) -> Iterator[EventFields]:
-        item = self._open.pop(at, None)
+    def _end_call(self, position: int, ending: str, *, cut: bool = False) -> Iterator[EventFields]:
+        item = self._open.pop(position, None)
         if isinstance(item, CallItem):
             if ending and not item.free_text:
                 yield from item.add(ending)
@@ -147,7 +147,7 @@ class OpenaiResponsesEncoder:
         if is_citation(other):
             last = prose[-1] if prose else None
             if isinstance(last, MessageItem) and last.kind == "text":
-                yield from last.cite(other.data)
+                yield from last.add_citation(other.data)
         elif is_item(other) or (is_hosted_call(other) and read_call_id(other.data) in self._hosted):
             self._waiting.append(other.data)
             yield from self._rest()
@@ -170,18 +170,18 @@ class OpenaiResponsesEncoder:
         if any(isinstance(item, CallItem) and item.free_text for item in self._open.values()):
             raw = CUT if raw == COMPLETED else raw  # free text cannot be made unparseable
         cut = raw != COMPLETED
-        for at, item in [*self._open.items()]:
+        for position, item in [*self._open.items()]:
             if isinstance(item, CallItem):
-                yield from self._end_call(at, "" if cut else compute_cut_ending(item.text), cut=cut)
+                yield from self._end_call(position, "" if cut else compute_cut_ending(item.text), cut=cut)
             else:
-                yield from self._end_prose(at, None, cut=cut)
+                yield from self._end_prose(position, None, cut=cut)
         yield from self._rest()
-        told = build_usage(self._usage)
+        events = build_usage(self._usage)
         if self._usage and self._usage.web_searches is not None:
             searches = {"num_requests": self._usage.web_searches}
             self.response = {**self.response, "tool_usage": {"web_search": searches}}
         details = {"incomplete_details": {"reason": raw}} if cut else {}
-        yield self._end("incomplete" if cut else "completed", usage=told, **details)
+        yield self._end("incomplete" if cut else "completed", usage=events, **details)
 
     def _fail(self, last: Failed) -> Iterator[EventFields]:
         yield from self._rest(now=True)
@@ -234,14 +234,14 @@ def build_response(model: str, response_id: str, created: int) -> Json:
 
 def build_usage(usage: Usage | None) -> Json:
     """Return the token counts; `input_tokens` includes the cache, and unknown counts are 0."""
-    told = usage or Usage()
-    read, written = told.cache_read, told.cache_write
-    total, output = (told.input or 0) + (read or 0) + (written or 0), told.output or 0
+    events = usage or Usage()
+    read, written = events.cache_read, events.cache_write
+    total, output = (events.input or 0) + (read or 0) + (written or 0), events.output or 0
     cached = {"cached_tokens": read, "cache_write_tokens": written}
     return {
         "input_tokens": total,
         "input_tokens_details": {key: count for key, count in cached.items() if count is not None},
         "output_tokens": output,
-        "output_tokens_details": {} if told.reasoning is None else {"reasoning_tokens": told.reasoning},
+        "output_tokens_details": {} if events.reasoning is None else {"reasoning_tokens": events.reasoning},
         "total_tokens": total + output,
     }

@@ -66,7 +66,7 @@ class MessageItem(_Item):
         self.pieces.append(delta)
         return [(f"response.{self._name}.delta", {**self._part_at, "delta": delta, **self._extras})]
 
-    def cite(self, citation: Json) -> list[EventFields]:
+    def add_citation(self, citation: Json) -> list[EventFields]:
         """Return the event for a citation."""
         about = {**self._part_at, "annotation_index": len(self.citations), "annotation": citation}
         self.citations.append(citation)
@@ -112,24 +112,26 @@ class ReasoningItem(_Item):
     def add(self, delta: str) -> list[EventFields]:
         """Return the event for a delta of the summary; the first one starts its part."""
         kind = "response.reasoning_summary_part.added"
-        begun: list[EventFields] = [] if self.pieces else [(kind, {**self._part_at, "part": self._part("")})]
+        start_events: list[EventFields] = (
+            [] if self.pieces else [(kind, {**self._part_at, "part": self._part("")})]
+        )
         self.pieces.append(delta)
-        return [*begun, ("response.reasoning_summary_text.delta", {**self._part_at, "delta": delta})]
+        return [*start_events, ("response.reasoning_summary_text.delta", {**self._part_at, "delta": delta})]
 
     def end(self, signature: str | None) -> list[EventFields]:
         """Return the events with the whole text, the part and the signed item."""
         parts = [self._part(self.text)] if self.pieces else []
-        sealed = {} if signature is None else {"encrypted_content": signature}
-        item = {"type": "reasoning", "summary": parts, **sealed}
-        ended: list[EventFields] = [
-            told
+        signature_field = {} if signature is None else {"encrypted_content": signature}
+        item = {"type": "reasoning", "summary": parts, **signature_field}
+        end_events: list[EventFields] = [
+            events
             for part in parts
-            for told in (
+            for events in (
                 ("response.reasoning_summary_text.done", {**self._part_at, "text": self.text}),
                 ("response.reasoning_summary_part.done", {**self._part_at, "part": part}),
             )
         ]
-        return [*ended, self._finished(item)]
+        return [*end_events, self._finished(item)]
 
     @property
     def _part_at(self) -> Json:
@@ -160,10 +162,10 @@ class CallItem(_Item):
     def end(self, status: Status) -> list[EventFields]:
         """Return the event with the item, and that with its whole arguments unless it is truncated."""
         _, event, key = self._form
-        named = {} if self.free_text else {"name": self.name}
-        whole = {**self._about, key: self.text, **named}
-        told: list[EventFields] = [(f"response.{event}.done", whole)] if status == "completed" else []
-        return [*told, self._finished(self._item(status))]
+        name_field = {} if self.free_text else {"name": self.name}
+        whole = {**self._about, key: self.text, **name_field}
+        events: list[EventFields] = [(f"response.{event}.done", whole)] if status == "completed" else []
+        return [*events, self._finished(self._item(status))]
 
     def _item(self, status: str) -> Json:
         kind, _, key = self._form
@@ -186,8 +188,8 @@ class CallItem(_Item):
 def write_whole_item(index: int, item: Json) -> list[EventFields]:
     """Return the events of a whole item: a start with its known fields, and an end with all of it."""
     started = {key: value for key, value in item.items() if key in _NAMES}
-    begun = {"status": "in_progress"} if "status" in item else {}
+    start_events = {"status": "in_progress"} if "status" in item else {}
     return [
-        ("response.output_item.added", {"output_index": index, "item": {**started, **begun}}),
+        ("response.output_item.added", {"output_index": index, "item": {**started, **start_events}}),
         ("response.output_item.done", {"output_index": index, "item": item}),
     ]

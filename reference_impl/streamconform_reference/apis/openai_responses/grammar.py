@@ -97,9 +97,9 @@ class OpenaiResponsesGrammar(NamedGrammar):
             yield from self._delta(kind, index, payload)
         elif kind in DONES:
             yield from self._done(kind, index, payload)
-        given = payload.get("item_id")
-        if isinstance(given, str) and type(index) is int and given != self.names.get(index, given):
-            yield "item-id-constant", f"`{given[:40]}` after `{str(self.names[index])[:40]}`"
+        value = payload.get("item_id")
+        if isinstance(value, str) and type(index) is int and value != self.names.get(index, value):
+            yield "item-id-constant", f"`{value[:40]}` after `{str(self.names[index])[:40]}`"
 
     def finish(self) -> Violations:
         """Accept an error as the end, without a failed response after it: both are documented."""
@@ -109,13 +109,13 @@ class OpenaiResponsesGrammar(NamedGrammar):
 
     def _index(self, kind: str, payload: Payload) -> int | None:
         """Return the index of an event's item, found by its id if the index is missing (and reported)."""
-        given, item = payload.get("output_index"), payload.get("item")
-        if type(given) is int:
-            return given
+        value, item = payload.get("output_index"), payload.get("item")
+        if type(value) is int:
+            return value
         name = item.get("id") if isinstance(item, dict) else payload.get("item_id")
         if kind == "response.output_item.added":
-            return len(self.items.at)
-        return next((index for index, each in self.names.items() if each == name), None)
+            return len(self.items.by_index)
+        return next((index for index, entry in self.names.items() if entry == name), None)
 
     def _parts(self, index: Any, space: str) -> GrammarBlocks:
         noun = f"{'part' if space == 'content_index' else 'summary part'} of item {index}:"
@@ -148,14 +148,14 @@ class OpenaiResponsesGrammar(NamedGrammar):
         details = response.get("incomplete_details")
         if kind == "response.incomplete" and not (isinstance(details, dict) and details.get("reason")):
             yield "reason-present", "`incomplete_details.reason` is absent"
-        held = (
-            [each.get("type") for each in output if isinstance(each, dict)]
+        expected = (
+            [entry.get("type") for entry in output if isinstance(entry, dict)]
             if isinstance(output, list)
             else []
         )
-        streamed = [self.items.at[each].kind for each in sorted(self.items.at)]
-        if held != streamed:
-            yield "output-complete", f"it has {held}, but the stream had {streamed}"
+        streamed = [self.items.by_index[entry].kind for entry in sorted(self.items.by_index)]
+        if expected != streamed:
+            yield "output-complete", f"it has {expected}, but the stream had {streamed}"
 
     def _added(self, index: Any, item: Mapping[str, Any]) -> Violations:
         kind, name = item.get("type"), item.get("id")

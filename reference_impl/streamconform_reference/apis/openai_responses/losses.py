@@ -169,9 +169,9 @@ def end_calls_as_answer(outcome: Outcome) -> Outcome:
             return call
         text = call.arguments_text or ""
         if call.complete:
-            held = not complete or (truncated and call is calls[-1])
+            present = not complete or (truncated and call is calls[-1])
             runs = is_free_text(call) or parse_arguments(text)[0]
-            return call if runs or not held else replace(call, complete=False)
+            return call if runs or not present else replace(call, complete=False)
         if complete and not cut:
             return replace(call, complete=True, arguments_text=text + compute_cut_ending(text))
         return replace(call, arguments_text=text or None)
@@ -219,8 +219,10 @@ def encode_outcome_usage(outcome: Outcome) -> Outcome:
     """Return the outcome with the usage of a complete answer, whose totals are required."""
     if outcome.status != "complete":
         return replace(outcome, usage=None)
-    told = outcome.usage or Usage()
-    usage = replace(told, input=told.input or 0, output=told.output or 0, cache_write_1h=None)
+    usage_counts = outcome.usage or Usage()
+    usage = replace(
+        usage_counts, input=usage_counts.input or 0, output=usage_counts.output or 0, cache_write_1h=None
+    )
     return replace(outcome, usage=usage)
 
 

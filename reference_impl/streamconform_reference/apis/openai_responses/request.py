@@ -67,17 +67,17 @@ def build_request(conversation: Conversation) -> Request:
     if conversation.get("system"):
         body["instructions"] = conversation["system"]
     if conversation.get("tools"):
-        body["tools"] = [build_tool(each) for each in conversation["tools"]]
+        body["tools"] = [build_tool(entry) for entry in conversation["tools"]]
         if "tool_choice" in conversation:
             body["tool_choice"] = build_tool_choice(conversation["tool_choice"])
         if "parallel_tool_calls" in conversation:
             body["parallel_tool_calls"] = conversation["parallel_tool_calls"]
     if "max_tokens" in conversation:
         body["max_output_tokens"] = read_limit(conversation)
-    wish = read_thinking(conversation)
-    if wish:
-        body["reasoning"] = build_reasoning(wish)
-    if "temperature" in conversation and accepts_temperature(conversation, wish):
+    options = read_thinking(conversation)
+    if options:
+        body["reasoning"] = build_reasoning(options)
+    if "temperature" in conversation and accepts_temperature(conversation, options):
         body["temperature"] = conversation["temperature"]
     body["store"] = False
     if read_facts(conversation).get("thinking") != "none":
@@ -87,14 +87,14 @@ def build_request(conversation: Conversation) -> Request:
     return make_request("/v1/responses", body, authorization=format_bearer())
 
 
-def build_tool(given: Mapping[str, Any]) -> dict[str, Any]:
+def build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     """Return a tool in the API's format."""
     return {
         "type": "function",
-        "name": given["name"],
-        **build_description(given),
-        "parameters": build_schema(given),
-        "strict": given.get("strict", False),
+        "name": tool["name"],
+        **build_description(tool),
+        "parameters": build_schema(tool),
+        "strict": tool.get("strict", False),
     }
 
 
@@ -103,11 +103,11 @@ def build_tool_choice(query: str | Mapping[str, Any]) -> Any:
     return query if isinstance(query, str) else {"type": "function", "name": query["name"]}
 
 
-def build_reasoning(wish: ThinkingOptions) -> dict[str, Any]:
+def build_reasoning(options: ThinkingOptions) -> dict[str, Any]:
     """Return the effort; any request for thinking also requests a summary."""
-    if wish.off:
+    if options.off:
         return {"effort": "none"}
-    return {**({"effort": wish.effort} if wish.effort else {}), "summary": "auto"}
+    return {**({"effort": options.effort} if options.effort else {}), "summary": "auto"}
 
 
 def build_items(conversation: Conversation) -> Iterator[dict[str, Any]]:
@@ -134,8 +134,8 @@ def build_content(parts: Sequence[Block]) -> list[dict[str, Any]]:
 def build_output(result: ToolResult, *, free: bool) -> dict[str, Any]:
     """Return the item of a result."""
     kind = "custom_tool_call_output" if free else "function_call_output"
-    said: Any = build_content(result.parts) if filter_images(result.parts) else join_text(result.parts)
-    return {"type": kind, "call_id": result.id, "output": said}
+    content: Any = build_content(result.parts) if filter_images(result.parts) else join_text(result.parts)
+    return {"type": kind, "call_id": result.id, "output": content}
 
 
 def build_answer(turn: AnswerTurn) -> Iterator[dict[str, Any]]:
