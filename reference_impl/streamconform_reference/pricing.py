@@ -69,12 +69,12 @@ class Pricing:
         factor = _read_factor(self.table, service_tier)
         parts = _price_tokens(usage, prices, factor)
         per_search = prices.web_search_per_1000.scaleb(-3, _EXACT)
-        other = _EXACT.multiply(Decimal(usage.web_searches or 0), per_search)
+        other_cost = _EXACT.multiply(Decimal(usage.web_searches or 0), per_search)
         for extra_usage in extra:
             # Usage in `extra` belongs to another request, so its prompt may reach another tier.
-            own_prices = _read_prices(self.table, extra_usage) or prices
-            other = _EXACT.add(other, _price_tokens(extra_usage, own_prices, factor).sum())
-        total = _EXACT.add(parts.sum(), other)
+            extra_prices = _read_prices(self.table, extra_usage) or prices
+            other_cost = _EXACT.add(other_cost, _price_tokens(extra_usage, extra_prices, factor).sum())
+        total = _EXACT.add(parts.sum(), other_cost)
         if total >= _LARGEST_TOTAL:
             return None
         return Cost(
@@ -82,7 +82,7 @@ class Pricing:
             cache_read=_format_amount(parts.cache_read),
             cache_write=_format_amount(parts.cache_write),
             output=_format_amount(parts.output),
-            other=_format_amount(other),
+            other=_format_amount(other_cost),
             total=_format_amount(total),
         )
 
@@ -144,8 +144,8 @@ def _price_tokens(usage: Usage, prices: _Prices, factor: Decimal) -> _Parts:
 
 
 def _read_decimals(table: Mapping[str, Any]) -> dict[str, Decimal]:
-    found = ((key, _read_decimal(value)) for key, value in table.items())
-    return {key: number for key, number in found if number is not None}
+    numbers = ((key, _read_decimal(value)) for key, value in table.items())
+    return {key: number for key, number in numbers if number is not None}
 
 
 def _read_decimal(value: Any) -> Decimal | None:

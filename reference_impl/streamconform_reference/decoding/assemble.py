@@ -139,7 +139,7 @@ class Assembler:
     ) -> None:
         """Start a tool call; `initial_arguments` is the arguments in its start frame, if any.
 
-        With `free_text` the arguments are the text itself, not JSON. With `told=False` the call
+        With `free_text` the arguments are the text itself, not JSON. With `announced=False` the call
         takes its position now, but its start event waits for `announce_call` or the call's end, so that its
         id and name can still arrive.
         """

@@ -41,12 +41,12 @@ class CallIds:
         """Start with no ids."""
         self._taken: dict[str, int] = {}
 
-    def take(self, wanted: str) -> str:
+    def take(self, call_id: str) -> str:
         """Return the id, with the first free number from 2 appended if the id is taken."""
-        unique = wanted
+        unique = call_id
         while unique in self._taken:
-            self._taken[wanted] += 1
-            unique = f"{wanted}_{self._taken[wanted]}"
+            self._taken[call_id] += 1
+            unique = f"{call_id}_{self._taken[call_id]}"
         self._taken[unique] = 1
         return unique
 

@@ -87,7 +87,7 @@ class Loss:
     """A property of outcomes that an API cannot express, and its replacement."""
 
     name: str
-    what: str
+    description: str
     """The property, as text for a table."""
     becomes: str
     """The replacement, as text for a table."""
@@ -116,12 +116,12 @@ def to_pieces(outcome: Outcome) -> Iterator[Piece]:
     content = list(enumerate(outcome.content))
     while content:
         index, block = content.pop(0)
-        behind: list[Piece] = []
+        following: list[Piece] = []
         if not isinstance(block, (ToolCall, Other)):
             while content and isinstance(content[0][1], Other):
-                behind.append(PlacedBlock(content[0][0], content[0][1]))
+                following.append(PlacedBlock(content[0][0], content[0][1]))
                 content.pop(0)
-        yield from _to_block_pieces(index, block, behind)
+        yield from _to_block_pieces(index, block, following)
     if outcome.usage is not None:
         yield UsageUpdate(outcome.usage, outcome.cost)
     if outcome.status == "complete":
@@ -149,20 +149,20 @@ def is_free_text(call: ToolCall) -> bool:
     return bool(call.arguments_text) and call.arguments == call.arguments_text
 
 
-def _to_block_pieces(index: int, block: Block, behind: list[Piece]) -> Iterator[Piece]:
+def _to_block_pieces(index: int, block: Block, following: list[Piece]) -> Iterator[Piece]:
     match block:
         case Text(text) | Refusal(text):
             kind: Literal["text", "refusal"] = "text" if isinstance(block, Text) else "refusal"
             yield ProseStart(index, kind)
             if text:
                 yield ProseDelta(index, kind, text)
-            yield from behind
+            yield from following
             yield TextEnd(index, kind, text)
         case Thinking():
             yield ProseStart(index, "thinking")
             if block.text:
                 yield ProseDelta(index, "thinking", block.text)
-            yield from behind
+            yield from following
             yield ThinkingEnd(index, block.text, block.signature, block.redacted)
         case ToolCall():
             yield ToolCallStart(index, block.id, block.name, block.executor, is_free_text(block))

@@ -132,8 +132,8 @@ class EventStreamFraming:
         self._lengths = (total, headers)
         return self._lengths
 
-    def _fail(self, what: str, start: int) -> None:
-        self.fault = f"the message at byte {self._offset + start} is broken: {what}"
+    def _fail(self, problem: str, start: int) -> None:
+        self.fault = f"the message at byte {self._offset + start} is broken: {problem}"
 
 
 def read_headers(block: bytes) -> dict[str, HeaderValue]:

@@ -50,7 +50,7 @@ class Deviation:
 class Rule:
     """A rule. An empty source means the page of the grammar."""
 
-    says: str
+    text: str
     level: Level = "must"
     source: str = ""
 
@@ -135,8 +135,8 @@ class Grammar(ABC):
         for frame in framing.end():
             violations += grammar.receive(frame)
         if framing.fault is not None or not framing.recognised:
-            why = framing.fault or "it is a document or empty, not a stream"
-            violations.append(replace(grammar._to_deviation("framing", why), frame=None))
+            problem = framing.fault or "it is a document or empty, not a stream"
+            violations.append(replace(grammar._to_deviation("framing", problem), frame=None))
         return violations + grammar.end()
 
     @abstractmethod
@@ -230,7 +230,7 @@ class Grammar(ABC):
             return Deviation(rule, self.frame, message, level, self.source)
         expected = self.rules.get(rule) or COMMON[rule]
         return Deviation(
-            rule, self.frame, f"{expected.says}; {message}", expected.level, expected.source or self.source
+            rule, self.frame, f"{expected.text}; {message}", expected.level, expected.source or self.source
         )
 
 

@@ -73,7 +73,7 @@ class AnswerTurn:
 
     blocks: tuple[Block, ...]
     results: tuple[ToolResult, ...]
-    own: bool
+    by_same_model: bool
     """Whether the requested model wrote it, through this API."""
 
 
@@ -89,13 +89,15 @@ def read_turns(conversation: Conversation, api: str, *, ids: str = ANY_ID) -> It
             yield UserTurn(to_parts(message["content"]))
         elif message["role"] == "assistant":
             same_api = message.get("api", api) == api
-            own = same_api and message.get("model", conversation["model"]) == conversation["model"]
-            blocks_to_send = _filter_blocks(message["content"], same_api=same_api, own=own)
+            by_same_model = same_api and message.get("model", conversation["model"]) == conversation["model"]
+            blocks_to_send = _filter_blocks(
+                message["content"], same_api=same_api, by_same_model=by_same_model
+            )
             blocks, results = _pair_results(
                 blocks_to_send, _collect_results(messages[position + 1 :]), call_ids
             )
             if blocks:
-                yield AnswerTurn(blocks, results, own)
+                yield AnswerTurn(blocks, results, by_same_model)
 
 
 def to_parts(content: str | Sequence[Block]) -> tuple[Block, ...]:
@@ -195,14 +197,14 @@ class RequestCallIds:
         yield from (f"{prefix}{digest}"[:length] for prefix in _PREFIXES for length in _LENGTHS)
 
 
-def _filter_blocks(blocks: Sequence[Block], *, same_api: bool, own: bool) -> list[Block]:
+def _filter_blocks(blocks: Sequence[Block], *, same_api: bool, by_same_model: bool) -> list[Block]:
     blocks_to_send: list[Block] = []
     for block in blocks:
         match block["type"]:
             case "text" | "refusal":
                 is_sent = bool(block.get("text"))
             case "thinking":
-                is_sent = own and bool(block.get("text") or block.get("signature"))
+                is_sent = by_same_model and bool(block.get("text") or block.get("signature"))
             case "tool_call":
                 is_sent = same_api or is_client_call(block)
                 if block.get("complete") is False:

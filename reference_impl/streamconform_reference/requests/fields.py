@@ -23,18 +23,18 @@ _KIND_NAMES: Final[Mapping[str, str]] = {
 """The names of the kinds in error messages."""
 
 
-def require_field(holder: Mapping[str, Any], key: str, kind: str, where: str = "") -> Any:
+def require_field(holder: Mapping[str, Any], key: str, kind: str, parent: str = "") -> Any:
     """Return a required field; `kind` is one of `grammars.fields.KINDS`.
 
     Raises:
         RefusedError: the field is absent or of another kind.
     """
     if holder.get(key) is None:
-        raise invalid_request(f"{join_path(where, key)}: this field is required")
-    return read_field(holder, key, kind, where)
+        raise invalid_request(f"{join_path(parent, key)}: this field is required")
+    return read_field(holder, key, kind, parent)
 
 
-def read_field(holder: Mapping[str, Any], key: str, kind: str, where: str = "") -> Any:
+def read_field(holder: Mapping[str, Any], key: str, kind: str, parent: str = "") -> Any:
     """Return a field, None if it is absent.
 
     Raises:
@@ -43,50 +43,50 @@ def read_field(holder: Mapping[str, Any], key: str, kind: str, where: str = "") 
     value = holder.get(key)
     if value is not None and not fits(kind, value):
         raise invalid_request(
-            f"{join_path(where, key)}: expected {_KIND_NAMES.get(kind, kind)}, got {format_value(value)}"
+            f"{join_path(parent, key)}: expected {_KIND_NAMES.get(kind, kind)}, got {format_value(value)}"
         )
     return value
 
 
-def read_positive(holder: Mapping[str, Any], key: str, where: str = "") -> int | None:
+def read_positive(holder: Mapping[str, Any], key: str, parent: str = "") -> int | None:
     """Return a positive integer, None if it is absent; raises as `read_field`."""
-    number: int | None = read_field(holder, key, "count", where)
+    number: int | None = read_field(holder, key, "count", parent)
     if number == 0:
-        raise invalid_request(f"{join_path(where, key)}: expected 1 or more, got 0")
+        raise invalid_request(f"{join_path(parent, key)}: expected 1 or more, got 0")
     return number
 
 
-def read_choice(holder: Mapping[str, Any], key: str, known: Mapping[str, Any], where: str = "") -> Any:
+def read_choice(holder: Mapping[str, Any], key: str, options: Mapping[str, Any], parent: str = "") -> Any:
     """Return the table's value for the word in a field, None if it is absent; raises as `read_field`."""
-    word = read_field(holder, key, "text", where)
+    word = read_field(holder, key, "text", parent)
     if word is None:
         return None
-    if word not in known:
-        raise unknown_value(join_path(where, key), word, *known)
-    return known[word]
+    if word not in options:
+        raise unknown_value(join_path(parent, key), word, *options)
+    return options[word]
 
 
-def read_objects(holder: Mapping[str, Any], key: str, where: str = "") -> Iterator[tuple[str, Json]]:
+def read_objects(holder: Mapping[str, Any], key: str, parent: str = "") -> Iterator[tuple[str, Json]]:
     """Yield the objects in a list, each with its path; nothing if it is absent; raises as `read_field`."""
-    for number, value in enumerate(read_field(holder, key, "list", where) or ()):
-        path = join_path(join_path(where, key), str(number))
+    for number, value in enumerate(read_field(holder, key, "list", parent) or ()):
+        path = join_path(join_path(parent, key), str(number))
         if not isinstance(value, dict):
             raise invalid_request(f"{path}: expected an object, got {format_value(value)}")
         yield path, value
 
 
-def join_path(where: str, key: str) -> str:
+def join_path(parent: str, key: str) -> str:
     """Return the path of a field."""
-    return f"{where}.{key}" if where else key
+    return f"{parent}.{key}" if parent else key
 
 
-def unknown_value(where: str, given: Any, *known: str) -> RequestError:
+def unknown_value(parent: str, value: Any, *options: str) -> RequestError:
     """Return the error for an unknown value of a field."""
     return invalid_request(
-        f"{where}: expected one of {', '.join(f'`{each}`' for each in known)}, got {format_value(given)}"
+        f"{parent}: expected one of {', '.join(f'`{option}`' for option in options)}, got {format_value(value)}"
     )
 
 
-def unsupported(where: str, what: str) -> RequestError:
+def unsupported(parent: str, feature: str) -> RequestError:
     """Return the error for a feature that a conversation cannot represent."""
-    return invalid_request(f"{where}: {what} cannot be passed on to another api")
+    return invalid_request(f"{parent}: {feature} cannot be passed on to another API")

@@ -83,8 +83,15 @@ def read_thinking(conversation: Conversation) -> ThinkingOptions | None:
 
 def read_limit(conversation: Conversation) -> int | None:
     """Return the requested limit, capped at the model's maximum, which APIs enforce."""
-    wanted, maximum = conversation.get("max_tokens"), read_facts(conversation).get("max_output_tokens")
-    return min(wanted, maximum) if wanted is not None and maximum is not None else wanted
+    requested_limit, maximum = (
+        conversation.get("max_tokens"),
+        read_facts(conversation).get("max_output_tokens"),
+    )
+    return (
+        min(requested_limit, maximum)
+        if requested_limit is not None and maximum is not None
+        else requested_limit
+    )
 
 
 def can_think(conversation: Conversation) -> bool:

@@ -215,7 +215,7 @@ def write_document(outcome: Outcome, *, model: str, response_id: str, created: i
         if isinstance(block, Other) and is_citation(block):
             content[-1].setdefault("citations", []).append(block.data)
         else:
-            content.append(_whole(block))
+            content.append(_encode_block(block))
     return {
         **_head(model, response_id),
         "content": content,
@@ -237,7 +237,7 @@ def _call(call_id: str, name: str, executor: Executor, arguments: Any) -> Json:
     return block
 
 
-def _whole(block: Block) -> Json:
+def _encode_block(block: Block) -> Json:
     match block:
         case Thinking() if block.redacted:
             return {"type": "redacted_thinking", "data": block.signature or ""}
@@ -266,8 +266,8 @@ def _usage(usage: Usage | None) -> Json:
 
 
 def _error(error: Error | None) -> Json:
-    own = encode_error(error or Error(None, None, None))
-    return {"type": own.type, "message": own.message}
+    encoded = encode_error(error or Error(None, None, None))
+    return {"type": encoded.type, "message": encoded.message}
 
 
 def _event(kind: str, **fields: Any) -> bytes:

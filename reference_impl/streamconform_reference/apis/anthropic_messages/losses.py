@@ -85,8 +85,8 @@ def is_citation(block: Other) -> bool:
 
 def is_own_block(block: Other) -> bool:
     """Whether an `other` block is one of the API's, which are whole in their start."""
-    own = block.kind in _OTHERS or block.kind.endswith(_RESULT)
-    return own and isinstance(block.data, dict) and block.data.get("type") == block.kind
+    is_own = block.kind in _OTHERS or block.kind.endswith(_RESULT)
+    return is_own and isinstance(block.data, dict) and block.data.get("type") == block.kind
 
 
 def choose_stop_reason(stop: Stop, *, called: bool) -> str:
@@ -106,8 +106,8 @@ def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason
 
 def encode_error(error: Error) -> Error:
     """Return the error with one of the API's types; its errors contain no HTTP status."""
-    own = error.type in _ERRORS.values()
-    kind = error.type if own else _ERRORS.get(error.status, "api_error")
+    is_own = error.type in _ERRORS.values()
+    kind = error.type if is_own else _ERRORS.get(error.status, "api_error")
     return Error(kind, error.message or _NO_WORDS, None)
 
 
@@ -118,7 +118,7 @@ def encode_usage(usage: Usage | None) -> Usage:
 
 
 def _filter_others(outcome: Outcome) -> Outcome:
-    kept: list[Block] = []
+    blocks: list[Block] = []
     text_before = False
     for block in outcome.content:
         if isinstance(block, Other):
@@ -129,8 +129,8 @@ def _filter_others(outcome: Outcome) -> Outcome:
             text_before = cites
         else:
             text_before = isinstance(block, (Text, Refusal))
-        kept.append(block)
-    return replace(outcome, content=tuple(kept))
+        blocks.append(block)
+    return replace(outcome, content=tuple(blocks))
 
 
 def _split_redacted(block: Block) -> Iterator[Block]:

@@ -92,14 +92,14 @@ def build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
 def build_tool_choice(conversation: Conversation) -> dict[str, Any]:
     """Return the tool choice as a field, if one is requested."""
     requested = conversation.get("tool_choice")
-    one = conversation.get("parallel_tool_calls") is False
-    if requested is None and not one:
+    forbids_parallel = conversation.get("parallel_tool_calls") is False
+    if requested is None and not forbids_parallel:
         return {}
     if isinstance(requested, Mapping):
         choice: dict[str, Any] = {"type": "tool", "name": requested["name"]}
     else:
         choice = {"type": _CHOICES[requested or "auto"]}
-    if one and requested != "none":
+    if forbids_parallel and requested != "none":
         choice["disable_parallel_tool_use"] = True
     return {"tool_choice": choice}
 

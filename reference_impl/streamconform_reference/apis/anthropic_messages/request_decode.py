@@ -47,7 +47,7 @@ def read_conversation(body: Json, headers: Mapping[str, str]) -> Json:
     system = read_system(body)
     if system:
         conversation["system"] = system
-    tools = [read_tool(entry, where) for where, entry in read_objects(body, "tools")]
+    tools = [read_tool(entry, parent) for parent, entry in read_objects(body, "tools")]
     if tools:
         conversation["tools"] = tools
     conversation |= read_tool_choice(body) | read_thinking(body) | read_cache(body)
@@ -65,19 +65,19 @@ def read_system(body: Json) -> str:
     value = body.get("system")
     if value is None or isinstance(value, str):
         return value or ""
-    texts = [require_field(block, "text", "text", where) for where, block in read_objects(body, "system")]
+    texts = [require_field(block, "text", "text", parent) for parent, block in read_objects(body, "system")]
     return "\n\n".join(filter(None, texts))
 
 
-def read_tool(value: Json, where: str) -> Json:
+def read_tool(value: Json, parent: str) -> Json:
     """Return a client tool."""
-    if read_field(value, "type", "text", where) not in (None, "custom"):
-        raise unsupported(join_path(where, "type"), f"`{value['type']}`, a tool that Anthropic defines,")
-    result: Json = {"name": require_field(value, "name", "name", where)}
-    if read_field(value, "description", "text", where):
+    if read_field(value, "type", "text", parent) not in (None, "custom"):
+        raise unsupported(join_path(parent, "type"), f"`{value['type']}`, a tool that Anthropic defines,")
+    result: Json = {"name": require_field(value, "name", "name", parent)}
+    if read_field(value, "description", "text", parent):
         result["description"] = value["description"]
-    result["parameters"] = require_field(value, "input_schema", "object", where)
-    if read_field(value, "strict", "true or false", where) is not None:
+    result["parameters"] = require_field(value, "input_schema", "object", parent)
+    if read_field(value, "strict", "true or false", parent) is not None:
         result["strict"] = value["strict"]
     return result
 
@@ -124,128 +124,129 @@ def read_messages(body: Json) -> list[Json]:
     require_field(body, "messages", "list")
     result: list[Json] = []
     names: dict[str, str] = {}  # tool names by call id
-    for where, message in read_objects(body, "messages"):
-        role = require_field(message, "role", "text", where)
+    for parent, message in read_objects(body, "messages"):
+        role = require_field(message, "role", "text", parent)
         if message.get("content") is None:
-            raise invalid_request(f"{join_path(where, 'content')}: this field is required")
+            raise invalid_request(f"{join_path(parent, 'content')}: this field is required")
         if role == "user":
-            result += read_user_message(message, where, names)
+            result += read_user_message(message, parent, names)
         elif role == "assistant":
-            blocks = list(read_answer(message, where))
+            blocks = list(read_answer(message, parent))
             names |= {block["id"]: block["name"] for block in blocks if block["type"] == "tool_call"}
             result.append({"role": "assistant", "content": blocks})
         else:
-            raise unknown_value(join_path(where, "role"), role, "user", "assistant")
+            raise unknown_value(join_path(parent, "role"), role, "user", "assistant")
     if not result:
         raise invalid_request("messages: at least one message is required")
     return result
 
 
-def read_user_message(message: Json, where: str, names: Mapping[str, str]) -> Iterator[Json]:
+def read_user_message(message: Json, parent: str, names: Mapping[str, str]) -> Iterator[Json]:
     """Yield the results in a user's message, if any, then its other content, if any."""
     if isinstance(message["content"], str):
         yield {"role": "user", "content": message["content"]}
         return
     results: list[Json] = []
     parts: list[Json] = []
-    for path, block in read_objects(message, "content", where):
+    for path, block in read_objects(message, "content", parent):
         if block.get("type") == "tool_result":
             results.append(read_result(block, path, names))
         else:
             parts += read_part(block, path)
     if not (results or parts):
-        raise invalid_request(f"{join_path(where, 'content')}: at least one block is required")
+        raise invalid_request(f"{join_path(parent, 'content')}: at least one block is required")
     if results:
         yield {"role": "tool", "results": results}
     if parts:
         yield {"role": "user", "content": parts}
 
 
-def read_result(block: Json, where: str, names: Mapping[str, str]) -> Json:
+def read_result(block: Json, parent: str, names: Mapping[str, str]) -> Json:
     """Return the result of a call; missing content is empty text."""
-    call = require_field(block, "tool_use_id", "text", where)
+    call = require_field(block, "tool_use_id", "text", parent)
     if call not in names:
         raise invalid_request(
-            f"{join_path(where, 'tool_use_id')}: no `tool_use` before has the id `{call[:64]}`"
+            f"{join_path(parent, 'tool_use_id')}: no `tool_use` before has the id `{call[:64]}`"
         )
     content: Any = block.get("content") or ""
     if not isinstance(content, str):
         content = [
-            part for path, entry in read_objects(block, "content", where) for part in read_part(entry, path)
+            part for path, entry in read_objects(block, "content", parent) for part in read_part(entry, path)
         ]
     result: Json = {"id": call, "name": names[call], "content": content or ""}
-    failed = read_field(block, "is_error", "true or false", where)
+    failed = read_field(block, "is_error", "true or false", parent)
     return result | ({"error": True} if failed else {})
 
 
-def read_part(block: Json, where: str) -> Iterator[Json]:
+def read_part(block: Json, parent: str) -> Iterator[Json]:
     """Yield the parts of a block in a user's message or a result."""
-    kind = require_field(block, "type", "text", where)
+    kind = require_field(block, "type", "text", parent)
     match kind:
         case "text":
-            yield {"type": "text", "text": require_field(block, "text", "text", where)}
+            yield {"type": "text", "text": require_field(block, "text", "text", parent)}
         case "image":
-            yield read_image(require_field(block, "source", "object", where), join_path(where, "source"))
+            yield read_image(require_field(block, "source", "object", parent), join_path(parent, "source"))
         case "document":
-            source = require_field(block, "source", "object", where)
-            require_source_type(source, "text", "document", join_path(where, "source"))
-            yield {"type": "text", "text": require_field(source, "data", "text", join_path(where, "source"))}
+            source = require_field(block, "source", "object", parent)
+            require_source_type(source, "text", "document", join_path(parent, "source"))
+            yield {"type": "text", "text": require_field(source, "data", "text", join_path(parent, "source"))}
         case "search_result":
-            for path, entry in read_objects(block, "content", where):
+            for path, entry in read_objects(block, "content", parent):
                 yield {"type": "text", "text": require_field(entry, "text", "text", path)}
         case _:
-            raise unsupported(join_path(where, "type"), f"a block of type `{kind[:64]}`")
+            raise unsupported(join_path(parent, "type"), f"a block of type `{kind[:64]}`")
 
 
-def read_image(source: Json, where: str) -> Json:
+def read_image(source: Json, parent: str) -> Json:
     """Return an image, which has to be included as a file."""
-    require_source_type(source, "base64", "image", where)
+    require_source_type(source, "base64", "image", parent)
     return {
         "type": "image",
-        "media_type": require_field(source, "media_type", "name", where),
-        "data": require_field(source, "data", "name", where),
+        "media_type": require_field(source, "media_type", "name", parent),
+        "data": require_field(source, "data", "name", parent),
     }
 
 
-def require_source_type(source: Json, wanted: str, what: str, where: str) -> None:
+def require_source_type(source: Json, expected_type: str, feature: str, parent: str) -> None:
     """Raise unless the source has the one type that can be passed on."""
-    kind = require_field(source, "type", "text", where)
-    if kind != wanted:
+    kind = require_field(source, "type", "text", parent)
+    if kind != expected_type:
         raise unsupported(
-            join_path(where, "type"), f"the {what} of a source of type `{kind[:64]}`, not `{wanted}`,"
+            join_path(parent, "type"),
+            f"the {feature} of a source of type `{kind[:64]}`, not `{expected_type}`,",
         )
 
 
-def read_answer(message: Json, where: str) -> Iterator[Json]:
+def read_answer(message: Json, parent: str) -> Iterator[Json]:
     """Yield the blocks of an earlier answer, in the form of an outcome."""
     if isinstance(message["content"], str):
         yield {"type": "text", "text": message["content"]}
         return
-    for path, block in read_objects(message, "content", where):
+    for path, block in read_objects(message, "content", parent):
         yield from read_answer_block(block, path)
 
 
-def read_answer_block(block: Json, where: str) -> Iterator[Json]:
+def read_answer_block(block: Json, parent: str) -> Iterator[Json]:
     """Yield a block of an answer; blocks that only Anthropic understands stay unchanged."""
-    kind = require_field(block, "type", "text", where)
+    kind = require_field(block, "type", "text", parent)
     match kind:
         case "text":
-            yield {"type": "text", "text": require_field(block, "text", "text", where)}
-            for citation in read_field(block, "citations", "list", where) or ():
+            yield {"type": "text", "text": require_field(block, "text", "text", parent)}
+            for citation in read_field(block, "citations", "list", parent) or ():
                 yield {"type": "other", "kind": "citation", "data": citation}
         case "thinking":
-            text = read_field(block, "thinking", "text", where) or ""
-            signature = read_field(block, "signature", "text", where)
+            text = read_field(block, "thinking", "text", parent) or ""
+            signature = read_field(block, "signature", "text", parent)
             yield {"type": "thinking", "text": text, "signature": signature or None, "redacted": False}
         case "redacted_thinking":
-            data = require_field(block, "data", "text", where)
+            data = require_field(block, "data", "text", parent)
             yield {"type": "thinking", "text": "", "signature": data, "redacted": True}
         case "tool_use" | "server_tool_use":
             yield {
                 "type": "tool_call",
-                "id": require_field(block, "id", "name", where),
-                "name": require_field(block, "name", "name", where),
-                "arguments": require_field(block, "input", "object", where),
+                "id": require_field(block, "id", "name", parent),
+                "name": require_field(block, "name", "name", parent),
+                "arguments": require_field(block, "input", "object", parent),
                 "arguments_text": None,
                 "complete": True,
                 "executor": "client" if kind == "tool_use" else "provider",

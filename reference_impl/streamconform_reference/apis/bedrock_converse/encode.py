@@ -228,7 +228,7 @@ def write_document(outcome: Outcome, *, model: str, response_id: str, created: i
             )
             content.append(_add_citation(cited, block.data))
         else:
-            content.append(_whole(block))
+            content.append(_encode_block(block))
     return {
         "output": {"message": {"role": "assistant", "content": content}},
         "stopReason": expressed.stop.raw,
@@ -244,7 +244,7 @@ def _add_citation(block: Json, citation: Json) -> Json:
     return {"citationsContent": {"content": texts, "citations": [*before.get("citations", ()), citation]}}
 
 
-def _whole(block: Block) -> Json:
+def _encode_block(block: Block) -> Json:
     match block:
         case Thinking() if block.redacted:
             return {"reasoningContent": {"redactedContent": block.signature}}

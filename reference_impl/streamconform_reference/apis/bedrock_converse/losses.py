@@ -91,16 +91,16 @@ def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason
 
 def encode_error(error: Error) -> Error:
     """Return the error as one of the API's exceptions, or as an unmodeled error with code and message."""
-    own = error.type in EXCEPTIONS
-    kind = error.type if own else _BY_STATUS.get(error.status, error.type)
+    is_own = error.type in EXCEPTIONS
+    kind = error.type if is_own else _BY_STATUS.get(error.status, error.type)
     kind = kind if kind and fits_header(kind) else None
     return Error(kind, error.message or None, EXCEPTIONS.get(kind or ""))
 
 
 def document_error(error: Error) -> Error:
     """Return the error of a document, which is always one of the exceptions."""
-    own = encode_error(error)
-    return own if own.type in EXCEPTIONS else encode_error(Error(None, error.message, 500))
+    encoded = encode_error(error)
+    return encoded if encoded.type in EXCEPTIONS else encode_error(Error(None, error.message, 500))
 
 
 def fits_header(text: str) -> bool:
@@ -122,7 +122,7 @@ def _drop_names(outcome: Outcome) -> Outcome:
 
 
 def _filter_others(outcome: Outcome) -> Outcome:
-    kept: list[Block] = []
+    blocks: list[Block] = []
     cites = False  # whether a citation would belong to the previous block
     for block in outcome.content:
         if not isinstance(block, Other):
@@ -134,8 +134,8 @@ def _filter_others(outcome: Outcome) -> Outcome:
             cites = False
             if not is_own_block(block):
                 continue
-        kept.append(block)
-    return replace(outcome, content=tuple(kept))
+        blocks.append(block)
+    return replace(outcome, content=tuple(blocks))
 
 
 def _split_redacted(block: Block) -> Iterator[Block]:

@@ -141,11 +141,11 @@ class CohereChatEncoder:
             self._write_event("citation-start", index=index, delta={"message": {"citations": other.data}})
             self._write_event("citation-end", index=index)
 
-    def _begin(self, what: str, **message: Any) -> None:
+    def _begin(self, kind: str, **message: Any) -> None:
         self._cut()
-        self._open = (what, self._counts[what])
-        self._counts[what] += 1
-        self._write_open(f"{what}-start", **message)
+        self._open = (kind, self._counts[kind])
+        self._counts[kind] += 1
+        self._write_open(f"{kind}-start", **message)
 
     def _arguments(self, fragment: str) -> None:
         if fragment:
@@ -161,8 +161,8 @@ class CohereChatEncoder:
 
     def _end(self) -> None:
         if self._open:
-            what, index = self._open
-            self._write_event(f"{what}-end", index=index)
+            kind, index = self._open
+            self._write_event(f"{kind}-end", index=index)
         self._open = None
         self._fragments = []
 

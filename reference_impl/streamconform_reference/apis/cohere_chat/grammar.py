@@ -148,8 +148,8 @@ class CohereChatGrammar(Grammar):
 
     def read(self, kind: str, payload: Payload) -> Violations:
         """Yield other violations by a frame."""
-        index, message = payload.get("index"), _at(payload, "delta", "message")
-        content, call = _at(message, "content"), _at(message, "tool_calls")
+        index, message = payload.get("index"), _read_object_at(payload, "delta", "message")
+        content, call = _read_object_at(message, "content"), _read_object_at(message, "tool_calls")
         match kind:
             case "content-start":
                 content_type = content.get("type")
@@ -162,7 +162,7 @@ class CohereChatGrammar(Grammar):
             case "tool-call-start":
                 yield from self._call(index, call)
             case "tool-call-delta":
-                text = _at(call, "function").get("arguments")
+                text = _read_object_at(call, "function").get("arguments")
                 yield from self.calls.delta(index, "tool-call-delta", ("call",), text)
             case "tool-call-end":
                 yield from self.calls.stop(index)
@@ -172,10 +172,12 @@ class CohereChatGrammar(Grammar):
             case "tool-calls-generation":
                 self.called = True
             case "message-end":
-                delta = _at(payload, "delta")
-                yield from self._end(delta.get("finish_reason"), _at(delta, "usage"))
+                delta = _read_object_at(payload, "delta")
+                yield from self._end(delta.get("finish_reason"), _read_object_at(delta, "usage"))
             case "stream-end":
-                yield from self._end(payload.get("finish_reason"), _at(payload, "response", "meta"))
+                yield from self._end(
+                    payload.get("finish_reason"), _read_object_at(payload, "response", "meta")
+                )
             case _:
                 pass
         if "event_type" in payload and payload.get("is_finished") is not (kind == "stream-end"):
@@ -183,7 +185,7 @@ class CohereChatGrammar(Grammar):
 
     def _call(self, index: Any, call: Mapping[str, Any]) -> Violations:
         yield from self.calls.start(index, "call")
-        text, name = _at(call, "function").get("arguments"), call.get("id")
+        text, name = _read_object_at(call, "function").get("arguments"), call.get("id")
         block = self.calls.get(index)
         if block is not None and isinstance(text, str):
             block.pieces.append(text)
@@ -200,7 +202,7 @@ class CohereChatGrammar(Grammar):
             if reason not in CUTTING:
                 yield from self.content.close()
                 yield from self.calls.close()
-            units = _at(counts, "billed_units")
+            units = _read_object_at(counts, "billed_units")
             if not all(type(units.get(key)) in (int, float) for key in ("input_tokens", "output_tokens")):
                 yield "usage-present", "`billed_units` lacks a count"
         if reason is not None and reason not in FINISH_REASONS:
@@ -212,7 +214,7 @@ class CohereChatGrammar(Grammar):
             yield "stop-fits-calls", "there is none"
 
 
-def _at(holder: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
+def _read_object_at(holder: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
     """Return the object at a path, an empty one if there is none."""
     value: Any = holder
     for key in path:

@@ -113,15 +113,15 @@ def _drop_names(outcome: Outcome) -> Outcome:
 
 
 def _filter_others(outcome: Outcome) -> Outcome:
-    kept: list[Block] = []
+    blocks: list[Block] = []
     cites = False  # whether a citation would belong to the previous block
     for block in outcome.content:
         if isinstance(block, Other) and not (cites and is_citation(block)):
             cites = False
             continue
         cites = isinstance(block, (Other, Text, Refusal))
-        kept.append(block)
-    return replace(outcome, content=tuple(kept))
+        blocks.append(block)
+    return replace(outcome, content=tuple(blocks))
 
 
 def _drop_signature(block: Block) -> Iterator[Block]:

@@ -100,9 +100,9 @@ def build_messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
         if message:
             yield message
         yield from (build_tool_message(result) for result in turn.results)
-        shown = list(build_result_images(turn.results))
-        if shown:
-            yield {"role": "user", "content": shown}
+        images = list(build_result_images(turn.results))
+        if images:
+            yield {"role": "user", "content": images}
 
 
 def build_answer(blocks: Sequence[Block]) -> dict[str, Any] | None:

@@ -159,8 +159,8 @@ class GoogleGenerateEncoder:
             return written + (self._finish(piece.stop) if isinstance(piece, Done) else self._fail(piece))
         return self._write(self._blocks.take(piece))
 
-    def _write(self, given: Iterable[Piece]) -> bytes:
-        return b"".join(self._candidates(self._parts.take(piece)) for piece in given)
+    def _write(self, pieces: Iterable[Piece]) -> bytes:
+        return b"".join(self._candidates(self._parts.take(piece)) for piece in pieces)
 
     def _finish(self, stop: Stop) -> bytes:
         self._written = None

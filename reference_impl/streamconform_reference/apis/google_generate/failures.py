@@ -47,6 +47,6 @@ def encode_error(error: Error) -> Error:
     """Return the error in Gemini's names, with all three fields set."""
     if is_finish_reason(error):
         return error
-    own = error.type if error.type in _ERRORS else None
-    kind = own or _BY_STATUS.get(error.status or 0, "UNKNOWN")
+    own_type = error.type if error.type in _ERRORS else None
+    kind = own_type or _BY_STATUS.get(error.status or 0, "UNKNOWN")
     return Error(kind, error.message or kind, error.status or _ERRORS[kind])

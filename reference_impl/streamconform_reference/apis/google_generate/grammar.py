@@ -98,9 +98,9 @@ class GoogleGenerateGrammar(UnnamedGrammar):
         if isinstance(usage, dict):
             yield from self._usage(usage)
         candidates = payload.get("candidates")
-        for at, entry in enumerate(candidates if isinstance(candidates, list) else ()):
+        for position, entry in enumerate(candidates if isinstance(candidates, list) else ()):
             if isinstance(entry, dict):
-                yield from self._candidate(entry.get("index", at), entry)
+                yield from self._candidate(entry.get("index", position), entry)
 
     def finish(self) -> Violations:
         """Yield violations at the end of the body."""

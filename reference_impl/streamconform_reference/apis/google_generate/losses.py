@@ -140,18 +140,18 @@ def join_prose_as_read(outcome: Outcome) -> Outcome:
 
 
 def _filter_others(outcome: Outcome) -> Outcome:
-    kept: list[Block] = []
+    blocks: list[Block] = []
     places: dict[str, int] = {}
     for block in outcome.content:
         if isinstance(block, Other):
             if is_metadata(block):
-                place = places.setdefault(block.kind, len(kept))
-                kept[place : place + 1] = [block]
+                place = places.setdefault(block.kind, len(blocks))
+                blocks[place : place + 1] = [block]
                 continue
             if not is_part(block):
                 continue
-        kept.append(block)
-    return replace(outcome, content=tuple(kept))
+        blocks.append(block)
+    return replace(outcome, content=tuple(blocks))
 
 
 def _move_metadata_last(outcome: Outcome) -> Outcome:

@@ -92,8 +92,8 @@ def build_request(conversation: Conversation) -> Request:
 def build_declaration(tool: Mapping[str, Any]) -> dict[str, Any]:
     """Return a tool in the API's format."""
     parameters = build_schema(tool)
-    named = {"name": tool["name"], **build_description(tool)}
-    return named | ({"parametersJsonSchema": parameters} if parameters["properties"] else {})
+    name_fields = {"name": tool["name"], **build_description(tool)}
+    return name_fields | ({"parametersJsonSchema": parameters} if parameters["properties"] else {})
 
 
 def build_calling_config(requested: str | Mapping[str, Any]) -> dict[str, Any]:
@@ -177,7 +177,7 @@ def build_answer(turn: AnswerTurn, *, unsigned: str | None) -> list[dict[str, An
         if signature:
             parts[-1]["thoughtSignature"] = signature
             waiting = signature if following and is_client_call(following) else None
-    if unsigned and not turn.own:
+    if unsigned and not turn.by_same_model:
         sign_first(parts, unsigned)
     return parts
 

@@ -118,9 +118,9 @@ def _call(index: int, call: ToolCall) -> Json:
     return {"id": call.id, "function": {"index": index, "name": call.name, "arguments": call.arguments}}
 
 
-def _end(stop: Stop, given: Usage | None) -> Json:
+def _end(stop: Stop, reported: Usage | None) -> Json:
     """Return the fields of the last record, without unknown counts."""
-    usage = encode_usage(given) or Usage()
+    usage = encode_usage(reported) or Usage()
     counts = {
         "prompt_eval_count": None if usage.input is None else usage.input + (usage.cache_read or 0),
         "prompt_eval_cached_count": usage.cache_read,

@@ -88,8 +88,8 @@ def build_messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
 
 def build_images(parts: Sequence[Block]) -> dict[str, Any]:
     """Return the images as a field, if there are any: base64 without a type."""
-    found = [image["data"] for image in filter_images(parts)]
-    return {"images": found} if found else {}
+    data = [image["data"] for image in filter_images(parts)]
+    return {"images": data} if data else {}
 
 
 def build_answer(blocks: Sequence[Block]) -> dict[str, Any] | None:

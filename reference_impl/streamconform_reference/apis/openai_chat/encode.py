@@ -205,5 +205,5 @@ def _usage(usage: Usage) -> Json:
 
 
 def _error(error: Error | None) -> Json:
-    own = encode_error(error or Error(None, None, None))
-    return {"message": own.message, "type": own.type, "param": None, "code": None}
+    encoded = encode_error(error or Error(None, None, None))
+    return {"message": encoded.message, "type": encoded.type, "param": None, "code": None}

@@ -178,9 +178,9 @@ def build_messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
         if content:
             yield content
         yield from (build_tool_message(result) for result in turn.results)
-        shown = list(build_result_images(turn.results))
-        if shown:
-            yield {"role": "user", "content": shown}
+        images = list(build_result_images(turn.results))
+        if images:
+            yield {"role": "user", "content": images}
 
 
 def build_user_content(parts: Sequence[Block]) -> Any:
@@ -202,7 +202,7 @@ def build_answer(conversation: Conversation, turn: AnswerTurn) -> dict[str, Any]
     texts = [block["text"] for block in turn.blocks if block["type"] == "text"]
     refusals = [block["text"] for block in turn.blocks if block["type"] == "refusal"]
     calls = [build_tool_call(block) for block in turn.blocks if is_client_call(block)]
-    if not turn.own or is_foreign(conversation):
+    if not turn.by_same_model or is_foreign(conversation):
         texts, refusals = texts + refusals, []
     message: dict[str, Any] = {"role": "assistant", "content": "".join(texts) or None}
     if refusals:

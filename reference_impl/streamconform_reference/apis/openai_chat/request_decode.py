@@ -52,7 +52,7 @@ def read_conversation(body: Json, headers: Mapping[str, str]) -> Json:
     conversation: Json = {"model": require_field(body, "model", "name")}
     if read_field(body, "n", "count") not in (None, 1):
         raise unsupported("n", "more than one answer")
-    tools = [read_tool(entry, where) for where, entry in read_objects(body, "tools")]
+    tools = [read_tool(entry, parent) for parent, entry in read_objects(body, "tools")]
     if tools:
         conversation["tools"] = tools
     if body.get("tool_choice") is not None:
@@ -75,11 +75,11 @@ def read_conversation(body: Json, headers: Mapping[str, str]) -> Json:
     return conversation | ({"system": system} if system else {}) | {"messages": messages}
 
 
-def read_tool(value: Json, where: str) -> Json:
+def read_tool(value: Json, parent: str) -> Json:
     """Return a tool; missing parameters mean none."""
-    if require_field(value, "type", "text", where) != "function":
-        raise unsupported(join_path(where, "type"), f"a tool of type `{value['type']}`")
-    function, inside = require_field(value, "function", "object", where), join_path(where, "function")
+    if require_field(value, "type", "text", parent) != "function":
+        raise unsupported(join_path(parent, "type"), f"a tool of type `{value['type']}`")
+    function, inside = require_field(value, "function", "object", parent), join_path(parent, "function")
     result: Json = {"name": require_field(function, "name", "name", inside)}
     if read_field(function, "description", "text", inside):
         result["description"] = function["description"]
@@ -121,117 +121,117 @@ def read_messages(body: Json) -> tuple[str, list[Json]]:
     system: list[str] = []
     result: list[Json] = []
     names: dict[str, str] = {}  # tool names by call id
-    for where, message in read_objects(body, "messages"):
-        role = require_field(message, "role", "text", where)
+    for parent, message in read_objects(body, "messages"):
+        role = require_field(message, "role", "text", parent)
         match role:
             case "system" | "developer":
-                system += (part["text"] for part in read_texts(message, where))
+                system += (part["text"] for part in read_texts(message, parent))
             case "user":
-                result.append({"role": "user", "content": read_user_message(message, where)})
+                result.append({"role": "user", "content": read_user_message(message, parent)})
             case "assistant":
-                blocks = list(read_answer(message, where))
+                blocks = list(read_answer(message, parent))
                 names |= {block["id"]: block["name"] for block in blocks if block["type"] == "tool_call"}
                 result.append({"role": "assistant", "content": blocks})
             case "tool":
                 if not result or result[-1]["role"] != "tool":
                     result.append({"role": "tool", "results": []})
-                result[-1]["results"].append(read_result(message, where, names))
+                result[-1]["results"].append(read_result(message, parent, names))
             case _:
                 raise unknown_value(
-                    join_path(where, "role"), role, "system", "developer", "user", "assistant", "tool"
+                    join_path(parent, "role"), role, "system", "developer", "user", "assistant", "tool"
                 )
     if not result:
         raise invalid_request("messages: at least one message beside the system's is required")
     return "\n\n".join(filter(None, system)), result
 
 
-def read_user_message(message: Json, where: str) -> Any:
+def read_user_message(message: Json, parent: str) -> Any:
     """Return the content of a user's message: text, or parts."""
     if isinstance(message.get("content"), str):
         return message["content"]
-    require_field(message, "content", "list", where)
-    parts = [read_part(entry, path) for path, entry in read_objects(message, "content", where)]
+    require_field(message, "content", "list", parent)
+    parts = [read_part(entry, path) for path, entry in read_objects(message, "content", parent)]
     if not parts:
-        raise invalid_request(f"{join_path(where, 'content')}: at least one part is required")
+        raise invalid_request(f"{join_path(parent, 'content')}: at least one part is required")
     return parts
 
 
-def read_part(part: Json, where: str) -> Json:
+def read_part(part: Json, parent: str) -> Json:
     """Return a part of a user's message."""
-    kind = require_field(part, "type", "text", where)
+    kind = require_field(part, "type", "text", parent)
     if kind == "text":
-        return {"type": "text", "text": require_field(part, "text", "text", where)}
+        return {"type": "text", "text": require_field(part, "text", "text", parent)}
     if kind != "image_url":
-        raise unsupported(join_path(where, "type"), f"a part of type `{kind[:64]}`")
-    image, inside = require_field(part, "image_url", "object", where), join_path(where, "image_url")
+        raise unsupported(join_path(parent, "type"), f"a part of type `{kind[:64]}`")
+    image, inside = require_field(part, "image_url", "object", parent), join_path(parent, "image_url")
     match = _DATA_URL.fullmatch(require_field(image, "url", "text", inside))
     if match is None:
         raise unsupported(join_path(inside, "url"), "an image that is not a base64 `data:` URL")
     return {"type": "image", "media_type": match["type"], "data": match["data"]}
 
 
-def read_texts(message: Json, where: str) -> list[Json]:
+def read_texts(message: Json, parent: str) -> list[Json]:
     """Return the parts of a message that contains only text."""
     content = message.get("content")
     if content is None or isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
     return [
         {"type": "text", "text": require_field(part, "text", "text", path)}
-        for path, part in read_objects(message, "content", where)
+        for path, part in read_objects(message, "content", parent)
     ]
 
 
-def read_result(message: Json, where: str, names: Mapping[str, str]) -> Json:
+def read_result(message: Json, parent: str, names: Mapping[str, str]) -> Json:
     """Return the result of a call."""
-    call = require_field(message, "tool_call_id", "text", where)
+    call = require_field(message, "tool_call_id", "text", parent)
     if call not in names:
-        raise invalid_request(f"{join_path(where, 'tool_call_id')}: no call before has the id `{call[:64]}`")
-    parts = read_texts(message, where)
+        raise invalid_request(f"{join_path(parent, 'tool_call_id')}: no call before has the id `{call[:64]}`")
+    parts = read_texts(message, parent)
     text = isinstance(message.get("content"), str) or not parts
     return {"id": call, "name": names[call], "content": message.get("content") or "" if text else parts}
 
 
-def read_answer(message: Json, where: str) -> Iterator[Json]:
+def read_answer(message: Json, parent: str) -> Iterator[Json]:
     """Yield the blocks of an earlier answer, in the form of an outcome: thinking, text, refusal, calls."""
-    yield from read_thoughts(message, where)
+    yield from read_thoughts(message, parent)
     content = message.get("content")
     if isinstance(content, str):
         yield {"type": "text", "text": content}
     else:
-        for path, part in read_objects(message, "content", where):
+        for path, part in read_objects(message, "content", parent):
             kind = read_choice(part, "type", {"text": "text", "refusal": "refusal"}, path) or "text"
             yield {"type": kind, "text": require_field(part, kind, "text", path)}
-    if read_field(message, "refusal", "text", where):
+    if read_field(message, "refusal", "text", parent):
         yield {"type": "refusal", "text": message["refusal"]}
-    for path, call in read_objects(message, "tool_calls", where):
+    for path, call in read_objects(message, "tool_calls", parent):
         yield read_call(call, path)
 
 
-def read_thoughts(message: Json, where: str) -> Iterator[Json]:
+def read_thoughts(message: Json, parent: str) -> Iterator[Json]:
     """Yield thinking, from details if there are any, else from the first field with text."""
-    details = list(read_objects(message, "reasoning_details", where))
+    details = list(read_objects(message, "reasoning_details", parent))
     for path, detail in details:
         data = read_field(detail, "data", "text", path)
         signature = data or read_field(detail, "signature", "text", path)
         text = read_field(detail, "text", "text", path) or read_field(detail, "summary", "text", path) or ""
         yield {"type": "thinking", "text": text, "signature": signature, "redacted": bool(data)}
     if not details:
-        text = read_field(message, "reasoning_content", "text", where) or read_field(
-            message, "reasoning", "text", where
+        text = read_field(message, "reasoning_content", "text", parent) or read_field(
+            message, "reasoning", "text", parent
         )
         if text:
             yield {"type": "thinking", "text": text, "signature": None, "redacted": False}
 
 
-def read_call(call: Json, where: str) -> Json:
+def read_call(call: Json, parent: str) -> Json:
     """Return a call; the arguments of a custom tool are text, not JSON."""
-    custom = read_field(call, "type", "text", where) == "custom"
-    key, held = ("custom", "input") if custom else ("function", "arguments")
-    function, inside = require_field(call, key, "object", where), join_path(where, key)
-    text = read_field(function, held, "text", inside) or ""
+    custom = read_field(call, "type", "text", parent) == "custom"
+    key, key_of_text = ("custom", "input") if custom else ("function", "arguments")
+    function, inside = require_field(call, key, "object", parent), join_path(parent, key)
+    text = read_field(function, key_of_text, "text", inside) or ""
     return {
         "type": "tool_call",
-        "id": require_field(call, "id", "name", where),
+        "id": require_field(call, "id", "name", parent),
         "name": require_field(function, "name", "name", inside),
         "arguments": text if custom else parse_arguments(text),
         "arguments_text": text,

@@ -257,8 +257,8 @@ def _item(payload: Payload) -> Payload:
 
 def _find(answer: ResponseState, payload: Payload, family: Family) -> Item:
     """Return the item that the event belongs to; start it if it is unknown."""
-    found = answer.items.find_for_event(payload, family)
-    return found or answer.items.add(family, fields.read_index(payload, "output_index"))
+    item = answer.items.find_for_event(payload, family)
+    return item or answer.items.add(family, fields.read_index(payload, "output_index"))
 
 
 def _content_index(item: Item, payload: Payload) -> int:

@@ -187,8 +187,8 @@ class OpenaiResponsesEncoder:
         yield from self._rest(now=True)
         self._ended = True
         if last.status == "error":
-            own = encode_error(last.error or Error(None, None, None))
-            yield self._end("failed", error={"code": own.type, "message": own.message or ""})
+            encoded = encode_error(last.error or Error(None, None, None))
+            yield self._end("failed", error={"code": encoded.type, "message": encoded.message or ""})
 
     def _end(self, status: str, **fields: object) -> EventFields:
         self._ended = True
@@ -205,8 +205,10 @@ class OpenaiResponsesEncoder:
 def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
     """Return the response as a single document, an error document if it is not complete."""
     if outcome.status != "complete":
-        own = encode_error(outcome.error or TRUNCATED)
-        return {"error": {"message": own.message or "", "type": own.type, "param": None, "code": None}}
+        encoded = encode_error(outcome.error or TRUNCATED)
+        return {
+            "error": {"message": encoded.message or "", "type": encoded.type, "param": None, "code": None}
+        }
     encoder = OpenaiResponsesEncoder(model=model, response_id=response_id, created=created)
     for piece in to_pieces(outcome):
         encoder.piece(piece)

@@ -60,7 +60,7 @@ _RESPONSE: Final = (
     *needs("number", "response.created_at"),
     *needs("list", "response.output"),
 )
-_USAGE: Final = tuple(f"response.usage.{each}_tokens" for each in ("input", "output", "total"))
+_USAGE: Final = tuple(f"response.usage.{name}_tokens" for name in ("input", "output", "total"))
 _ENDING: Final = (*_RESPONSE, *needs("count", *_USAGE))
 _OF_ITEM: Final = (*_NUMBERED, *needs("count", "output_index"), *needs("name", "item_id"))
 _ITEM: Final = (

@@ -182,7 +182,7 @@ def build_thinking_block(block: Block) -> dict[str, Any]:
 
 def build_tool_call(call: Block) -> dict[str, Any]:
     """Return a call as an item."""
-    named = {"call_id": call["id"], "name": call["name"]}
+    name_fields = {"call_id": call["id"], "name": call["name"]}
     if is_free_text(call):
-        return {"type": "custom_tool_call", **named, "input": call["arguments"]}
-    return {"type": "function_call", **named, "arguments": arguments_text(call)}
+        return {"type": "custom_tool_call", **name_fields, "input": call["arguments"]}
+    return {"type": "function_call", **name_fields, "arguments": arguments_text(call)}
