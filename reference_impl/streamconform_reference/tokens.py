@@ -15,7 +15,7 @@ CHARACTERS_PER_TOKEN: Final = 4
 """Code points of a word that count as one token."""
 
 
-def count_text(text: str) -> int:
+def _count_text(text: str) -> int:
     """Return the estimated tokens of a text; words are separated by white space."""
     return sum(-(-len(word) // CHARACTERS_PER_TOKEN) for word in text.split())
 
@@ -28,7 +28,7 @@ def count_tokens(request: Mapping[str, Any]) -> int:
     """
     messages = request.get("messages")
     return sum(
-        count_text(text)
+        _count_text(text)
         for text in (
             *_iterate_texts(request.get("system")),
             *(

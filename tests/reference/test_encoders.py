@@ -34,7 +34,7 @@ from streamconform_reference.events import (
 from streamconform_reference.json_text.codec import dumps
 from streamconform_reference.outcome import Error, Outcome, Stop, Text, Usage
 
-from .drawn_outcomes import outcomes
+from .generated_outcomes import outcomes
 from .outcomes import CALLED, EXAMPLES, a_call, decoded_cases, whole
 
 APIS = sorted(ENCODERS)

@@ -14,7 +14,7 @@ from streamconform_reference.apis.grammars import GRAMMARS
 from streamconform_reference.encoding.encoder import apply_losses, encode
 from streamconform_reference.outcome import Error, Other, Outcome, Stop, Text, Usage
 
-from .drawn_outcomes import outcomes
+from .generated_outcomes import outcomes
 from .outcomes import CALLED, EXAMPLES, SIGNED, a_call, whole
 
 API = "cohere-chat"

@@ -60,7 +60,7 @@ def map_calls(change: Callable[[ToolCall], ToolCall]) -> Apply:
     return apply
 
 
-def add_missing_text(*, blank: bool = False) -> Apply:
+def _add_missing_text(*, blank: bool = False) -> Apply:
     """Return a function that gives every call a text; `blank` is as in `compute_ending`."""
 
     def change(call: ToolCall) -> ToolCall:
@@ -72,7 +72,7 @@ def add_missing_text(*, blank: bool = False) -> Apply:
     return map_calls(change)
 
 
-def drop_contradicted(call: ToolCall) -> ToolCall:
+def _drop_contradicted(call: ToolCall) -> ToolCall:
     """Return the call, without arguments if its text contradicts its value."""
     runs, value = parse_arguments(call.arguments_text or "")
     if not call.complete or (runs and value == call.arguments):
@@ -128,7 +128,7 @@ def make_text_row(*, blank: bool = False, forms: tuple[Form, ...] = FORMS) -> Lo
         "arguments-value",
         "arguments that have a value and no text",
         "their JSON as text",
-        add_missing_text(blank=blank),
+        _add_missing_text(blank=blank),
         forms,
     )
 
@@ -139,7 +139,7 @@ def make_contradiction_row(*, forms: tuple[Form, ...] = FORMS) -> Loss:
         "arguments-contradicted",
         "arguments whose text is another value, or not JSON",
         "malformed: the text, made invalid JSON, so that no client runs the call",
-        map_calls(drop_contradicted),
+        map_calls(_drop_contradicted),
         forms,
     )
 

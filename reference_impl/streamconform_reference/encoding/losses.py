@@ -50,19 +50,19 @@ def keep_blocks(keep: Callable[[Block], bool]) -> Apply:
 # Names, cost, errors.
 
 
-def fill_names(outcome: Outcome) -> Outcome:
+def _fill_names(outcome: Outcome) -> Outcome:
     """Return the outcome with a placeholder for a missing model or id."""
     return replace(
         outcome, model=outcome.model or PLACEHOLDER, response_id=outcome.response_id or PLACEHOLDER
     )
 
 
-def drop_cost(outcome: Outcome) -> Outcome:
+def _drop_cost(outcome: Outcome) -> Outcome:
     """Return the outcome without its cost."""
     return replace(outcome, cost=None)
 
 
-def drop_failed_reason(outcome: Outcome) -> Outcome:
+def _drop_failed_reason(outcome: Outcome) -> Outcome:
     """Return a failed outcome without the provider's stop reason."""
     return replace(outcome, stop=Stop("error", None)) if outcome.status == "error" else outcome
 
@@ -88,13 +88,13 @@ def keep_only_error(outcome: Outcome) -> Outcome:
     )
 
 
-COST: Final = Loss("cost", "the cost of an answer", "omitted; it follows from usage and prices", drop_cost)
-NAMES: Final = Loss("names", "an answer without an id, or without a model", f"`{PLACEHOLDER}`", fill_names)
+COST: Final = Loss("cost", "the cost of an answer", "omitted; it follows from usage and prices", _drop_cost)
+NAMES: Final = Loss("names", "an answer without an id, or without a model", f"`{PLACEHOLDER}`", _fill_names)
 FAILED_REASON: Final = Loss(
     "failed-word",
     "the stop reason that came before an error",
     "omitted; the error is the end",
-    drop_failed_reason,
+    _drop_failed_reason,
 )
 DOCUMENT_ERROR: Final = Loss(
     "failed-document",
@@ -108,12 +108,12 @@ DOCUMENT_ERROR: Final = Loss(
 # Blocks.
 
 
-def has_common_form(block: Block) -> bool:
+def _has_common_form(block: Block) -> bool:
     """Whether a block has a common form."""
     return not isinstance(block, Other)
 
 
-def is_not_provider_call(block: Block) -> bool:
+def _is_not_provider_call(block: Block) -> bool:
     """Whether a block is anything but a call that the provider runs itself."""
     return not (isinstance(block, ToolCall) and block.executor == "provider")
 
@@ -130,12 +130,12 @@ def is_client_call(block: Block) -> bool:
     return isinstance(block, ToolCall) and block.executor == "client"
 
 
-def convert_refusal(block: Block) -> Iterator[Block]:
+def _convert_refusal(block: Block) -> Iterator[Block]:
     """Yield the block, with a refusal as text."""
     yield Text(block.text) if isinstance(block, Refusal) else block
 
 
-def drop_signature(block: Block) -> Iterator[Block]:
+def _drop_signature(block: Block) -> Iterator[Block]:
     """Yield the block, with thinking unsigned; drop thinking without text."""
     if not isinstance(block, Thinking):
         yield block
@@ -143,7 +143,7 @@ def drop_signature(block: Block) -> Iterator[Block]:
         yield Thinking(text=block.text, signature=None, redacted=False)
 
 
-def join_prose(outcome: Outcome) -> Outcome:
+def _join_prose(outcome: Outcome) -> Outcome:
     """Return the outcome with adjacent prose of one kind joined.
 
     A call separates prose, an `other` block does not: the prose continues after it.
@@ -172,7 +172,7 @@ def join_surrogates(text: str) -> str:
 _FIELD_ORDER: Final[tuple[type[Block], ...]] = (Thinking, Text, Refusal, Other, ToolCall)
 
 
-def order_by_field(outcome: Outcome) -> Outcome:
+def _order_by_field(outcome: Outcome) -> Outcome:
     """Return the outcome with its blocks in the order of one message's fields: by type, else unchanged."""
     return replace(
         outcome, content=tuple(sorted(outcome.content, key=lambda block: _FIELD_ORDER.index(type(block))))
@@ -183,17 +183,17 @@ PROVIDER_CALLS: Final = Loss(
     "provider-calls",
     "a call that the provider ran",
     "omitted: the client would run it again",
-    keep_blocks(is_not_provider_call),
+    keep_blocks(_is_not_provider_call),
 )
 OTHERS: Final = Loss(
-    "other", "a block without a common form: a citation, a result", "omitted", keep_blocks(has_common_form)
+    "other", "a block without a common form: a citation, a result", "omitted", keep_blocks(_has_common_form)
 )
-REFUSALS: Final = Loss("refusal", "the marking of text as a refusal", "text", map_blocks(convert_refusal))
+REFUSALS: Final = Loss("refusal", "the marking of text as a refusal", "text", map_blocks(_convert_refusal))
 SIGNATURES: Final = Loss(
     "signature",
     "the signature of thinking, and thinking that has only a signature",
     "omitted",
-    map_blocks(drop_signature),
+    map_blocks(_drop_signature),
 )
 EMPTY_PROSE: Final = Loss(
     "empty-prose",
@@ -205,11 +205,11 @@ FIELD_ORDER: Final = Loss(
     "document-order",
     "the order of text, thinking and calls, in one document",
     "thinking, text, refusal, calls",
-    order_by_field,
+    _order_by_field,
     forms=("document",),
 )
 JOINED: Final = Loss(
-    "joined", "the boundary between adjacent blocks of one kind of prose", "one block", join_prose
+    "joined", "the boundary between adjacent blocks of one kind of prose", "one block", _join_prose
 )
 
 
@@ -223,12 +223,12 @@ def map_stop(word: StopEncoder) -> Apply:
         if outcome.status != "complete":
             return outcome
         raw, reason = word(outcome.stop, outcome.content)
-        return replace(outcome, stop=Stop(adjust_reason(outcome.content, reason), raw))
+        return replace(outcome, stop=Stop(_adjust_reason(outcome.content, reason), raw))
 
     return apply
 
 
-def adjust_reason(content: tuple[Block, ...], reason: StopReason) -> StopReason:
+def _adjust_reason(content: tuple[Block, ...], reason: StopReason) -> StopReason:
     """Return the stop reason of a complete answer, adjusted to its content."""
     calls = [block for block in content if isinstance(block, ToolCall)]
     if reason == "stop" and any(call.complete and call.executor == "client" for call in calls):

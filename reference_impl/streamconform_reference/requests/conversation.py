@@ -38,7 +38,7 @@ Conversation = Mapping[str, Any]
 
 NO_RESULT: Final = "There is no result of this call."
 ANY_ID: Final = r"[\s\S]+"
-BROKEN_INPUT: Final = "INVALID_JSON"
+_BROKEN_INPUT_KEY: Final = "INVALID_JSON"
 """The key that Anthropic's documentation proposes for arguments that are not JSON.
 
 https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming
@@ -86,7 +86,7 @@ def read_turns(conversation: Conversation, api: str, *, ids: str = ANY_ID) -> It
     messages = conversation["messages"]
     for position, message in enumerate(messages):
         if message["role"] == "user":
-            yield UserTurn(to_parts(message["content"]))
+            yield UserTurn(_to_parts(message["content"]))
         elif message["role"] == "assistant":
             same_api = message.get("api", api) == api
             by_same_model = same_api and message.get("model", conversation["model"]) == conversation["model"]
@@ -100,7 +100,7 @@ def read_turns(conversation: Conversation, api: str, *, ids: str = ANY_ID) -> It
                 yield AnswerTurn(blocks, results, by_same_model)
 
 
-def to_parts(content: str | Sequence[Block]) -> tuple[Block, ...]:
+def _to_parts(content: str | Sequence[Block]) -> tuple[Block, ...]:
     """Return the parts of a message or a result; text becomes one part."""
     return ({"type": "text", "text": content},) if isinstance(content, str) else tuple(content)
 
@@ -140,7 +140,7 @@ def is_free_text(call: Block) -> bool:
     return isinstance(call.get("arguments"), str) and call.get("arguments_text") in (None, call["arguments"])
 
 
-def is_empty_arguments(text: str) -> bool:
+def _is_empty_arguments(text: str) -> bool:
     """Whether the text means that there are no arguments; some models write `null` for that."""
     return text.strip() in ("", "null")
 
@@ -168,9 +168,9 @@ def arguments_object(call: Block) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
     text = call.get("arguments_text") or ""
-    if value is None and is_empty_arguments(text):
+    if value is None and _is_empty_arguments(text):
         return {}
-    return {BROKEN_INPUT: text if text.strip() else format_json(value)}
+    return {_BROKEN_INPUT_KEY: text if text.strip() else format_json(value)}
 
 
 @dataclass(slots=True)
@@ -244,10 +244,10 @@ def _pair_results(
         sent.append({**block, "id": spelling, "name": name})
         result = next((result for result in pending if result["id"] == call_id), None)
         if result is None:
-            results.append(ToolResult(spelling, name, to_parts(NO_RESULT), error=True))
+            results.append(ToolResult(spelling, name, _to_parts(NO_RESULT), error=True))
         else:
             pending.remove(result)
             results.append(
-                ToolResult(spelling, name, to_parts(result["content"]), error=result.get("error", False))
+                ToolResult(spelling, name, _to_parts(result["content"]), error=result.get("error", False))
             )
     return tuple(sent), tuple(results)

@@ -82,9 +82,8 @@ def join_path(parent: str, key: str) -> str:
 
 def unknown_value(parent: str, value: Any, *options: str) -> RequestError:
     """Return the error for an unknown value of a field."""
-    return invalid_request(
-        f"{parent}: expected one of {', '.join(f'`{option}`' for option in options)}, got {format_value(value)}"
-    )
+    expected = ", ".join(f"`{option}`" for option in options)
+    return invalid_request(f"{parent}: expected one of {expected}, got {format_value(value)}")
 
 
 def unsupported(parent: str, feature: str) -> RequestError:

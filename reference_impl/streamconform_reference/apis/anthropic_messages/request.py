@@ -51,7 +51,7 @@ from streamconform_reference.requests.options import (
 API: Final = "anthropic-messages"
 VERSION: Final = "2023-06-01"
 IDS: Final = "[a-zA-Z0-9_-]{1,64}"
-SMALLEST_BUDGET: Final = 1024
+_MIN_BUDGET: Final = 1024
 _EFFORTS: Final = {"minimal": "low"}
 _CHOICES: Final = {"auto": "auto", "none": "none", "required": "any"}
 _CITED: Final = "citation"
@@ -63,7 +63,7 @@ _MCP_ID: Final = "mcptoolu_"
 
 def build_request(conversation: Conversation) -> Request:
     """Return the request for a conversation."""
-    cache = build_cache_control(conversation)
+    cache = _build_cache_control(conversation)
     body: dict[str, Any] = {"model": conversation["model"], "messages": build_messages(conversation, cache)}
     if conversation.get("system"):
         system = {"type": "text", "text": conversation["system"]}
@@ -104,7 +104,7 @@ def build_tool_choice(conversation: Conversation) -> dict[str, Any]:
     return {"tool_choice": choice}
 
 
-def build_cache_control(conversation: Conversation) -> dict[str, Any]:
+def _build_cache_control(conversation: Conversation) -> dict[str, Any]:
     """Return the cache mark as a field, if caching is requested; only this host supports one hour."""
     keep = conversation.get("cache", "none")
     if keep == "none":
@@ -125,16 +125,16 @@ def build_thinking(conversation: Conversation) -> tuple[int, dict[str, Any]]:
     if forced and conversation.get("tools"):
         return usual, {}
     if not options.by_budget:
-        return usual, build_adaptive_thinking(options)
-    budget = max(options.budget or BUDGETS[DEFAULT_EFFORT], SMALLEST_BUDGET)
+        return usual, _build_adaptive_thinking(options)
+    budget = max(options.budget or BUDGETS[DEFAULT_EFFORT], _MIN_BUDGET)
     if requested is None and budget >= usual:
         usual = min(budget + usual, read_facts(conversation).get("max_output_tokens", budget + usual))
-    if usual <= SMALLEST_BUDGET:
+    if usual <= _MIN_BUDGET:
         return usual, {}
     return usual, {"thinking": {"type": "enabled", "budget_tokens": min(budget, usual - 1)}}
 
 
-def build_adaptive_thinking(options: ThinkingOptions) -> dict[str, Any]:
+def _build_adaptive_thinking(options: ThinkingOptions) -> dict[str, Any]:
     """Return the fields for a model that decides itself how much it thinks, with a level."""
     fields: dict[str, Any] = {"thinking": {"type": "adaptive"}}
     if options.effort:

@@ -44,13 +44,13 @@ def read_conversation(body: Json, headers: Mapping[str, str]) -> Json:
     conversation: Json = {"model": require_field(body, "model", "name")}
     require_field(body, "max_tokens", "count")
     conversation["max_tokens"] = read_positive(body, "max_tokens")
-    system = read_system(body)
+    system = _read_system(body)
     if system:
         conversation["system"] = system
     tools = [read_tool(entry, parent) for parent, entry in read_objects(body, "tools")]
     if tools:
         conversation["tools"] = tools
-    conversation |= read_tool_choice(body) | read_thinking(body) | read_cache(body)
+    conversation |= read_tool_choice(body) | read_thinking(body) | _read_cache(body)
     if read_field(body, "temperature", "number") is not None:
         conversation["temperature"] = body["temperature"]
     user = read_field(read_field(body, "metadata", "object") or {}, "user_id", "text", "metadata")
@@ -60,7 +60,7 @@ def read_conversation(body: Json, headers: Mapping[str, str]) -> Json:
     return {**conversation, "messages": read_messages(body)}
 
 
-def read_system(body: Json) -> str:
+def _read_system(body: Json) -> str:
     """Return the system prompt, empty if there is none."""
     value = body.get("system")
     if value is None or isinstance(value, str):
@@ -112,7 +112,7 @@ def read_thinking(body: Json) -> Json:
     return {"thinking": {"effort": effort} if effort else {}}
 
 
-def read_cache(body: Json) -> Json:
+def _read_cache(body: Json) -> Json:
     """Return the cache duration as a field, if anything is cached."""
     marks = [read_field(holder, "cache_control", "object") for holder in _find_cache_holders(body)]
     durations = [read_field(mark, "ttl", "text", "cache_control") for mark in marks if mark]
@@ -185,10 +185,10 @@ def read_part(block: Json, parent: str) -> Iterator[Json]:
         case "text":
             yield {"type": "text", "text": require_field(block, "text", "text", parent)}
         case "image":
-            yield read_image(require_field(block, "source", "object", parent), join_path(parent, "source"))
+            yield _read_image(require_field(block, "source", "object", parent), join_path(parent, "source"))
         case "document":
             source = require_field(block, "source", "object", parent)
-            require_source_type(source, "text", "document", join_path(parent, "source"))
+            _require_source_type(source, "text", "document", join_path(parent, "source"))
             yield {"type": "text", "text": require_field(source, "data", "text", join_path(parent, "source"))}
         case "search_result":
             for path, entry in read_objects(block, "content", parent):
@@ -197,9 +197,9 @@ def read_part(block: Json, parent: str) -> Iterator[Json]:
             raise unsupported(join_path(parent, "type"), f"a block of type `{kind[:64]}`")
 
 
-def read_image(source: Json, parent: str) -> Json:
+def _read_image(source: Json, parent: str) -> Json:
     """Return an image, which has to be included as a file."""
-    require_source_type(source, "base64", "image", parent)
+    _require_source_type(source, "base64", "image", parent)
     return {
         "type": "image",
         "media_type": require_field(source, "media_type", "name", parent),
@@ -207,7 +207,7 @@ def read_image(source: Json, parent: str) -> Json:
     }
 
 
-def require_source_type(source: Json, expected_type: str, feature: str, parent: str) -> None:
+def _require_source_type(source: Json, expected_type: str, feature: str, parent: str) -> None:
     """Raise unless the source has the one type that can be passed on."""
     kind = require_field(source, "type", "text", parent)
     if kind != expected_type:
@@ -223,10 +223,10 @@ def read_answer(message: Json, parent: str) -> Iterator[Json]:
         yield {"type": "text", "text": message["content"]}
         return
     for path, block in read_objects(message, "content", parent):
-        yield from read_answer_block(block, path)
+        yield from _read_answer_block(block, path)
 
 
-def read_answer_block(block: Json, parent: str) -> Iterator[Json]:
+def _read_answer_block(block: Json, parent: str) -> Iterator[Json]:
     """Yield a block of an answer; blocks that only Anthropic understands stay unchanged."""
     kind = require_field(block, "type", "text", parent)
     match kind:

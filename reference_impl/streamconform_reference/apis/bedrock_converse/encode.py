@@ -151,7 +151,6 @@ class BedrockConverseEncoder:
         if is_citation(other):
             if self._begun:
                 self._citations.append(other.data)
-            if self._begun:
                 self._write_citations()
         elif is_own_block(other):
             key, _ = OTHER_STARTS[other.kind]
@@ -264,10 +263,6 @@ def _encode_block(block: Block) -> Json:
 def _build_call(call_id: str, name: str, executor: Executor) -> Json:
     hosted = {"type": "server_tool_use"} if executor == "provider" else {}
     return {"toolUseId": call_id, "name": name, **hosted}
-
-
-def _parts(value: Any) -> bool:
-    return isinstance(value, list) and bool(value)
 
 
 def _usage(usage: Usage | None) -> Json:

@@ -50,15 +50,15 @@ from streamconform_reference.requests.options import (
 
 API: Final = "bedrock-converse"
 IDS: Final = "[a-zA-Z0-9_-]{1,64}"  # the service also accepts `.` and `:`, Claude does not
-FORMATS: Final = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
-NO_CONTENT: Final = "(no output)"
-OTHER_FAMILIES: Final = ("nova", "openai.", "meta.", "mistral.", "deepseek.", "cohere.", "qwen.", "ai21.")
+_FORMATS: Final = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
+_NO_CONTENT: Final = "(no output)"
+_OTHER_FAMILIES: Final = ("nova", "openai.", "meta.", "mistral.", "deepseek.", "cohere.", "qwen.", "ai21.")
 _NOVA_EFFORTS: Final = {"minimal": "low", "max": "high"}
 
 
 def build_request(conversation: Conversation) -> Request:
     """Return the request for a conversation."""
-    cached = build_cache_point(conversation)
+    cached = _build_cache_point(conversation)
     sent = build_messages(conversation)
     last = next((message for message in reversed(sent) if message["role"] == "user"), None)
     if last:
@@ -66,11 +66,11 @@ def build_request(conversation: Conversation) -> Request:
     body: dict[str, Any] = {"messages": sent}
     if conversation.get("system"):
         body["system"] = [{"text": conversation["system"]}, *cached]
-    body |= build_tool_config(conversation, sent)
-    tokens, extra = build_model_fields(conversation)
+    body |= _build_tool_config(conversation, sent)
+    tokens, extra = _build_model_fields(conversation)
     inference: dict[str, Any] = {} if tokens is None else {"maxTokens": tokens}
     if "temperature" in conversation and (
-        not is_claude(conversation) or accepts_temperature(conversation, extra)
+        not _is_claude(conversation) or accepts_temperature(conversation, extra)
     ):
         inference["temperature"] = conversation["temperature"]
     if inference:
@@ -82,7 +82,7 @@ def build_request(conversation: Conversation) -> Request:
     return make_request(path, body, authorization=format_bearer())
 
 
-def build_tool_config(conversation: Conversation, sent: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def _build_tool_config(conversation: Conversation, sent: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the tools and the tool choice as a field, if there are any."""
     choice = conversation.get("tool_choice")
     blocks = [block for message in sent for block in message["content"]]
@@ -109,7 +109,7 @@ def build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     return {"toolSpec": spec}
 
 
-def build_cache_point(conversation: Conversation) -> list[dict[str, Any]]:
+def _build_cache_point(conversation: Conversation) -> list[dict[str, Any]]:
     """Return the cache mark, if caching is requested."""
     match conversation.get("cache"):
         case "short":
@@ -120,12 +120,12 @@ def build_cache_point(conversation: Conversation) -> list[dict[str, Any]]:
             return []
 
 
-def is_claude(conversation: Conversation) -> bool:
+def _is_claude(conversation: Conversation) -> bool:
     """Whether the model is Claude; a model of unknown family, for example a profile, counts as Claude."""
-    return not any(family in conversation["model"] for family in OTHER_FAMILIES)
+    return not any(family in conversation["model"] for family in _OTHER_FAMILIES)
 
 
-def build_model_fields(conversation: Conversation) -> tuple[int | None, dict[str, Any]]:
+def _build_model_fields(conversation: Conversation) -> tuple[int | None, dict[str, Any]]:
     """Return the token limit, if there is one, and the fields of this family of models."""
     options, requested = read_thinking(conversation), read_limit(conversation)
     family = conversation["model"]
@@ -136,7 +136,7 @@ def build_model_fields(conversation: Conversation) -> tuple[int | None, dict[str
             return requested, {"reasoningConfig": {"type": "disabled"}}
         effort = _NOVA_EFFORTS.get(options.effort or "medium", options.effort or "medium")
         return requested, {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": effort}}
-    if not is_claude(conversation):
+    if not _is_claude(conversation):
         return requested, {
             "reasoning_effort": options.effort
         } if options.effort and "openai" in family else {}
@@ -160,9 +160,9 @@ def build_content(parts: Sequence[Block], *, of_result: bool = False) -> list[di
     """Return the parts as blocks; JSON stays JSON only in a result."""
     blocks: list[dict[str, Any]] = []
     for part in parts:
-        if part["type"] == "image" and part["media_type"] in FORMATS:
+        if part["type"] == "image" and part["media_type"] in _FORMATS:
             source = {"bytes": part["data"]}
-            blocks.append({"image": {"format": FORMATS[part["media_type"]], "source": source}})
+            blocks.append({"image": {"format": _FORMATS[part["media_type"]], "source": source}})
         elif part["type"] == "image":
             blocks.append({"text": f"(an image of type {part['media_type']} is left out)"})
         elif of_result and part["type"] == "json" and isinstance(part["value"], dict):
@@ -174,7 +174,7 @@ def build_content(parts: Sequence[Block], *, of_result: bool = False) -> list[di
 
 def build_tool_result(result: ToolResult) -> dict[str, Any]:
     """Return a result in the API's format."""
-    content = build_content(result.parts, of_result=True) or [{"text": NO_CONTENT}]
+    content = build_content(result.parts, of_result=True) or [{"text": _NO_CONTENT}]
     status = "error" if result.error else "success"
     return {"toolResult": {"toolUseId": result.id, "content": content, "status": status}}
 

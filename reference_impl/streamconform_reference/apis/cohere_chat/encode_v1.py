@@ -19,7 +19,7 @@ from streamconform_reference.framing.write import ndjson
 from streamconform_reference.outcome import Error, Json, Other, ToolCall, Usage
 
 from .losses import build_usage, choose_failed_reason, encode_error
-from .losses_v1 import V1_OTHERS, V1_STOP_WORDS, is_malformed, is_v1_block, is_whole, malformed
+from .losses_v1 import V1_OTHERS, V1_STOP_WORDS, is_malformed, is_v1_block, is_whole, make_malformed_error
 
 _BLANK: Final = b"\n"
 
@@ -72,7 +72,7 @@ class CohereV1Encoder:
 
     def _take(self, call: ToolCall) -> None:
         if is_malformed(call):
-            self._malformed = self._malformed or malformed(call)
+            self._malformed = self._malformed or make_malformed_error(call)
         elif is_whole(call):
             self._calls.append({"name": call.name, "parameters": call.arguments})
 

@@ -58,7 +58,7 @@ STOP_WORDS: Final = StopReasons(
 )
 """Version 2 has no reason for filtered content; that of version 1 is at least never read as success."""
 FAILED: Final = "ERROR"
-TIMED_OUT: Final = "TIMEOUT"
+_TIMED_OUT: Final = "TIMEOUT"
 _NULL: Final = "null"
 
 
@@ -89,7 +89,7 @@ def encode_error(error: Error) -> Error:
 
 def choose_failed_reason(error: Error, known: Collection[str] = STOP_REASONS) -> str:
     """Return the `finish_reason` of a failed answer; `known` are those of the version."""
-    return TIMED_OUT if error.type == TIMED_OUT and TIMED_OUT in known else FAILED
+    return _TIMED_OUT if error.type == _TIMED_OUT and _TIMED_OUT in known else FAILED
 
 
 def build_usage(usage: Usage | None) -> Json:

@@ -68,12 +68,12 @@ def is_malformed(block: Block) -> bool:
     return isinstance(block, ToolCall) and block.complete and not is_whole(block)
 
 
-def malformed(call: ToolCall) -> Error:
+def make_malformed_error(call: ToolCall) -> Error:
     """Return the error of an answer with such a call."""
     return Error(MALFORMED, f"invalid tool generation: {call.name}", None)
 
 
-def stop_word(stop: Stop, _content: tuple[Block, ...]) -> tuple[str, StopReason]:
+def encode_stop(stop: Stop, _content: tuple[Block, ...]) -> tuple[str, StopReason]:
     """Return the `finish_reason`, and its meaning by itself."""
     word = V1_STOP_WORDS.of(stop, called=False)
     return word, V1_STOP_WORDS.meaning(word)
@@ -87,7 +87,9 @@ def _without_malformed(outcome: Outcome) -> Outcome:
     wrong = [block for block in outcome.content if isinstance(block, ToolCall) and is_malformed(block)]
     outcome = keep_blocks(is_whole)(outcome)
     if outcome.status == "complete" and wrong:
-        return replace(outcome, status="error", error=malformed(wrong[0]), stop=Stop("error", FAILED))
+        return replace(
+            outcome, status="error", error=make_malformed_error(wrong[0]), stop=Stop("error", FAILED)
+        )
     return outcome
 
 
@@ -141,7 +143,7 @@ V1_LOSSES: Final[tuple[Loss, ...]] = (
         "stop",
         "foreign stop reasons, filtered content, and a refusal",
         "the API's reason; `ERROR_TOXIC`; the raw reason if the API has none",
-        map_stop(stop_word),
+        map_stop(encode_stop),
     ),
     USAGE,
     make_failure_row(V1_STOP_WORDS.meanings),

@@ -52,7 +52,7 @@ _CHOICES: Final = {"required": "REQUIRED", "none": "NONE"}
 def build_request(conversation: Conversation) -> Request:
     """Return the request for a conversation."""
     body: dict[str, Any] = {"model": conversation["model"], "messages": list(build_messages(conversation))}
-    body |= build_tool_fields(conversation)
+    body |= _build_tool_fields(conversation)
     if "max_tokens" in conversation:
         body["max_tokens"] = read_limit(conversation)
     if "temperature" in conversation:
@@ -64,7 +64,7 @@ def build_request(conversation: Conversation) -> Request:
     return make_request("/v2/chat", body, authorization=format_bearer())
 
 
-def build_tool_fields(conversation: Conversation) -> dict[str, Any]:
+def _build_tool_fields(conversation: Conversation) -> dict[str, Any]:
     """Return the tools and the tool choice as fields, if there are any."""
     tools = conversation.get("tools", [])
     if not tools:
@@ -134,7 +134,7 @@ def build_tool_call(call: Block) -> dict[str, Any]:
 
 def build_tool_message(result: ToolResult) -> dict[str, Any]:
     """Return the message of a result: text, or parts if it contains JSON objects."""
-    parts = [build_result_part(part) for part in result.parts if part["type"] != "image"]
+    parts = [_build_result_part(part) for part in result.parts if part["type"] != "image"]
     if filter_images(result.parts):
         parts.append({"type": "text", "text": IMAGES_FOLLOW})
     if all(part["type"] == "text" for part in parts):
@@ -146,7 +146,7 @@ def build_tool_message(result: ToolResult) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": result.id, "content": parts}
 
 
-def build_result_part(part: Block) -> dict[str, Any]:
+def _build_result_part(part: Block) -> dict[str, Any]:
     """Return a part of a result, except images."""
     if part["type"] == "json" and isinstance(part["value"], dict):
         return {"type": "document", "document": {"data": part["value"]}}

@@ -53,7 +53,7 @@ _ARRAY: Final = "json_array"
 _BLANK: Final = b"\n"
 
 
-class PartWriter:
+class _PartWriter:
     """Converts pieces of an answer to parts of the content and fields of the candidate."""
 
     def __init__(self) -> None:
@@ -131,7 +131,7 @@ class GoogleGenerateEncoder:
         self._names = {"modelVersion": model, "responseId": response_id}
         self._array = framing == _ARRAY
         self._blocks = BlockSequencer()
-        self._parts = PartWriter()
+        self._parts = _PartWriter()
         self._usage: Usage | None = None
         self._written: Usage | None = None
         self._begun = False
@@ -164,7 +164,7 @@ class GoogleGenerateEncoder:
 
     def _finish(self, stop: Stop) -> bytes:
         self._written = None
-        end = self._chunk(**build_ending(stop, self._parts))
+        end = self._chunk(**_build_ending(stop, self._parts))
         return end + self._close()
 
     def _fail(self, last: Failed) -> bytes:
@@ -172,7 +172,7 @@ class GoogleGenerateEncoder:
             error = encode_error(last.error or Error(None, None, None))
             if is_finish_reason(error):
                 self._written = None
-                return self._chunk(**build_failure(error)) + self._close()
+                return self._chunk(**_build_failure(error)) + self._close()
             return self._last_words() + self._frame({"error": _error(error)}) + self._close()
         return self._last_words()
 
@@ -205,11 +205,11 @@ def write_document(outcome: Outcome, *, model: str, response_id: str, created: i
     error = expressed.error
     if error is not None and not is_finish_reason(error):
         return {"error": _error(error)}
-    parts, candidate = PartWriter(), _candidate([])
+    parts, candidate = _PartWriter(), _candidate([])
     for fields in [*_write_parts(expressed, parts), *parts.flush()]:
         candidate["content"]["parts"] += fields.pop("content", {"parts": []})["parts"]
         candidate |= fields
-    end = build_ending(expressed.stop, parts) if error is None else build_failure(error)
+    end = _build_ending(expressed.stop, parts) if error is None else _build_failure(error)
     if "candidates" in end:
         end = {"candidates": [{**end["candidates"][0], **candidate}]}
     metadata = build_usage(expressed.usage)
@@ -217,7 +217,7 @@ def write_document(outcome: Outcome, *, model: str, response_id: str, created: i
     return {**end, **counts, "modelVersion": model, "responseId": response_id}
 
 
-def _write_parts(expressed: Outcome, parts: PartWriter) -> Iterator[Json]:
+def _write_parts(expressed: Outcome, parts: _PartWriter) -> Iterator[Json]:
     blocks = BlockSequencer()
     for piece in to_pieces(expressed):
         if not isinstance(piece, (UsageUpdate, Done, Failed)):
@@ -225,16 +225,16 @@ def _write_parts(expressed: Outcome, parts: PartWriter) -> Iterator[Json]:
                 yield from parts.take(item)
 
 
-def build_ending(stop: Stop, parts: PartWriter) -> Json:
+def _build_ending(stop: Stop, parts: _PartWriter) -> Json:
     """Return the fields of the last chunk: the finish reason, or the block reason."""
     if parts.malformed:
-        return build_failure(parts.malformed)
+        return _build_failure(parts.malformed)
     if is_blocked(stop) and not parts.written:
         return {"promptFeedback": {"blockReason": stop.raw}}
     return {"candidates": [_last(STOP_WORDS.of(stop, called=False))]}
 
 
-def build_failure(error: Error) -> Json:
+def _build_failure(error: Error) -> Json:
     """Return the fields of the last chunk of an answer that failed with a finish reason."""
     error_field = {} if error.message is None else {"finishMessage": error.message}
     return {"candidates": [{**_last(error.type or MALFORMED), **error_field}]}

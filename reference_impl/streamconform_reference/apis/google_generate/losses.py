@@ -96,7 +96,7 @@ def make_malformed_error(call: ToolCall) -> Error:
     return Error(MALFORMED, f"Malformed function call: {call.name}", None)
 
 
-def drop_redacted(block: Block) -> Iterator[Block]:
+def _drop_redacted(block: Block) -> Iterator[Block]:
     """Yield the block, with redacted thinking unsigned."""
     if isinstance(block, Thinking) and block.redacted:
         yield Thinking(text=block.text, signature=None, redacted=False)
@@ -104,7 +104,7 @@ def drop_redacted(block: Block) -> Iterator[Block]:
         yield block
 
 
-def join_prose_as_read(outcome: Outcome) -> Outcome:
+def _join_prose_as_read(outcome: Outcome) -> Outcome:
     """Return the outcome with its prose as clients read it from a wire without blocks.
 
     Adjacent prose of one kind is joined, unless a signature ends the first block. A signature without
@@ -229,7 +229,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
         "redacted",
         "redacted thinking",
         "omitted; thinking with text becomes unsigned",
-        map_blocks(drop_redacted),
+        map_blocks(_drop_redacted),
     ),
     Loss(
         "calls",
@@ -242,7 +242,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
         "prose",
         "the boundary between adjacent blocks of one kind of prose, and prose without text",
         "one block, because the wire has none; omitted",
-        join_prose_as_read,
+        _join_prose_as_read,
     ),
     Loss(
         "metadata-place",

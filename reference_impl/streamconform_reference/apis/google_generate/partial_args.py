@@ -57,7 +57,7 @@ class PartialArgs:
         Raises:
             BrokenPayloadError: its path is invalid.
         """
-        path = read_path(part.get("jsonPath"))
+        path = _read_path(part.get("jsonPath"))
         text = part.get("stringValue")
         if isinstance(text, str):
             if path not in self._open:
@@ -92,7 +92,7 @@ class PartialArgs:
         self._values[path] = value
 
 
-def read_path(path: Any) -> Path:
+def _read_path(path: Any) -> Path:
     """Return the steps of a JSON path: names, and array indices.
 
     Raises:

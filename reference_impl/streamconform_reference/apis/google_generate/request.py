@@ -14,8 +14,8 @@ the types of the `google-genai` package 3.4.0.
   call or another part, or directly after a text; in other positions it was on an empty text.
 - A signed thought directly before a call may have its signature from either, so both get it: Gemini 3
   rejects a call without one, and no model rejects a thought with one.
-- Gemini 3 rejects the first call of an answer by another model, because it has no signature. `UNSIGNED` is
-  the placeholder that Google documents for such histories.
+- Gemini 3 rejects the first call of an answer by another model, because it has no signature.
+  `_PLACEHOLDER_SIGNATURE` is what Google documents for such histories.
 - There is no option for "one call at most", and none for strict schemas of single tools.
 """
 
@@ -54,7 +54,7 @@ from streamconform_reference.requests.options import (
 from .decode import METADATA
 
 API: Final = "google-generate"
-UNSIGNED: Final = "skip_thought_signature_validator"
+_PLACEHOLDER_SIGNATURE: Final = "skip_thought_signature_validator"
 _GEMINI_3: Final = re.compile(r"gemini-(?!1\.|2\.|pro$|pro-vision)")
 """Gemini 3 and later, and names without a number, which are those of the newest."""
 _MODES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
@@ -64,15 +64,15 @@ _NO_PARTS: Final = (*METADATA, "citation")
 
 def build_request(conversation: Conversation) -> Request:
     """Return the request for a conversation."""
-    body: dict[str, Any] = {"contents": list(build_contents(conversation))}
+    body: dict[str, Any] = {"contents": list(_build_contents(conversation))}
     if conversation.get("system"):
         body["systemInstruction"] = {"parts": [{"text": conversation["system"]}]}
     if conversation.get("tools"):
         body["tools"] = [
-            {"functionDeclarations": [build_declaration(tool) for tool in conversation["tools"]]}
+            {"functionDeclarations": [_build_declaration(tool) for tool in conversation["tools"]]}
         ]
         if "tool_choice" in conversation:
-            calling = build_calling_config(conversation["tool_choice"])
+            calling = _build_calling_config(conversation["tool_choice"])
             body["toolConfig"] = {"functionCallingConfig": calling}
     settings: dict[str, Any] = {}
     if "max_tokens" in conversation:
@@ -81,7 +81,7 @@ def build_request(conversation: Conversation) -> Request:
         settings["temperature"] = conversation["temperature"]
     options = read_thinking(conversation)
     if options:
-        settings["thinkingConfig"] = build_thinking_config(options)
+        settings["thinkingConfig"] = _build_thinking_config(options)
     if settings:
         body["generationConfig"] = settings
     method = "streamGenerateContent?alt=sse" if is_streamed(conversation) else "generateContent"
@@ -89,21 +89,21 @@ def build_request(conversation: Conversation) -> Request:
     return make_request(f"/v1beta/models/{name}:{method}", body, x_goog_api_key=API_KEY)
 
 
-def build_declaration(tool: Mapping[str, Any]) -> dict[str, Any]:
+def _build_declaration(tool: Mapping[str, Any]) -> dict[str, Any]:
     """Return a tool in the API's format."""
     parameters = build_schema(tool)
     name_fields = {"name": tool["name"], **build_description(tool)}
     return name_fields | ({"parametersJsonSchema": parameters} if parameters["properties"] else {})
 
 
-def build_calling_config(requested: str | Mapping[str, Any]) -> dict[str, Any]:
+def _build_calling_config(requested: str | Mapping[str, Any]) -> dict[str, Any]:
     """Return the tool choice: a named tool is any of that one."""
     if isinstance(requested, Mapping):
         return {"mode": "ANY", "allowedFunctionNames": [requested["name"]]}
     return {"mode": _MODES[requested]}
 
 
-def build_thinking_config(options: ThinkingOptions) -> dict[str, Any]:
+def _build_thinking_config(options: ThinkingOptions) -> dict[str, Any]:
     """Return the budget or the level, never both; models with levels cannot disable thinking."""
     leveled = options.by in ("effort", "adaptive")
     if options.off:
@@ -116,41 +116,41 @@ def build_thinking_config(options: ThinkingOptions) -> dict[str, Any]:
     return config
 
 
-def build_contents(conversation: Conversation) -> Iterator[dict[str, Any]]:
+def _build_contents(conversation: Conversation) -> Iterator[dict[str, Any]]:
     """Yield the contents, without empty ones, which the API rejects."""
     before_3 = _GEMINI_3.search(conversation["model"]) is None
     for turn in read_turns(conversation, API):
         if isinstance(turn, UserTurn):
             content = [
-                build_part(entry) for entry in turn.parts if entry["type"] == "image" or part_text(entry)
+                _build_part(entry) for entry in turn.parts if entry["type"] == "image" or part_text(entry)
             ]
             if content:
                 yield {"role": "user", "parts": content}
             continue
-        parts = build_answer(turn, unsigned=None if before_3 else UNSIGNED)
+        parts = build_answer(turn, unsigned=None if before_3 else _PLACEHOLDER_SIGNATURE)
         if parts:
             yield {"role": "model", "parts": parts}
         if turn.results:
-            yield {"role": "user", "parts": list(build_responses(turn.results, beside=before_3))}
+            yield {"role": "user", "parts": list(_build_responses(turn.results, beside=before_3))}
 
 
-def build_part(block: Block) -> dict[str, Any]:
+def _build_part(block: Block) -> dict[str, Any]:
     """Return a part of a user message, or an image of a result."""
     if block["type"] == "image":
         return {"inlineData": {"mimeType": block["media_type"], "data": block["data"]}}
     return {"text": part_text(block)}
 
 
-def build_responses(results: Sequence[ToolResult], *, beside: bool) -> Iterator[dict[str, Any]]:
+def _build_responses(results: Sequence[ToolResult], *, beside: bool) -> Iterator[dict[str, Any]]:
     """Yield the parts of results, followed by their images if those are not inside."""
     for result in results:
         response: dict[str, Any] = {"id": result.id, "name": result.name, "response": build_response(result)}
         images = filter_images(result.parts)
         if images and not beside:
-            response["parts"] = [build_part(image) for image in images]
+            response["parts"] = [_build_part(image) for image in images]
         yield {"functionResponse": response}
     if beside:
-        yield from (build_part(image) for result in results for image in filter_images(result.parts))
+        yield from (_build_part(image) for result in results for image in filter_images(result.parts))
 
 
 def build_response(result: ToolResult) -> dict[str, Any]:
@@ -168,9 +168,9 @@ def build_answer(turn: AnswerTurn, *, unsigned: str | None) -> list[dict[str, An
     for block, following in zip(blocks, [*blocks[1:], None], strict=True):
         signature = block.get("signature") if block["type"] == "thinking" else None
         if signature and not block.get("text"):
-            waiting = place_signature(parts, signature, following)
+            waiting = _place_signature(parts, signature, following)
             continue
-        parts.append(build_answer_part(block))
+        parts.append(_build_answer_part(block))
         if waiting:
             parts[-1]["thoughtSignature"] = waiting
         waiting = None
@@ -178,11 +178,11 @@ def build_answer(turn: AnswerTurn, *, unsigned: str | None) -> list[dict[str, An
             parts[-1]["thoughtSignature"] = signature
             waiting = signature if following and is_client_call(following) else None
     if unsigned and not turn.by_same_model:
-        sign_first(parts, unsigned)
+        _sign_first(parts, unsigned)
     return parts
 
 
-def place_signature(parts: list[dict[str, Any]], signature: str, following: Block | None) -> str | None:
+def _place_signature(parts: list[dict[str, Any]], signature: str, following: Block | None) -> str | None:
     """Return a signature of the next part; else attach it to the text before, or to an empty text."""
     if following and following["type"] in ("tool_call", "other"):
         return signature
@@ -193,14 +193,14 @@ def place_signature(parts: list[dict[str, Any]], signature: str, following: Bloc
     return None
 
 
-def sign_first(parts: Iterable[dict[str, Any]], signature: str) -> None:
+def _sign_first(parts: Iterable[dict[str, Any]], signature: str) -> None:
     """Sign the first call, as the model itself would have done."""
     first = next((entry for entry in parts if "functionCall" in entry), None)
     if first:
         first.setdefault("thoughtSignature", signature)
 
 
-def build_answer_part(block: Block) -> dict[str, Any]:
+def _build_answer_part(block: Block) -> dict[str, Any]:
     """Return the part of a block, except lone signatures."""
     match block["type"]:
         case "thinking":

@@ -59,12 +59,12 @@ def build_request(conversation: Conversation) -> Request:
         body["options"] = options
     thinking = read_thinking(conversation)
     if thinking:
-        body |= build_think(thinking)
+        body |= _build_think(thinking)
     body["stream"] = is_streamed(conversation)
     return make_request("/api/chat", body)
 
 
-def build_think(options: ThinkingOptions) -> dict[str, Any]:
+def _build_think(options: ThinkingOptions) -> dict[str, Any]:
     """Return whether to think, or the level, as a field, if there is one to send."""
     if options.by != "effort" and not (options.by is None and options.requested_effort):
         return {"think": not options.off}
@@ -78,7 +78,7 @@ def build_messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
         yield {"role": "system", "content": conversation["system"]}
     for turn in read_turns(conversation, API):
         if isinstance(turn, UserTurn):
-            yield {"role": "user", "content": join_text(turn.parts), **build_images(turn.parts)}
+            yield {"role": "user", "content": join_text(turn.parts), **_build_images(turn.parts)}
             continue
         message = build_answer(turn.blocks)
         if message:
@@ -86,7 +86,7 @@ def build_messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
         yield from (build_tool_message(result) for result in turn.results)
 
 
-def build_images(parts: Sequence[Block]) -> dict[str, Any]:
+def _build_images(parts: Sequence[Block]) -> dict[str, Any]:
     """Return the images as a field, if there are any: base64 without a type."""
     data = [image["data"] for image in filter_images(parts)]
     return {"images": data} if data else {}
@@ -118,5 +118,5 @@ def build_tool_message(result: ToolResult) -> dict[str, Any]:
         "content": join_text(result.parts),
         "tool_name": result.name,
         "tool_call_id": result.id,
-        **build_images(result.parts),
+        **_build_images(result.parts),
     }

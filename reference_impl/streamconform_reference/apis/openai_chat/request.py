@@ -8,7 +8,8 @@ https://docs.mistral.ai/api; badlogic/pi-mono for other fields that they reject.
 - An answer is one message: its text, then its calls. The results follow directly, one message each, then
   the user's text. A result is text: it announces its images, which follow in a user message after the last
   result.
-- OpenAI has no field for thinking. The hosts in `ECHOED` require it back, under the name that they use.
+- OpenAI has no field for thinking. The hosts in `_HOSTS_WITH_ECHO` require it back, under the name that
+  they use.
 - Some fields are OpenAI's own, and other hosts reject them: `store`, the cache retention, and the role
   `developer`, which replaces `system` for models that think. If no host is given, none of them is sent.
 - Without tools there is no tool choice, which the API would reject.
@@ -57,21 +58,36 @@ from streamconform_reference.requests.options import (
 API: Final = "openai-chat"
 IDS: Final = r"[\s\S]{1,40}"
 OPENAI: Final = "openai.com"
-MISTRAL: Final = "mistral.ai"
-MISTRAL_IDS: Final = "[a-zA-Z0-9]{9}"
+_MISTRAL: Final = "mistral.ai"
+_MISTRAL_IDS: Final = "[a-zA-Z0-9]{9}"
 
 # Hosts that only know the older name of the limit.
-OLD_LIMIT: Final = ("chutes.ai", MISTRAL, "deepseek.com", "z.ai", "bigmodel.cn", "moonshot.ai", "moonshot.cn")
+_HOSTS_WITH_OLD_LIMIT: Final = (
+    "chutes.ai",
+    _MISTRAL,
+    "deepseek.com",
+    "z.ai",
+    "bigmodel.cn",
+    "moonshot.ai",
+    "moonshot.cn",
+)
 # Hosts that require thinking back; OpenRouter requires it with signatures.
-ECHOED: Final = ("deepseek.com", "moonshot.ai", "moonshot.cn", "z.ai", "bigmodel.cn", "fireworks.ai")
-DETAILED: Final = ("openrouter.ai",)
-DEEPSEEK: Final = "deepseek.com"
+_HOSTS_WITH_ECHO: Final = (
+    "deepseek.com",
+    "moonshot.ai",
+    "moonshot.cn",
+    "z.ai",
+    "bigmodel.cn",
+    "fireworks.ai",
+)
+_HOSTS_WITH_DETAILS: Final = ("openrouter.ai",)
+_DEEPSEEK: Final = "deepseek.com"
 # Hosts that switch thinking on and off with an object.
-SWITCHED: Final = ("deepseek.com", "moonshot.ai", "moonshot.cn", "z.ai", "bigmodel.cn")
+_HOSTS_WITH_SWITCH: Final = ("deepseek.com", "moonshot.ai", "moonshot.cn", "z.ai", "bigmodel.cn")
 
-LONGEST_KEY: Final = 64
+_MAX_CACHE_KEY: Final = 64
 IMAGES_FOLLOW: Final = "(the images of this result follow behind the results)"
-IMAGES_OF: Final = "Images of the result of {name}:"
+_IMAGES_TITLE: Final = "Images of the result of {name}:"
 
 
 def build_request(conversation: Conversation) -> Request:
@@ -84,14 +100,14 @@ def build_request(conversation: Conversation) -> Request:
         if "parallel_tool_calls" in conversation:
             body["parallel_tool_calls"] = conversation["parallel_tool_calls"]
     if "max_tokens" in conversation:
-        old = is_on_host(conversation, *OLD_LIMIT)
+        old = is_on_host(conversation, *_HOSTS_WITH_OLD_LIMIT)
         body["max_tokens" if old else "max_completion_tokens"] = read_limit(conversation)
     options = read_thinking(conversation)
     if options:
         body |= build_thinking(conversation, options)
     if "temperature" in conversation and accepts_temperature(conversation, options):
         body["temperature"] = conversation["temperature"]
-    body |= build_storage(conversation)
+    body |= _build_storage(conversation)
     body["stream"] = is_streamed(conversation)
     if body["stream"]:
         body["stream_options"] = {"include_usage": True}
@@ -113,15 +129,15 @@ def build_tool_choice(requested: str | Mapping[str, Any]) -> Any:
 
 def build_thinking(conversation: Conversation, options: ThinkingOptions) -> dict[str, Any]:
     """Return the thinking options in the host's format."""
-    if is_on_host(conversation, *DETAILED):
+    if is_on_host(conversation, *_HOSTS_WITH_DETAILS):
         if options.off:
             return {"reasoning": {"effort": "none"}}
         if options.by_budget and options.budget:
             return {"reasoning": {"max_tokens": options.budget}}
         return {"reasoning": {"effort": options.effort} if options.effort else {"enabled": True}}
-    if is_on_host(conversation, *SWITCHED):
+    if is_on_host(conversation, *_HOSTS_WITH_SWITCH):
         switch: dict[str, Any] = {"thinking": {"type": "disabled" if options.off else "enabled"}}
-        leveled = options.effort and is_on_host(conversation, DEEPSEEK)
+        leveled = options.effort and is_on_host(conversation, _DEEPSEEK)
         return switch | ({"reasoning_effort": options.effort} if leveled else {})
     effort = "none" if options.off else options.effort
     return {"reasoning_effort": effort} if effort else {}
@@ -131,10 +147,10 @@ def accepts_temperature(conversation: Conversation, options: ThinkingOptions | N
     """Whether the model accepts a temperature with these thinking options; also used for Responses."""
     if read_facts(conversation).get("thinking") == "always":
         return False
-    return options is None or options.off or is_foreign(conversation)
+    return options is None or options.off or _is_foreign(conversation)
 
 
-def build_storage(conversation: Conversation) -> dict[str, Any]:
+def _build_storage(conversation: Conversation) -> dict[str, Any]:
     """Return the fields for storage: answers are not stored, the cache is kept by session."""
     fields: dict[str, Any] = {"store": False} if is_on_host(conversation, OPENAI) else {}
     return fields | build_cache(conversation)
@@ -143,23 +159,23 @@ def build_storage(conversation: Conversation) -> dict[str, Any]:
 def build_cache(conversation: Conversation) -> dict[str, Any]:
     """Return the cache fields, which only OpenAI supports; also used for Responses."""
     cache = conversation.get("cache")
-    if cache == "none" or is_foreign(conversation):
+    if cache == "none" or _is_foreign(conversation):
         return {}
     fields: dict[str, Any] = {}
     if conversation.get("session"):
-        fields["prompt_cache_key"] = compute_cache_key(conversation["session"])
+        fields["prompt_cache_key"] = _compute_cache_key(conversation["session"])
     if cache == "long" and is_on_host(conversation, "api.openai.com"):
         fields["prompt_cache_retention"] = "24h"
     return fields
 
 
-def compute_cache_key(session: str) -> str:
+def _compute_cache_key(session: str) -> str:
     """Return the session's name, or its digest if it is too long."""
-    long = len(session) > LONGEST_KEY
+    long = len(session) > _MAX_CACHE_KEY
     return sha256(session.encode("utf-8", "surrogatepass")).hexdigest() if long else session
 
 
-def is_foreign(conversation: Conversation) -> bool:
+def _is_foreign(conversation: Conversation) -> bool:
     """Whether the host is known and not OpenAI."""
     return "host" in read_facts(conversation) and not is_on_host(conversation, OPENAI)
 
@@ -169,7 +185,7 @@ def build_messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
     if conversation.get("system"):
         developer = can_think(conversation) and is_on_host(conversation, OPENAI)
         yield {"role": "developer" if developer else "system", "content": conversation["system"]}
-    ids = MISTRAL_IDS if is_on_host(conversation, MISTRAL) else IDS
+    ids = _MISTRAL_IDS if is_on_host(conversation, _MISTRAL) else IDS
     for turn in read_turns(conversation, API, ids=ids):
         if isinstance(turn, UserTurn):
             yield {"role": "user", "content": build_user_content(turn.parts)}
@@ -187,10 +203,10 @@ def build_user_content(parts: Sequence[Block]) -> Any:
     """Return the user's content: text without images as plain text, which every host accepts."""
     if not filter_images(parts):
         return join_text(parts)
-    return [build_user_part(part) for part in parts if part["type"] == "image" or part_text(part)]
+    return [_build_user_part(part) for part in parts if part["type"] == "image" or part_text(part)]
 
 
-def build_user_part(part: Block) -> dict[str, Any]:
+def _build_user_part(part: Block) -> dict[str, Any]:
     """Return a part of a user message."""
     if part["type"] == "image":
         return {"type": "image_url", "image_url": {"url": format_data_url(part)}}
@@ -202,29 +218,31 @@ def build_answer(conversation: Conversation, turn: AnswerTurn) -> dict[str, Any]
     texts = [block["text"] for block in turn.blocks if block["type"] == "text"]
     refusals = [block["text"] for block in turn.blocks if block["type"] == "refusal"]
     calls = [build_tool_call(block) for block in turn.blocks if is_client_call(block)]
-    if not turn.by_same_model or is_foreign(conversation):
+    if not turn.by_same_model or _is_foreign(conversation):
         texts, refusals = texts + refusals, []
     message: dict[str, Any] = {"role": "assistant", "content": "".join(texts) or None}
     if refusals:
         message["refusal"] = "".join(refusals)
-    message |= build_echo(conversation, turn.blocks, calls=bool(calls))
+    message |= _build_echo(conversation, turn.blocks, calls=bool(calls))
     if calls:
         message["tool_calls"] = calls
     return message if texts or refusals or calls else None
 
 
-def build_echo(conversation: Conversation, blocks: Iterable[Block], *, calls: bool) -> dict[str, Any]:
+def _build_echo(conversation: Conversation, blocks: Iterable[Block], *, calls: bool) -> dict[str, Any]:
     """Return the thinking as a field, if the host requires it back."""
     thoughts = [block for block in blocks if block["type"] == "thinking"]
-    if thoughts and is_on_host(conversation, *DETAILED):
-        return {"reasoning_details": [build_detail(block) for block in thoughts]}
+    if thoughts and is_on_host(conversation, *_HOSTS_WITH_DETAILS):
+        return {"reasoning_details": [_build_detail(block) for block in thoughts]}
     text = "".join(block.get("text") or "" for block in thoughts)
     options = read_thinking(conversation)
-    empty = calls and options is not None and not options.off and is_on_host(conversation, DEEPSEEK)
-    return {"reasoning_content": text} if empty or (text and is_on_host(conversation, *ECHOED)) else {}
+    empty = calls and options is not None and not options.off and is_on_host(conversation, _DEEPSEEK)
+    return (
+        {"reasoning_content": text} if empty or (text and is_on_host(conversation, *_HOSTS_WITH_ECHO)) else {}
+    )
 
 
-def build_detail(block: Block) -> dict[str, Any]:
+def _build_detail(block: Block) -> dict[str, Any]:
     """Return thinking as an OpenRouter detail: encrypted, or text with its signature."""
     if not block.get("text"):
         return {"type": "reasoning.encrypted", "data": block["signature"]}
@@ -254,5 +272,5 @@ def build_result_images(results: Iterable[ToolResult]) -> Iterator[dict[str, Any
     for result in results:
         images = filter_images(result.parts)
         if images:
-            yield {"type": "text", "text": IMAGES_OF.format(name=result.name)}
-        yield from map(build_user_part, images)
+            yield {"type": "text", "text": _IMAGES_TITLE.format(name=result.name)}
+        yield from map(_build_user_part, images)

@@ -125,7 +125,7 @@ def read_messages(body: Json) -> tuple[str, list[Json]]:
         role = require_field(message, "role", "text", parent)
         match role:
             case "system" | "developer":
-                system += (part["text"] for part in read_texts(message, parent))
+                system += (part["text"] for part in _read_texts(message, parent))
             case "user":
                 result.append({"role": "user", "content": read_user_message(message, parent)})
             case "assistant":
@@ -170,7 +170,7 @@ def read_part(part: Json, parent: str) -> Json:
     return {"type": "image", "media_type": match["type"], "data": match["data"]}
 
 
-def read_texts(message: Json, parent: str) -> list[Json]:
+def _read_texts(message: Json, parent: str) -> list[Json]:
     """Return the parts of a message that contains only text."""
     content = message.get("content")
     if content is None or isinstance(content, str):
@@ -186,14 +186,14 @@ def read_result(message: Json, parent: str, names: Mapping[str, str]) -> Json:
     call = require_field(message, "tool_call_id", "text", parent)
     if call not in names:
         raise invalid_request(f"{join_path(parent, 'tool_call_id')}: no call before has the id `{call[:64]}`")
-    parts = read_texts(message, parent)
+    parts = _read_texts(message, parent)
     text = isinstance(message.get("content"), str) or not parts
     return {"id": call, "name": names[call], "content": message.get("content") or "" if text else parts}
 
 
 def read_answer(message: Json, parent: str) -> Iterator[Json]:
     """Yield the blocks of an earlier answer, in the form of an outcome: thinking, text, refusal, calls."""
-    yield from read_thoughts(message, parent)
+    yield from _read_thoughts(message, parent)
     content = message.get("content")
     if isinstance(content, str):
         yield {"type": "text", "text": content}
@@ -207,7 +207,7 @@ def read_answer(message: Json, parent: str) -> Iterator[Json]:
         yield read_call(call, path)
 
 
-def read_thoughts(message: Json, parent: str) -> Iterator[Json]:
+def _read_thoughts(message: Json, parent: str) -> Iterator[Json]:
     """Yield thinking, from details if there are any, else from the first field with text."""
     details = list(read_objects(message, "reasoning_details", parent))
     for path, detail in details:

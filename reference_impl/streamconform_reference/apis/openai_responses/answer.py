@@ -80,7 +80,7 @@ def finish_item(answer: ResponseState, item: Item, data: Payload) -> None:
     if item.ended:
         return
     item.ended = True
-    FINISHERS[item.family](answer, item, data)
+    _FINISHERS[item.family](answer, item, data)
 
 
 def finish_message(answer: ResponseState, item: Item, data: Payload) -> None:
@@ -90,7 +90,7 @@ def finish_message(answer: ResponseState, item: Item, data: Payload) -> None:
         answer.message.end((item, index))
 
 
-def finish_reasoning(answer: ResponseState, item: Item, data: Payload) -> None:
+def _finish_reasoning(answer: ResponseState, item: Item, data: Payload) -> None:
     """Read the whole text and the signature."""
     texts = {
         kind: [
@@ -110,7 +110,7 @@ def finish_reasoning(answer: ResponseState, item: Item, data: Payload) -> None:
     answer.message.end(item)
 
 
-def finish_call(answer: ResponseState, item: Item, data: Payload) -> None:
+def _finish_call(answer: ResponseState, item: Item, data: Payload) -> None:
     """Read the whole arguments. A call with status `incomplete` does not end."""
     form = CALLS[item.kind]
     if form.late:
@@ -122,17 +122,17 @@ def finish_call(answer: ResponseState, item: Item, data: Payload) -> None:
         answer.message.add_other(item.kind, data)
 
 
-def finish_other(answer: ResponseState, item: Item, data: Payload) -> None:
+def _finish_other(answer: ResponseState, item: Item, data: Payload) -> None:
     """Replace the data with the finished item."""
     answer.message.replace_other(item, data)
     answer.message.end(item)
 
 
-FINISHERS: Final[Mapping[Family, Callable[[ResponseState, Item, Payload], None]]] = {
+_FINISHERS: Final[Mapping[Family, Callable[[ResponseState, Item, Payload], None]]] = {
     "message": finish_message,
-    "reasoning": finish_reasoning,
-    "call": finish_call,
-    "other": finish_other,
+    "reasoning": _finish_reasoning,
+    "call": _finish_call,
+    "other": _finish_other,
 }
 
 

@@ -23,7 +23,7 @@ from .calls import CALLS
 Family = Literal["message", "reasoning", "call", "other"]
 ThinkingPart = tuple[str, int]
 
-FAMILIES: Final[Mapping[str, Family]] = {"message": "message", "reasoning": "reasoning"}
+_FAMILIES: Final[Mapping[str, Family]] = {"message": "message", "reasoning": "reasoning"}
 
 
 @dataclass(slots=True, eq=False)
@@ -46,14 +46,14 @@ class Item:
     """The position in the block's text, in characters, where the last of these parts starts."""
 
 
-def find_family(kind: str) -> Family:
+def _find_family(kind: str) -> Family:
     """Return the family of an item type."""
     if kind in CALLS:
         return "call"
-    return FAMILIES.get(kind, "other")
+    return _FAMILIES.get(kind, "other")
 
 
-def read_name(data: Payload) -> str:
+def _read_name(data: Payload) -> str:
     """Return the id that the call's output must name, else the item's own id, else empty text."""
     return fields.read_text(data, "call_id") or fields.read_text(data, "id")
 
@@ -73,7 +73,7 @@ class Items:
 
     def add(self, kind: str, index: int | None, data: Payload | None = None) -> Item:
         """Add a new item; it replaces one of its family at the same index."""
-        item = Item(kind, find_family(kind), index, read_name(data) if data else "")
+        item = Item(kind, _find_family(kind), index, _read_name(data) if data else "")
         self._all.append(item)
         self._last[item.family] = item
         if index is not None:
@@ -99,17 +99,17 @@ class Items:
         item = self._find(index, data)
         if item is None or item.ended:
             return None
-        other = item.name and read_name(data) not in ("", item.name)
+        other = item.name and _read_name(data) not in ("", item.name)
         return None if item.family == "call" and other else item
 
     def find_for_end(self, index: int | None, data: Payload) -> Item | None:
         """Return the item that this event ends; an ended one only if the event repeats its end."""
         item = self._find(index, data)
         if item is None and index is None:
-            item = self._open(find_family(data["type"]))
+            item = self._open(_find_family(data["type"]))
         if item is None or item.kind != data["type"]:
             return None
-        return None if item.ended and read_name(data) not in ("", item.name) else item
+        return None if item.ended and _read_name(data) not in ("", item.name) else item
 
     def pair(self, output: Iterable[Payload]) -> Iterator[tuple[Item | None, Payload]]:
         """Yield each item of a finished response with the known item that it repeats, None if it is new.
@@ -134,7 +134,7 @@ class Items:
         named = self._find_by_name(data)
         if named is not None and named.index == index:
             return named
-        return self._by_index.get((index, find_family(data["type"])))
+        return self._by_index.get((index, _find_family(data["type"])))
 
     def _find_by_name(self, data: Payload) -> Item | None:
         candidates = (self._by_name.get(name) for name in self._names(data))

@@ -44,7 +44,7 @@ from streamconform_reference.outcome import (
 from .calls import CALLS, read_call_id
 from .terminal import INCOMPLETE_REASONS
 
-ANNOTATIONS: Final = frozenset({"url_citation", "file_citation", "container_file_citation", "file_path"})
+_ANNOTATIONS: Final = frozenset({"url_citation", "file_citation", "container_file_citation", "file_path"})
 # Whole items that are neither a message, reasoning nor a call.
 ITEMS: Final = frozenset(
     [
@@ -77,7 +77,7 @@ def is_citation(other: Other) -> bool:
     """Whether a block is one of the API's citations: their fields are next to their type, not under it."""
     data = other.data
     kind = data.get("type") if other.kind == "citation" and isinstance(data, dict) else None
-    return kind in ANNOTATIONS and kind not in data
+    return kind in _ANNOTATIONS and kind not in data
 
 
 def is_item(other: Other) -> bool:
@@ -96,7 +96,7 @@ def _is_of_kind(other: Other) -> bool:
     return isinstance(data, dict) and data.get("type") == other.kind and isinstance(data.get("id"), str)
 
 
-def pair_hosted_calls(outcome: Outcome) -> Outcome:
+def _pair_hosted_calls(outcome: Outcome) -> Outcome:
     """Return the outcome with every hosted call directly before its result, or removed."""
     calls: dict[str, ToolCall] = {}
     content: list[Block] = []
@@ -110,7 +110,7 @@ def pair_hosted_calls(outcome: Outcome) -> Outcome:
     return replace(outcome, content=tuple(content))
 
 
-def filter_others(outcome: Outcome) -> Outcome:
+def _filter_others(outcome: Outcome) -> Outcome:
     """Return the outcome with only the API's own `other` blocks.
 
     Citations must be directly after a text: other items start when it has ended.
@@ -132,7 +132,7 @@ def filter_others(outcome: Outcome) -> Outcome:
 # Thinking and calls.
 
 
-def drop_redaction(block: Block) -> Iterator[Block]:
+def _drop_redaction(block: Block) -> Iterator[Block]:
     """Yield the block; redacted thinking becomes reasoning without a summary."""
     yield replace(block, redacted=False) if isinstance(block, Thinking) else block
 
@@ -142,7 +142,7 @@ def has_text(block: Block) -> bool:
     return not isinstance(block, (Text, Refusal)) or bool(block.text)
 
 
-def limit_to_functions(loss: Loss) -> Loss:
+def _limit_to_functions(loss: Loss) -> Loss:
     """Return a row that applies only to function calls: calls of other tools stay as they are."""
 
     def apply(outcome: Outcome) -> Outcome:
@@ -157,7 +157,7 @@ def limit_to_functions(loss: Loss) -> Loss:
     return replace(loss, apply=apply)
 
 
-def end_calls_as_answer(outcome: Outcome) -> Outcome:
+def _end_calls_as_answer(outcome: Outcome) -> Outcome:
     """Return the outcome with every call ended as its answer ends it; truncated ones stay open."""
     complete = outcome.status == "complete"
     cut = complete and _encode_stop(outcome.stop, outcome.content)[0] != COMPLETED
@@ -210,12 +210,12 @@ def encode_error(error: Error) -> Error:
     return Error(error.type or _SERVER_ERROR, error.message, None)
 
 
-def set_failed_reason(outcome: Outcome) -> Outcome:
+def _set_failed_reason(outcome: Outcome) -> Outcome:
     """Return a failed outcome with the status of a failed response."""
     return replace(outcome, stop=Stop("error", _FAILED)) if outcome.status == "error" else outcome
 
 
-def encode_outcome_usage(outcome: Outcome) -> Outcome:
+def _encode_outcome_usage(outcome: Outcome) -> Outcome:
     """Return the outcome with the usage of a complete answer, whose totals are required."""
     if outcome.status != "complete":
         return replace(outcome, usage=None)
@@ -233,19 +233,19 @@ LOSSES: Final[tuple[Loss, ...]] = (
         "other",
         "a block without a common form that is not OpenAI's, and a citation not after a text",
         "omitted",
-        filter_others,
+        _filter_others,
     ),
     Loss(
         "hosted-calls",
         "a call that the provider ran, apart from its result",
         "directly before its result; omitted if this API has none",
-        pair_hosted_calls,
+        _pair_hosted_calls,
     ),
     Loss(
         "redacted",
         "the mark that thinking is redacted",
         "thinking without text, which any OpenAI model may have",
-        map_blocks(drop_redaction),
+        map_blocks(_drop_redaction),
     ),
     Loss(
         "empty-text",
@@ -254,13 +254,13 @@ LOSSES: Final[tuple[Loss, ...]] = (
         keep_blocks(has_text),
         forms=("document",),
     ),
-    limit_to_functions(make_text_row()),
-    limit_to_functions(make_contradiction_row()),
+    _limit_to_functions(make_text_row()),
+    _limit_to_functions(make_contradiction_row()),
     Loss(
         "unended-call",
         "a call that did not end in an answer that was not truncated",
         "malformed: the text, made invalid JSON, so that no client runs the call",
-        end_calls_as_answer,
+        _end_calls_as_answer,
     ),
     Loss(
         "stop",
@@ -273,13 +273,13 @@ LOSSES: Final[tuple[Loss, ...]] = (
         "unknown input or output counts, cache writes of an hour, and the usage of an answer that failed or "
         "was cut off",
         "0; a cache write; omitted",
-        encode_outcome_usage,
+        _encode_outcome_usage,
     ),
     Loss(
         "failed-word",
         "foreign stop reasons before an error",
         "`failed`",
-        set_failed_reason,
+        _set_failed_reason,
         forms=("stream",),
     ),
     DOCUMENT_ERROR,

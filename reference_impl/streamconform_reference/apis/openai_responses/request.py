@@ -55,7 +55,7 @@ from .calls import CALLS
 
 API: Final = "openai-responses"
 IDS: Final = r"[\s\S]{1,64}"
-ENCRYPTED: Final = "reasoning.encrypted_content"
+_ENCRYPTED: Final = "reasoning.encrypted_content"
 
 # Items besides calls that the provider requires back.
 _KEPT_ITEMS: Final = frozenset({"compaction", "mcp_list_tools", "tool_search_output", *CALLS})
@@ -63,7 +63,7 @@ _KEPT_ITEMS: Final = frozenset({"compaction", "mcp_list_tools", "tool_search_out
 
 def build_request(conversation: Conversation) -> Request:
     """Return the request for a conversation."""
-    body: dict[str, Any] = {"model": conversation["model"], "input": list(build_items(conversation))}
+    body: dict[str, Any] = {"model": conversation["model"], "input": list(_build_items(conversation))}
     if conversation.get("system"):
         body["instructions"] = conversation["system"]
     if conversation.get("tools"):
@@ -81,7 +81,7 @@ def build_request(conversation: Conversation) -> Request:
         body["temperature"] = conversation["temperature"]
     body["store"] = False
     if read_facts(conversation).get("thinking") != "none":
-        body["include"] = [ENCRYPTED]
+        body["include"] = [_ENCRYPTED]
     body |= build_cache(conversation)
     body["stream"] = is_streamed(conversation)
     return make_request("/v1/responses", body, authorization=format_bearer())
@@ -110,7 +110,7 @@ def build_reasoning(options: ThinkingOptions) -> dict[str, Any]:
     return {**({"effort": options.effort} if options.effort else {}), "summary": "auto"}
 
 
-def build_items(conversation: Conversation) -> Iterator[dict[str, Any]]:
+def _build_items(conversation: Conversation) -> Iterator[dict[str, Any]]:
     """Yield the items of the input."""
     for turn in read_turns(conversation, API, ids=IDS):
         if isinstance(turn, UserTurn):
@@ -118,7 +118,7 @@ def build_items(conversation: Conversation) -> Iterator[dict[str, Any]]:
         else:
             yield from build_answer(turn)
             free = {call["id"] for call in turn.blocks if is_client_call(call) and is_free_text(call)}
-            yield from (build_output(result, free=result.id in free) for result in turn.results)
+            yield from (_build_output(result, free=result.id in free) for result in turn.results)
 
 
 def build_content(parts: Sequence[Block]) -> list[dict[str, Any]]:
@@ -131,7 +131,7 @@ def build_content(parts: Sequence[Block]) -> list[dict[str, Any]]:
     ]
 
 
-def build_output(result: ToolResult, *, free: bool) -> dict[str, Any]:
+def _build_output(result: ToolResult, *, free: bool) -> dict[str, Any]:
     """Return the item of a result."""
     kind = "custom_tool_call_output" if free else "function_call_output"
     content: Any = build_content(result.parts) if filter_images(result.parts) else join_text(result.parts)
@@ -141,7 +141,7 @@ def build_output(result: ToolResult, *, free: bool) -> dict[str, Any]:
 def build_answer(turn: AnswerTurn) -> Iterator[dict[str, Any]]:
     """Yield the items of an answer. Reasoning waits for the item after it."""
     waiting: list[dict[str, Any]] = []
-    for item in build_answer_items(turn.blocks):
+    for item in _build_answer_items(turn.blocks):
         if item["type"] == "reasoning":
             waiting.append(item)
         else:
@@ -150,14 +150,14 @@ def build_answer(turn: AnswerTurn) -> Iterator[dict[str, Any]]:
             yield item
 
 
-def build_answer_items(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
+def _build_answer_items(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
     """Yield an item for each block that has one."""
     for block in blocks:
         match block["type"]:
             case "text":
-                yield build_message({"type": "output_text", "text": block["text"]})
+                yield _build_message({"type": "output_text", "text": block["text"]})
             case "refusal":
-                yield build_message({"type": "refusal", "refusal": block["text"]})
+                yield _build_message({"type": "refusal", "refusal": block["text"]})
             case "thinking" if block.get("signature"):
                 yield build_thinking_block(block)
             case "tool_call" if is_client_call(block):
@@ -168,7 +168,7 @@ def build_answer_items(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
                 pass  # citations, unencrypted reasoning, and calls whose item is an `other` block
 
 
-def build_message(part: dict[str, Any]) -> dict[str, Any]:
+def _build_message(part: dict[str, Any]) -> dict[str, Any]:
     """Return a message of the model with one part."""
     return {"type": "message", "role": "assistant", "content": [part]}
 

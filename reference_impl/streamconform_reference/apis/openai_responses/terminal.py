@@ -40,12 +40,12 @@ def finish_response(answer: ResponseState, response: Payload, status: str) -> No
     if status == "completed" and own_status in (*_FAILED, "incomplete"):
         status = own_status
     if status in _FAILED:
-        take_usage(answer, response)
-        fail_response(answer, response, status)
+        _take_usage(answer, response)
+        _fail_response(answer, response, status)
         return
-    recover_items(answer, response)
+    _recover_items(answer, response)
     answer.message.end_all(calls=status == "completed")
-    take_usage(answer, response)
+    _take_usage(answer, response)
     details = response.get("incomplete_details")
     if status == "incomplete":
         reason = fields.read_text(details, "reason") if isinstance(details, dict) else ""
@@ -55,21 +55,21 @@ def finish_response(answer: ResponseState, response: Payload, status: str) -> No
     answer.message.complete()
 
 
-def fail_response(answer: ResponseState, response: Payload, status: str) -> None:
+def _fail_response(answer: ResponseState, response: Payload, status: str) -> None:
     """End the answer with the error of the response."""
     error = read_error({"error": response.get("error")}, type_keys=ERROR_TYPES)
     answer.message.stop("error", status)
     answer.message.fail(Error(error.type or status, error.message, error.status))
 
 
-def recover_items(answer: ResponseState, response: Payload) -> None:
+def _recover_items(answer: ResponseState, response: Payload) -> None:
     """Complete the items from the response's list, and start those that never came."""
     output = [data for data in fields.read_objects(response, "output") if isinstance(data.get("type"), str)]
     for item, data in answer.items.pair(output):
         finish_item(answer, item or begin_item(answer, None, data), data)
 
 
-def take_usage(answer: ResponseState, response: Payload) -> None:
+def _take_usage(answer: ResponseState, response: Payload) -> None:
     """Report the usage; the tier is the finished response's, earlier events have the requested one."""
     usage = response.get("usage")
     if isinstance(usage, dict):
