@@ -31,7 +31,7 @@ def test_events_come_before_the_next_chunk_is_taken() -> None:
     assert seen == ["first", "second chunk", "second"]
 
 
-def test_the_adapter_says_what_it_is() -> None:
+def test_the_adapter_describes_itself() -> None:
     assert adapter.info["name"] == "streamconform-reference"
     assert adapter.info["version"] == __version__
     assert adapter.apis == list(DECODERS)
@@ -39,7 +39,7 @@ def test_the_adapter_says_what_it_is() -> None:
     assert {"cost", "heal", "partial_json"} <= set(adapter.capabilities)
 
 
-def test_nothing_that_streams_can_show_is_left_out_of_what_the_reference_claims() -> None:
+def test_the_reference_claims_every_stream_capability() -> None:
     assert OF_STREAMS - set(adapter.capabilities) == set()
 
 

@@ -65,7 +65,7 @@ def test_a_recorded_stream_is_never_complete_before_its_terminal_frame(case: Cas
 
 
 @pytest.mark.parametrize("case", params(ERRORS))
-def test_an_http_error_says_type_message_and_status(case: Case) -> None:
+def test_an_http_error_has_type_message_and_status(case: Case) -> None:
     found = answer(case, case.cassette.body).outcome
     error, said = found["error"], case.cassette.body.decode()
     assert (found["status"], found["stop"]["reason"], found["content"]) == ("error", "error", [])

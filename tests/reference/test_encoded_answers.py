@@ -120,7 +120,7 @@ def test_a_second_call_waits_until_the_first_has_ended() -> None:
 
 
 @pytest.mark.parametrize("call_id", ["srvtoolu_1", "mcptoolu_1"])
-def test_a_call_that_anthropic_ran_is_none_for_the_client(call_id: str) -> None:
+def test_a_call_that_anthropic_ran_is_not_for_the_client(call_id: str) -> None:
     encoder = AnthropicMessagesEncoder(model="m", response_id="msg_1")
     start, _ = payloads(encoder.piece(ToolCallStart(0, call_id, "web_search", "provider")))
     kind = "mcp_tool_use" if call_id.startswith("mcp") else "server_tool_use"

@@ -90,20 +90,20 @@ def test_every_api_that_is_encoded_has_all_tables() -> None:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_every_api_says_an_example(name: str) -> None:
+def test_every_api_encodes_the_examples(name: str) -> None:
     for api in APIS:
         assert_said(api, EXAMPLES[name])
 
 
 @settings(max_examples=80)
 @given(given=outcomes())
-def test_every_api_says_any_outcome(given: Outcome) -> None:
+def test_every_api_encodes_any_outcome(given: Outcome) -> None:
     for api in APIS:
         assert_said(api, given)
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_an_api_says_the_answers_of_its_own_cassettes(api: str) -> None:
+def test_an_api_encodes_the_answers_of_its_own_cassettes(api: str) -> None:
     own = [case.outcome for case in decoded_cases() if case.api == api]
     assert own
     for outcome in own:
@@ -111,7 +111,7 @@ def test_an_api_says_the_answers_of_its_own_cassettes(api: str) -> None:
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_an_api_says_the_answers_of_others(api: str) -> None:
+def test_an_api_encodes_the_answers_of_other_apis(api: str) -> None:
     for case in decoded_cases()[::4]:
         assert said(api, case.outcome) == apply_losses(LOSSES, api, case.outcome), case.name
 
@@ -168,14 +168,14 @@ def test_text_is_written_when_it_comes(api: str) -> None:
 
 
 @pytest.mark.parametrize(("api", "framing"), FRAMINGS)
-def test_an_answer_is_said_in_each_framing(api: str, framing: str) -> None:
+def test_an_answer_is_encoded_in_each_framing(api: str, framing: str) -> None:
     for name, outcome in EXAMPLES.items():
         body = encode(ENCODERS, api, outcome, framing=framing)
         assert decoded(api, body) == apply_losses(LOSSES, api, outcome), name
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_a_ping_says_nothing(api: str) -> None:
+def test_a_ping_changes_nothing(api: str) -> None:
     outcome = EXAMPLES["everything at its usual place"]
     encoder = made(api)
     written = [encoder.opening(), encoder.ping()]
@@ -188,7 +188,7 @@ def test_a_ping_says_nothing(api: str) -> None:
 
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("last", [Done(Stop("stop", None)), Failed("incomplete", None)])
-def test_nothing_is_written_behind_the_end(api: str, last: Piece) -> None:
+def test_nothing_is_written_after_the_end(api: str, last: Piece) -> None:
     encoder = made(api)
     encoder.opening()
     encoder.piece(last)
@@ -231,7 +231,7 @@ def test_calls_whose_fragments_interleave_stay_apart(api: str) -> None:
 
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("status", ["incomplete", "error"])
-def test_nobody_may_run_a_call_of_an_answer_that_did_not_end_it(api: str, status: str) -> None:
+def test_an_unended_call_is_not_executable(api: str, status: str) -> None:
     encoder = made(api)
     parts: list[Piece] = [
         ToolCallStart(0, "toolu_1", "f"),

@@ -86,7 +86,7 @@ def test_a_message_that_no_header_can_hold_is_in_the_payload() -> None:
     assert payload == {"message": "x" * 70_000}
 
 
-def test_usage_is_told_behind_the_reason_to_stop() -> None:
+def test_usage_follows_the_stop_reason() -> None:
     usage = Usage(input=1, cache_read=2, cache_write=3, cache_write_1h=1, output=7)
     (before, _), (last, payload) = events(whole(Text("Hi"), usage=usage))[-2:]
     assert (before, last) == ("messageStop", "metadata")

@@ -70,12 +70,12 @@ def test_content_and_calls_are_counted_apart() -> None:
         ),
     ],
 )
-def test_an_answer_that_failed_says_so_in_its_last_event(error: Error, delta: dict[str, str]) -> None:
+def test_a_failed_answer_has_its_error_in_the_last_event(error: Error, delta: dict[str, str]) -> None:
     last = events(whole(Text("Hi"), status="error", stop=Stop("error", None), error=error))[-1]
     assert last == {"type": "message-end", "delta": {"usage": {}, **delta}}
 
 
-def test_what_the_cache_has_to_do_with_is_billed_as_input() -> None:
+def test_cache_tokens_are_billed_as_input() -> None:
     usage = Usage(input=1, cache_read=2, cache_write=3, output=7, reasoning=4, web_searches=1)
     assert events(whole(Text("Hi"), usage=usage))[-1]["delta"]["usage"] == {
         "billed_units": {"input_tokens": 6, "output_tokens": 7, "search_units": 1},
@@ -99,13 +99,13 @@ def test_null_as_arguments_is_not_taken_for_none() -> None:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_version_1_says_an_example(name: str) -> None:
+def test_version_1_encodes_the_examples(name: str) -> None:
     assert_said_by_version_1(EXAMPLES[name])
 
 
 @settings(max_examples=60)
 @drawn(given=outcomes())
-def test_version_1_says_any_outcome(given: Outcome) -> None:
+def test_version_1_encodes_any_outcome(given: Outcome) -> None:
     assert_said_by_version_1(given)
 
 
@@ -121,7 +121,7 @@ def test_every_row_of_version_1_applies_to_an_example() -> None:
     assert idle == set()
 
 
-def test_version_1_tells_all_calls_at_once_and_the_whole_answer_at_the_end() -> None:
+def test_version_1_writes_all_calls_in_one_event_and_repeats_the_answer_at_the_end() -> None:
     given = whole(Text("Hi"), a_call(), a_call(id="toolu_2"), stop=CALLED)
     *_, calls, last = records(given)
     assert calls["event_type"] == "tool-calls-generation"
@@ -132,7 +132,7 @@ def test_version_1_tells_all_calls_at_once_and_the_whole_answer_at_the_end() -> 
     assert (last["response"]["text"], last["response"]["tool_calls"]) == ("Hi", calls["tool_calls"])
 
 
-def test_version_1_tells_its_own_blocks_as_they_were() -> None:
+def test_version_1_writes_its_own_blocks_unchanged() -> None:
     own = [
         Other("search_query", {"text": "x", "generation_id": "g"}),
         Other("search_result", {"search_query": {"text": "x"}, "document_ids": ["d"]}),

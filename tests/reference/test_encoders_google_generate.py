@@ -87,12 +87,12 @@ def test_a_blocked_prompt_has_no_candidates() -> None:
     assert "candidates" not in chunk
 
 
-def test_the_reason_for_which_a_prompt_is_blocked_is_none_of_an_answer() -> None:
+def test_a_block_reason_is_not_a_finish_reason() -> None:
     last = chunks(whole(Text("Hi"), stop=Stop("content_filter", "JAILBREAK")))[-1]
     assert last["candidates"][0]["finishReason"] == "SAFETY"
 
 
-def test_the_total_is_the_sum_of_what_does_not_overlap() -> None:
+def test_the_total_is_the_sum_of_disjoint_counts() -> None:
     usage = Usage(input=10, cache_read=4, cache_write=1, output=9, reasoning=5)
     assert chunks(whole(Text("Hi"), usage=usage))[-1]["usageMetadata"] == {
         "promptTokenCount": 15,

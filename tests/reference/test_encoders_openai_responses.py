@@ -104,7 +104,7 @@ def test_a_refusal_in_words_is_a_part_of_a_completed_answer() -> None:
     assert apply_losses(LOSSES, API, given).stop == Stop("refusal", "completed")
 
 
-def test_an_answer_that_failed_says_why_in_its_response() -> None:
+def test_a_failed_answer_has_its_error_in_its_response() -> None:
     error = Error("overloaded_error", "Busy.", 529)
     last = told(whole(Text("Hi"), status="error", stop=Stop("error", None), error=error))[-1]
     assert last["type"] == "response.failed"
@@ -139,7 +139,7 @@ def test_redacted_thinking_is_reasoning_without_a_summary() -> None:
     assert (reasoning["summary"], reasoning["encrypted_content"]) == ([], "ZW5j")
 
 
-def test_a_citation_is_told_while_its_text_is_open_and_kept_in_its_part() -> None:
+def test_a_citation_is_written_while_its_text_is_open_and_repeated_in_its_part() -> None:
     events = told(whole(Text("Hi"), Other("citation", CITATION)))
     at = next(place for place, event in enumerate(events) if "annotation.added" in event["type"])
     assert events[at]["annotation"] == CITATION
@@ -147,7 +147,7 @@ def test_a_citation_is_told_while_its_text_is_open_and_kept_in_its_part() -> Non
     assert events[-1]["response"]["output"][0]["content"][0]["annotations"] == [CITATION]
 
 
-def test_a_call_of_a_hosted_tool_is_told_with_what_it_found() -> None:
+def test_a_hosted_call_is_written_with_its_result() -> None:
     encoder = ENCODERS[API](model="m", response_id="r")
     encoder.opening()
     assert encoder.piece(ToolCallStart(0, "ws_1", "web_search", "provider")) == b""
@@ -195,7 +195,7 @@ def test_a_call_that_was_cut_off_is_an_incomplete_item() -> None:
     assert events[-1]["response"]["output"][0]["status"] == "incomplete"
 
 
-def test_input_includes_what_the_cache_has_to_do_with() -> None:
+def test_input_includes_cache_tokens() -> None:
     usage = Usage(input=1, cache_read=2, cache_write=3, output=7, reasoning=4, web_searches=1)
     response = told(whole(Text("Hi"), usage=usage))[-1]["response"]
     assert response["usage"] == {

@@ -271,7 +271,7 @@ def test_every_rule_that_apis_share_is_broken_by_some_edit():
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b'{"error": {}}'])
 @pytest.mark.parametrize("api", sorted({*GRAMMARS} - {"ollama-chat", "cohere-chat"}))
-def test_what_is_no_stream_breaks_the_framing(api, body):
+def test_a_body_that_is_not_a_stream_violates_the_framing_rule(api, body):
     assert "framing" in {each.rule for each in GRAMMARS[api].of_body([body])}
 
 

@@ -42,7 +42,7 @@ def test_text_that_was_escaped_once_too_often_is_the_object(
 
 
 @given(st.text())
-def test_no_text_raises_and_what_is_not_healed_is_kept(text: str) -> None:
+def test_no_text_raises_and_unhealed_text_is_kept(text: str) -> None:
     healed = heal_tool_arguments(text)
     assert isinstance(healed, dict)
     if healed.keys() == {"raw"} and healed["raw"] != text:

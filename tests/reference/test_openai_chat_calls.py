@@ -290,7 +290,7 @@ def test_a_malformed_call_is_complete_without_arguments() -> None:
     assert answer.types()[-2:] == ["toolcall_end", "done"]
 
 
-def test_calls_behind_an_intermediate_reason_are_new_and_end_with_the_next_one() -> None:
+def test_calls_after_an_intermediate_reason_are_new_and_end_with_the_next_one() -> None:
     first = (calls(call(name="f", args="{}")), ends("tool_calls"), calls(call(name="f", args='{"x":1}')))
     assert [(b["arguments"], b["complete"]) for b in decode(sse(*first, ends())).content] == [
         ({}, True),

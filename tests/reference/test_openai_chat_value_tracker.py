@@ -23,14 +23,14 @@ def prefixes(text: str, cuts: list[int]) -> list[str]:
 
 
 @given(VALUES.map(json.dumps) | NOISE, NOISE, st.lists(st.integers(0, 60)))
-def test_it_says_of_every_beginning_what_the_parser_says(text, more, cuts):
+def test_it_agrees_with_the_parser_on_every_prefix(text, more, cuts):
     follower = ValueTracker()
     for beginning in prefixes(text + more, cuts):
         assert follower.is_whole(beginning) == codec.is_json(beginning.encode())
 
 
 @pytest.mark.parametrize("pieces", [(r'{"a":"\\', '"}'), ('{"a":"\\', '""}'), ('"\\', "\\", '"')])
-def test_an_escape_may_be_cut_from_what_it_escapes(pieces):
+def test_an_escape_may_be_cut_from_its_character(pieces):
     follower = ValueTracker()
     said = [follower.is_whole("".join(pieces[: i + 1])) for i in range(len(pieces))]
     assert said == [False] * (len(pieces) - 1) + [True]

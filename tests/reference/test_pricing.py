@@ -169,7 +169,7 @@ def test_cost_is_the_figure_worked_out_by_hand(case: Case) -> None:
     assert found | case.parts == found
 
 
-def test_tokens_apart_are_other_and_have_their_own_tier() -> None:
+def test_extra_usage_costs_other_and_has_its_own_tier() -> None:
     extra = Usage(input=60385, output=522)
     cost = Pricing(OPUS).cost(Usage(input=612, output=2819), extra=[extra])
     assert cost is not None

@@ -42,7 +42,7 @@ def calls(outcome: Outcome) -> list[ToolCall]:
 
 
 @pytest.mark.parametrize("names", ROUTES, ids=" ".join)
-def test_what_was_said_comes_through(names: tuple[str, str]) -> None:
+def test_the_content_passes_through(names: tuple[str, str]) -> None:
     client, upstream = names
     seen = 0
     for name, body, given in answers(upstream):

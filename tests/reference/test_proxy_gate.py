@@ -56,13 +56,13 @@ def test_thinking_of_a_model_that_does_not_is_refused(wish: dict[str, Any]) -> N
     assert "deepseek-r1" in refusal.value.message
 
 
-def test_no_thinking_is_asked_of_any_model() -> None:
+def test_no_thinking_is_requested_of_any_model() -> None:
     asked = {"model": "llama3", "messages": []}
     assert gated(asked, "ollama-chat") == asked
     assert gated({**asked, "thinking": "off"}, "ollama-chat") == asked
 
 
-def test_a_model_that_thinks_is_told_not_to() -> None:
+def test_thinking_is_disabled_for_a_model_that_thinks() -> None:
     asked = {"model": "qwen3", "messages": [], "thinking": "off"}
     assert gated(asked, "ollama-chat") == asked
 
@@ -73,10 +73,10 @@ def test_the_table_is_about_no_other_upstream() -> None:
 
 
 @pytest.mark.parametrize(("status", "document"), REFUSING)
-def test_a_server_says_that_its_model_does_not_think(status: int, document: Any) -> None:
+def test_a_server_rejects_thinking(status: int, document: Any) -> None:
     assert thinking_refused(status, json.dumps(document).encode())
 
 
 @pytest.mark.parametrize(("status", "document"), FAILING)
-def test_other_failures_say_nothing_of_it(status: int, document: Any) -> None:
+def test_other_failures_are_not_about_thinking(status: int, document: Any) -> None:
     assert not thinking_refused(status, b"<html>" if document is None else json.dumps(document).encode())

@@ -196,7 +196,7 @@ def test_the_answer_of_another_api_ends(names: tuple[str, str], api: str) -> Non
 
 
 @pytest.mark.parametrize("value", ODD)
-def test_a_failure_of_any_form_is_told(value: Any) -> None:
+def test_failures_of_any_form_are_reported(value: Any) -> None:
     for document in (value, {"error": value}, {"error": {"message": value, "type": value}}):
         body = json.dumps(document).encode()
         answer = failed(asked(*ROUTES[0]), status=400, headers={}, body=body)

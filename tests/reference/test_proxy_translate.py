@@ -108,7 +108,7 @@ def test_a_field_has_its_counterpart(names: tuple[str, str], given: Json, expect
     assert json.loads(asked.content) == asked.body
 
 
-def test_every_route_has_what_it_needs() -> None:
+def test_every_route_has_its_parts() -> None:
     assert set(CARRIED) == set(ROUTES)
     assert {client for client, _ in ROUTES} == set(ENDPOINTS)
     assert {upstream for _, upstream in ROUTES} <= set(KEYED)
@@ -157,7 +157,7 @@ def test_the_host_decides_about_fields_of_its_own() -> None:
         (MESSAGES, {"reasoning_effort": "low"}),
     ],
 )
-def test_a_request_can_be_told_without_a_word_about_thinking(names: tuple[str, str], wish: Json) -> None:
+def test_thinking_can_be_removed_from_a_request(names: tuple[str, str], wish: Json) -> None:
     asked = asks(names, **wish)
     assert asked.asks_thinking
     assert without_thinking(asked).body == asks(names).body
@@ -165,13 +165,13 @@ def test_a_request_can_be_told_without_a_word_about_thinking(names: tuple[str, s
     assert not asks(names).asks_thinking
 
 
-def test_what_is_beside_the_effort_stays() -> None:
+def test_fields_next_to_the_effort_stay() -> None:
     form = {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA}}
     plain = asks(MESSAGES, response_format=form)
     assert without_thinking(asks(MESSAGES, response_format=form, reasoning_effort="low")).body == plain.body
 
 
-def test_what_the_answer_depends_on_is_kept() -> None:
+def test_fields_that_affect_the_answer_are_kept() -> None:
     asked = asks(OLLAMA, stream=True, system="Be kind to everybody.")
     assert (asked.stream, asked.thinking, asked.model) == (True, False, "qwen3")
     assert asked.input_tokens == count_tokens({**ANTHROPIC, "system": "Be kind to everybody."}) > 0

@@ -70,7 +70,7 @@ def test_there_are_cases() -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_request_made_of_what_a_request_asks_about_is_the_same_request(name: str) -> None:
+def test_a_request_read_and_built_again_is_the_same_request(name: str) -> None:
     case = CASES[name]
     conversation = read(case)
     assert problems("conversation.v1", conversation) == ()
@@ -78,7 +78,7 @@ def test_a_request_made_of_what_a_request_asks_about_is_the_same_request(name: s
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_says_to_another_api_what_was_meant(name: str) -> None:
+def test_a_request_keeps_its_meaning_for_another_api(name: str) -> None:
     same = told(read(CASES[name])) == told(CASES[name].input)
     assert same == (name not in TOLD_OTHERWISE), TOLD_OTHERWISE.get(name)
 
@@ -334,7 +334,7 @@ def test_system_messages_are_one_prompt_wherever_they_stand() -> None:
     assert [message["role"] for message in asked["messages"]] == ["user"]
 
 
-def test_results_behind_each_other_are_of_one_answer() -> None:
+def test_adjacent_results_belong_to_one_answer() -> None:
     two = json.loads(json.dumps(CALLED))
     two["tool_calls"].append({**two["tool_calls"][0], "id": "c2"})
     came = [{"role": "tool", "tool_call_id": each, "content": each} for each in ("c2", "c1")]
