@@ -1,4 +1,4 @@
-"""Any outcome that a decoder can come to.
+"""Strategies for any outcome that a decoder can return.
 
 It is put together by the one accumulator, as those of the decoders are, so that none is impossible.
 """
@@ -35,7 +35,7 @@ ODD = st.sampled_from(
 
 
 def words() -> st.SearchStrategy[str]:
-    """Draw text: any, or what breaks lines, strings and characters in some libraries."""
+    """Draw text: any, or text whose lines, strings or characters some libraries break."""
     text = st.text(max_size=8) | st.lists(ODD, max_size=3).map("".join)
     return text.map(join_surrogates)
 
@@ -93,7 +93,7 @@ def call(draw: st.DrawFn) -> Step:
 
 
 def other(block: Other) -> Step:
-    """Return the step of a block without a common form."""
+    """Return the step of an `other` block."""
     return lambda message, _: message.add_other(block.kind, block.data)
 
 

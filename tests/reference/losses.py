@@ -1,4 +1,4 @@
-"""The tables of docs/encoders.md: `python -m tests.reference.losses` writes them there anew."""
+"""Generate the tables of docs/encoders.md: run `python -m tests.reference.losses`."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ BEGIN, END = "<!-- losses -->\n", "<!-- end of losses -->\n"
 
 
 def tables() -> str:
-    """Return a table for each api that is encoded."""
+    """Return a table for each API with an encoder."""
     return "\n".join(table(api) for api in LOSSES)
 
 
 def table(api: str) -> str:
-    """Return the table of an api."""
+    """Return the table of an API."""
     rows = "".join(row(loss) for loss in LOSSES[api])
     return f"### {api}\n\n| row | cannot be said | what is written |\n|---|---|---|\n{rows}"
 
 
 def row(loss: Loss) -> str:
-    """Return the row of a loss, which says the form that it is for unless that is both."""
+    """Return the row of a loss, with its form unless it applies to both."""
     where = "" if loss.forms == FORMS else f" ({', '.join(loss.forms)} only)"
     return f"| `{loss.name}`{where} | {loss.description} | {loss.becomes} |\n"
 
 
 def renewed(page: str) -> str:
-    """Return the page with the tables of today."""
+    """Return the page with current tables."""
     head, _, rest = page.partition(BEGIN)
     _, _, tail = rest.partition(END)
     return f"{head}{BEGIN}\n{tables()}\n{END}{tail}"

@@ -1,4 +1,4 @@
-"""Answers of upstreams, each with one thing that translating proxies get wrong, and what a client then gets.
+"""Answers of upstreams, each with one thing that translating proxies get wrong, and the client's result.
 
 What a client gets is told in short, a word or two for each event. The issues beside the rows are of those
 proxies.
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Row:
-    """An upstream's body, and what comes out behind the start of the message and its ping."""
+    """An upstream's body, and the output after the start of the message and its ping."""
 
     body: bytes
     told: str

@@ -1,4 +1,4 @@
-"""The reference as others reach it: a generator, snapshots, and a program on stdin and stdout."""
+"""The reference's interfaces: a generator, snapshots, and a program on stdin and stdout."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_snapshots_of_an_error_document_have_nothing_to_show() -> None:
 
 
 def talk(*lines: Any) -> list[dict[str, Any]]:
-    """Return what the program answers to these messages, or raw lines."""
+    """Return the program's replies to these messages or raw lines."""
     sent = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines]
     done = subprocess.run(
         [sys.executable, "-m", "streamconform_reference"],

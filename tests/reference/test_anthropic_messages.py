@@ -1,4 +1,4 @@
-"""Anthropic Messages: what each shape of stream amounts to."""
+"""Anthropic Messages: the outcome of each form of stream."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .streams import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """`expect` maps a path into the outcome to the value there."""
+    """`expect` maps paths in the outcome to values."""
 
     id: str
     body: bytes

@@ -1,4 +1,4 @@
-"""Framing of AWS event streams: lengths, headers and checksums, however the bytes are cut."""
+"""Framing of AWS event streams: lengths, headers and checksums, in any chunks."""
 
 from __future__ import annotations
 

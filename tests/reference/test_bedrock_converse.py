@@ -1,4 +1,4 @@
-"""Bedrock Converse: what each shape of stream amounts to."""
+"""Bedrock Converse: the outcome of each form of stream."""
 
 from __future__ import annotations
 

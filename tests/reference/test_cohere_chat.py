@@ -1,4 +1,4 @@
-"""Cohere Chat, both versions: what each shape of stream amounts to."""
+"""Cohere Chat, both versions: the outcome of each form of stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded streams: events and outcome agree, a cut one is never complete, and an HTTP error says what it is.
+"""Recorded streams: events match the outcome, a cut stream is never complete, HTTP errors are read.
 
 That the outcome does not depend on the chunks is shown by `conform compare` (tests/corpus).
 """
@@ -30,13 +30,13 @@ def answer(case: Case, body: bytes) -> Answer:
 
 
 def payloads(case: Case, body: bytes) -> list[Any]:
-    """Return the payloads of the frames in this part of the body, by the harness's own reader."""
+    """Return the payloads of the frames in this part of the body, read with the harness."""
     framed = framing(case.api, case.cassette.status, case.cassette.body)
     return [read(frame.payload) for frame in split(framed, body)]
 
 
 def start_of_terminal(case: Case) -> int:
-    """Return the offset of the first terminal frame, by the harness's own reader; of the end if none."""
+    """Return the offset of the first terminal frame, read with the harness, or of the end if there is none."""
     body = case.cassette.body
     frames = split(framing(case.api, case.cassette.status, body), body)
     ends = (frame.start for frame in frames if ENDINGS[case.api].terminal(read(frame.payload)))

@@ -1,4 +1,4 @@
-"""Recorded streams against what else is in them: their own final answers, their records, other framings."""
+"""Recorded streams compared with their own final answers, their records, and other framings."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def decode(case: Case, body: bytes | None = None) -> Answer:
 
 
 def document(case: Case, value: Any) -> dict[str, Any]:
-    """Return the outcome of an answer in one piece."""
+    """Return the outcome of an answer in a single chunk."""
     return dict(decode_document(json.dumps(value).encode(), case.api).to_json())
 
 
 def payloads(body: bytes) -> list[dict[str, Any]]:
-    """Return the payloads of SSE or of a JSON array, read as a whole."""
+    """Return the payloads of SSE or of a JSON array, read from the whole body."""
     if body.lstrip().startswith(b"["):
         elements: list[dict[str, Any]] = json.loads(body)
         return elements
@@ -62,7 +62,7 @@ def others(outcome: dict[str, Any], kind: str) -> list[str]:
 
 
 def essence(outcome: dict[str, Any], call: tuple[str, ...]) -> dict[str, Any]:
-    """Return what deltas and a final answer have in common, calls by these fields, in an own order."""
+    """Return the parts that deltas and a final answer share, calls by these fields, in a fixed order."""
     calls = ([each[name] for name in call] for each in outcome["content"] if each["type"] == "tool_call")
     return {
         "text": "".join(texts(outcome, "text")),

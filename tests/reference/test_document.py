@@ -1,4 +1,4 @@
-"""The answer without streaming has the outcome that its stream would have had."""
+"""The answer without streaming has the outcome of the equivalent stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Encoded answers as a client sees them, frame by frame; and what waits for what."""
+"""Encoded answers as a client sees them, frame by frame, with their delays."""
 
 from __future__ import annotations
 
@@ -156,6 +156,6 @@ def test_an_answer_that_broke_off_is_an_error_document(api: str) -> None:
 
 
 def test_the_page_has_the_losses_of_today() -> None:
-    """`python -m tests.reference.losses` writes them anew."""
+    """`python -m tests.reference.losses` regenerates the page."""
     page = PAGE.read_text("utf-8")
     assert renewed(page) == page

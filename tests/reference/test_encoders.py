@@ -1,4 +1,4 @@
-"""What is decoded from an encoded answer is the answer, but for what its api cannot say."""
+"""Decoding an encoded answer gives the answer, except for the API's losses."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def decoded(api: str, body: bytes) -> Outcome:
 
 
 def said(api: str, given: Outcome, form: Form = "stream") -> Outcome:
-    """Return what is decoded from the stream or the document that says an outcome."""
+    """Return the decoded stream or document of an outcome."""
     if form == "stream":
         return decoded(api, encode(ENCODERS, api, given))
     names = {"model": given.model or PLACEHOLDER, "response_id": given.response_id or PLACEHOLDER}
@@ -66,7 +66,7 @@ def said(api: str, given: Outcome, form: Form = "stream") -> Outcome:
 
 
 def broken(api: str, body: bytes, *, broke_off: bool = False) -> list[str]:
-    """Return the rules that must hold and do not, in a stream."""
+    """Return the `must` rules that a stream violates."""
     found = GRAMMARS[api].of_body([body], UNCHECKED)
     allowed = OPEN if broke_off else set()
     return [
@@ -75,7 +75,7 @@ def broken(api: str, body: bytes, *, broke_off: bool = False) -> list[str]:
 
 
 def assert_said(api: str, given: Outcome) -> None:
-    """Assert that stream and document say what they can say, which they then say as it is."""
+    """Assert that stream and document decode to the expressed outcome, and that this is stable."""
     stream = apply_losses(LOSSES, api, given)
     assert said(api, given) == stream, api
     assert apply_losses(LOSSES, api, stream) == stream, api
@@ -137,7 +137,7 @@ def test_rows_have_names_of_their_own(api: str) -> None:
 
 
 def characters(parts: Iterable[Piece]) -> Iterable[Piece]:
-    """Yield the pieces with every delta cut into its characters."""
+    """Yield the pieces with every delta split into characters."""
     for part in parts:
         if isinstance(part, (ProseDelta, ToolCallDelta)):
             yield from (replace(part, delta=character) for character in part.delta)

@@ -1,4 +1,4 @@
-"""What is particular in the event streams of Bedrock that are written."""
+"""Details of the Bedrock encoder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Message = tuple[dict[str, Any], dict[str, Any]]
 
 
 def messages(body: bytes) -> list[Message]:
-    """Return headers and payload of each message."""
+    """Return the headers and the payload of each message."""
     framing = EventStreamFraming()
     frames = framing.receive(body) + framing.end()
     assert framing.fault is None

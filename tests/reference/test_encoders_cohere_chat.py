@@ -1,4 +1,4 @@
-"""What is particular in the streams of Cohere that are written, in version 2 and in version 1."""
+"""Details of the Cohere encoders, version 2 and version 1."""
 
 from __future__ import annotations
 

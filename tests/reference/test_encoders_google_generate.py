@@ -1,4 +1,4 @@
-"""What is particular in the streams of Gemini that are written."""
+"""Details of the Gemini encoder."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def chunks(outcome: Outcome) -> list[dict[str, Any]]:
 
 
 def parts(outcome: Outcome) -> list[dict[str, Any]]:
-    """Return the parts of an outcome's stream, but for the empty one with which it ends."""
+    """Return the parts of an outcome's stream, except the empty one at its end."""
     found = [
         part
         for chunk in chunks(outcome)

@@ -1,4 +1,4 @@
-"""What is particular in the streams of OpenAI Responses that are written."""
+"""Details of the OpenAI Responses encoder."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Event = dict[str, Any]
 
 
 def read(body: bytes) -> list[Event]:
-    """Return the payloads, each of which has the name of its event."""
+    """Return the payloads, after checking that each has the name of its event."""
     found = []
     for frame in filter(None, body.split(b"\n\n")):
         name, data = frame.split(b"\n")

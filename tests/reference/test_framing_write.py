@@ -1,4 +1,4 @@
-"""What is written in a framing is read by it as it was."""
+"""Each framing reads its own output unchanged."""
 
 from __future__ import annotations
 

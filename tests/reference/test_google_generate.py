@@ -1,4 +1,4 @@
-"""Gemini: what each shape of stream amounts to, in both framings."""
+"""Gemini: the outcome of each form of stream, in both framings."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def decode(body: Any, **fields: Any) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`expect` maps a path into the outcome to the value there."""
+    """`expect` maps paths in the outcome to values."""
 
     id: str
     body: bytes

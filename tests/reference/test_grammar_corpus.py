@@ -1,4 +1,4 @@
-"""Recorded streams of first-party providers break no rule that must hold: else the grammar is wrong."""
+"""Recorded streams of first-party providers violate no `must` rule: if they do, the grammar is wrong."""
 
 from __future__ import annotations
 

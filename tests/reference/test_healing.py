@@ -1,4 +1,4 @@
-"""Tool arguments back to an object: whatever is JSON of an object is never changed."""
+"""Healing tool arguments to an object: JSON of an object is never changed."""
 
 from __future__ import annotations
 

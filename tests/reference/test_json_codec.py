@@ -1,4 +1,4 @@
-"""JSON in and out: exact where orjson is not, bounded, and never an exception but one."""
+"""Reading and writing JSON: exact where orjson is not, bounded, and with a single exception type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The value of JSON text so far: the same however it is cut, equal to the whole at its end, and growing."""
+"""The value of truncated JSON text: independent of the cuts, equal to the whole at its end, and growing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read(pieces: Any) -> JsonStream:
 
 
 def grows(before: Any, after: Any) -> bool:
-    """Whether a value may follow another: it has all of it, but numbers and what was null may be others."""
+    """Whether a value may follow another: it extends it, but numbers and nulls may change."""
     match before, after:
         case dict(), dict():
             return all(key in after and grows(value, after[key]) for key, value in before.items())

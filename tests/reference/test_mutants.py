@@ -1,4 +1,4 @@
-"""Each mutant has its bug, shows it, and fails nothing else than it says."""
+"""Each mutant has its bug, shows it, and fails only the checks that it lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ollama's own chat: what each shape of stream amounts to."""
+"""Ollama's own chat: the outcome of each form of stream."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def decode(body: Any, **fields: Any) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`expect` maps a path into the outcome to the value there."""
+    """`expect` maps paths in the outcome to values."""
 
     id: str
     body: bytes

@@ -42,7 +42,7 @@ def prose(answer: Answer) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What the blocks of a stream say, in their order."""
+    """The texts of the blocks of a stream, in order."""
 
     id: str
     body: bytes
@@ -359,7 +359,7 @@ def test_an_http_error_document_is_read() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """input, cache_read, cache_write, output, reasoning of a stream with these chunks behind `a`."""
+    """input, cache_read, cache_write, output, reasoning of a stream with these chunks after `a`."""
 
     id: str
     payloads: tuple[dict[str, Any], ...]

@@ -1,4 +1,4 @@
-"""Whose fragment is it? Tool calls of Chat Completions, by index, id and name in every disorder."""
+"""Assignment of fragments to tool calls of Chat Completions, by index, id and name, in any order."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def made(answer: Answer) -> list[tuple[str, str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Entries, one chunk each, or several in a tuple; the calls they make. An id None is any id."""
+    """Entries, one chunk each or several in a tuple, and the resulting calls. An id of None means any id."""
 
     id: str
     entries: tuple[dict[str, Any] | tuple[dict[str, Any], ...], ...]

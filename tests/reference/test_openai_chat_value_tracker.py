@@ -1,4 +1,4 @@
-"""Whether a text that grows is whole JSON, as parsing it anew each time would say."""
+"""Whether a growing text is whole JSON, compared with parsing it each time."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_an_escape_may_be_cut_from_its_character(pieces):
 
 
 def test_arguments_under_ever_new_indexes_are_parsed_when_they_are_whole_and_not_before(monkeypatch):
-    """Some gateways count the fragments of one call as if each were a call."""
+    """Some gateways number the fragments of one call as if each were a call."""
     parsed = []
     is_json = codec.is_json
     monkeypatch.setattr(codec, "is_json", lambda data: parsed.append(data) or is_json(data))

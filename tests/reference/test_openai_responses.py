@@ -1,4 +1,4 @@
-"""OpenAI Responses: what each shape of stream amounts to."""
+"""OpenAI Responses: the outcome of each form of stream."""
 
 from __future__ import annotations
 

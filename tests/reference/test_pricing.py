@@ -1,4 +1,4 @@
-"""Cost: figures worked out by hand, exact, and None rather than wrong."""
+"""Cost: figures computed by hand, exact, and None if a price is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m streamconform_reference` as a conversation: pushed runs, and what is no part of one."""
+"""`python -m streamconform_reference` as a session: pushed runs, and messages outside of one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The proxy in front of every bundled answer: what it says comes through, in a legal stream."""
+"""The proxy in front of every bundled answer: the content passes through, in a legal stream."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEALED = "anthropic-messages"
 
 
 def answers(upstream: str) -> Iterator[tuple[str, bytes, Outcome]]:
-    """Yield every recorded and authored stream, and what it amounts to."""
+    """Yield every recorded and authored stream, with its outcome."""
     for path in sorted((CASSETTES / upstream).glob(f"*{SUFFIXES[upstream]}")):
         body = path.read_bytes()
         yield path.stem, body, decoded(upstream, body)

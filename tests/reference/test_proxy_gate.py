@@ -1,4 +1,4 @@
-"""Thinking is asked of models that think, and of no others."""
+"""Thinking is requested only of models that think."""
 
 from __future__ import annotations
 

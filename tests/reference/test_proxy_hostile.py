@@ -1,4 +1,4 @@
-"""Whatever a client or an upstream sends, the proxy translates or refuses it."""
+"""The proxy translates or rejects anything that a client or an upstream sends."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ BODIES = {"anthropic-messages": ANTHROPIC, "openai-chat": OPENAI}
 
 
 def paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield where every value inside a value stands."""
+    """Yield the path of every value inside a value."""
     for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
         yield (*path, key)
         yield from paths(value[key], (*path, key))

@@ -1,4 +1,4 @@
-"""What a client gets of an upstream's answer."""
+"""The client's view of an upstream's answer."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def in_short(client: str, body: bytes) -> str:
 
 
 def anthropic_words(told: list[Json]) -> list[str]:
-    """Return what comes behind the start and its ping: a word or two for each block, and for the end."""
+    """Return a summary of the output after the start and its ping: one or two words per block, and the end."""
     words: list[str] = []
     inside = False
     for payload in told[2:] if told[0]["type"] == "message_start" else told:
@@ -225,7 +225,7 @@ def decoded(api: str, body: bytes) -> Outcome:
 
 
 def plain(outcome: Outcome) -> list[Any]:
-    """Return the blocks but for the text of arguments, which documents of some apis have none of."""
+    """Return the blocks without the text of arguments, which documents of some APIs lack."""
     return [
         replace(block, arguments_text=None) if isinstance(block, ToolCall) else block
         for block in outcome.content

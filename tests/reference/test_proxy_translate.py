@@ -1,4 +1,4 @@
-"""What the upstream is asked is what the client asked for."""
+"""The upstream request has the meaning of the client's request."""
 
 from __future__ import annotations
 

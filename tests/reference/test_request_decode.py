@@ -1,4 +1,4 @@
-"""What a client's request says is what was meant by the one who made it."""
+"""Reading a client's request gives the conversation from which it was built."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ TOLD_OTHERWISE: Mapping[str, str] = {
 
 
 def read(case: CallCase) -> Json:
-    """Return the conversation that the request of a case asks about, with the same facts."""
+    """Return the conversation in the request of a case, with the same facts."""
     request = REQUEST_BUILDERS[case.api](case.input)
     body = json.loads(json.dumps(request["body"]))
     facts = {"facts": case.input["facts"]} if "facts" in case.input else {}
@@ -55,7 +55,7 @@ def read(case: CallCase) -> Json:
 
 
 def told(conversation: Json) -> Json:
-    """Return the conversation as a request to a third api, without the limits that a builder puts in."""
+    """Return the conversation as a request to a third API, without the builder's default limits."""
     messages = [
         {key: value for key, value in message.items() if key != "api"} for message in conversation["messages"]
     ]

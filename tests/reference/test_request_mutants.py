@@ -1,4 +1,4 @@
-"""Each mutant of requests is caught by a case that names its bug, and fails nothing else than it says."""
+"""A case that names its bug catches each request mutant, which fails only the checks that it lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests of all apis: what is asked for is said in the words of each, and nothing else is."""
+"""Requests of all APIs: each option has the API's form, and nothing is added."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ SYSTEMS: list[tuple[str, str, Any]] = [
 
 
 def holds(body: dict[str, Any], fields: dict[str, Any]) -> None:
-    """Assert that the body has these fields; None is not there."""
+    """Assert that the body has these fields; None means absent."""
     assert {key: body.get(key) for key in fields} == fields
 
 

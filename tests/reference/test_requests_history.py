@@ -1,4 +1,4 @@
-"""Answers in requests: every block goes back as it came, in its order, to whoever may read it."""
+"""Answers in requests: every block goes back unchanged and in order, if the model may read it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TEXTS = ("cohere-chat", "openai-chat", "openai-responses")
 
 
 def content(api: str, *blocks: dict[str, Any], **more: Any) -> Any:
-    """Return what the answer of these blocks is in a request, behind what the user said."""
+    """Return an answer with these blocks in a request, after the user's text."""
     sent = said(api, user(), answer(*blocks), user("go on"), **more)
     match api:
         case "openai-responses":
@@ -47,7 +47,7 @@ def content(api: str, *blocks: dict[str, Any], **more: Any) -> Any:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """Yield the texts in a JSON value, in their order."""
+    """Yield the texts in a JSON value, in order."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Results of calls in requests: the right role and order, one for each call, and nothing made up."""
+"""Tool results in requests: the right role and order, one per call, and nothing invented."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ JSON_SENT: dict[str, Any] = {
 
 
 def content_of(api: str, message: Any) -> Any:
-    """Return what a message of one result says."""
+    """Return the content of a message with one result."""
     match api:
         case "anthropic-messages":
             return message["content"][0].get("content")
@@ -104,7 +104,7 @@ def content_of(api: str, message: Any) -> Any:
 
 
 def one(api: str, content: Any) -> Any:
-    """Return what is said of a result with this content."""
+    """Return the request's form of a result with this content."""
     sent = said(api, user(), answer(call("call_a")), results(result("call_a", content)))
     return content_of(api, sent[2])
 

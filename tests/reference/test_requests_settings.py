@@ -1,4 +1,4 @@
-"""Settings in requests: thinking as the model takes it, and what only some hosts know."""
+"""Settings in requests: thinking in the model's form, and fields that only some hosts support."""
 
 from __future__ import annotations
 

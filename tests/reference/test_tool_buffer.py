@@ -1,4 +1,4 @@
-"""Pieces of calls from four providers, in every order, become the calls that were meant."""
+"""Parts of calls from four providers, in any order, become the right calls."""
 
 from __future__ import annotations
 
