@@ -36,7 +36,7 @@ def payloads(case: Case, body: bytes) -> list[Any]:
 
 
 def start_of_terminal(case: Case) -> int:
-    """Return the offset of the first terminal frame, read with the harness, or of the end if there is none."""
+    """Return the offset of the first terminal frame, read with the harness, or of the end otherwise."""
     body = case.cassette.body
     frames = split(framing(case.api, case.cassette.status, body), body)
     ends = (frame.start for frame in frames if ENDINGS[case.api].terminal(read(frame.payload)))

@@ -99,7 +99,7 @@ def in_short(client: str, body: bytes) -> str:
 
 
 def anthropic_words(told: list[Json]) -> list[str]:
-    """Return a summary of the output after the start and its ping: one or two words per block, and the end."""
+    """Return a summary of the output after the start and its ping: a word or two per block and the end."""
     words: list[str] = []
     inside = False
     for payload in told[2:] if told[0]["type"] == "message_start" else told:
