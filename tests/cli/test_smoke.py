@@ -20,15 +20,15 @@ from .smoke_document import DOCUMENT, filled
 
 PROGRAM = """\
 import copy, json, os, sys, time
-from streamconform_reference.__main__ import Session, hello
+from streamconform_reference.__main__ import Session, build_hello
 from streamconform_reference.json_text import codec
 
 def write(value):
     sys.stdout.buffer.write(codec.dumps(value) + b"\\n")
     sys.stdout.buffer.flush()
 
-def answer(message): return next(Session().answers(message), None)
-def greeting(): return hello() | {{"apis": ["anthropic-messages"]}}
+def answer(message): return next(Session().reply_to(message), None)
+def greeting(): return build_hello() | {{"apis": ["anthropic-messages"]}}
 def reply(message): return answer(message)
 def outcome(given): return given
 def said(message):
@@ -72,7 +72,7 @@ def outcome(line):
 
 
 def greets(more):
-    return f"def greeting(): return hello() | {{'apis': ['anthropic-messages']}} | {more}"
+    return f"def greeting(): return build_hello() | {{'apis': ['anthropic-messages']}} | {more}"
 
 
 WRONG = [
@@ -428,7 +428,7 @@ def test_a_program_that_takes_pushed_chunks_is_fed_so(tmp_path):
 PUSHED = """
 session = Session()
 def said(message):
-    for each in session.answers(message): write(each)
+    for each in session.reply_to(message): write(each)
 """
 
 
