@@ -1,4 +1,8 @@
-"""Renderings of a run; each is a projection of `results.jsonl`. The table of reports is here."""
+"""Reports of a run; each is a projection of `results.jsonl`.
+
+Titles and guarded bugs of trials that did not pass are in the results, so that a report needs nothing else;
+only the HTML page and the matrix also read the suite.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,12 @@ from typing import Final
 
 from streamconform.errors import ReportError, UsageError
 from streamconform.reports import badge, github, html, json, junit, markdown, matrix
-from streamconform.reports.matrix import Place
+from streamconform.reports.matrix import PageContext
 from streamconform.run.merge import ordered
 from streamconform.run.results import Results
 from streamconform.suite.cassettes import write_whole
+
+__all__ = ["HTML", "REPORTS", "STREAMED", "SUITE_REPORTS", "parse_option", "write_report", "write_text"]
 
 Render = Callable[[Results], str]
 
@@ -23,60 +29,64 @@ REPORTS: Final[Mapping[str, Render]] = {
     "github": github.render,
     "badge": badge.render,
 }
-"""What `--report KIND=PATH` can make of results that are there as a whole, and of nothing else."""
+"""The kinds that need only the results, with the function that renders each."""
 
 HTML: Final = "html"
-"""The kind that shows cases and wires too, and what changed since an earlier run."""
-SUITED: Final = (HTML, "matrix")
-"""The kinds that show the suite beside the results."""
+"""The kind that can also show what changed since an earlier run."""
+SUITE_REPORTS: Final = (HTML, "matrix")
+"""The kinds that also show the suite."""
 STREAMED: Final = "jsonl"
-"""The kind that is written while the run goes on: the results themselves."""
+"""The kind that is written during the run: the results themselves."""
 
 
-def parse(option: str) -> tuple[str, str]:
+def parse_option(option: str) -> tuple[str, str]:
     """Return (kind, path) of `KIND=PATH`; raises `UsageError`."""
     kind, equals, path = option.partition("=")
-    known = (*REPORTS, *SUITED, STREAMED)
-    if kind not in known or not equals or not path:
-        kinds = ", ".join(f"`{each}`" for each in known)
+    kinds = (*REPORTS, *SUITE_REPORTS, STREAMED)
+    if kind not in kinds or not equals or not path:
+        known = ", ".join(f"`{name}`" for name in kinds)
         raise UsageError(
-            f"`--report {option}`: expected KIND=PATH, where KIND is {kinds} and PATH may be `-`"
+            f"`--report {option}`: expected KIND=PATH, where KIND is one of {known} and PATH may be `-`"
         )
     return kind, path
 
 
-def write(
-    kind: str, path: str, results: Results, place: Callable[[str], Place], baseline: Results | None = None
+def write_report(
+    kind: str,
+    path: str,
+    results: Results,
+    page_context: Callable[[str], PageContext],
+    baseline: Results | None = None,
 ) -> None:
     """Write the report `kind` of `results` to `path`; `-` is stdout. Raises `ReportError`.
 
-    `place` returns what a page at a path is made with; a kind that needs nothing of it does not ask.
-    `baseline` is an earlier run, for the kind that tells what changed.
+    `page_context` returns what the matrix page at a path needs besides results; it is called only by reports
+    that need it. `baseline` is an earlier run, for the report that shows what changed.
     """
-    whole = ordered(results)
+    sorted_results = ordered(results)
     match kind:
         case "matrix":
-            made = matrix.render(whole, place(path))
+            text = matrix.render(sorted_results, page_context(path))
         case "html":
-            made = html.render(whole, baseline)
+            text = html.render(sorted_results, baseline)
         case _:
-            made = REPORTS[kind](whole)
-    write_text(path, made)
+            text = REPORTS[kind](sorted_results)
+    write_text(path, text)
 
 
 def write_text(path: str, text: str) -> None:
     """Write `text` and a line end to `path`, all of it or nothing; `-` is stdout. Raises `ReportError`.
 
-    What is no file, such as a pipe or `/dev/null`, is written to as it stands: nothing replaces it.
+    A path that exists and is not a regular file, such as a pipe or `/dev/null`, is written to, not replaced.
     """
     data = f"{text}\n".encode("utf-8", "backslashreplace")
     if path == "-":
         sys.stdout.flush()
-        sys.stdout.buffer.write(data)  # a report is UTF-8, whatever the terminal takes
+        sys.stdout.buffer.write(data)  # a report is UTF-8, whatever the terminal's encoding
         sys.stdout.buffer.flush()
         return
     try:
-        target = Path(path).resolve()  # a link stays one
+        target = Path(path).resolve()  # so that a symbolic link is kept and its target replaced
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.exists() and not target.is_file():
             target.write_bytes(data)
