@@ -55,7 +55,7 @@ def command(
     capability: tuple[str, ...],
     strict: bool,  # noqa: FBT001 - click passes flags like this
     shape: str,
-    **given: Any,
+    **arguments: Any,
 ) -> None:
     """Judge the outcome in OUTCOME.json (- is stdin) as an answer to CASE.
 
@@ -63,9 +63,9 @@ def command(
     case, it holds the function's output. `conform serve` serves the streams to your client. Exit codes: 0
     passed, 1 failed, 2 usage or input error.
     """
-    chosen = options.merge_settings(given)
-    case = find_case(case_, load(options.find_sources(chosen)))
-    trial = _make_trial(case, case_.partition("@")[2], chosen.get("seed", 0))
+    settings = options.merge_settings(arguments)
+    case = find_case(case_, load(options.find_sources(settings)))
+    trial = _make_trial(case, case_.partition("@")[2], settings.get("seed", 0))
     answer = _read_answer(file, trial)
     has_events = isinstance(answer, Observation) and answer.events is not None
     claims = frozenset(name for name in CAPABILITIES if name in capability) or (

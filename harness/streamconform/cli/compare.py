@@ -78,7 +78,7 @@ DEFAULT_EXAMPLES: Final = 3
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Timeout of a trial in seconds.")
 @click.option("-q", "--quiet", count=True, help="Print only the last line; with -qq, nothing.")
 @click.pass_context
-def command(ctx: click.Context, /, **given: Any) -> None:
+def command(ctx: click.Context, /, **arguments: Any) -> None:
     """Run implementations over recordings, and show where they differ.
 
     \b
@@ -91,11 +91,13 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     usage or input error, 3 implementation unusable.
     """
     started = time.perf_counter()
-    settings = options.merge_settings({key: given[key] for key in ("seed", "workers", "timeout")})
-    report_targets = [_parse_report(option) for option in given["report"]]
-    names = given["impls"] or tuple(settings.get("impl", ())) or ("reference",)
-    deliveries = _parse_deliveries(given["deliver"])
-    folder = recordings.read(_find_corpus(given["corpus"], given["where"]), given["api"], given["limit"])
+    settings = options.merge_settings({key: arguments[key] for key in ("seed", "workers", "timeout")})
+    report_targets = [_parse_report(option) for option in arguments["report"]]
+    names = arguments["impls"] or tuple(settings.get("impl", ())) or ("reference",)
+    deliveries = _parse_deliveries(arguments["deliver"])
+    folder = recordings.read(
+        _find_corpus(arguments["corpus"], arguments["where"]), arguments["api"], arguments["limit"]
+    )
     order = Order(
         connections=tuple(connect(name) for name in names),
         trials=tuple(expand(folder.cases, deliveries, "bytes", settings.get("seed", 0))),
@@ -106,12 +108,12 @@ def command(ctx: click.Context, /, **given: Any) -> None:
         ),
         selection={},
     )
-    quiet = 2 if any(path == "-" for _, path in report_targets) else given["quiet"]
+    quiet = 2 if any(path == "-" for _, path in report_targets) else arguments["quiet"]
     gathered = Gathered()
     with Terminal(quiet=min(quiet, 1), verbose=0, strict=False) as terminal:
         finished = _run(order, Progress(terminal.start, terminal.advance, gathered.take))
-    comparison = _make_comparison(folder, gathered, finished, deliveries, given["examples"])
-    text = given["text"]
+    comparison = _make_comparison(folder, gathered, finished, deliveries, arguments["examples"])
+    text = arguments["text"]
     if quiet < 2:
         *details, summary = lines(comparison, text=text is not False)
         for line in (summary,) if quiet else details:

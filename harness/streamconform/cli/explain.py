@@ -40,7 +40,9 @@ from streamconform.wire.apis import framing, split
 @click.option("-v", "--verbose", count=True, help="Show payloads in full, and the request.")
 @click.option("--pager/--no-pager", default=True, help="Use a pager on a terminal. [default: pager]")
 @options.sources_options
-def command(case: str, impl: str | None, timeout: float, verbose: int, *, pager: bool, **given: Any) -> None:
+def command(
+    case: str, impl: str | None, timeout: float, verbose: int, *, pager: bool, **arguments: Any
+) -> None:
     """Show CASE: every frame with offset and time, its events, and expected and actual values.
 
     CASE is a case's id or the end of it. Add `@DELIVERY` or `@FAULT.N` to use the bytes of that delivery or
@@ -54,9 +56,9 @@ def command(case: str, impl: str | None, timeout: float, verbose: int, *, pager:
     `>` marks frames that are relevant to a failed check, `!` the first wrong event. NO_COLOR is honored. Exit
     codes: 0 shown, whatever the verdict, 2 usage or input error, 3 implementation unusable.
     """
-    chosen = options.merge_settings(given)
-    suite_case = find_case(case, load(options.find_sources(chosen)))
-    trial = _make_trial(suite_case, case.partition("@")[2], chosen.get("seed", 0))
+    settings = options.merge_settings(arguments)
+    suite_case = find_case(case, load(options.find_sources(settings)))
+    trial = _make_trial(suite_case, case.partition("@")[2], settings.get("seed", 0))
     explained = asyncio.run(_run_trial(connect(impl or "reference"), trial, timeout))
     text = render_lines(explain(explained, verbose=bool(verbose)))
     if pager and sys.stdout.isatty():

@@ -54,7 +54,7 @@ def command(
     name: str | None,
     topic: str,
     allow: tuple[str, ...],
-    **given: Any,
+    **arguments: Any,
 ) -> None:
     """Turn captured streams into cassettes and draft specs.
 
@@ -75,7 +75,7 @@ def command(
         raise UsageError(f"`--topic {topic}`: expected lower-case words joined by hyphens")
     if STDIN in files and name is None:
         raise UsageError("stdin has no name; add `--name NAME`")
-    settings = options.merge_settings(given)
+    settings = options.merge_settings(arguments)
     specs = Path(settings.get("specs", "specs"))
     store = Path(settings.get("cassettes", "cassettes"))
     imports = [importers.take(path, _read_file(path), api, name) for path in files]

@@ -113,17 +113,17 @@ def make_unmatched_finder(selection: Selection, seed: int) -> FindUnmatched:
     return lambda entries: unmatched(entries, selection.suite, selection.trials, seed)
 
 
-def check_update_options(given: dict[str, Any], settings: dict[str, Any]) -> None:
+def check_update_options(arguments: dict[str, Any], settings: dict[str, Any]) -> None:
     """Raise `UsageError` if `--update-known-failures` is used without a file or with a filter.
 
     Only filters on the command line count: filters in the config file and profiles define what the project
     runs.
     """
-    if not given.get("update"):
+    if not arguments.get("update"):
         return
     if not settings.get("known_failures"):
         raise UsageError("`--update-known-failures` needs a file: `--known-failures PATH`")
-    filters = [option for key, option in FILTERS.items() if given.get(key)]
+    filters = [option for key, option in FILTERS.items() if arguments.get(key)]
     if filters:
         raise UsageError(
             f"`--update-known-failures` cannot be used with `{'`, `'.join(filters)}`: it needs a full run,"

@@ -20,13 +20,13 @@ from streamconform.suite.lint import lint_all, lint_paths
     "--strict/--no-strict", default=False, help="Also reject drafts, and cases without sources or tags."
 )
 @click.pass_context
-def command(ctx: click.Context, /, paths: tuple[Path, ...], strict: bool, **given: Any) -> None:  # noqa: FBT001
+def command(ctx: click.Context, /, paths: tuple[Path, ...], strict: bool, **arguments: Any) -> None:  # noqa: FBT001
     """Check specs and cassettes; without PATHS, all of them.
 
     A path is a spec, a cassette's YAML file, or a folder of specs. Problems are printed as
     `path:line: message`, and the exit code is 2.
     """
-    sources = options.find_sources(options.merge_settings(given))
+    sources = options.find_sources(options.merge_settings(arguments))
     if paths:
         cases, problems = lint_paths(paths, sources, strict=strict)
     else:

@@ -20,10 +20,10 @@ from streamconform.reports.describe import format_count
 @options.sources_options
 @click.option("--trials", is_flag=True, help="List trials instead of cases.")
 @click.option("--format", "shape", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def command(shape: str, trials: bool, **given: Any) -> None:  # noqa: FBT001 - click hands flags over so
+def command(shape: str, trials: bool, **arguments: Any) -> None:  # noqa: FBT001 - click passes flags like this
     """List the cases that a run would judge, with level and title."""
-    chosen = {"input": "bytes"} | options.merge_settings(given)
-    selection, note = options.select_for_run(chosen)
+    settings = {"input": "bytes"} | options.merge_settings(arguments)
+    selection, note = options.select_for_run(settings)
     trials_selected = selection.trials
     if note:
         click.echo(note, err=True)

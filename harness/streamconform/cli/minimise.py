@@ -87,7 +87,7 @@ def command(
     max_trials: int,
     time_limit: float,
     timeout: float,
-    **given: Any,
+    **arguments: Any,
 ) -> None:
     """Find the smallest stream that fails the same check as CASE does.
 
@@ -106,7 +106,7 @@ def command(
     Exit codes: 0 a stream was printed and written, 2 usage error or nothing fails, 3 implementation unusable,
     130 interrupted; the smallest stream found so far is written.
     """
-    settings = options.merge_settings(given)
+    settings = options.merge_settings(arguments)
     suite_case = find_case(case, load(options.find_sources(settings)))
     order = Order(
         connection=connect(_pick_impl(impl, settings)),
@@ -127,8 +127,8 @@ def command(
     if search.best is None:
         ctx.exit(Exit.INTERRUPTED)
     names = [name for name in ("input", "seed", "specs", "cassettes") if settings.get(name)]
-    arguments = "".join(f" --{name} {shlex.quote(str(settings[name]))}" for name in names)
-    written = None if no_write else write(Path(out), search, search.best, recipe(search, arguments))
+    option_text = "".join(f" --{name} {shlex.quote(str(settings[name]))}" for name in names)
+    written = None if no_write else write(Path(out), search, search.best, recipe(search, option_text))
     click.echo(_render_result(form, search, written))
     if interrupted:
         ctx.exit(Exit.INTERRUPTED)

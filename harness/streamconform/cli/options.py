@@ -150,13 +150,13 @@ def selection_options(command: F) -> F:
     return command
 
 
-def merge_settings(given: dict[str, Any]) -> dict[str, Any]:
+def merge_settings(arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the config file's settings, overridden by the options `given` on the command line."""
     settings = config.load_settings(Path.cwd())
-    if given.get("profile"):
+    if arguments.get("profile"):
         # A profile has deliveries and faults of its own; the config file's were not chosen for it.
         settings = {key: value for key, value in settings.items() if key not in ("deliver", "faults")}
-    settings |= {key: value for key, value in given.items() if value not in (None, ())}
+    settings |= {key: value for key, value in arguments.items() if value not in (None, ())}
     for key, values in CHOICES.items():
         if settings.get(key, values[0]) not in values:
             raise UsageError(f"`{key}` is `{settings[key]}`; expected one of {', '.join(values)}")

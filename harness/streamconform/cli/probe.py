@@ -68,7 +68,7 @@ UNNAMED: Final = frozenset({"google-generate", "bedrock-converse"})
 @click.option("-q", "--quiet", count=True, help="Print only the last line; with -qq, nothing.")
 @click.option("-v", "--verbose", count=True, help="Also print warnings, and every question of a cause.")
 @click.pass_context
-def command(ctx: click.Context, /, url: str, **given: Any) -> None:
+def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
     """Judge the streams that a live server sends: a gateway, a proxy, an inference server.
 
     \b
@@ -87,31 +87,31 @@ def command(ctx: click.Context, /, url: str, **given: Any) -> None:
     from streamconform.tools.probe.requests import KEYS, Asking
 
     started = time.perf_counter()
-    api = given["api"]
+    api = arguments["api"]
     base_url, host = parse_base_url(url, "URL")
-    if given["model"] is None and api in UNNAMED:
+    if arguments["model"] is None and api in UNNAMED:
         raise UsageError(f"the URL path of {api} contains the model; add --model NAME")
-    key = read_key(given["key_env"], KEYS[api].variable)
+    key = read_key(arguments["key_env"], KEYS[api].variable)
     check_key_is_private(base_url, host, key)
-    headers = parse_headers(given["headers"])
-    settings = {name: value for name, value in given.items() if value not in (None, ())}
+    headers = parse_headers(arguments["headers"])
+    settings = {name: value for name, value in arguments.items() if value not in (None, ())}
     report_targets = [reports.parse_option(option) for option in settings.get("report", ())]
-    check_update_options(given | {"api": None}, settings)  # here --api is required, and not a filter
+    check_update_options(arguments | {"api": None}, settings)  # here --api is required, and not a filter
     files = read_known_failures(settings, [base_url], lambda entries: unmatched(entries, api))
     order = Order(
         base_url=base_url,
         asking=Asking(
             api=api,
-            model=given["model"] or "default",
+            model=arguments["model"] or "default",
             key=key,
             headers=headers,
-            temperature=given["temperature"],
+            temperature=arguments["temperature"],
         ),
-        cases=cases(api, given["select"], keyed=key is not None),
-        timeout=given["timeout"] or 60.0,
-        strict=given["strict"],
-        maxfail=1 if given["exitfirst"] else given["maxfail"] or 0,
-        command=_format_command(base_url, given),
+        cases=cases(api, arguments["select"], keyed=key is not None),
+        timeout=arguments["timeout"] or 60.0,
+        strict=arguments["strict"],
+        maxfail=1 if arguments["exitfirst"] else arguments["maxfail"] or 0,
+        command=_format_command(base_url, arguments),
         selection={name: settings.get(name) for name in ("api", "model", "select", "known_failures")},
         listed=tuple(file.listed for file in files),
     )
@@ -121,8 +121,8 @@ def command(ctx: click.Context, /, url: str, **given: Any) -> None:
         prepare_results_folder()
     to_stdout = any(target == "-" for _, target in report_targets)
     # A report on stdout is for a machine, so nothing else is printed there.
-    quiet = 2 if to_stdout else given["quiet"]
-    with Terminal(quiet=min(quiet, 1), verbose=given["verbose"], strict=order.strict) as terminal:
+    quiet = 2 if to_stdout else arguments["quiet"]
+    with Terminal(quiet=min(quiet, 1), verbose=arguments["verbose"], strict=order.strict) as terminal:
         finished = conduct(order, path, Progress(terminal.start, terminal.advance))
         if quiet < 2:
             terminal.finish(finished.results, time.perf_counter() - started)
@@ -130,18 +130,18 @@ def command(ctx: click.Context, /, url: str, **given: Any) -> None:
     for kind, target in report_targets:
         if kind != reports.STREAMED:
             reports.write_report(kind, target, finished.results, page_context)
-    if given["update"]:
+    if arguments["update"]:
         for line in update_known_failures(files, finished, strict=order.strict):
             click.echo(line, err=True)
     ctx.exit(finished.exit)
 
 
-def _format_command(base_url: str, given: dict[str, Any]) -> str:
+def _format_command(base_url: str, arguments: dict[str, Any]) -> str:
     """Return the command that probes again, without header values, which may be private."""
-    words = ["conform", "probe", base_url, "--api", given["api"]]
+    parts = ["conform", "probe", base_url, "--api", arguments["api"]]
     for option in ("model", "key_env", "temperature"):
-        if given[option] is not None:
-            words += [f"--{option.replace('_', '-')}", str(given[option])]
-    for header in given["headers"]:
-        words += ["--header", f"{header.partition(':')[0].strip()}: …"]
-    return shlex.join(words)
+        if arguments[option] is not None:
+            parts += [f"--{option.replace('_', '-')}", str(arguments[option])]
+    for header in arguments["headers"]:
+        parts += ["--header", f"{header.partition(':')[0].strip()}: …"]
+    return shlex.join(parts)

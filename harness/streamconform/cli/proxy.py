@@ -70,7 +70,7 @@ NO_VARIABLE: Final = ""
 )
 @click.option("-q", "--quiet", is_flag=True, help="Do not log requests.")
 @click.pass_context
-def command(ctx: click.Context, /, **given: Any) -> None:
+def command(ctx: click.Context, /, **arguments: Any) -> None:
     """Translate between two APIs, one for clients and one for the upstream, until Ctrl-C.
 
     \b
@@ -88,24 +88,25 @@ def command(ctx: click.Context, /, **given: Any) -> None:
         if error.name != "aiohttp":
             raise
         raise UsageError("`conform proxy` needs aiohttp; run `pip install 'streamconform[proxy]'`") from None
-    pair = (given["client"], given["upstream"])
+    pair = (arguments["client"], arguments["upstream"])
     if pair not in ROUTES:
         known = "; ".join(f"--from {client} --to {upstream}" for client, upstream in ROUTES)
         raise UsageError(f"cannot translate from {pair[0]} to {pair[1]}; available: {known}")
-    url, host = parse_base_url(given["url"], "--upstream")
-    if not LOOPBACK.fullmatch(given["host"]) and not given["expose"]:
+    url, host = parse_base_url(arguments["url"], "--upstream")
+    if not LOOPBACK.fullmatch(arguments["host"]) and not arguments["expose"]:
         raise UsageError(
-            f"`--host {given['host']}` is reachable from other machines, which could then use the upstream; "
-            "add --expose to allow that"
+            f"`--host {arguments['host']}` lets other machines use the upstream; add --expose to allow that"
         )
-    key = read_key(given["key_env"], NO_VARIABLE)
+    key = read_key(arguments["key_env"], NO_VARIABLE)
     check_key_is_private(url, host, key)
-    route = Route(client=pair[0], upstream=pair[1], models=_parse_models(given["models"]), host=host, key=key)
+    route = Route(
+        client=pair[0], upstream=pair[1], models=_parse_models(arguments["models"]), host=host, key=key
+    )
     is_unencrypted = urlsplit(url).scheme == "http" and not LOOPBACK.fullmatch(host)
-    ctx.exit(asyncio.run(_serve(route, url, is_unencrypted, given)))
+    ctx.exit(asyncio.run(_serve(route, url, is_unencrypted, arguments)))
 
 
-async def _serve(route: Route, url: str, is_unencrypted: bool, given: Mapping[str, Any]) -> int:  # noqa: FBT001
+async def _serve(route: Route, url: str, is_unencrypted: bool, arguments: Mapping[str, Any]) -> int:  # noqa: FBT001
     """Serve until a signal; raises `UsageError` if the address cannot be used."""
     from streamconform_proxy.bounds import Bounds
     from streamconform_proxy.server import Proxy
@@ -115,25 +116,25 @@ async def _serve(route: Route, url: str, is_unencrypted: bool, given: Mapping[st
     signals = asyncio.Semaphore(0)  # counts: a second signal ends the answers at once
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, signals.release)
-    bounds = Bounds(streams=given["max_streams"], grace=given["grace"])
-    async with Upstream(url, Patience(idle=given["timeout"])) as upstream:
+    bounds = Bounds(streams=arguments["max_streams"], grace=arguments["grace"])
+    async with Upstream(url, Patience(idle=arguments["timeout"])) as upstream:
         proxy = Proxy(
             route,
             upstream,
-            host=given["host"],
-            port=given["port"],
+            host=arguments["host"],
+            port=arguments["port"],
             pass_keys=not is_unencrypted,
             bounds=bounds,
-            say=(lambda _: None) if given["quiet"] else _log,
+            say=(lambda _: None) if arguments["quiet"] else _log,
         )
         try:
             await proxy.start()
         except OSError as error:
-            address = f"--host {given['host']} --port {given['port']}"
+            address = f"--host {arguments['host']} --port {arguments['port']}"
             raise UsageError(f"cannot listen on `{address}`: {error.strerror or error}") from error
         try:
             for line in banner(
-                proxy.url, route, url, keys=_describe_keys(given, is_unencrypted), bounds=bounds.words
+                proxy.url, route, url, keys=_describe_keys(arguments, is_unencrypted), bounds=bounds.words
             ):
                 click.echo(line)
             await signals.acquire()
@@ -170,9 +171,9 @@ def _parse_models(texts: tuple[str, ...]) -> dict[str, str]:
     return models
 
 
-def _describe_keys(given: Mapping[str, Any], is_unencrypted: bool) -> str:  # noqa: FBT001
-    if given["key_env"]:
-        return f"the upstream gets the key in {given['key_env']}"
+def _describe_keys(arguments: Mapping[str, Any], is_unencrypted: bool) -> str:  # noqa: FBT001
+    if arguments["key_env"]:
+        return f"the upstream gets the key in {arguments['key_env']}"
     if is_unencrypted:
         return "the upstream gets no key: it is another machine, reached over unencrypted http"
     return "the upstream gets each client's own key"

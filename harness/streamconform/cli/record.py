@@ -63,7 +63,7 @@ PUBLIC_HOSTS: Final = frozenset({"api.anthropic.com", "api.openai.com"})
 @click.option(
     "--cassettes", type=click.Path(file_okay=False), help="Folder of cassettes. [default: cassettes]"
 )
-def command(request_file: Path, names: tuple[str, ...], allowed: tuple[str, ...], **given: Any) -> None:
+def command(request_file: Path, names: tuple[str, ...], allowed: tuple[str, ...], **arguments: Any) -> None:
     """Record one exchange with a live server, as a cassette and a draft spec.
 
     \b
@@ -75,47 +75,47 @@ def command(request_file: Path, names: tuple[str, ...], allowed: tuple[str, ...]
     possible secret is left, nothing is written. Files go to ./cassettes and ./specs by default.
     """
     for option in ("name", "topic"):
-        if not SLUG.fullmatch(given[option]) or len(given[option]) > 80:
+        if not SLUG.fullmatch(arguments[option]) or len(arguments[option]) > 80:
             raise UsageError(
-                f"`--{option} {given[option]}`: expected lower-case words and hyphens, as in `tool-call`"
+                f"`--{option} {arguments[option]}`: expected lower-case words and hyphens, as in `tool-call`"
             )
-    endpoint = ENDPOINTS[given["api"]]
-    base_url, host = parse_base_url(given["base_url"], "--base-url")
+    endpoint = ENDPOINTS[arguments["api"]]
+    base_url, host = parse_base_url(arguments["base_url"], "--base-url")
     body = _read_body(request_file)
-    model = given["model"] or body.get("model")
+    model = arguments["model"] or body.get("model")
     if not (isinstance(model, str) and model):
         raise UsageError(f"`{request_file}` has no `model`; add --model NAME")
-    key = read_key(given["key_env"], endpoint.key_variable)
+    key = read_key(arguments["key_env"], endpoint.key_variable)
     check_key_is_private(base_url, host, key)
     order = Order(
-        api=given["api"],
+        api=arguments["api"],
         base_url=base_url,
         model=model,
-        name=given["name"],
+        name=arguments["name"],
         body=body,
-        headers=parse_headers(given["headers"]),
+        headers=parse_headers(arguments["headers"]),
         key=key,
-        twin=given["twin"],
-        allow_error=given["allow_error"],
-        timeout=given["timeout"],
-        server=given["server"] or (host if host in PUBLIC_HOSTS else "unnamed server"),
-        note=given["note"],
+        twin=arguments["twin"],
+        allow_error=arguments["allow_error"],
+        timeout=arguments["timeout"],
+        server=arguments["server"] or (host if host in PUBLIC_HOSTS else "unnamed server"),
+        note=arguments["note"],
         names=names,
         allowed=allowed,
     )
-    settings = options.merge_settings({key: given[key] for key in ("specs", "cassettes")})
+    settings = options.merge_settings({key: arguments[key] for key in ("specs", "cassettes")})
     specs = Path(settings.get("specs", "specs"))
     folder = Path(settings.get("cassettes", "cassettes"))
     progress = _ProgressLine()
     try:
-        kept = keep(order, specs, folder, given["topic"], progress.add_chunk)
+        kept = keep(order, specs, folder, arguments["topic"], progress.add_chunk)
     except RecordError as error:
         # The message may quote the answer or the URL, and these may hold the key.
         raise type(error)(*(_remove_secrets(order, text) for text in (error.where, error.why))) from None
     finally:
         progress.end()
     _print_result(kept)
-    case = f"{order.api}/{given['topic']}/{order.name}"
+    case = f"{order.api}/{arguments['topic']}/{order.name}"
     click.echo(f"next: conform explain {case} --specs {specs} --cassettes {folder}", err=True)
 
 

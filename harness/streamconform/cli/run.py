@@ -89,7 +89,7 @@ RECORDED_SETTINGS: Final = (
 @click.option("-v", "--verbose", count=True, help="Also print warnings, and every case of a cause.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
-def command(ctx: click.Context, /, **given: Any) -> None:
+def command(ctx: click.Context, /, **arguments: Any) -> None:
     """Judge implementations against the recorded streams.
 
     \b
@@ -109,11 +109,11 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     130 interrupted.
     """
     started = time.perf_counter()
-    settings = options.merge_settings(given)
+    settings = options.merge_settings(arguments)
     report_targets = [reports.parse_option(option) for option in settings.get("report", ())]
-    baseline = options.read_baseline(given["baseline"], {kind for kind, _ in report_targets})
+    baseline = options.read_baseline(arguments["baseline"], {kind for kind, _ in report_targets})
     connections = _make_connections(settings)
-    check_update_options(given, settings)
+    check_update_options(arguments, settings)
     with _collector_disabled():
         selection, note = options.select_for_run(settings)
     if note:

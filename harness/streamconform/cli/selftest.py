@@ -34,7 +34,7 @@ from streamconform.tools.selftest.table import table
 @options.selection_options
 @options.sources_options
 @click.pass_context
-def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], **given: Any) -> None:  # noqa: FBT001
+def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], **arguments: Any) -> None:  # noqa: FBT001
     """Test the suite itself: each mutant must be caught, and only by checks of its bug.
 
     Exit code 1: a mutant survives, no case that catches it names its bug, or it fails checks unrelated to its
@@ -49,8 +49,8 @@ def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], **give
     unknown = [name for name in mutant if name not in MUTANTS]
     if unknown:
         raise click.UsageError(f"no mutant `{unknown[0]}`; `conform selftest --list` lists them")
-    verbose = bool(given["verbose"])
-    settings = options.merge_settings(given)
+    verbose = bool(arguments["verbose"])
+    settings = options.merge_settings(arguments)
     mutants = {name: info for name, info in MUTANTS.items() if not mutant or name in mutant}
     selected = options.select(settings).trials
     runs = [
@@ -65,9 +65,9 @@ def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], **give
     if verbose and len(rows) == len(MUTANTS):
         for case in idle_cases:
             click.echo(f"catches no mutant: {case}")
-    if given["table"]:
+    if arguments["table"]:
         bugs = {info.name: (info.bug, info.issues) for info in MUTANTS.values()}
-        write_text(given["table"], table(rows, bugs, idle_cases).rstrip("\n"))
+        write_text(arguments["table"], table(rows, bugs, idle_cases).rstrip("\n"))
     caught = sum(row.dead for row in rows)
     cases = len({trial.case.id for trial in selected})
     click.echo(f"{caught} of {len(rows)} mutants caught by {cases - len(idle_cases)} of {cases} cases")

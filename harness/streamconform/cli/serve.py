@@ -43,14 +43,14 @@ NO_TIMEOUTS: Final = Bounds(request_seconds=3600, idle_seconds=3600, stall_secon
     help="Send chunks at their recorded times, multiplied by this factor; 0 sends at once. [default: 0]",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Do not log requests.")
-def command(port: int, time_scale: float, quiet: bool, **given: Any) -> None:  # noqa: FBT001 - click's flags
+def command(port: int, time_scale: float, quiet: bool, **arguments: Any) -> None:  # noqa: FBT001 - click's flags
     """Serve the recorded streams over HTTP, on this machine only, until Ctrl-C.
 
     Prints the base URL and the path of each case. Add `@NAME` to the case for another delivery or a fault:
     `…/parallel-calls@bytewise`, `…@gzip`, `…@reset.5`. Requests are logged on stderr; `conform check` judges
     your client's outcome.
     """
-    settings = options.merge_settings(given)
+    settings = options.merge_settings(arguments)
     suite = select_cases(load(options.find_sources(settings)), settings.get("api", ()))
     selected = cases_meant(suite, tuple(settings.get("select", ())), (*DELIVERIES, *FAULTS))
     cases = {case.id: case for case in selected if isinstance(case, Case)}

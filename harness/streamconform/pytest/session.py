@@ -33,12 +33,14 @@ KNOWN: Final = "known-failures"
 class TrialSession:
     """The settings and implementations of a session; programs run until it ends."""
 
-    def __init__(self, config: pytest.Config, given: Mapping[str, Any], node_ids: tuple[str, ...]) -> None:
+    def __init__(
+        self, config: pytest.Config, arguments: Mapping[str, Any], node_ids: tuple[str, ...]
+    ) -> None:
         """Read the settings; if there are `node_ids`, nothing else runs. Raises `pytest.UsageError`."""
         self.node_paths = tuple(node_id.removeprefix(f"{ROOT}::").removesuffix("::") for node_id in node_ids)
         """The requested node ids without `conform::`."""
         try:
-            self.settings = options.merge_settings(dict(given))
+            self.settings = options.merge_settings(dict(arguments))
             impls = tuple(self.settings.get("impl") or _list_impls(self.node_paths) or ("reference",))
             self.connections = tuple(connect(impl) for impl in dict.fromkeys(impls))
             self.in_process = bool(config.getoption("conform_in_process"))
