@@ -34,7 +34,7 @@ DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', r
 
 @pytest.fixture(scope="module")
 def suite():
-    return read_suite(WHOLE.header)
+    return read_suite(WHOLE)
 
 
 @pytest.fixture(scope="module")

@@ -21,8 +21,6 @@ from streamconform.reports.style import StyledLine, print_lines
 from streamconform.run.exits import Exit
 from streamconform.run.results import check_json
 from streamconform.suite.expand import one
-from streamconform.suite.load import load
-from streamconform.suite.select import find_case
 
 SHAPE: Final = 'an outcome, or {"outcome": …, "events": […]}'
 
@@ -64,7 +62,7 @@ def command(
     passed, 1 failed, 2 usage or input error.
     """
     settings = options.merge_settings(arguments)
-    case = find_case(case_, load(options.find_sources(settings)))
+    case = options.find_case(case_, settings)
     trial = _make_trial(case, case_.partition("@")[2], settings.get("seed", 0))
     answer = _read_answer(file, trial)
     has_events = isinstance(answer, Observation) and answer.events is not None

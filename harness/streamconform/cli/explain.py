@@ -12,6 +12,7 @@ import click
 
 from streamconform.adapters.connect import Connection, connect
 from streamconform.adapters.program import Program
+from streamconform.apis import APIS
 from streamconform.cli import options
 from streamconform.delivery.deliver import cut
 from streamconform.errors import SelectionError
@@ -23,9 +24,7 @@ from streamconform.reports.style import render_lines
 from streamconform.run.dispatch import Asker
 from streamconform.run.plan import divide
 from streamconform.suite.expand import one, there_and_back
-from streamconform.suite.load import load
-from streamconform.suite.select import find_case
-from streamconform.wire.apis import framing, split
+from streamconform.wire.framings import split
 
 
 @click.command("explain")
@@ -57,7 +56,7 @@ def command(
     codes: 0 shown, whatever the verdict, 2 usage or input error, 3 implementation unusable.
     """
     settings = options.merge_settings(arguments)
-    suite_case = find_case(case, load(options.find_sources(settings)))
+    suite_case = options.find_case(case, settings)
     trial = _make_trial(suite_case, case.partition("@")[2], settings.get("seed", 0))
     explained = asyncio.run(_run_trial(connect(impl or "reference"), trial, timeout))
     text = render_lines(explain(explained, verbose=bool(verbose)))
@@ -81,7 +80,7 @@ def _split_by_frame(trial: AnyTrial) -> AnyTrial:
     """Return the trial with one chunk per frame, so that each event can be shown beside its frame."""
     if not isinstance(trial, Trial):
         return trial
-    frames = split(framing(trial.case.api, trial.case.cassette.status, trial.body), trial.body)
+    frames = split(APIS[trial.case.api].detect_framing(trial.case.cassette.status, trial.body), trial.body)
     return replace(trial, chunks=cut(trial.body, (frame.end for frame in frames)))
 
 

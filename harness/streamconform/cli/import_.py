@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import click
 
+from streamconform.apis import APIS
 from streamconform.cli import options
 from streamconform.errors import Problem, SourceError, UsageError
 from streamconform.model.cassette import Cassette
@@ -18,7 +19,7 @@ from streamconform.suite import cassettes
 from streamconform.tools.record import draft, importers
 from streamconform.tools.record.exchange import parts_of
 from streamconform.tools.record.scan import scan
-from streamconform.wire.apis import APIS, framing, split
+from streamconform.wire.framings import split
 
 RANDOM_WORD: Final = "a random word"
 """The kind of finding that may be harmless; the other kinds look like keys."""
@@ -137,7 +138,7 @@ def _write_cassette(cassette: Cassette, specs: Path, store: Path, topic: str) ->
     path = cassettes.save(store, cassette)
     spec = draft.add(specs, cassette, topic, _make_title(cassette))
     cassettes.load(store, cassette.api, cassette.name)  # what was written must load again
-    framing_name = framing(cassette.api, cassette.status, cassette.body)
+    framing_name = APIS[cassette.api].detect_framing(cassette.status, cassette.body)
     frames = len(split(framing_name, cassette.body))
     size = (
         format_count(frames, "frame") if frames else f"status {cassette.status}, no frames of {cassette.api}"

@@ -110,7 +110,7 @@ def read_known_failures(
 
 def make_unmatched_finder(selection: Selection, seed: int) -> FindUnmatched:
     """Return a function that finds the entries which match nothing in the full suite."""
-    return lambda entries: unmatched(entries, selection.suite, selection.trials, seed)
+    return lambda entries: unmatched(entries, selection.catalog, selection.trials, seed)
 
 
 def check_update_options(arguments: dict[str, Any], settings: dict[str, Any]) -> None:

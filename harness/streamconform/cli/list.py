@@ -23,6 +23,9 @@ from streamconform.reports.describe import format_count
 def command(shape: str, trials: bool, **arguments: Any) -> None:  # noqa: FBT001 - click passes flags like this
     """List the cases that a run would judge, with level and title."""
     settings = {"input": "bytes"} | options.merge_settings(arguments)
+    if shape == "text" and not (trials or settings.get("select") or settings.get("last_failed")):
+        # Every case has a trial as recorded, so listing the cases needs no other trials.
+        settings |= {"deliver": "fast", "faults": "none"}
     selection, note = options.select_for_run(settings)
     trials_selected = selection.trials
     if note:
@@ -37,8 +40,7 @@ def command(shape: str, trials: bool, **arguments: Any) -> None:  # noqa: FBT001
         width = max((len(case.id) for case in cases), default=0)
         for case in cases:
             click.echo(f"{case.id:<{width}}  {case.level:<6}  {case.title}")
-        counts = format_count(len(cases), "case"), format_count(len(trials_selected), "trial")
-        click.echo(", ".join(counts), err=True)
+        click.echo(format_count(len(cases), "case"), err=True)
 
 
 def _describe_size(trial: AnyTrial) -> str:

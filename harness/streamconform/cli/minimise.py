@@ -20,8 +20,6 @@ from streamconform.model.trial import DELIVERY_SETS, Trial
 from streamconform.run.exits import Exit
 from streamconform.run.interruptible import run
 from streamconform.suite.expand import expand, one
-from streamconform.suite.load import load
-from streamconform.suite.select import find_case
 from streamconform.tools.minimise import render
 from streamconform.tools.minimise.oracle import Budget, Candidate
 from streamconform.tools.minimise.search import Order, Search, shrinkable
@@ -107,7 +105,7 @@ def command(
     130 interrupted; the smallest stream found so far is written.
     """
     settings = options.merge_settings(arguments)
-    suite_case = find_case(case, load(options.find_sources(settings)))
+    suite_case = options.find_case(case, settings)
     order = Order(
         connection=connect(_pick_impl(impl, settings)),
         trials=_find_trials(suite_case, case.partition("@")[2], settings.get("seed", 0)),

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar, get_args
 import click
 
 from streamconform import config, user_cache
+from streamconform.apis import APIS
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import LEVELS, AnyCase
 from streamconform.model.trial import (
@@ -28,13 +29,13 @@ from streamconform.resources import bundled
 from streamconform.run.pool import is_unexpected
 from streamconform.run.reading import read
 from streamconform.run.results import Results
+from streamconform.suite.catalog import Catalog, read_catalog
 from streamconform.suite.expand import expand
-from streamconform.suite.load import Sources, load
+from streamconform.suite.load import Sources
 from streamconform.suite.profiles import Profile
 from streamconform.suite.profiles import profile as load_profile
-from streamconform.suite.select import at_least, cases_meant, select_cases, select_trials
+from streamconform.suite.select import at_least, find_id, select_apis, select_ids, select_trials
 from streamconform.suite.select import shard as parse_shard
-from streamconform.wire.apis import APIS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -177,9 +178,9 @@ def find_sources(settings: dict[str, Any]) -> Sources:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The cases of the full suite, and the selected trials."""
+    """The catalog of the full suite, and the selected trials."""
 
-    suite: tuple[AnyCase, ...]
+    catalog: Catalog
     trials: tuple[AnyTrial, ...]
 
 
@@ -189,26 +190,30 @@ def select(settings: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
     Raises `SourceError`, and `SelectionError` if nothing is selected; a shard or `ids` may select nothing.
     """
     sources = find_sources(settings)
-    suite = load(sources)
-    cases = select_cases(suite, settings.get("api", ()))
+    catalog = read_catalog(sources)
+    case_ids = select_apis(catalog.ids, settings.get("api", ()))
     profile_name = settings.get("profile")
-    profile = None if profile_name is None else load_profile(sources.specs, profile_name, suite)
+    profile = None if profile_name is None else load_profile(sources.specs, profile_name, catalog.ids)
     if profile is not None:
         profile_ids = set(profile.cases)
-        cases = tuple(case for case in cases if case.id in profile_ids)
+        case_ids = tuple(id_ for id_ in case_ids if id_ in profile_ids)
     patterns, seed = tuple(settings.get("select", ())), settings.get("seed", 0)
     input_mode: Input | None = settings.get("input")
     deliveries, faults = select_deliveries(settings, profile) if ids is None else (tuple(DELIVERIES), "all")
     level, shard_option = settings.get("level", "may"), settings.get("shard")
     shard = parse_shard(shard_option) if shard_option else None
-    case_ids = None if ids is None else {id_.partition("@")[0] for id_ in ids}
-    # Expansion is expensive, so cases that cannot match are dropped before it.
+    requested = None if ids is None else {id_.partition("@")[0] for id_ in ids}
+    # Reading and expanding cases is expensive, so those that cannot match are dropped before it.
+    case_ids = select_ids(case_ids, patterns, (*deliveries, *(FAULTS if faults != "none" else ())))
+    case_ids = tuple(
+        id_
+        for id_ in case_ids
+        if (shard is None or shard.holds(id_)) and (requested is None or id_ in requested)
+    )
     candidates = [
         case
-        for case in cases_meant(cases, patterns, (*deliveries, *(FAULTS if faults != "none" else ())))
+        for case in catalog.load(None if case_ids == catalog.ids else case_ids)
         if at_least(case.level, level)
-        and (shard is None or shard.holds(case))
-        and (case_ids is None or case.id in case_ids)
     ]
     # HTTP has all the trials that bytes have, and more. Which input mode each implementation uses is known
     # only when it has started, so a run expands for HTTP and drops then what an implementation cannot take.
@@ -223,7 +228,7 @@ def select(settings: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
         raise SelectionError(
             "no trial is left after --api, --profile, --level and --deliver; loosen one of them"
         )
-    return Selection(suite, selected)
+    return Selection(catalog, selected)
 
 
 def select_deliveries(settings: dict[str, Any], profile: Profile | None) -> tuple[tuple[str, ...], FaultSet]:
@@ -236,6 +241,13 @@ def select_deliveries(settings: dict[str, Any], profile: Profile | None) -> tupl
     if profile is not None and profile.faults is not None:
         faults = profile.faults
     return deliveries, settings.get("faults", faults)
+
+
+def find_case(name: str, settings: dict[str, Any]) -> AnyCase:
+    """Return the case `name`, an id or the end of one; raises `SourceError` and `SelectionError`."""
+    catalog = read_catalog(find_sources(settings))
+    (case,) = catalog.load((find_id(name, catalog.ids),))
+    return case
 
 
 def find_results_path(settings: dict[str, Any]) -> Path:

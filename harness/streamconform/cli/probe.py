@@ -10,6 +10,7 @@ from typing import Any, Final
 import click
 
 from streamconform import reports
+from streamconform.apis import APIS
 from streamconform.cli import options
 from streamconform.cli.known_failures import (
     check_update_options,
@@ -23,12 +24,10 @@ from streamconform.cli.server import check_key_is_private, parse_base_url, parse
 from streamconform.errors import UsageError
 from streamconform.reports.terminal import Terminal
 from streamconform.run.session import Progress
-from streamconform.wire.apis import APIS
+from streamconform.suite.catalog import read_catalog
 
 RESULTS: Final = options.RESULTS.parent / "probe.jsonl"
 """Default path of the results; not that of `conform run`, whose last results are kept."""
-UNNAMED: Final = frozenset({"google-generate", "bedrock-converse"})
-"""The apis whose path names the model, so that no server can do without."""
 
 
 @click.command("probe")
@@ -84,14 +83,14 @@ def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
     # Slow to import, and not needed for `--help`.
     from streamconform.tools.probe.plan import cases, unmatched
     from streamconform.tools.probe.probe import Order, conduct
-    from streamconform.tools.probe.requests import KEYS, Asking
+    from streamconform.tools.probe.requests import Asking
 
     started = time.perf_counter()
     api = arguments["api"]
     base_url, host = parse_base_url(url, "URL")
-    if arguments["model"] is None and api in UNNAMED:
+    if arguments["model"] is None and APIS[api].endpoints.names_model:
         raise UsageError(f"the URL path of {api} contains the model; add --model NAME")
-    key = read_key(arguments["key_env"], KEYS[api].variable)
+    key = read_key(arguments["key_env"], APIS[api].key.variable)
     check_key_is_private(base_url, host, key)
     headers = parse_headers(arguments["headers"])
     settings = {name: value for name, value in arguments.items() if value not in (None, ())}
@@ -126,7 +125,7 @@ def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
         finished = conduct(order, path, Progress(terminal.start, terminal.advance))
         if quiet < 2:
             terminal.finish(finished.results, time.perf_counter() - started)
-    page_context = make_page_contexts(options.find_sources(settings), ())
+    page_context = make_page_contexts(read_catalog(options.find_sources(settings)), ())
     for kind, target in report_targets:
         if kind != reports.STREAMED:
             reports.write_report(kind, target, finished.results, page_context)

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import click
 
+from streamconform.apis import APIS
 from streamconform.cli import options
 from streamconform.cli.server import check_key_is_private, parse_base_url, parse_headers, read_key
 from streamconform.errors import UsageError
@@ -20,15 +21,13 @@ from streamconform.tools.record.errors import RecordError
 from streamconform.tools.record.exchange import Order
 from streamconform.tools.record.keep import Kept, keep
 from streamconform.tools.record.live import MAX_BYTES
-from streamconform.tools.record.providers import ENDPOINTS
+from streamconform.tools.record.providers import HOSTS, RECORDINGS
 
 SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-PUBLIC_HOSTS: Final = frozenset({"api.anthropic.com", "api.openai.com"})
-"""Hosts that the provenance may name; the names of other hosts may be private."""
 
 
 @click.command("record")
-@click.option("--api", required=True, type=click.Choice(list(ENDPOINTS)), help="The wire format.")
+@click.option("--api", required=True, type=click.Choice(list(RECORDINGS)), help="The wire format.")
 @click.option("--base-url", required=True, metavar="URL", help="The server, without the API's own path.")
 @click.option("--model", metavar="NAME", help="The model to request. [default: `model` in the request]")
 @click.option(
@@ -79,13 +78,12 @@ def command(request_file: Path, names: tuple[str, ...], allowed: tuple[str, ...]
             raise UsageError(
                 f"`--{option} {arguments[option]}`: expected lower-case words and hyphens, as in `tool-call`"
             )
-    endpoint = ENDPOINTS[arguments["api"]]
     base_url, host = parse_base_url(arguments["base_url"], "--base-url")
     body = _read_body(request_file)
     model = arguments["model"] or body.get("model")
     if not (isinstance(model, str) and model):
         raise UsageError(f"`{request_file}` has no `model`; add --model NAME")
-    key = read_key(arguments["key_env"], endpoint.key_variable)
+    key = read_key(arguments["key_env"], APIS[arguments["api"]].key.variable)
     check_key_is_private(base_url, host, key)
     order = Order(
         api=arguments["api"],
@@ -98,7 +96,7 @@ def command(request_file: Path, names: tuple[str, ...], allowed: tuple[str, ...]
         twin=arguments["twin"],
         allow_error=arguments["allow_error"],
         timeout=arguments["timeout"],
-        server=arguments["server"] or (host if host in PUBLIC_HOSTS else "unnamed server"),
+        server=arguments["server"] or (host if host in HOSTS else "unnamed server"),
         note=arguments["note"],
         names=names,
         allowed=allowed,

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
 from streamconform import reports
 from streamconform.cli import options
 from streamconform.errors import UsageError
-from streamconform.model.case import AnyCase
 from streamconform.peers.table import PEERS
-from streamconform.reports import json
-from streamconform.reports.matrix import PageContext
 from streamconform.reports.summary import describe_incomplete
 from streamconform.reports.terminal import Terminal
 from streamconform.run.exits import Exit
 from streamconform.run.merge import merge
 from streamconform.run.reading import read
 from streamconform.run.results import Results
-from streamconform.suite.load import Sources, load
+from streamconform.suite.catalog import Catalog, read_catalog
+
+if TYPE_CHECKING:
+    from streamconform.reports.matrix import PageContext
 
 TERMINAL: Final = "terminal"
-KINDS: Final[Mapping[str, Callable[[Results], str]]] = {
-    **reports.REPORTS,
-    reports.STREAMED: json.render_lines,
-}
+KINDS: Final = (*reports.REPORTS, reports.STREAMED)
 """The kinds that need only the results."""
 
 
@@ -76,7 +73,7 @@ def command(
     if kind in reports.SUITE_REPORTS:
         reports.write_report(kind, path or "-", merged, _load_page_context(merged), baseline_results)
     elif kind != TERMINAL:
-        reports.write_text(path or "-", KINDS[kind](merged))
+        reports.write_text(path or "-", reports.render(kind, merged))
     elif path in ("", "-"):
         _print_results(merged, verbose)
     else:
@@ -90,28 +87,33 @@ def command(
         ctx.exit(Exit.INTERRUPTED if merged.footer is None else merged.footer.exit)
 
 
-def make_page_contexts(sources: Sources, suite: Sequence[AnyCase]) -> Callable[[str], PageContext]:
+def make_page_contexts(catalog: Catalog, case_ids: Collection[str]) -> Callable[[str], PageContext]:
     """Return a function that makes the context of a page at a path; `-` is in the current folder.
 
-    A page links to specs if it is below the folder that holds the folder of specs.
+    Only the cases `case_ids` are loaded, and only when the function is called. A page links to specs if it is
+    below the folder that holds the folder of specs.
     """
-    root = sources.specs.resolve().parent
-    cases = {case.id: case for case in suite}
+    root = catalog.sources.specs.resolve().parent
     access = {f"peer:{peer.name}": peer.through for peer in PEERS.values()}
 
     def make_page_context(path: str) -> PageContext:
+        from streamconform.reports.matrix import PageContext  # only the matrix needs it
+
         folder = Path.cwd() if path == "-" else Path(path).resolve().parent
+        ids = frozenset(case_ids).intersection(catalog.ids)
+        cases = {case.id: case for case in catalog.load(ids)}
         return PageContext(cases, str(folder), str(root), access)
 
     return make_page_context
 
 
 def _load_page_context(results: Results) -> Callable[[str], PageContext]:
-    """Return the same function for the suite that the run used, which is loaded only when it is called."""
+    """Return the same function for the suite that the run used, which is read only when it is called."""
 
     def make_page_context(path: str) -> PageContext:
         sources = options.find_sources(dict(results.header.selection))
-        return make_page_contexts(sources, load(sources))(path)
+        case_ids = {trial.case for trial in results.trials}
+        return make_page_contexts(read_catalog(sources), case_ids)(path)
 
     return make_page_context
 

@@ -143,7 +143,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
         finished = conduct(order, path, Progress(terminal.start, terminal.advance))
         if quiet < 2:
             terminal.finish(finished.results, time.perf_counter() - started)
-    page_context = make_page_contexts(options.find_sources(settings), selection.suite)
+    page_context = make_page_contexts(selection.catalog, {trial.case.id for trial in selection.trials})
     for kind, target in report_targets:
         if kind != reports.STREAMED:
             reports.write_report(kind, target, finished.results, page_context, baseline)

@@ -40,7 +40,7 @@ def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], **argu
     Exit code 1: a mutant survives, no case that catches it names its bug, or it fails checks unrelated to its
     bug.
     """
-    from streamconform_reference.mutants import MUTANTS
+    from streamconform_mutants import MUTANTS
 
     if listed:
         for info in MUTANTS.values():
@@ -78,7 +78,7 @@ def _group_mutants(
     names: tuple[str, ...], trials: tuple[AnyTrial, ...]
 ) -> Iterator[tuple[tuple[str, ...], tuple[AnyTrial, ...]]]:
     """Yield groups of mutants that read the same APIs and have the same functions, with their trials."""
-    from streamconform_reference.mutants import load
+    from streamconform_mutants import load
 
     groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for name in names:

@@ -10,20 +10,19 @@ from typing import Any, Final
 
 import click
 
+from streamconform.apis import APIS
 from streamconform.cli import options
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import Case
 from streamconform.model.trial import DELIVERIES, FAULTS, Trial
 from streamconform.printable import escape_line
-from streamconform.replay.endpoints import STREAMS
 from streamconform.replay.reply import Reply
 from streamconform.replay.request import Bounds, Received
 from streamconform.replay.server import ReplayServer
 from streamconform.reports.describe import format_count
+from streamconform.suite.catalog import read_catalog
 from streamconform.suite.expand import one
-from streamconform.suite.load import load
-from streamconform.suite.select import cases_meant, select_cases
-from streamconform.wire.apis import APIS
+from streamconform.suite.select import select_apis, select_ids
 
 NO_TIMEOUTS: Final = Bounds(request_seconds=3600, idle_seconds=3600, stall_seconds=None)
 """Bounds for a client that is stopped in a debugger."""
@@ -51,9 +50,10 @@ def command(port: int, time_scale: float, quiet: bool, **arguments: Any) -> None
     your client's outcome.
     """
     settings = options.merge_settings(arguments)
-    suite = select_cases(load(options.find_sources(settings)), settings.get("api", ()))
-    selected = cases_meant(suite, tuple(settings.get("select", ())), (*DELIVERIES, *FAULTS))
-    cases = {case.id: case for case in selected if isinstance(case, Case)}
+    catalog = read_catalog(options.find_sources(settings))
+    ids = select_apis(catalog.ids, settings.get("api", ()))
+    ids = select_ids(ids, tuple(settings.get("select", ())), (*DELIVERIES, *FAULTS))
+    cases = {case.id: case for case in catalog.load(ids) if isinstance(case, Case)}
     if not cases:
         raise SelectionError("no case with a stream is selected")
 
@@ -85,7 +85,8 @@ async def _serve(server: ReplayServer, port: int, cases: Mapping[str, Case]) -> 
 def _find_path(case: Case) -> str:
     """Return the path that a client posts to."""
     path = case.cassette.request.path
-    return path if "{" in STREAMS[case.api][0] else path.partition("?")[0]
+    # A path with the model in it selects streaming by its query; elsewhere the query is incidental.
+    return path if APIS[case.api].endpoints.names_model else path.partition("?")[0]
 
 
 def _find_trial(id_: str, cases: Mapping[str, Case], seed: int) -> Trial | str:

@@ -7,29 +7,35 @@ only the HTML page and the matrix also read the suite.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from streamconform.errors import ReportError, UsageError
-from streamconform.reports import badge, github, html, json, junit, markdown, matrix
-from streamconform.reports.matrix import PageContext
 from streamconform.run.merge import ordered
 from streamconform.run.results import Results
 from streamconform.suite.cassettes import write_whole
 
-__all__ = ["HTML", "REPORTS", "STREAMED", "SUITE_REPORTS", "parse_option", "write_report", "write_text"]
+if TYPE_CHECKING:
+    from streamconform.reports.matrix import PageContext
 
-Render = Callable[[Results], str]
+__all__ = [
+    "HTML",
+    "REPORTS",
+    "STREAMED",
+    "SUITE_REPORTS",
+    "parse_option",
+    "render",
+    "write_report",
+    "write_text",
+]
 
-REPORTS: Final[Mapping[str, Render]] = {
-    "json": json.render,
-    "junit": junit.render,
-    "markdown": markdown.render,
-    "github": github.render,
-    "badge": badge.render,
-}
-"""The kinds that need only the results, with the function that renders each."""
+REPORTS: Final = ("json", "junit", "markdown", "github", "badge")
+"""The kinds that need only the results. Each is a module of this package with a function `render(results)`.
+
+A module is imported when it renders: a run without reports needs none of them.
+"""
 
 HTML: Final = "html"
 """The kind that can also show what changed since an earlier run."""
@@ -66,12 +72,27 @@ def write_report(
     sorted_results = ordered(results)
     match kind:
         case "matrix":
-            text = matrix.render(sorted_results, page_context(path))
+            text = _load_renderer(kind)(sorted_results, page_context(path))
         case "html":
-            text = html.render(sorted_results, baseline)
+            text = _load_renderer(kind)(sorted_results, baseline)
         case _:
-            text = REPORTS[kind](sorted_results)
+            text = render(kind, sorted_results)
     write_text(path, text)
+
+
+def render(kind: str, results: Results) -> str:
+    """Return the report of one of the `REPORTS`, or for `STREAMED` the results file."""
+    if kind == STREAMED:
+        from streamconform.reports.json import render_lines
+
+        return render_lines(results)
+    return _load_renderer(kind)(results)
+
+
+def _load_renderer(kind: str) -> Callable[..., str]:
+    """Import the module of the report `kind` and return its function `render`."""
+    renderer: Callable[..., str] = import_module(f"{__name__}.{kind}").render
+    return renderer
 
 
 def write_text(path: str, text: str) -> None:

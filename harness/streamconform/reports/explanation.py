@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from streamconform.adapters.interface import Answer, Greeting, Observation, Output
 from streamconform.adapters.program import Collateral
+from streamconform.apis import APIS
 from streamconform.judge import decode
 from streamconform.judge.judge import Judgement, checks_of, checks_of_output, judge
 from streamconform.judge.round_trip import checks_of_round_trip
@@ -30,8 +31,8 @@ from streamconform.reports.style import StyledLine
 from streamconform.reports.terminal import STYLES, format_frames
 from streamconform.run.blame import MAX_POSITIONS, Blame, installed
 from streamconform.run.dispatch import over_http
-from streamconform.wire.apis import framing, split
 from streamconform.wire.frames import Frame
+from streamconform.wire.framings import split
 
 WIDTH: Final = 110
 UNLIMITED: Final = 10**6
@@ -173,7 +174,7 @@ def _wire_lines(
 ) -> Iterator[StyledLine]:
     """Yield each frame with its number, offset and time, and after `→` the events that it caused."""
     body = trial.body
-    frames = split(framing(trial.case.api, trial.case.cassette.status, body), body)
+    frames = split(APIS[trial.case.api].detect_framing(trial.case.cassette.status, body), body)
     events_by_frame, last_events = _assign_events(answer, len(frames))
     yield StyledLine(
         "Wire: frame, byte offset, ms since the request; → events from the implementation", "bold"

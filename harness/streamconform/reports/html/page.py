@@ -39,7 +39,7 @@ COLUMNS: Final = ("pass", "fail", "faulted", "hang", "warn", "known", "stale", "
 
 def render(results: Results, baseline: Results | None = None) -> str:
     """Return the page; everything outside the templates' own text is ASCII."""
-    suite = read_suite(results.header)
+    suite = read_suite(results)
     value = results_to_json(results, suite, baseline)
     style, script = _join_parts("css", STYLES), _join_parts("js", SCRIPTS)
     # The policy allows this style and this script by their digests, and nothing else: no network, no other

@@ -9,12 +9,13 @@ from pathlib import Path
 from streamconform import __version__
 from streamconform.errors import ConformError
 from streamconform.model.case import AnyCase, Case
-from streamconform.model.result import Header
 from streamconform.model.trial import Trial
 from streamconform.printable import escape_line
 from streamconform.resources import bundled
+from streamconform.run.results import Results
+from streamconform.suite.catalog import read_catalog
 from streamconform.suite.expand import one
-from streamconform.suite.load import Sources, load
+from streamconform.suite.load import Sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,9 @@ class Suite:
             return None
 
 
-def read_suite(header: Header) -> Suite:
-    """Return the suite that the run used, or an empty one with the problem."""
+def read_suite(results: Results) -> Suite:
+    """Return the cases of the run, or none with the problem; only cases in `results` are loaded."""
+    header = results.header
     specs_setting, cassettes_setting = header.selection.get("specs"), header.selection.get("cassettes")
     try:
         specs = Path(specs_setting) if specs_setting else bundled("specs")
@@ -44,7 +46,9 @@ def read_suite(header: Header) -> Suite:
             sibling = specs.resolve().parent / "cassettes"
             cassettes_setting = sibling if sibling.is_dir() else None
         cassettes = Path(cassettes_setting) if cassettes_setting else bundled("cassettes")
-        cases = load(Sources(specs, cassettes))
+        catalog = read_catalog(Sources(specs, cassettes))
+        judged = {trial.case for trial in results.trials}
+        cases = catalog.load(judged.intersection(catalog.ids))
     except (ConformError, OSError, ValueError) as error:
         reason = escape_line(str(error).partition("\n")[0], 300)
         return Suite(

@@ -6,12 +6,13 @@ import base64
 import json
 from typing import Any, Final
 
+from streamconform.apis import APIS
 from streamconform.model.capability import CALLED
 from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.trial import Trial
 from streamconform.reports.describe import describe_provenance
-from streamconform.wire.apis import framing, split
 from streamconform.wire.frames import Frame
+from streamconform.wire.framings import split
 
 MAX_BODY: Final = 192 * 1024
 """Bytes of a body on the page; of a longer one only the beginning is shown."""
@@ -31,7 +32,7 @@ def wire_to_json(trial: Trial) -> dict[str, Any]:
     """
     body = trial.body
     shown = body[:MAX_BODY]
-    framing_name = framing(trial.case.api, trial.case.cassette.status, body)
+    framing_name = APIS[trial.case.api].detect_framing(trial.case.cassette.status, body)
     frames = split(framing_name, body)
     shown_frames = [frame for frame in frames[:MAX_FRAMES] if frame.start < len(shown)]
     is_bytewise = len(trial.chunks) == len(body) > 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from streamconform.apis import APIS
 from streamconform.model.result import Header
 from streamconform.reports.describe import format_count, name_implementations
 from streamconform.reports.markdown import format_cell, format_code
@@ -18,7 +19,6 @@ from streamconform.reports.matrix.section import ListLimits, render_section
 from streamconform.reports.summary import describe_incomplete
 from streamconform.run.results import Results
 from streamconform.suite.load import COMMON
-from streamconform.wire.apis import APIS
 
 __all__ = ["MAX_BYTES", "PageContext", "render"]
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from streamconform.apis import APIS
 from streamconform.model.result import Header, TrialResult
 from streamconform.reports.causes import Cause, Failure, group_by_frequency
 from streamconform.reports.describe import describe_failure, format_count, name_implementations
@@ -14,7 +15,6 @@ from streamconform.reports.markdown import format_code
 from streamconform.reports.matrix.context import SAFE_URL, PageContext, link_issue, make_slug
 from streamconform.reports.matrix.score import COLUMNS, RECORDED, Row, find_columns, is_fault
 from streamconform.suite.load import COMMON
-from streamconform.wire.apis import APIS
 
 MAX_REASONS: Final = 3
 MAX_DELIVERIES: Final = 3
