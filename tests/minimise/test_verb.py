@@ -146,7 +146,7 @@ def test_a_client_is_asked_over_http(project):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        ((CALL,), 2, "`--impl` names the implementation that fails; there is none in the config"),
+        ((CALL,), 2, "Missing --impl (and no `impl` in conform.toml)"),
         ((CALL, "-i", "reference"), 2, "passes for `reference`: there is nothing to minimise"),
         ((f"{CALL}@whole", "-i", "reference"), 2, "@whole passes for `reference`"),
         (
@@ -154,8 +154,12 @@ def test_a_client_is_asked_over_http(project):
             2,
             "does not fail at `usage.input`; it does at content.",
         ),
-        ((f"{CALL}@reset", "-i", BROKEN), 2, "a connection that fails is in no cassette"),
-        (("common/heal/json-text", "-i", BROKEN), 2, "has no stream: what it is given stands in "),
+        ((f"{CALL}@reset", "-i", BROKEN), 2, "a cassette cannot hold a broken connection"),
+        (
+            ("common/heal/json-text", "-i", BROKEN),
+            2,
+            "tests a function, and only streams can be minimised; its input is in ",
+        ),
         (("no-such-case-anywhere", "-i", BROKEN), 2, "no case `no-such-case-anywhere`"),
         ((CALL, "-i", "python:nowhere:adapter"), 3, "no module `nowhere`"),
     ],

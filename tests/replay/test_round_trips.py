@@ -304,7 +304,7 @@ VERBS = {
     ("explain", "one-call@crlf"): (2, "a round trip has recorded, whole, bytewise, random"),
     ("explain", "one-call"): (2, "`reference` takes `bytes`"),
     ("minimise", "one-call", "-i", "reference"): (2, "is about requests"),
-    ("check", "over_http.py", "--case", "one-call"): (2, "which only the server sees"),
+    ("check", "over_http.py", "--case", "one-call"): (2, "which only a server sees"),
     ("run", "-i", "python:over_http:adapter", "--deliver", "fast", "--report", "html=r.html"): (
         0,
         "2 trials",
