@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from streamconform.resources import bundled
+from streamconform.resources import find_bundled
 from streamconform_mutants import load as load_mutant
 from streamconform_reference.adapter import adapter as reference
 
@@ -70,8 +70,8 @@ SPECS = ("anthropic-messages/tool-use.yaml", "common/heal.yaml")
 @pytest.fixture
 def project(tmp_path):
     files = {f"{name}.py": text for name, text in ADAPTERS.items()}
-    files |= {f"suite/{name}": (bundled("specs") / name).read_text("utf-8") for name in SPECS}
-    files["conform.toml"] = f'specs = "suite"\ncassettes = "{bundled("cassettes")}"\n'
+    files |= {f"suite/{name}": (find_bundled("specs") / name).read_text("utf-8") for name in SPECS}
+    files["conform.toml"] = f'specs = "suite"\ncassettes = "{find_bundled("cassettes")}"\n'
     return Project(tmp_path, files)
 
 
