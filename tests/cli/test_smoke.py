@@ -342,7 +342,7 @@ def test_findings_are_json_where_that_is_asked_for(project):
         (("smoke", "cmd:nosuchprogram"), 3, "`nosuchprogram`: No such file"),
         (("smoke", "--", sys.executable, "-c", ""), 3, "it ended before it answered the greeting"),
         (("smoke",), 2, "name one implementation"),
-        (("smoke", "reference", "--", "cat"), 2, "give one of them"),
+        (("smoke", "reference", "--", "cat"), 2, "use one of them"),
         (("smoke", "magic:x"), 2, "`magic:` is not a form"),
     ],
 )

@@ -123,7 +123,7 @@ def test_a_port_that_is_taken_is_the_users_mistake(own):
         port = taken.getsockname()[1]
         ran = own.run("serve", "--specs", "specs", "--port", str(port))
     assert ran.code == 2
-    assert ran.err.startswith(f"error: `--port {port}` cannot be listened on: ")
+    assert ran.err.startswith(f"error: cannot listen on `--port {port}`: ")
     assert "Traceback" not in ran.err
 
 
@@ -180,9 +180,9 @@ def test_a_fault_is_named_behind_the_case(own):
 
 
 NO_OUTCOME = [
-    ("", "is no JSON object in UTF-8"),
-    ("[]", "is no JSON object in UTF-8"),
-    ('{"status": NaN}', "is no JSON object in UTF-8"),
+    ("", "is not a JSON object in UTF-8"),
+    ("[]", "is not a JSON object in UTF-8"),
+    ('{"status": NaN}', "is not a JSON object in UTF-8"),
     ('{"a":' * 300 + "1" + "}" * 300, "nested deeper than 200 levels"),
 ]
 

@@ -19,7 +19,7 @@ from ..cli.project import CONFORM, Project
 from .golden import HERE, RESULTS, cut_file, golden
 
 ONE = "anthropic-messages/tool-use/call-split-mid-token-and-escape"
-TIME = re.compile(r" in \d+\.\d s")
+TIME = re.compile(r"(; ran)? in \d+\.\d s")
 CUT = "warning: the results are incomplete: the run was killed: "
 
 

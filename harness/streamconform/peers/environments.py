@@ -13,7 +13,7 @@ from typing import Final
 from streamconform.errors import ImplementationError, UsageError
 from streamconform.peers import node_package
 from streamconform.peers.table import PEERS, Peer
-from streamconform.user_cache import user_cache
+from streamconform.user_cache import find_user_cache
 
 ABOUT: Final = "environment.json"
 """In the folder of an environment: what is installed. It is there if and only if pip came to its end."""
@@ -36,7 +36,7 @@ class Environment:
 
 def home(given: str | None) -> Path:
     """Return the folder of environments; `given` is the cache folder that a user names."""
-    return user_cache(given) / "peers"
+    return find_user_cache(given) / "peers"
 
 
 def named(name: str) -> Peer:
