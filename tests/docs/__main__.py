@@ -1,6 +1,6 @@
 """Regenerate what is generated: outputs in the documentation, its tables, and the golden files of reports.
 
-Without NAME, everything is regenerated. Only files that changed are written; differences in times do not count.
+Without NAME, everything is regenerated. Only files that change are written; times in outputs do not count.
 """
 
 from __future__ import annotations

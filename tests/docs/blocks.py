@@ -25,7 +25,11 @@ def fill(page: str, run: Callable[[str], str | None]) -> str:
             return block[0]
         text = textwrap.indent(output, block["indent"])
         # A new time alone is no reason to change a page.
-        return block[0] if hide_times(text) == hide_times(block["text"]) else block["head"] + text + block["tail"]
+        return (
+            block[0]
+            if hide_times(text) == hide_times(block["text"])
+            else block["head"] + text + block["tail"]
+        )
 
     return BLOCK.sub(fill_block, page)
 

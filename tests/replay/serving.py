@@ -35,7 +35,7 @@ def serve(folder: Path, *words: str, end: signal.Signals = signal.SIGINT) -> Ite
     )
     try:
         ready = process.stderr.readline()  # comes behind the lines of the cases
-        if "Ctrl-C ends" not in ready:
+        if "stop with Ctrl-C" not in ready:
             _, rest = process.communicate(timeout=30)
             raise AssertionError(ready + rest)
         count = int(ready.split()[0])
