@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from streamconform_reference.apis import DOCUMENT_WRITERS, ENCODERS
-from streamconform_reference.apis.anthropic_messages import AnthropicMessagesEncoder
+from streamconform_reference.apis.anthropic_messages.encode import AnthropicMessagesEncoder
 from streamconform_reference.encoding.encoder import Piece, encode
 from streamconform_reference.events import ProseStart, ToolCallDelta, ToolCallEnd, ToolCallStart, UsageUpdate
 from streamconform_reference.framing.sse import SseFraming
