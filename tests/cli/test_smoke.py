@@ -15,8 +15,9 @@ from streamconform.tools.smoke.conversation import converse, steps
 from streamconform.tools.smoke.schema_messages import closest, misfits
 from streamconform.tools.smoke.streams import streams
 
+from ..docs import smoke
+from ..docs.blocks import describe_outdated
 from ..harness import builders
-from .smoke_document import DOCUMENT, filled
 
 PROGRAM = """\
 import copy, json, os, sys, time
@@ -452,5 +453,5 @@ def test_a_misfit_names_the_place_the_value_and_what_is_expected():
 
 
 def test_the_output_in_the_adapter_guide_is_what_is_printed():
-    """`python -m tests.cli.smoke_document` writes it anew."""
-    assert filled() == DOCUMENT.read_text("utf-8")
+    for page, content in smoke.generate().items():
+        assert content == page.read_bytes(), describe_outdated("smoke")
