@@ -43,9 +43,9 @@ def install_command(names: tuple[str, ...], where: str | None) -> None:
     """
     from streamconform.peers.install import install
 
-    root = environments.home(where)
-    for peer in [environments.named(name) for name in names]:
-        there = environments.installed(root, peer)
+    root = environments.get_environments_folder(where)
+    for peer in [environments.find_peer(name) for name in names]:
+        there = environments.read_environment(root, peer)
         if there is not None:
             click.echo(f"{peer.name}: {peer.distribution} {peer.version} is there already: {there.folder}")
             continue
@@ -61,8 +61,8 @@ def install_command(names: tuple[str, ...], where: str | None) -> None:
 @cache_option
 def list_command(shape: str, where: str | None) -> None:
     """List the peers, and which are installed."""
-    root = environments.home(where)
-    there = {peer.name: environments.installed(root, peer) for peer in PEERS.values()}
+    root = environments.get_environments_folder(where)
+    there = {peer.name: environments.read_environment(root, peer) for peer in PEERS.values()}
     if shape == "json":
         documents = [_json(peer, there[peer.name]) for peer in PEERS.values()]
         click.echo(json.dumps(documents, indent=1, ensure_ascii=False))
@@ -89,9 +89,9 @@ def list_command(shape: str, where: str | None) -> None:
 @cache_option
 def remove_command(names: tuple[str, ...], where: str | None) -> None:
     """Take the environments of peers away; peers of one release have one together."""
-    root = environments.home(where)
-    for peer in [environments.named(name) for name in names]:
-        gone = environments.remove(root, peer)
+    root = environments.get_environments_folder(where)
+    for peer in [environments.find_peer(name) for name in names]:
+        gone = environments.remove_environment(root, peer)
         said = "removed" if gone else "was not installed"
         click.echo(f"{peer.name}: {peer.distribution} {peer.version} {said}{_too(peer) if gone else ''}")
 
@@ -119,4 +119,4 @@ def _json(peer: Peer, there: Environment | None) -> Mapping[str, Any]:
 
 def _installed(there: Environment) -> Mapping[str, Any]:
     folder: Path = there.folder
-    return {"folder": str(folder), "by": there.by, "distributions": dict(there.distributions)}
+    return {"folder": str(folder), "by": there.installed_by, "distributions": dict(there.distributions)}
