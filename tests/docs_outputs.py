@@ -42,7 +42,8 @@ def without_times(text: str) -> str:
 
 def is_runnable(command: str) -> bool:
     """Return whether the peers that `command` names are installed."""
-    return all(environments.installed(environments.home(None), PEERS[name]) for name in PEER.findall(command))
+    folder = environments.get_environments_folder()
+    return all(environments.read_environment(folder, PEERS[name]) for name in PEER.findall(command))
 
 
 def main() -> None:

@@ -34,7 +34,7 @@ class Environment:
     """The installed version of each distribution or npm package."""
 
 
-def get_environments_folder(cache: str | None) -> Path:
+def get_environments_folder(cache: str | None = None) -> Path:
     """Return the folder that holds all environments, in the cache folder that the user named, if any."""
     return user_cache(cache) / "peers"
 
@@ -87,7 +87,7 @@ def build_command(name: str) -> tuple[str, ...]:
         ImplementationError: it is not installed, or its environment is damaged.
     """
     peer = find_peer(name)
-    environment = read_environment(get_environments_folder(None), peer)
+    environment = read_environment(get_environments_folder(), peer)
     if environment is None:
         raise ImplementationError(f"`peer:{name}` is not installed; run `conform peers install {name}`")
     if peer.language == "javascript":
