@@ -20,7 +20,7 @@ PACKAGE = re.compile(r"(?P<name>@?[^@]+)@(?P<version>[0-9][^@]*)")
 
 TINY = """
 import { serve } from "./protocol.mjs";
-import { stop, thrown } from "./normal.mjs";
+import { buildStop, describeError } from "./normal_form.mjs";
 
 serve(async (run, answer) => {
   try {
@@ -32,15 +32,15 @@ serve(async (run, answer) => {
       text = lines.pop();
       for (const line of lines) {
         last = JSON.parse(line);
-        answer.piece("text", last.message?.content);
+        answer.addPiece("text", last.message?.content);
       }
     }
-    answer.settle();
-    const reason = stop(last.done_reason, { stop: "stop", length: "length" }, []);
+    answer.endOpenBlock();
+    const reason = buildStop(last.done_reason, { stop: "stop", length: "length" }, []);
     const { done, model } = last;
-    return answer.over({ status: done ? "complete" : "incomplete", stop: reason, model });
+    return answer.finish({ status: done ? "complete" : "incomplete", stop: reason, model });
   } catch (error) {
-    return answer.over(thrown(error, () => null));
+    return answer.finish(describeError(error, () => null));
   }
 });
 console.log("this goes to stderr");
@@ -119,10 +119,10 @@ def test_a_client_on_node_is_judged_with_its_events(tiny, tmp_path):
 @pytest.mark.node
 def test_the_adapters_of_this_release_are_copied_next_to_the_packages(tiny, tmp_path):
     assert tiny[1] == str(tmp_path / "tiny" / "tiny.mjs")
-    stale = tmp_path / "tiny" / "answer.mjs"
+    stale = tmp_path / "tiny" / "answer_recorder.mjs"
     stale.write_text("from another release")
     node_package.build_command(tmp_path / "tiny", NODE_PEERS[0])
-    assert stale.read_bytes() == (node_package.ADAPTERS / "answer.mjs").read_bytes()
+    assert stale.read_bytes() == (node_package.ADAPTERS / "answer_recorder.mjs").read_bytes()
 
 
 @pytest.fixture
