@@ -299,7 +299,7 @@ def test_the_bundled_parser_is_sane(project, words):
     ran = project.run("smoke", *words)
     assert ran.code == 0, ran.out + ran.err
     assert "FIX" not in ran.out
-    assert ran.last.startswith("sane; next: conform run -i ")
+    assert ran.last.startswith("Adapter OK. Next: conform run -i ")
 
 
 def test_findings_are_lines_of_ok_and_fix_and_exit_with_1(project):

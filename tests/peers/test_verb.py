@@ -39,7 +39,7 @@ def test_a_peer_is_installed_judged_and_removed(offered, project, place):
         f"ollama: ollama {OLLAMA.version}, 1 distribution in {place}\n",
     )
     again = project.run("peers", "install", "ollama")
-    assert (again.code, "is there already" in again.out) == (0, True)
+    assert (again.code, "is already installed" in again.out) == (0, True)
     listed = json.loads(project.run("peers", "list", "--format", "json").out)
     environments_by_name = {peer["name"]: peer["installed"] for peer in listed}
     assert environments_by_name["ollama"]["distributions"] == {"ollama": OLLAMA.version}

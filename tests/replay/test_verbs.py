@@ -81,7 +81,7 @@ def test_the_adapter_on_the_page_judges_a_real_client(own):
     ran = project.run("run", "--impl", "mypkg", "--specs", "specs", "-v")
     assert ran.code == 0, ran.out + ran.err
     assert "mypkg (python, http)" in ran.out
-    assert ran.last.startswith("1 case, 15 trials, 0 unexpected")
+    assert ran.last.startswith("No failures: 15 passed")
 
 
 def test_a_case_is_served_in_any_delivery_and_with_any_fault(own):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from streamconform.cli.report import KINDS
+from streamconform.reports import render
 from streamconform.run.merge import merge
 from streamconform.run.reading import read
 
@@ -32,7 +33,7 @@ def cut_file(folder: Path) -> Path:
 
 def made(kind: str, path: Path) -> bytes:
     """Return what `conform report KIND` makes of `path`."""
-    return f"{KINDS[kind](merge([(path.name, read(path))]))}\n".encode("utf-8", "backslashreplace")
+    return f"{render(kind, merge([(path.name, read(path))]))}\n".encode("utf-8", "backslashreplace")
 
 
 def golden(kind: str, *, whole: bool) -> Path:

@@ -20,7 +20,7 @@ from .golden import HERE, RESULTS, cut_file, golden
 
 ONE = "anthropic-messages/tool-use/call-split-mid-token-and-escape"
 TIME = re.compile(r" in \d+\.\d s")
-CUT = "warning: the results are cut: the run was killed: "
+CUT = "warning: the results are incomplete: the run was killed: "
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_a_cut_run_is_said_to_be_cut_on_stderr_and_in_the_report(project, kind):
     ran = project.run("report", kind, str(cut_file(project.folder)))
     assert ran.code == 0
     assert ran.err.startswith(CUT)
-    assert kind == "jsonl" or re.search("cut|killed", ran.out)
+    assert kind == "jsonl" or re.search("incomplete|killed", ran.out)
 
 
 def test_shards_in_two_files_are_one_report(project):
@@ -107,7 +107,10 @@ def test_shards_in_two_files_are_one_report(project):
     ("words", "said"),
     [
         (("report",), "Missing argument 'KIND[=PATH]'"),
-        (("report", "pdf"), "`pdf`: expected KIND or KIND=PATH, where KIND is `terminal`, `json`, `junit`"),
+        (
+            ("report", "pdf"),
+            "`pdf`: expected KIND or KIND=PATH, where KIND is one of `terminal`, `json`, `junit`",
+        ),
         (("report", "junit="), "`junit=`: expected KIND or KIND=PATH"),
         (
             ("report", "junit"),
@@ -162,7 +165,7 @@ def test_a_run_that_was_killed_is_reported_up_to_the_last_trial(project, lines):
     assert whole >= lines
     ran = project.run("report", "markdown=-", ".conform/results.jsonl")
     assert ran.code == 0
-    assert "> **These results are cut**: the run was killed: " in ran.out
+    assert "> **These results are incomplete**: the run was killed: " in ran.out
     assert ran.err.startswith(f"{CUT}{whole - 1} of ")
     assert project.run("report", "junit=a.xml").err == ran.err
     xmlschema.XMLSchema(HERE / "junit.xsd").validate(project.folder / "a.xml")

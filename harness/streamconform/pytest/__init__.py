@@ -1,1 +1,6 @@
-"""The pytest plugin: each trial becomes a test item."""
+"""The pytest plugin: `pytest --conform-impl mypkg` makes each trial a test item."""
+
+from typing import Final
+
+ROOT: Final = "conform"
+"""What the node ids of our items begin with. It is here because every module of the package needs it."""

@@ -91,12 +91,12 @@ def happens(broken: Broken) -> Happened:
             finished = conduct(
                 order,
                 Path(folder) / "results.jsonl",
-                Progress(terminal.begun, terminal.ended, lambda *seen: answers.append(seen[2])),
+                Progress(terminal.start, terminal.advance, lambda *seen: answers.append(seen[2])),
             )
         except ImplementationError as error:
             words = str(error).replace(f"{folder}/", "")
             return Happened(f"exit {error.exit_code}", (), "", words, words, _left(mark))
-        terminal.finished(finished.results, 0.0)
+        terminal.finish(finished.results, 0.0)
         seen = _judged(finished, answers, out.getvalue(), _left(mark))
         return replace(seen, sockets=_sockets() - before, seconds=time.monotonic() - began)
 
