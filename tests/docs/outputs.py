@@ -34,7 +34,10 @@ def run_command(command: str) -> str:
 
 def is_runnable(command: str) -> bool:
     """Return whether the peers that `command` names are installed."""
-    return all(environments.installed(environments.home(None), PEERS[name]) for name in PEER.findall(command))
+    return all(
+        environments.read_environment(environments.get_environments_folder(), PEERS[name])
+        for name in PEER.findall(command)
+    )
 
 
 def generate() -> dict[Path, bytes]:
