@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
+
+from .cli import forked
 
 ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(r"(<!-- output: (?P<command>.+?) -->\n```\n)(?P<text>.*?)(```)", re.DOTALL)
@@ -22,11 +22,9 @@ TIME = re.compile(r"in \d+\.\d s")
 def printed(command: str) -> str:
     """Return what `command` prints in an empty folder; `make run` is the run that it makes."""
     words = shlex.split("conform run" if command == "make run" else command)
-    argv = [sys.executable, "-m", "streamconform", *words[1:]]
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(
-            argv, cwd=folder, capture_output=True, text=True, check=False, env=os.environ | {"NO_COLOR": "1"}
-        )
+        env = os.environ | {"NO_COLOR": "1"}
+        done = forked.run("streamconform", words[1:], cwd=Path(folder), env=env)
     text = done.stdout.replace(f"{ROOT}/", "")
     return "\n".join(line.rstrip() for line in text.rstrip().splitlines()) + "\n"
 
