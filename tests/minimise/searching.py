@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from functools import cache
-from importlib import import_module
 
 from streamconform.adapters.connect import connect
 from streamconform.adapters.interface import Greeting, Observation
@@ -60,8 +59,3 @@ def answer(adapter, trial):
     fed = Fed(cassette.api, cassette.status, cassette.headers, trial.chunks, pricing=trial.case.pricing)
     *events, last = adapter(fed)
     return Observation(last["outcome"], events)
-
-
-def mutant(name):
-    """The adapter of a mutant."""
-    return import_module(f"streamconform_reference.mutants.{name.replace('-', '_')}").adapter

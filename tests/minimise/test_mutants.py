@@ -6,9 +6,10 @@ import pytest
 from streamconform.model.trial import DELIVERY_SETS
 from streamconform.tools.minimise.search import by_reference
 from streamconform.wire.apis import framing, split
+from streamconform_mutants import load as load_mutant
 from streamconform_reference.adapter import adapter as reference
 
-from .searching import cases, mutant, searched, verdicts, written
+from .searching import cases, searched, verdicts, written
 
 MOST_FRAMES = 5
 
@@ -36,7 +37,7 @@ def test_the_smallest_stream_fails_the_mutant_and_passes_the_reference(tmp_path,
     assert len(kept.cassette.body) < len(cases(kept.api)[case.partition("@")[0]].cassette.body)
     assert search.oracle.target in search.proof
     assert by_reference(search.best).verdict == "pass"
-    assert verdicts(kept, mutant(name)) == {"recorded": "fail"}
+    assert verdicts(kept, load_mutant(name)) == {"recorded": "fail"}
     assert set(verdicts(kept, reference, DELIVERY_SETS["full"], "all").values()) == {"pass"}
 
 

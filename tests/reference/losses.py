@@ -1,4 +1,4 @@
-"""The tables of docs/encoders.md: `python -m tests.reference.losses` writes them there anew."""
+"""The tables of docs/internals/encoders.md: `python -m tests.reference.losses` writes them there anew."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from streamconform_reference.apis import LOSSES
 from streamconform_reference.encoding.encoder import FORMS, Loss
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "encoders.md"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "internals" / "encoders.md"
 BEGIN, END = "<!-- losses -->\n", "<!-- end of losses -->\n"
 
 

@@ -8,9 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from streamconform.adapters import proxy_address
 from streamconform.errors import UsageError
-from streamconform.peers.environments import program
 
 HOST: Final = (sys.executable, "-m", "streamconform.adapters.host")
 """The program that hosts a Python callable; what names that stands behind it."""
@@ -24,6 +22,12 @@ class Connection:
 
     impl: str
     argv: tuple[str, ...]
+
+
+def _peer(name: str) -> tuple[str, ...]:
+    from streamconform.peers.environments import program
+
+    return program(name)
 
 
 def connect(impl: str) -> Connection:
@@ -72,10 +76,12 @@ def _python(target: str) -> tuple[str, ...]:
 
 
 def _mutant(name: str) -> tuple[str, ...]:
-    return _hosted(f"streamconform_reference.mutants.{name.replace('-', '_')}:adapter")
+    return _hosted(f"streamconform_mutants:{name}")
 
 
 def _proxy(address: str) -> tuple[str, ...]:
+    from streamconform.adapters import proxy_address
+
     proxy_address.read(address)
     return (sys.executable, "-m", PROXIED, address)
 
@@ -84,7 +90,7 @@ FORMS: Final[Mapping[str, Callable[[str], tuple[str, ...]]]] = {
     "python": _python,
     "cmd": _command,
     "mutant": _mutant,
-    "peer": program,
+    "peer": _peer,
     "proxy": _proxy,
 }
 """What may stand before the colon, and what it starts."""

@@ -23,8 +23,6 @@ from streamconform.reports.style import drawn
 from streamconform.run.dispatch import Asker
 from streamconform.run.plan import divide
 from streamconform.suite.expand import one, there_and_back
-from streamconform.suite.load import load
-from streamconform.suite.select import find_case
 from streamconform.wire.apis import framing, split
 
 
@@ -56,7 +54,7 @@ def command(case: str, impl: str | None, timeout: float, verbose: int, *, pager:
     or input, 3 implementation unusable.
     """
     chosen = options.settings(given)
-    found = find_case(case, load(options.sources(chosen)))
+    found = options.find_case(case, chosen)
     trial = _trial(found, case.partition("@")[2], chosen.get("seed", 0))
     explained = asyncio.run(_explained(connect(impl or "reference"), trial, timeout))
     text = drawn(explain(explained, verbose=bool(verbose)))

@@ -18,6 +18,7 @@ from streamconform.cli.server import base_url_of, headers_of, key_of, must_be_pr
 from streamconform.errors import UsageError
 from streamconform.reports.terminal import Terminal
 from streamconform.run.session import Progress
+from streamconform.suite.catalog import read_catalog
 from streamconform.wire.apis import APIS
 
 RESULTS: Final = options.RESULTS.parent / "probe.jsonl"
@@ -115,7 +116,7 @@ def command(ctx: click.Context, /, url: str, **given: Any) -> None:
         finished = conduct(order, path, Progress(terminal.begun, terminal.ended))
         if quiet < 2:
             terminal.finished(finished.results, time.perf_counter() - started)
-    place = placed(options.sources(chosen), ())
+    place = placed(read_catalog(options.sources(chosen)), ())
     for kind, target in wanted:
         if kind != reports.STREAMED:
             reports.write(kind, target, finished.results, place)

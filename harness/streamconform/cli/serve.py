@@ -19,9 +19,9 @@ from streamconform.replay.reply import Reply
 from streamconform.replay.request import Bounds, Received
 from streamconform.replay.server import ReplayServer
 from streamconform.reports.words import counted, printable
+from streamconform.suite.catalog import read_catalog
 from streamconform.suite.expand import one
-from streamconform.suite.load import load
-from streamconform.suite.select import cases_meant, select_cases
+from streamconform.suite.select import select_apis, select_ids
 from streamconform.wire.apis import APIS
 
 PATIENT: Final = Bounds(request_seconds=3600, idle_seconds=3600, stall_seconds=None)
@@ -48,9 +48,10 @@ def command(port: int, time_scale: float, quiet: bool, **given: Any) -> None:  #
     Requests are shown on stderr; `conform check` judges what came of them.
     """
     chosen = options.settings(given)
-    suite = select_cases(load(options.sources(chosen)), chosen.get("api", ()))
-    meant = cases_meant(suite, tuple(chosen.get("select", ())), (*DELIVERIES, *FAULTS))
-    cases = {case.id: case for case in meant if isinstance(case, Case)}
+    catalog = read_catalog(options.sources(chosen))
+    ids = select_apis(catalog.ids, chosen.get("api", ()))
+    ids = select_ids(ids, tuple(chosen.get("select", ())), (*DELIVERIES, *FAULTS))
+    cases = {case.id: case for case in catalog.load(ids) if isinstance(case, Case)}
     if not cases:
         raise SelectionError("no case with a stream is selected")
 

@@ -17,6 +17,7 @@ from streamconform.model.capability import CAPABILITIES, Claims
 from streamconform.model.case import AnyCase
 from streamconform.model.request import RequestExpectation
 from streamconform.model.trial import DELIVERIES, OF_A_PROXY, AnyTrial, Call, RoundTrip, Trial
+from streamconform.suite.catalog import Catalog
 from streamconform.suite.expand import expand
 from streamconform.suite.select import parts
 
@@ -59,25 +60,35 @@ def checked(trial: AnyTrial, claims: Claims) -> Checked:
 
 
 def unmatched(
-    entries: Sequence[KnownFailure], cases: Sequence[AnyCase], selected: Iterable[AnyTrial], seed: int
+    entries: Sequence[KnownFailure], catalog: Catalog, selected: Iterable[AnyTrial], seed: int
 ) -> frozenset[int]:
-    """Return the numbers of the entries that match nothing in the full suite of `cases`.
+    """Return the numbers of the entries that match nothing in the full suite, whatever was `selected`.
 
-    Full are all deliveries and faults, whatever was `selected`; only the trials of cases are made that
-    an entry names and nothing selected fits.
+    The full suite has every delivery and fault. Its cases are loaded and expanded only where an entry
+    matches their id and no selected trial.
     """
-    chosen: dict[str, list[AnyTrial]] = {}
+    by_case: dict[str, list[AnyTrial]] = {}
     for trial in selected:
-        chosen.setdefault(trial.case.id, []).append(trial)
-    left = dict(enumerate(entries))
-    for made in (lambda case: chosen.get(case.id, ()), lambda case: _full(case, seed)):
-        for case in cases:
-            own = {n: entry for n, entry in left.items() if parts(entry.match).case.match(case.id)}
-            trials = made(case) if own else ()
-            for number, entry in own.items():
-                if any(_matches(entry, trial) for trial in trials):
-                    del left[number]
-    return frozenset(left)
+        by_case.setdefault(trial.case.id, []).append(trial)
+    remaining = dict(enumerate(entries))
+    for case_id, trials in by_case.items():
+        _drop_matched(remaining, case_id, trials)
+    case_ids = [id_ for id_ in catalog.ids if any(_about(entry, id_) for entry in remaining.values())]
+    for case in catalog.load(case_ids) if case_ids else ():
+        if any(_about(entry, case.id) for entry in remaining.values()):
+            _drop_matched(remaining, case.id, _full(case, seed))
+    return frozenset(remaining)
+
+
+def _about(entry: KnownFailure, case_id: str) -> bool:
+    return parts(entry.match).case.match(case_id) is not None
+
+
+def _drop_matched(entries: dict[int, KnownFailure], case_id: str, trials: Sequence[AnyTrial]) -> None:
+    """Remove the entries that match a trial of the case."""
+    for number, entry in tuple(entries.items()):
+        if _about(entry, case_id) and any(_matches(entry, trial) for trial in trials):
+            del entries[number]
 
 
 def _full(case: AnyCase, seed: int) -> tuple[AnyTrial, ...]:

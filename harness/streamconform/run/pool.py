@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-from streamconform.adapters.connect import Connection
-from streamconform.adapters.interface import Answer, Fault, Greeting, Hang
+from streamconform.adapters.interface import Answer, Fault, Hang
 from streamconform.adapters.program import Collateral, Program
 from streamconform.errors import ImplementationError
 from streamconform.judge.judge import Judgement, judge, observation_json
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AnyTrial, Trial
 from streamconform.model.verdict import UNEXPECTED
-from streamconform.replay.exchange import Exchange
-from streamconform.replay.server import ReplayServer
 from streamconform.run.blame import Blame
 from streamconform.run.dispatch import Asker, over_http, with_requests
 from streamconform.run.plan import Judged, Settings
+
+if TYPE_CHECKING:
+    from streamconform.replay.exchange import Exchange
+    from streamconform.replay.server import ReplayServer
 
 GIVE_UP_AFTER = 50
 """Programs of one implementation that may end in a row without an answer between them."""
 GIVE_UP_AT_ONCE = 10
 """The same, where none of its programs ever answered."""
+TRIALS_PER_WORKER = 8
+"""A further worker is started for every so many trials."""
 
 Emit = Callable[[TrialResult], TrialResult]
 """Takes a result and gives it back as it was written: with known failures told apart."""
@@ -77,19 +82,11 @@ class Work:
     last_fault: str = ""
 
 
-async def greet(connection: Connection) -> Greeting:
-    """Return what the implementation behind `connection` says of itself; raises `ImplementationError`."""
-    program = Program(connection)
-    try:
-        return await program.start()
-    finally:
-        await program.stop()
-
-
-async def judge_all(judged: Judged, bench: Bench) -> None:
+async def judge_all(judged: Judged, bench: Bench, program: Program) -> None:
     """Ask for every trial of `judged` and emit its result; raises `Stopped`.
 
-    Each worker has a program of its own, asked for as many trials at once as the program allows. Trials
+    Each worker has a program of its own, the first one `program`, which has been started, asked for as many
+    trials at once as the program allows. Trials
     that were in flight with others when a program ended are asked again, one at a time.
     """
     for trial, reason in judged.skipped:
@@ -97,16 +94,18 @@ async def judge_all(judged: Judged, bench: Bench) -> None:
     bench.tally.barren = 0
     asker = Asker(judged, bench.blame.first_delta, bench.server)
     work = Work(judged, deque(judged.trials), asker)
-    await _together(work, judged.greeting.concurrency, bench)
+    await _together(work, judged.greeting.concurrency, bench, program)
     if work.again:
         work.waiting.extend(sorted(work.again, key=judged.trials.index))
         await _together(work, 1, bench)
 
 
-async def _together(work: Work, lanes: int, bench: Bench) -> None:
+async def _together(work: Work, lanes: int, bench: Bench, program: Program | None = None) -> None:
     most = 1 if work.judged.greeting.through else bench.settings.workers  # a proxy has one upstream
-    workers = min(most, len(work.waiting))
-    tasks = [asyncio.create_task(_worker(work, lanes, bench)) for _ in range(workers)]
+    # starting a program costs more than a few trials, so a small run has one worker
+    workers = min(most, math.ceil(len(work.waiting) / TRIALS_PER_WORKER))
+    programs = [program, *(None for _ in range(workers - 1))][:workers]
+    tasks = [asyncio.create_task(_worker(work, lanes, bench, own)) for own in programs]
     try:
         await asyncio.gather(*tasks)
     finally:
@@ -116,14 +115,15 @@ async def _together(work: Work, lanes: int, bench: Bench) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _worker(work: Work, lanes: int, bench: Bench) -> None:
-    """Start programs, one after the other as they end, until nothing waits."""
+async def _worker(work: Work, lanes: int, bench: Bench, started: Program | None) -> None:
+    """Use the program that was started, then start others, as they end, until nothing waits."""
     while work.waiting:
-        program = Program(work.judged.connection)
+        program = started or Program(work.judged.connection)
         stopped = False
         try:
-            if not bench.tally.gave_up(work.judged.index):
+            if started is None and not bench.tally.gave_up(work.judged.index):
                 await program.start()
+            started = None
             async with asyncio.TaskGroup() as group:
                 for _ in range(lanes):
                     group.create_task(_lane(program, work, bench))

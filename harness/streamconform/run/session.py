@@ -8,24 +8,27 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from streamconform import __version__
 from streamconform.adapters.connect import Connection
+from streamconform.adapters.program import Program
 from streamconform.errors import SelectionError
 from streamconform.known_failures.context import Listed, checked, untrue
 from streamconform.known_failures.match import Checked, Finding, Settler, audit
 from streamconform.model.result import Footer, Header, TrialResult
 from streamconform.model.trial import AnyTrial
 from streamconform.model.verdict import VERDICTS
-from streamconform.replay.server import ReplayServer
 from streamconform.run.blame import Blame, installed
 from streamconform.run.exits import Exit, Happened, of_run
 from streamconform.run.interruptible import run
 from streamconform.run.merge import ordered
 from streamconform.run.plan import Judged, Settings, divide
-from streamconform.run.pool import Bench, Stopped, Tally, Watch, greet, is_unexpected, judge_all
+from streamconform.run.pool import Bench, Stopped, Tally, Watch, is_unexpected, judge_all
 from streamconform.run.results import Results, ResultsWriter
+
+if TYPE_CHECKING:
+    from streamconform.replay.server import ReplayServer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +108,16 @@ class _Runner:
 
     async def run(self) -> None:
         order = self.order
-        greetings = [await greet(connection) for connection in order.connections]
+        async with contextlib.AsyncExitStack() as programs:
+            await self._run(order, programs)
+
+    async def _run(self, order: Order, programs: contextlib.AsyncExitStack) -> None:
+        # the program that is greeted is also the first worker's: starting one can take a second
+        started = [Program(connection) for connection in order.connections]
+        greetings = []
+        for program in started:
+            programs.push_async_callback(program.stop)
+            greetings.append(await program.start())
         self._judged = [
             divide(i, connection, greeting, order.trials, order.settings.input)
             for i, (connection, greeting) in enumerate(zip(order.connections, greetings, strict=True))
@@ -129,11 +141,11 @@ class _Runner:
         self.progress.begun(self.header)
         blame = Blame(installed() if order.blame else None)
         over_http = any(each.input == "http" for each in self._judged)
-        async with ReplayServer() if over_http else contextlib.nullcontext() as server:
+        async with _replay_server() if over_http else contextlib.nullcontext() as server:
             bench = Bench(order.settings, blame, self._emit, self._tally, self.progress.answered, server)
             try:
-                for judged in self._judged:
-                    await judge_all(judged, bench)
+                for judged, program in zip(self._judged, started, strict=True):
+                    await judge_all(judged, bench, program)
             except Stopped:
                 self.cut_short = True
 
@@ -196,3 +208,10 @@ class _Runner:
                 answered=frozenset(self._tally.answered),
             )
         )
+
+
+def _replay_server() -> ReplayServer:
+    # imported here: only a run over HTTP needs it
+    from streamconform.replay.server import ReplayServer
+
+    return ReplayServer()
