@@ -21,10 +21,10 @@ from .smoke_document import DOCUMENT, filled
 PROGRAM = """\
 import copy, json, os, sys, time
 from streamconform_reference.__main__ import Session, hello
-from streamconform_reference import json_codec
+from streamconform_reference.json_text import codec
 
 def write(value):
-    sys.stdout.buffer.write(json_codec.dumps(value) + b"\\n")
+    sys.stdout.buffer.write(codec.dumps(value) + b"\\n")
     sys.stdout.buffer.flush()
 
 def answer(message): return next(Session().answers(message), None)
