@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import pytest
 from streamconform.adapters.connect import Connection
+from streamconform.apis import APIS
 from streamconform.model.case import Literally
 from streamconform.tools.smoke.checks import CHECKS, examine
 from streamconform.tools.smoke.conversation import converse, steps
 from streamconform.tools.smoke.schema_messages import closest, misfits
-from streamconform.tools.smoke.streams import SMALL, streams
-from streamconform.wire.apis import APIS
+from streamconform.tools.smoke.streams import streams
 
 from ..harness import builders
 from .smoke_document import DOCUMENT, filled
@@ -364,21 +364,23 @@ def test_whom_nobody_can_feed_is_asked_nothing():
 
 def test_every_api_that_is_claimed_is_asked_for():
     asked = {stream.api for step in steps({"op": "hello"}) for stream in step.runs.values()}
-    assert asked == set(SMALL) == set(APIS)
+    assert asked == set(APIS)
 
 
-@pytest.mark.parametrize("api", SMALL)
+@pytest.mark.parametrize("api", APIS)
 def test_what_is_asked_are_cases_of_the_suite_and_expects_what_they_do(api):
     text, call, cut = streams(api)
     assert text.trial.body.startswith(cut.trial.body)
     assert len(cut.trial.body) < len(text.trial.body)
-    of = SMALL[api]
+    of = APIS[api].smoke
     expected = {
         each.cassette.name: each.expect.content
         for each in builders.bundled_cases()
-        if each.api == api and each.cassette.name in (of.text_in, of.call_in) and each.level == "must"
+        if each.api == api
+        and each.cassette.name in (of.text_cassette, of.call_cassette)
+        and each.level == "must"
     }
-    (said,), (called,) = expected[of.text_in], expected[of.call_in]
+    (said,), (called,) = expected[of.text_cassette], expected[of.call_cassette]
     assert said.fields["text"] == Literally(text.text)
     assert {name: called.fields[name].value for name in ("name", "arguments")} == call.call
 

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar, get_args
 import click
 
 from streamconform import config
+from streamconform.apis import APIS
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import LEVELS, AnyCase
 from streamconform.model.trial import (
@@ -33,7 +34,6 @@ from streamconform.suite.expand import expand
 from streamconform.suite.load import Sources
 from streamconform.suite.profiles import Profile, profile
 from streamconform.suite.select import at_least, find_id, select_apis, select_ids, select_trials, shard
-from streamconform.wire.apis import APIS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
