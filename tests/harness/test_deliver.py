@@ -15,6 +15,7 @@ from streamconform.model.trial import DELIVERIES
 from streamconform.wire import eventstream, sse
 from streamconform.wire.framings import split
 
+from .. import bundled_suite
 from . import builders
 
 SENT = tuple(name for name, each in DELIVERIES.items() if "bytes" in each.inputs)
@@ -30,7 +31,7 @@ def delivered(cassette: Cassette, name: str, seed: str = "0") -> tuple[bytes, ..
 def applicable(name: str) -> tuple[Cassette, ...]:
     return tuple(
         each
-        for each in (*builders.bundled_cassettes(), *builders.framed_cassettes())
+        for each in (*bundled_suite.cassettes(), *builders.framed_cassettes())
         if APIS[each.api].detect_framing(each.status, each.body) in DELIVERIES[name].framings
     )
 
