@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -27,7 +26,7 @@ from streamconform.suite.expand import expand
 from streamconform.suite.lint import lint_all
 from streamconform.suite.load import Sources, collect, load
 
-from ..cli.project import CONFORM
+from ..cli.project import Project
 
 HERE = Path(__file__).parent
 SPEC = """\
@@ -315,6 +314,6 @@ VERBS = {
 @pytest.mark.parametrize("words", VERBS)
 def test_every_verb_says_something_sensible_of_it(sources, words):
     where = ("--specs", str(sources.specs), "--cassettes", str(sources.cassettes))
-    done = subprocess.run((*CONFORM, *words, *where), capture_output=True, text=True, check=False)
+    ran = Project(Path.cwd()).run(*words, *where)
     code, says = VERBS[words]
-    assert (done.returncode, says in done.stdout + done.stderr) == (code, True), done.stdout + done.stderr
+    assert (ran.code, says in ran.out + ran.err) == (code, True), ran.out + ran.err
