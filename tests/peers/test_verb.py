@@ -99,7 +99,7 @@ def test_peers_of_one_release_share_an_environment(place, project):
     folder = place.parent / PEERS["openai"].key
     folder.mkdir(parents=True)
     ran = project.run("peers", "remove", "openai")
-    assert ran.out == f"openai: openai {PEERS['openai'].version} removed, and with it openai-helper\n"
+    assert ran.out == f"openai: openai {PEERS['openai'].version} removed, with openai-helper\n"
     assert not folder.exists()
 
 
