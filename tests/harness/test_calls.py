@@ -9,7 +9,7 @@ import sys
 import pytest
 from streamconform.adapters import protocol
 from streamconform.adapters.connect import Connection
-from streamconform.adapters.interface import Errored, Fault, Greeting, Observation, Output, Skipped
+from streamconform.adapters.interface import Errored, Greeting, Observation, Output, ProtocolFault, Skipped
 from streamconform.adapters.program import Program
 from streamconform.errors import SourceError
 from streamconform.judge.judge import judge, not_claimed
@@ -181,7 +181,7 @@ def test_known_failures_can_name_its_one_check():
 
 def test_the_message_fits_the_protocol_and_tells_nothing_of_what_is_expected():
     call = builders.call(expect=Literally({"secret": 1}))
-    line = protocol.question("7", call, events=True)
+    line = protocol.encode_request("7", call, events=True)
     message = json.loads(line)
     assert message == {"op": "call", "id": "7", "function": "partial", "api": None, "input": "{"}
     assert problems("protocol.v1", message, "call") == ()
@@ -231,7 +231,7 @@ def hosted(folder, monkeypatch, name, *calls):
         program = Program(connection)
         try:
             greeting = await program.start()
-            return greeting, [await program.ask(call, 20.0, events=False) for call in calls]
+            return greeting, [await program.run(call, 20.0, events=False) for call in calls]
         finally:
             await program.stop()
 
@@ -266,4 +266,4 @@ def test_a_function_that_raises_is_the_adapters_fault(tmp_path, monkeypatch):
 
 def test_an_output_that_is_no_json_is_the_adapters_fault(tmp_path, monkeypatch):
     _, (answer,) = hosted(tmp_path, monkeypatch, "wild", builders.call())
-    assert isinstance(answer, Errored | Fault)
+    assert isinstance(answer, Errored | ProtocolFault)

@@ -112,5 +112,5 @@ def test_the_cache_is_where_the_user_says_else_where_xdg_says(monkeypatch, tmp_p
 
 
 def test_a_peer_needs_a_name():
-    with pytest.raises(UsageError, match="nothing stands behind the colon"):
+    with pytest.raises(UsageError, match="a value is missing after the colon"):
         connect("peer:")

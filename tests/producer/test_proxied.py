@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from streamconform.adapters.connect import connect
-from streamconform.adapters.proxy_address import MODEL, ProxyAddress, read
+from streamconform.adapters.proxy_address import MODEL, ProxyAddress, parse_address
 from streamconform.cli import main
 from streamconform.errors import UsageError
 from streamconform.model.case import Case
@@ -220,24 +220,24 @@ def test_a_known_failure_names_a_rule_and_goes_stale(tmp_path, port, run):
 
 
 def test_an_address_says_what_stands_between_what():
-    assert read(GOOD) == ProxyAddress(
+    assert parse_address(GOOD) == ProxyAddress(
         "http://127.0.0.1:8082", "anthropic-messages", "ollama-chat", 11434, MODEL
     )
-    assert read(f"{GOOD}&model=llama3").model == "llama3"
+    assert parse_address(f"{GOOD}&model=llama3").model == "llama3"
     assert connect(f"proxy:{GOOD}").argv[-1] == GOOD
 
 
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("127.0.0.1:8082", "no http or https address"),
-        ("ftp://127.0.0.1?from=anthropic-messages&to=ollama-chat&upstream=1", "no http or https address"),
+        ("127.0.0.1:8082", "not an http or https URL"),
+        ("ftp://127.0.0.1?from=anthropic-messages&to=ollama-chat&upstream=1", "not an http or https URL"),
         ("http://127.0.0.1:99999?from=anthropic-messages&to=ollama-chat&upstream=1", "Port out of range"),
         ("http://u:p@127.0.0.1?from=anthropic-messages&to=ollama-chat&upstream=1", "without user"),
-        ("http://127.0.0.1:8082?from=anthropic-messages", "`to` is missing; in a shell"),
-        ("http://127.0.0.1:8082?from=anthropic&to=ollama-chat&upstream=1", "`from=anthropic` is no api"),
-        (f"{GOOD}0000", "is no port"),
-        (f"{GOOD}&key=secret", "behind the `?` may stand"),
+        ("http://127.0.0.1:8082?from=anthropic-messages", "`to` is missing (in a shell"),
+        ("http://127.0.0.1:8082?from=anthropic&to=ollama-chat&upstream=1", "`from=anthropic` is not an API"),
+        (f"{GOOD}0000", "is not a port"),
+        (f"{GOOD}&key=secret", "are allowed after the `?`"),
         (f"{GOOD}&to=openai-chat", "each once"),
     ],
 )

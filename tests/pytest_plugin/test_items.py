@@ -141,7 +141,7 @@ def test_a_node_id_is_all_that_is_needed_to_run_it_again(tests):
     ("words", "code", "said"),
     [
         (("--conform-impl=absent",), 2, "`absent` cannot be used: no module `absent`"),
-        (("--conform-impl=what:is:this",), 4, "`what:` is not a form"),
+        (("--conform-impl=what:is:this",), 4, "unknown form `what:`"),
         (("--conform-impl=good", "--conform-deliver=slow"), 4, "`deliver` is `slow`; known are fast,"),
         (("--conform-impl=good", "--conform-select=a/b/c"), 2, "`-k a/b/c` matches no trial"),
         (("--conform-impl=good", "conform::good::a/b/c@recorded"), 2, "not found: good::a/b/c@recorded"),

@@ -149,14 +149,14 @@ def test_an_adapter_fed_http_needs_no_function_but_names_the_capability():
         del run
 
     adapter.inputs, adapter.capabilities = ["http"], ["requests", "heal"]
-    assert host.greeting(adapter, "mine:adapter")["capabilities"] == ["requests"]
+    assert host.build_greeting(adapter, "mine:adapter")["capabilities"] == ["requests"]
     adapter.inputs = ["bytes"]
-    assert host.greeting(adapter, "mine:adapter")["capabilities"] == []
+    assert host.build_greeting(adapter, "mine:adapter")["capabilities"] == []
 
 
 @pytest.mark.parametrize("case", [request_cases()[0], request_cases()[-1]], ids=lambda case: case.api)
 def test_the_message_fits_the_protocol_and_tells_nothing_of_what_is_expected(case):
-    line = protocol.question("7", Call(case), events=True, feed=Feed("http", "http://127.0.0.1:1/x/7"))
+    line = protocol.encode_request("7", Call(case), events=True, feed=Feed("http", "http://127.0.0.1:1/x/7"))
     message = json.loads(line)
     assert problems("protocol.v1", message, "run") == ()
     assert set(message) == {"op", "id", "want", "api", "request", "model", "pricing", "conversation", "input"}

@@ -109,9 +109,9 @@ def _answer(file: str, trial: AnyTrial) -> Answer:
 
 def _object(file: str, data: bytes) -> Any:
     try:
-        return protocol.parsed(data)
-    except protocol.ProtocolFault as fault:
+        return protocol.parse_object(data)
+    except protocol.ProtocolError as fault:
         if fault.kind == "too-deep":
             raise UsageError(f"`{file}`: {fault.message}") from fault
-        words = f"`{file}` is no JSON object in UTF-8: {protocol.shown(data)}"
+        words = f"`{file}` is no JSON object in UTF-8: {protocol.quote_line(data)}"
         raise UsageError(f"{words}; it holds {SHAPE}") from fault

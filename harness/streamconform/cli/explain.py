@@ -92,10 +92,10 @@ async def _explained(connection: Connection, trial: AnyTrial, seconds: float) ->
         judged = divide(0, connection, greeting, (), "http" if isinstance(trial, RoundTrip) else None)
         async with ReplayServer() if judged.input == "http" else contextlib.nullcontext() as server:
             asker, by_frame = Asker(judged, lambda _: None, server), _framewise(trial)
-            answer, exchange = await asker.ask(program, trial, seconds)
+            answer, exchange = await asker.dispatch(program, trial, seconds)
             beside = None
             if by_frame != trial and not program.dead:
-                beside, _ = await asker.ask(program, by_frame, seconds)
+                beside, _ = await asker.dispatch(program, by_frame, seconds)
         return Explained(judged.seen(trial), connection.impl, greeting, answer, beside, exchange)
     finally:
         await program.stop()

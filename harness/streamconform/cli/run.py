@@ -12,7 +12,7 @@ import click
 
 from streamconform import reports
 from streamconform.adapters.connect import Connection, connect
-from streamconform.adapters.connect import command as program_command
+from streamconform.adapters.connect import connect_command as program_command
 from streamconform.cli import options
 from streamconform.cli.known_failures import (
     in_suite,

@@ -10,10 +10,10 @@ from typing import Any
 from streamconform.adapters.interface import (
     Answer,
     Errored,
-    Fault,
     Hang,
     Observation,
     Output,
+    ProtocolFault,
     Skipped,
 )
 from streamconform.judge import decode, invariants, proxy_expectation
@@ -71,7 +71,7 @@ def judge(trial: AnyTrial, answer: Answer, claims: Claims, first_delta: FirstDel
             return Judgement("fail", "adapter", reason=words)
         case Errored(message):
             return Judgement("faulted", "adapter", reason=message)
-        case Fault(kind, message):
+        case ProtocolFault(kind, message):
             return Judgement("faulted", "adapter", reason=f"{kind}: {message}")
         case Hang(seconds):
             words = f"no answer in {seconds:g} s; is stdout flushed? `--timeout` waits longer"

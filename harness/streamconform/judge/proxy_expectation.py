@@ -24,7 +24,7 @@ from streamconform.judge.compare import FAILED
 from streamconform.model.case import Expectation, ExpectedBlock
 from streamconform.model.leaf import AnyOf, Leaf, Literally
 from streamconform.model.outcome import Reason
-from streamconform.model.trial import Through, Trial, lower
+from streamconform.model.trial import ProxyView, Trial, lower
 from streamconform.model.verdict import Check
 
 WORDS: Final[Mapping[str, Mapping[Reason, tuple[Reason, ...]]]] = {
@@ -66,7 +66,7 @@ PARSE: Final = "grammar.arguments-parse"
 REDACTED: Final = Literally(value=True)
 
 
-def seen_through(trial: Trial, through: Through) -> Trial:
+def seen_through(trial: Trial, through: ProxyView) -> Trial:
     """Return `trial` with what is expected of it where its stream is seen through another api."""
     case = replace(trial.case, expect=_expected(trial.case.expect, through.api))
     derived = None if trial.derived is None else _expected(trial.derived, through.api)

@@ -83,7 +83,7 @@ OF_A_PROXY: Final = ("grammar.", "http.", "refusal.", "upstream.")
 
 
 @dataclass(frozen=True, slots=True)
-class Through:
+class ProxyView:
     """The api through which a stream is seen where a proxy stands between, and the rules it is held to."""
 
     api: str
@@ -103,7 +103,7 @@ class Trial:
     chunks: tuple[bytes, ...] = field(repr=False)
     derived: Expectation | None = field(default=None, repr=False)
     """What is expected of a broken stream, where the case's own expectation does not hold."""
-    through: Through | None = field(default=None, repr=False)
+    through: ProxyView | None = field(default=None, repr=False)
     """The api of the stream that is read, where it is not the case's."""
 
     @property

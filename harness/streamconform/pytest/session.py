@@ -11,8 +11,8 @@ from typing import Any, Final
 import pytest
 
 from streamconform import __version__
-from streamconform.adapters.connect import Connection, connect, target
-from streamconform.adapters.in_process import Inside
+from streamconform.adapters.connect import Connection, connect, get_python_target
+from streamconform.adapters.in_process import InProcessAdapter
 from streamconform.adapters.program import Program
 from streamconform.cli import options
 from streamconform.errors import ConformError
@@ -41,7 +41,7 @@ class Benches:
             impls = tuple(self.chosen.get("impl") or _impls(self.asked) or ("reference",))
             self.connections = tuple(connect(impl) for impl in dict.fromkeys(impls))
             self.inside = bool(config.getoption("conform_in_process"))
-            others = [each.impl for each in self.connections if target(each) is None]
+            others = [each.impl for each in self.connections if get_python_target(each) is None]
         except ConformError as error:
             raise pytest.UsageError(str(error)) from error
         if self.inside and others:
@@ -67,7 +67,7 @@ class Benches:
             strict=self.strict,
             input=self.chosen.get("input"),
         )
-        inside = self.inside and target(connection) is not None
+        inside = self.inside and get_python_target(connection) is not None
         single = Single(connection, how, self.blame, self._inside if inside else Program)
         self.singles.append(single)
         return single
@@ -77,8 +77,8 @@ class Benches:
         """Return what tells frames; it is costly to load, and only needed where something is judged."""
         return Blame(installed())
 
-    def _inside(self, connection: Connection) -> Inside:
-        return Inside(connection, self.blocking.perform, (pytest.exit.Exception,))
+    def _inside(self, connection: Connection) -> InProcessAdapter:
+        return InProcessAdapter(connection, self.blocking.perform, (pytest.exit.Exception,))
 
     @property
     def strict(self) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from streamconform.adapters.feed import Feed, Gate
-from streamconform.adapters.in_process import Inside
+from streamconform.adapters.in_process import InProcessAdapter
 from streamconform.adapters.interface import Answer, Hang, Observation, Output
 from streamconform.adapters.program import Collateral, Program
 from streamconform.judge.compare import FAILED
@@ -31,34 +31,34 @@ class Asker:
     live: bool | None = None
     """Whether its events come one by one; None until it was seen."""
 
-    async def ask(
-        self, program: Program | Inside, trial: AnyTrial, seconds: float
+    async def dispatch(
+        self, program: Program | InProcessAdapter, trial: AnyTrial, seconds: float
     ) -> tuple[Answer | Collateral, Exchange | None]:
         """Return the answer of `program` to `trial`, and over HTTP what it asked the server."""
         events = "events" in self.judged.greeting.claims(trial.case.api)
         if not isinstance(trial, Trial):
             return await self._conversed(program, trial, seconds)
         if self.judged.input == "bytes":
-            return await program.ask(trial, seconds, events=events), None
+            return await program.run(trial, seconds, events=events), None
         gate = self._gate(trial) if events and self.live is not False else None
         server = self.server if self.judged.input == "http" else None
         with server.exchange(trial, gate) if server is not None else nullcontext() as exchange:
             feed = Feed(self.judged.input, exchange.base_url if exchange is not None else None, gate)
-            answer = await program.ask(trial, seconds, events=events, feed=feed)
+            answer = await program.run(trial, seconds, events=events, feed=feed)
         if gate is not None and isinstance(answer, Observation) and answer.events:
-            self.live = gate.seen > 0
+            self.live = gate.events_seen > 0
         return answer, exchange
 
     async def _conversed(
-        self, program: Program | Inside, trial: Call | RoundTrip, seconds: float
+        self, program: Program | InProcessAdapter, trial: Call | RoundTrip, seconds: float
     ) -> tuple[Answer | Collateral, Exchange | None]:
         """Return the answer to a call, or over HTTP what was sent for a conversation."""
         of_requests = isinstance(trial, RoundTrip) or trial.case.kind == "request"
         server = self.server if self.judged.input == "http" and of_requests else None
         if server is None:
-            return await program.ask(trial, seconds, events=False), None
+            return await program.run(trial, seconds, events=False), None
         with server.exchange(trial) as exchange:
-            answer = await program.ask(trial, seconds, events=False, feed=Feed("http", exchange.base_url))
+            answer = await program.run(trial, seconds, events=False, feed=Feed("http", exchange.base_url))
         sent = exchange.sent_requests
         if isinstance(answer, Observation):
             answer = replace(answer, requests=sent)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from streamconform.adapters.connect import Connection
-from streamconform.adapters.interface import Answer, Fault, Greeting, Hang
+from streamconform.adapters.interface import Answer, Greeting, Hang, ProtocolFault
 from streamconform.adapters.program import Collateral, Program
 from streamconform.errors import ImplementationError
 from streamconform.judge.judge import Judgement, judge, observation_json
@@ -148,9 +148,9 @@ async def _lane(program: Program, work: Work, bench: Bench) -> None:
         exchange: Exchange | None = None
         if tally.gave_up(index):
             words = f"not asked: the program ended {tally.barren} times in a row ({work.last_fault})"
-            answer = Fault("gave-up", words)
+            answer = ProtocolFault("gave-up", words)
         else:
-            answer, exchange = await work.asker.ask(program, trial, settings.timeout)
+            answer, exchange = await work.asker.dispatch(program, trial, settings.timeout)
         ms = (time.perf_counter() - started) * 1000
         if isinstance(answer, Collateral):
             work.again.append(trial)
@@ -185,9 +185,9 @@ def is_unexpected(result: TrialResult, *, strict: bool) -> bool:
 
 
 def _count(answer: Answer, work: Work, tally: Tally) -> None:
-    if isinstance(answer, Fault | Hang):
+    if isinstance(answer, ProtocolFault | Hang):
         work.last_fault = (
-            answer.message if isinstance(answer, Fault) else f"no answer in {answer.seconds:g} s"
+            answer.message if isinstance(answer, ProtocolFault) else f"no answer in {answer.seconds:g} s"
         )
         tally.barren += 1
     else:

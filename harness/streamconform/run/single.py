@@ -15,8 +15,8 @@ from threading import Thread
 from typing import Any, TypeVar
 
 from streamconform.adapters.connect import Connection
-from streamconform.adapters.in_process import Inside, Perform
-from streamconform.adapters.interface import Answer, Fault, Hang
+from streamconform.adapters.in_process import InProcessAdapter, Perform
+from streamconform.adapters.interface import Answer, Hang, ProtocolFault
 from streamconform.adapters.program import Collateral, Program
 from streamconform.errors import ImplementationError
 from streamconform.model.result import TrialResult
@@ -29,7 +29,7 @@ from streamconform.run.plan import Judged, Settings, divide
 from streamconform.run.pool import Tally, result_of
 
 T = TypeVar("T")
-Make = Callable[[Connection], Program | Inside]
+Make = Callable[[Connection], Program | InProcessAdapter]
 
 
 class Single:
@@ -41,7 +41,7 @@ class Single:
         """Hold how it is reached and judged; nothing is started yet."""
         self.connection = connection
         self._settings, self._blame, self._make = settings, blame, make
-        self._program: Program | Inside | None = None
+        self._program: Program | InProcessAdapter | None = None
         self._asker: Asker | None = None
         self._tally = Tally()
         self._last_fault = ""
@@ -78,29 +78,29 @@ class Single:
     @property
     def raised(self) -> BaseException | None:
         """Return what an adapter in this process raised in the last trial."""
-        return self._program.raised if isinstance(self._program, Inside) else None
+        return self._program.raised if isinstance(self._program, InProcessAdapter) else None
 
     async def _answer(self, asker: Asker, trial: AnyTrial) -> tuple[Answer, Exchange | None]:
         tally, index = self._tally, asker.judged.index
         if tally.gave_up(index):
             words = f"not asked: the program ended {tally.barren} times in a row ({self._last_fault})"
-            return Fault("gave-up", words), None
+            return ProtocolFault("gave-up", words), None
         exchange: Exchange | None = None
         answer: Answer | Collateral
         try:
             program = await self._alive()
         except ImplementationError as error:
-            answer = Fault("exited", str(error))
+            answer = ProtocolFault("exited", str(error))
         else:
             try:
-                answer, exchange = await asker.ask(program, trial, self._settings.timeout)
+                answer, exchange = await asker.dispatch(program, trial, self._settings.timeout)
             except asyncio.CancelledError:
                 await program.stop()  # whoever asked waits no more: what still comes must not go to the next
                 raise
         if isinstance(answer, Collateral):
-            answer = Fault("exited", "the program was ended")
+            answer = ProtocolFault("exited", "the program was ended")
         match answer:
-            case Fault(message=message):
+            case ProtocolFault(message=message):
                 self._last_fault = message
                 tally.barren += 1
             case Hang(seconds):
@@ -111,7 +111,7 @@ class Single:
                 tally.barren = 0
         return answer, exchange
 
-    async def _alive(self) -> Program | Inside:
+    async def _alive(self) -> Program | InProcessAdapter:
         program = self._program
         if program is not None and not program.dead:
             return program

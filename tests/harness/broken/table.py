@@ -17,7 +17,7 @@ from unittest.mock import patch
 
 from streamconform.adapters import program as program_module
 from streamconform.adapters.connect import Connection
-from streamconform.adapters.interface import Answer, Errored, Fault, Skipped
+from streamconform.adapters.interface import Answer, Errored, ProtocolFault, Skipped
 from streamconform.errors import ImplementationError
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import Trial
@@ -140,7 +140,7 @@ def _told(check: Check) -> str:
 
 def _kind(answer: Answer) -> str:
     match answer:
-        case Fault(kind):
+        case ProtocolFault(kind):
             return kind
         case Errored():
             return "errored"

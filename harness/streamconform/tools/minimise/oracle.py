@@ -75,7 +75,7 @@ class Implementation:
             await self.program.start()
         if self.asker is None:
             self.asker = Asker(self.judged, self.blame.first_delta, self.server)
-        answer, exchange = await self.asker.ask(self.program, trial, self.timeout)
+        answer, exchange = await self.asker.dispatch(self.program, trial, self.timeout)
         assert not isinstance(answer, Collateral), "only one run is in flight at a time"
         claims = self.judged.greeting.claims(trial.case.api)
         judgement = judge(trial, answer, claims, self.blame.first_delta)
