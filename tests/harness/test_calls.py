@@ -13,11 +13,11 @@ from streamconform.adapters.interface import Errored, Greeting, Observation, Out
 from streamconform.adapters.program import Program
 from streamconform.errors import SourceError
 from streamconform.judge.judge import judge, not_claimed
-from streamconform.known_failures.context import checked
+from streamconform.known_failures.context import get_checked_paths
 from streamconform.model.capability import CAPABILITIES, OF_STREAMS
 from streamconform.model.leaf import AnyOf, Literally
 from streamconform.model.trial import DELIVERIES, Call
-from streamconform.run.plan import unclaimed
+from streamconform.run.plan import explain_skip
 from streamconform.schemas import problems
 from streamconform.suite.expand import expand
 from streamconform.suite.lint import lint_all
@@ -166,17 +166,17 @@ def test_an_answer_of_the_other_kind_is_the_adapters_fault():
 def test_functions_are_never_claimed_by_silence():
     call, heal = builders.call().case, builders.call(kind="heal").case
     assert Greeting(name="x").claims(None) == OF_STREAMS
-    assert unclaimed(call, Greeting(name="x")) == "partial_json is not claimed"
+    assert explain_skip(call, Greeting(name="x")) == "partial_json is not claimed"
     named = Greeting(name="x", apis=frozenset(), capabilities=frozenset({"partial_json"}))
-    assert unclaimed(call, named) is None
-    assert unclaimed(heal, named) == "heal is not claimed"
+    assert explain_skip(call, named) is None
+    assert explain_skip(heal, named) == "heal is not claimed"
     by_api = Greeting(name="x", capabilities={"a": frozenset({"usage"}), "b": frozenset({"heal"})})
-    assert unclaimed(heal, by_api) is None
+    assert explain_skip(heal, by_api) is None
     assert not_claimed(call, CAPABILITIES) is None
 
 
 def test_known_failures_can_name_its_one_check():
-    assert checked(builders.call(), CAPABILITIES).certain == {"output"}
+    assert get_checked_paths(builders.call(), CAPABILITIES).certain == {"output"}
 
 
 def test_the_message_fits_the_protocol_and_tells_nothing_of_what_is_expected():

@@ -20,10 +20,10 @@ from streamconform.errors import UsageError
 from streamconform.model.case import Case
 from streamconform.model.result import TrialResult
 from streamconform.resources import bundled
-from streamconform.run.blame import Blame, installed
+from streamconform.run.blame import Blame, load_snapshots
 from streamconform.run.plan import Settings
 from streamconform.run.reading import read as read_results
-from streamconform.run.single import Single
+from streamconform.run.single import SingleRunner
 from streamconform.schemas import problems
 from streamconform.suite.expand import one
 from streamconform.suite.load import Sources, collect
@@ -134,7 +134,7 @@ def judged(url: str, port: int, case: str, delivery: str = "recorded", seconds: 
     impl = f"proxy:{url}?from=anthropic-messages&to=ollama-chat&upstream={port}"
 
     async def judging() -> TrialResult:
-        single = Single(connect(impl), Settings(workers=1, timeout=seconds), Blame(installed()))
+        single = SingleRunner(connect(impl), Settings(workers=1, timeout=seconds), Blame(load_snapshots()))
         try:
             await single.begin((trial,))
             return await single.judge(trial)

@@ -12,7 +12,7 @@ from streamconform.adapters import host, protocol
 from streamconform.adapters.connect import connect
 from streamconform.adapters.feed import Feed
 from streamconform.judge.request import compare_request
-from streamconform.known_failures.context import checked
+from streamconform.known_failures.context import get_checked_paths
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.trial import Call
 from streamconform.replay.canned_replies import plain
@@ -20,7 +20,7 @@ from streamconform.replay.endpoints import Asked, asked
 from streamconform.replay.reply import reply
 from streamconform.resources import bundled
 from streamconform.run.plan import Settings
-from streamconform.run.session import Order, Progress, conduct
+from streamconform.run.session import Progress, RunRequest, execute_run
 from streamconform.schemas import problems
 from streamconform.suite.expand import expand
 from streamconform.suite.load import Sources, collect
@@ -44,9 +44,9 @@ def request_cases():
 def run(folder, *connections, cases=None):
     trials = tuple(expand(cases or request_cases(), ("recorded",), "http", 0))
     settings = Settings(workers=2, timeout=10)
-    order = Order(connections=connections, trials=trials, settings=settings, selection={})
+    order = RunRequest(connections=connections, trials=trials, settings=settings, selection={})
     quiet = Progress(lambda _: None, lambda _: None, lambda *_: None)
-    return conduct(order, folder / "results.jsonl", quiet)
+    return execute_run(order, folder / "results.jsonl", quiet)
 
 
 @pytest.fixture(autouse=True)
@@ -112,7 +112,7 @@ SENT = {
     "looks first": ("pass", None, None),
     "fails when it was answered": ("pass", None, None),
     "asks twice": ("pass", None, None),
-    "asks twice, at first wrong": ("fail", IMPLEMENTATION, "2 requests came, the first is judged"),
+    "asks twice, at first wrong": ("fail", IMPLEMENTATION, "2 requests received; only the first is judged"),
     "sends no JSON": ("fail", IMPLEMENTATION, None),
     "refuses": ("fail", IMPLEMENTATION, None),
     "asks nothing": ("faulted", ADAPTER, "not-asked: it answered, but no request came"),
@@ -134,7 +134,7 @@ def test_what_came_is_judged_and_what_did_not_come_is_told(tmp_path):
         assert (told[name].verdict, told[name].culprit) == (verdict, culprit), name
         assert reason is None or told[name].reason.startswith(reason), name
     assert [(each.path, each.message) for each in told["refuses"].checks] == [
-        ("body", "it was not sent: no such model")
+        ("body", "no request was sent: no such model")
     ]
     no_json = told["sends no JSON"]
     assert (no_json.checks[0].path, no_json.checks[0].got) == ("body", "model=a")
@@ -204,7 +204,7 @@ def test_every_client_is_answered_in_the_form_that_it_asks_for(api, target):
 
 def test_every_check_of_a_request_can_be_listed_as_known():
     case = next(each for each in request_cases() if each.expect.must.fields and each.expect.must_not)
-    paths = checked(Call(case), CAPABILITIES)
+    paths = get_checked_paths(Call(case), CAPABILITIES)
     assert paths.certain == paths.possible
     made = {each.path for each in compare_request(case.api, case.expect, {"body": {}}, "must")}
     assert made < paths.possible

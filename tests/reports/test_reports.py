@@ -15,7 +15,7 @@ from streamconform.cli.report import KINDS
 from streamconform.model.verdict import VERDICTS, Check
 from streamconform.reports import badge, github, junit, markdown
 from streamconform.reports.words import called, printable
-from streamconform.run.merge import ordered
+from streamconform.run.merge import sort_trials
 from streamconform.run.reading import read
 from streamconform.schemas import problems
 
@@ -72,7 +72,7 @@ def test_a_report_is_the_golden_file_byte_by_byte(kind, tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_order_in_which_trials_ended_changes_nothing(kind):
     backwards = replace(WHOLE, trials=WHOLE.trials[::-1])
-    assert KINDS[kind](ordered(backwards)) == KINDS[kind](ordered(WHOLE))
+    assert KINDS[kind](sort_trials(backwards)) == KINDS[kind](sort_trials(WHOLE))
 
 
 @pytest.mark.parametrize("kind", KINDS)

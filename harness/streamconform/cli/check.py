@@ -18,7 +18,7 @@ from streamconform.model.trial import AnyTrial, Call
 from streamconform.model.verdict import UNEXPECTED
 from streamconform.reports.explanation import Explained, verdict
 from streamconform.reports.style import Line, show
-from streamconform.run.results import check_json
+from streamconform.run.results import check_to_json
 from streamconform.suite.expand import one
 from streamconform.suite.load import load
 from streamconform.suite.select import find_case
@@ -71,7 +71,7 @@ def command(
     )
     judgement = judge(trial, answer, claims, lambda _: None)
     if shape == "json":
-        checks = [check_json(each) for each in judgement.checks]
+        checks = [check_to_json(each) for each in judgement.checks]
         told = {"id": trial.id, "verdict": judgement.verdict, "passed": judgement.passed, "checks": checks}
         click.echo(json.dumps(told, indent=1, ensure_ascii=False))
     else:

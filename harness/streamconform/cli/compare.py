@@ -20,9 +20,9 @@ from streamconform.errors import UsageError
 from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
 from streamconform.reports.terminal import Terminal
 from streamconform.reports.words import printable
-from streamconform.run.exits import Exit, worst
+from streamconform.run.exits import Exit, select_exit
 from streamconform.run.plan import Settings
-from streamconform.run.session import Finished, Order, Progress, conduct
+from streamconform.run.session import FinishedRun, Progress, RunRequest, execute_run
 from streamconform.suite.expand import expand
 from streamconform.tools.compare import recordings
 from streamconform.tools.compare.comparison import Comparison, to_json
@@ -96,7 +96,7 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     names = given["impls"] or tuple(chosen.get("impl", ())) or ("reference",)
     deliveries = _deliveries(given["deliver"])
     folder = recordings.read(_corpus(given["corpus"], given["where"]), given["api"], given["limit"])
-    order = Order(
+    order = RunRequest(
         connections=tuple(connect(name) for name in names),
         trials=tuple(expand(folder.cases, deliveries, "bytes", chosen.get("seed", 0))),
         settings=Settings(
@@ -121,7 +121,7 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     for kind, path in wanted:
         with_text = kind not in WITHOUT_TEXT if text is None else text
         reports.write_text(path, REPORTS[kind](found, with_text))
-    ctx.exit(worst(finished.exit, Exit.UNEXPECTED if found.causes else Exit.EXPECTED))
+    ctx.exit(select_exit(finished.exit, Exit.UNEXPECTED if found.causes else Exit.EXPECTED))
 
 
 def _corpus(given: str, cached: str | None) -> Path:
@@ -131,15 +131,15 @@ def _corpus(given: str, cached: str | None) -> Path:
     return Path(given)
 
 
-def _run(order: Order, progress: Progress) -> Finished:
+def _run(order: RunRequest, progress: Progress) -> FinishedRun:
     with tempfile.TemporaryDirectory() as folder:
-        return conduct(order, Path(folder) / "results.jsonl", progress)
+        return execute_run(order, Path(folder) / "results.jsonl", progress)
 
 
 def _found(
     folder: recordings.Folder,
     gathered: Gathered,
-    finished: Finished,
+    finished: FinishedRun,
     deliveries: tuple[str, ...],
     examples: int,
 ) -> Comparison:

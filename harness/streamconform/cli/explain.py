@@ -20,8 +20,8 @@ from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.replay.server import ReplayServer
 from streamconform.reports.explanation import Explained, explain
 from streamconform.reports.style import drawn
-from streamconform.run.dispatch import Asker
-from streamconform.run.plan import divide
+from streamconform.run.dispatch import Dispatcher
+from streamconform.run.plan import plan_implementation
 from streamconform.suite.expand import one, there_and_back
 from streamconform.suite.load import load
 from streamconform.suite.select import find_case
@@ -89,13 +89,15 @@ async def _explained(connection: Connection, trial: AnyTrial, seconds: float) ->
     program = Program(connection)
     try:
         greeting = await program.start()
-        judged = divide(0, connection, greeting, (), "http" if isinstance(trial, RoundTrip) else None)
+        judged = plan_implementation(
+            0, connection, greeting, (), "http" if isinstance(trial, RoundTrip) else None
+        )
         async with ReplayServer() if judged.input == "http" else contextlib.nullcontext() as server:
-            asker, by_frame = Asker(judged, lambda _: None, server), _framewise(trial)
+            asker, by_frame = Dispatcher(judged, lambda _: None, server), _framewise(trial)
             answer, exchange = await asker.dispatch(program, trial, seconds)
             beside = None
             if by_frame != trial and not program.dead:
                 beside, _ = await asker.dispatch(program, by_frame, seconds)
-        return Explained(judged.seen(trial), connection.impl, greeting, answer, beside, exchange)
+        return Explained(judged.apply_proxy_view(trial), connection.impl, greeting, answer, beside, exchange)
     finally:
         await program.stop()

@@ -13,13 +13,13 @@ import click
 
 from streamconform.cli.options import Selected
 from streamconform.errors import Problem, ReportError, SourceError, UsageError
-from streamconform.known_failures.context import Listed, unmatched
-from streamconform.known_failures.file import amended, empty, parsed
-from streamconform.known_failures.match import Finding
+from streamconform.known_failures.context import KnownFailuresContext, find_unmatched
+from streamconform.known_failures.file import apply_amendment, create_empty, parse_document
+from streamconform.known_failures.match import OutdatedEntry
 from streamconform.known_failures.model import KnownFailure, KnownFailures
-from streamconform.known_failures.update import Amendment, relist
+from streamconform.known_failures.update import Amendment, plan_update
 from streamconform.run.exits import Exit
-from streamconform.run.session import Finished
+from streamconform.run.session import FinishedRun
 from streamconform.suite.cassettes import write_whole
 from streamconform.yaml_text.reader import parse, read_bytes
 
@@ -49,7 +49,7 @@ class File:
 
     path: Path
     data: bytes
-    listed: Listed
+    listed: KnownFailuresContext
     new: bool
     """Whether it is still to be made."""
 
@@ -89,14 +89,14 @@ def known_failures(chosen: dict[str, Any], impls: Sequence[str], missing: Missin
     files, before = [], 0
     for known, path, data, new in read:
         own = frozenset(n for n in range(len(known.entries)) if n + before in gone)
-        files.append(File(path, data, Listed(known, own, _today()), new))
+        files.append(File(path, data, KnownFailuresContext(known, own, _today()), new))
         before += len(known.entries)
     return tuple(files)
 
 
 def in_suite(found: Selected, seed: int) -> Missing:
     """Return what tells which entries match nothing in the full suite."""
-    return lambda entries: unmatched(entries, found.suite, found.trials, seed)
+    return lambda entries: find_unmatched(entries, found.suite, found.trials, seed)
 
 
 def must_update_whole(given: dict[str, Any], chosen: dict[str, Any]) -> None:
@@ -116,21 +116,21 @@ def must_update_whole(given: dict[str, Any], chosen: dict[str, Any]) -> None:
         )
 
 
-def update(files: Sequence[File], finished: Finished, *, strict: bool) -> Iterator[str]:
+def update(files: Sequence[File], finished: FinishedRun, *, strict: bool) -> Iterator[str]:
     """Make the files true of the run, and yield what was done; raises `ReportError` and `SourceError`."""
     if finished.exit in NOT_WHOLE:
         names = ", ".join(each.listed.known.path for each in files if not each.new) or "everything"
         yield f"{names} is left as it was: the run did not get an answer to everything"
         return
     changes = _changes(files, finished, strict=strict)
-    for file, findings, change in zip(files, finished.findings, changes, strict=True):
+    for file, findings, change in zip(files, finished.outdated, changes, strict=True):
         known = file.listed.known
         if change.empty and file.new and known.implementation is not None:
             continue  # nothing fails: no file is needed
         if change.empty and not file.new:
             yield f"{known.path} is left as it was: it is true{_expired(findings)}"
             continue
-        _write(file, amended(file.data, known.path, change))
+        _write(file, apply_amendment(file.data, known.path, change))
         counts = (
             ("added", len(change.added)),
             ("removed", len(change.removed)),
@@ -141,7 +141,7 @@ def update(files: Sequence[File], finished: Finished, *, strict: bool) -> Iterat
         yield f"{known.path}: {said or 'no entries'}{todo}{_expired(findings)}"
 
 
-def _changes(files: Sequence[File], finished: Finished, *, strict: bool) -> list[Amendment]:
+def _changes(files: Sequence[File], finished: FinishedRun, *, strict: bool) -> list[Amendment]:
     """Return what becomes of each file; of an implementation, one takes what is new."""
     impls = [each.impl for each in finished.results.header.implementations]
     listed = [each.listed.known for each in files]
@@ -150,28 +150,28 @@ def _changes(files: Sequence[File], finished: Finished, *, strict: bool) -> list
     changes: dict[int, Amendment] = {}
     for number in sorted(range(len(files)), key=lambda each: each in homes):
         known = listed[number]
-        own = [each for each in finished.plain if known.about(impls[each.implementation])]
+        own = [each for each in finished.unsettled if known.applies_to(impls[each.implementation])]
         beside = [
             other
             for n, other in enumerate(kept)
-            if n != number and (known.implementation is None or other.about(known.implementation))
+            if n != number and (known.implementation is None or other.applies_to(known.implementation))
         ]
-        change = relist(
+        change = plan_update(
             known,
             own,
-            finished.findings[number],
-            finished.checked,
+            finished.outdated[number],
+            finished.checked_paths,
             strict=strict,
             beside=beside if number in homes else None,
         )
         changes[number] = change
-        kept[number] = replace(known, entries=change.applied(known.entries))
+        kept[number] = replace(known, entries=change.apply(known.entries))
     return [changes[number] for number in range(len(files))]
 
 
 def _home(impl: str, files: Sequence[KnownFailures]) -> int | None:
     """Return the number of the file that takes what is new of `impl`: first one about it alone."""
-    own = [n for n, known in enumerate(files) if known.about(impl)]
+    own = [n for n, known in enumerate(files) if known.applies_to(impl)]
     return min(own, key=lambda n: files[n].implementation is None, default=None)
 
 
@@ -196,7 +196,7 @@ def _new(impls: Sequence[str], read: Sequence[KnownFailures], folders: Sequence[
             path = folders[0] / f"{NO_NAME.sub('-', impl.removeprefix('peer:')).strip('-.')[:100]}.yaml"
             if path.exists():
                 raise UsageError(f"`{_shown(path)}` is not about `{impl}`: mend its key `implementation`")
-            yield KnownFailures(_shown(path), (), impl), path, empty(impl), True
+            yield KnownFailures(_shown(path), (), impl), path, create_empty(impl), True
         elif not read:
             raise UsageError(
                 f"`--update-known-failures`: no file is about `{impl}`; name a folder, or one that is"
@@ -218,8 +218,8 @@ def _read_all(named: Sequence[Path], folders: Sequence[Path], *, update: bool) -
     for path in paths.values():
         new = update and not path.exists()
         try:
-            data = empty() if new else read_bytes(path, _shown(path))
-            read.append((parsed(parse(data, _shown(path))), path, data, new))
+            data = create_empty() if new else read_bytes(path, _shown(path))
+            read.append((parse_document(parse(data, _shown(path))), path, data, new))
         except SourceError as error:
             problems += error.problems
     if problems:
@@ -232,7 +232,7 @@ def _is_folder(path: Path, *, update: bool) -> bool:
 
 
 def _about(known: KnownFailures, impls: Sequence[str]) -> bool:
-    return any(known.about(impl) for impl in impls)
+    return any(known.applies_to(impl) for impl in impls)
 
 
 def _write(file: File, made: bytes) -> None:
@@ -248,7 +248,7 @@ def _write(file: File, made: bytes) -> None:
         raise ReportError(f"`{shown}` cannot be written: {error.strerror}") from error
 
 
-def _expired(findings: Sequence[Finding]) -> str:
+def _expired(findings: Sequence[OutdatedEntry]) -> str:
     count = sum(each.kind == "expired" for each in findings)
     return f"; {count} expired, which only you can decide on" if count else ""
 

@@ -18,7 +18,7 @@ from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.trial import DELIVERY_SETS, Trial
 from streamconform.run.exits import Exit
-from streamconform.run.interruptible import run
+from streamconform.run.interruptible import run_interruptible
 from streamconform.suite.expand import expand, one
 from streamconform.suite.load import load
 from streamconform.suite.select import find_case
@@ -109,7 +109,7 @@ def command(
     interrupted = False
     try:
         with _progress(search):
-            run(search.run())
+            run_interruptible(search.run())
     except KeyboardInterrupt:
         interrupted = True
     if search.best is None:

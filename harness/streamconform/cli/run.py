@@ -25,7 +25,7 @@ from streamconform.cli.placed import placed
 from streamconform.errors import ReportError
 from streamconform.reports.terminal import Terminal
 from streamconform.run.plan import Settings
-from streamconform.run.session import Order, Progress, conduct
+from streamconform.run.session import Progress, RunRequest, execute_run
 
 RECORDED: Final = (
     "select",
@@ -113,12 +113,12 @@ def command(ctx: click.Context, /, **given: Any) -> None:
         chosen, [each.impl for each in connections], in_suite(found, chosen.get("seed", 0))
     )
     how = _settings(chosen, connections)
-    order = Order(
+    order = RunRequest(
         connections=connections,
         trials=found.trials,
         settings=how,
         selection={key: (chosen | {"strict": how.strict}).get(key) or None for key in RECORDED},
-        listed=tuple(each.listed for each in known),
+        known_failures=tuple(each.listed for each in known),
     )
     path = options.results_path(chosen)
     if path == options.RESULTS:
@@ -126,7 +126,7 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     to_stdout = any(target == "-" for _, target in wanted)
     quiet = 2 if to_stdout else chosen.get("quiet", 0)  # machine output is never mixed with prose
     with Terminal(quiet=min(quiet, 1), verbose=chosen.get("verbose", 0), strict=how.strict) as terminal:
-        finished = conduct(order, path, Progress(terminal.begun, terminal.ended))
+        finished = execute_run(order, path, Progress(terminal.begun, terminal.ended))
         if quiet < 2:
             terminal.finished(finished.results, time.perf_counter() - started)
     place = placed(options.sources(chosen), found.suite)

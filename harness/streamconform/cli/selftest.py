@@ -18,7 +18,7 @@ from streamconform.reports import write_text
 from streamconform.run.exits import Exit
 from streamconform.run.plan import Settings
 from streamconform.run.results import Results
-from streamconform.run.session import Order, Progress, conduct
+from streamconform.run.session import Progress, RunRequest, execute_run
 from streamconform.tools.selftest.kill import Killed, idle, matrix
 from streamconform.tools.selftest.table import table
 
@@ -96,7 +96,7 @@ def _concerns(case: AnyCase, apis: tuple[str, ...], functions: tuple[str, ...]) 
 
 
 def _run(names: tuple[str, ...], trials: tuple[AnyTrial, ...], chosen: dict[str, Any]) -> Results:
-    order = Order(
+    order = RunRequest(
         connections=tuple(connect(f"mutant:{name}") for name in names),
         trials=trials,
         settings=Settings(workers=chosen.get("workers") or options.default_workers(), timeout=10.0),
@@ -105,7 +105,7 @@ def _run(names: tuple[str, ...], trials: tuple[AnyTrial, ...], chosen: dict[str,
     )
     quiet = Progress(lambda _: None, lambda _: None)
     with tempfile.TemporaryDirectory() as folder:
-        return conduct(order, Path(folder) / "results.jsonl", quiet).results
+        return execute_run(order, Path(folder) / "results.jsonl", quiet).results
 
 
 def _show(row: Killed, *, verbose: bool) -> None:

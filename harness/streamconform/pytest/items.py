@@ -10,14 +10,14 @@ import pytest
 
 from streamconform.cli.known_failures import in_suite, known_failures
 from streamconform.errors import ConformError
-from streamconform.known_failures.context import Listed
-from streamconform.known_failures.match import Checked, audit, problems
+from streamconform.known_failures.context import KnownFailuresContext
+from streamconform.known_failures.match import CheckedPaths, find_outdated, to_problems
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AnyTrial
 from streamconform.pytest.plugin import ROOT
 from streamconform.pytest.session import KNOWN, Bench, Benches
 from streamconform.run.pool import is_unexpected
-from streamconform.run.single import Single
+from streamconform.run.single import SingleRunner
 
 VERDICT: Final = "conform_verdict"
 """The property of reports that tells a verdict other than pass, in JUnit files too."""
@@ -102,9 +102,9 @@ class Implementation(pytest.Collector):
     def __init__(
         self,
         *,
-        single: Single,
+        single: SingleRunner,
         trials: tuple[AnyTrial, ...],
-        listed: tuple[Listed, ...],
+        listed: tuple[KnownFailuresContext, ...],
         **node: Any,
     ) -> None:
         super().__init__(**node)
@@ -194,7 +194,7 @@ class KnownFile(pytest.Item):
     An entry whose trial passes fails that trial.
     """
 
-    def __init__(self, *, listed: Listed, **node: Any) -> None:
+    def __init__(self, *, listed: KnownFailuresContext, **node: Any) -> None:
         """Hold the file."""
         super().__init__(**node)
         self._listed = listed
@@ -202,9 +202,11 @@ class KnownFile(pytest.Item):
     def runtest(self) -> None:
         """Fail with what is not true any more, a line an entry."""
         known = self._listed.known
-        findings = audit(known, (), _unasked, unmatched=self._listed.unmatched, today=self._listed.today)
+        findings = find_outdated(
+            known, (), _unasked, unmatched=self._listed.unmatched, today=self._listed.today
+        )
         if findings:
-            pytest.fail("\n".join(map(str, problems(known, findings))), pytrace=False)
+            pytest.fail("\n".join(map(str, to_problems(known, findings))), pytrace=False)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return no file: there is none; and a title."""
@@ -216,5 +218,5 @@ def _nowhere(item: pytest.Item, title: str) -> tuple[Path, int, str]:
     return item.config.rootpath / ROOT, 0, title
 
 
-def _unasked(result: TrialResult) -> Checked:
+def _unasked(result: TrialResult) -> CheckedPaths:
     raise AssertionError(f"no result was given, but {result.id} is asked for")

@@ -16,15 +16,15 @@ from streamconform.adapters.in_process import InProcessAdapter
 from streamconform.adapters.program import Program
 from streamconform.cli import options
 from streamconform.errors import ConformError
-from streamconform.known_failures.context import Listed, checked
+from streamconform.known_failures.context import KnownFailuresContext, get_checked_paths
 from streamconform.known_failures.match import Settler
 from streamconform.model.result import Header, TrialResult
 from streamconform.model.trial import AnyTrial
 from streamconform.pytest.plugin import ROOT
 from streamconform.reports.trial import lines
-from streamconform.run.blame import Blame, installed
-from streamconform.run.plan import Judged, Settings
-from streamconform.run.single import Blocking, Single
+from streamconform.run.blame import Blame, load_snapshots
+from streamconform.run.plan import ImplementationPlan, Settings
+from streamconform.run.single import BlockingLoop, SingleRunner
 
 KNOWN: Final = "known-failures"
 """What the node ids of files of known failures begin with, where others have the implementation."""
@@ -48,17 +48,17 @@ class Benches:
             words = f"--conform-in-process: `{others[0]}` is a program, only adapters in Python can be called"
             raise pytest.UsageError(words)
         self.inside = self.inside or bool(config.getoption("usepdb", default=False))
-        self.singles: list[Single] = []
-        self._blocking: Blocking | None = None
+        self.singles: list[SingleRunner] = []
+        self._blocking: BlockingLoop | None = None
 
     @property
-    def blocking(self) -> Blocking:
+    def blocking(self) -> BlockingLoop:
         """Return what waits for coroutines, started on first use."""
         if self._blocking is None:
-            self._blocking = Blocking()
+            self._blocking = BlockingLoop()
         return self._blocking
 
-    def single(self, connection: Connection) -> Single:
+    def single(self, connection: Connection) -> SingleRunner:
         """Return a bench for one implementation; its program goes on to the end of the session."""
         how = Settings(
             workers=1,
@@ -68,14 +68,14 @@ class Benches:
             input=self.chosen.get("input"),
         )
         inside = self.inside and get_python_target(connection) is not None
-        single = Single(connection, how, self.blame, self._inside if inside else Program)
+        single = SingleRunner(connection, how, self.blame, self._inside if inside else Program)
         self.singles.append(single)
         return single
 
     @cached_property
     def blame(self) -> Blame:
         """Return what tells frames; it is costly to load, and only needed where something is judged."""
-        return Blame(installed())
+        return Blame(load_snapshots())
 
     def _inside(self, connection: Connection) -> InProcessAdapter:
         return InProcessAdapter(connection, self.blocking.perform, (pytest.exit.Exception,))
@@ -115,9 +115,9 @@ class Bench:
     def __init__(
         self,
         benches: Benches,
-        single: Single,
-        judged: Judged,
-        listed: tuple[Listed, ...],
+        single: SingleRunner,
+        judged: ImplementationPlan,
+        listed: tuple[KnownFailuresContext, ...],
         trials: tuple[AnyTrial, ...],
     ) -> None:
         """Hold what was collected; known failures are told apart by `listed`."""
@@ -132,11 +132,11 @@ class Bench:
             seed=benches.chosen.get("seed", 0),
         )
         by_id = {trial.id: trial for trial in trials}
-        files = [each.known for each in listed if each.known.about(judged.connection.impl)]
+        files = [each.known for each in listed if each.known.applies_to(judged.connection.impl)]
         self.settle = Settler(
             files,
-            lambda result: checked(
-                judged.seen(by_id[result.id]), judged.greeting.claims(by_id[result.id].case.api)
+            lambda result: get_checked_paths(
+                judged.apply_proxy_view(by_id[result.id]), judged.greeting.claims(by_id[result.id].case.api)
             ),
             strict=benches.strict,
         )

@@ -10,7 +10,7 @@ from typing import Final
 from streamconform.errors import ReportError, UsageError
 from streamconform.reports import badge, github, html, json, junit, markdown, matrix
 from streamconform.reports.matrix import Place
-from streamconform.run.merge import ordered
+from streamconform.run.merge import sort_trials
 from streamconform.run.results import Results
 from streamconform.suite.cassettes import write_whole
 
@@ -53,7 +53,7 @@ def write(
     `place` returns what a page at a path is made with; a kind that needs nothing of it does not ask.
     `baseline` is an earlier run, for the kind that tells what changed.
     """
-    whole = ordered(results)
+    whole = sort_trials(results)
     match kind:
         case "matrix":
             made = matrix.render(whole, place(path))

@@ -13,7 +13,7 @@ from streamconform.reports.history import Change, History, Kind
 from streamconform.reports.markdown import by_cause, cell, code, fitting
 from streamconform.reports.style import Line
 from streamconform.reports.words import briefly, called, counted, cut, printable
-from streamconform.run.results import Results, check_json, to_json
+from streamconform.run.results import Results, check_to_json, to_json
 
 CASES_SHOWN: Final = 3
 ROWS_SHOWN: Final = 50
@@ -206,7 +206,7 @@ def _change(change: Change, history: History) -> dict[str, Any]:
         "before": change.before and change.before.verdict,
         "after": change.after and change.after.verdict,
         "reason": side.reason,
-        "checks": [check_json(each) for each in change.shown.checks],
+        "checks": [check_to_json(each) for each in change.shown.checks],
     }
 
 

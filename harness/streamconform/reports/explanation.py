@@ -23,8 +23,8 @@ from streamconform.reports.style import Line
 from streamconform.reports.terminal import STYLES
 from streamconform.reports.terminal import frames as frame_words
 from streamconform.reports.words import difference, printable, provenance, value
-from streamconform.run.blame import MAX_POSITIONS, Blame, installed
-from streamconform.run.dispatch import over_http
+from streamconform.run.blame import MAX_POSITIONS, Blame, load_snapshots
+from streamconform.run.dispatch import apply_http_checks
 from streamconform.wire.apis import framing, split
 from streamconform.wire.frames import Frame
 
@@ -126,14 +126,14 @@ def _judged(given: Explained) -> _Found:
     if isinstance(answer, Collateral):
         return _Found(None, [], ())
     claims = given.greeting.claims(trial.case.api)
-    blame = Blame(installed())
-    judgement = judge(trial, answer, claims, blame.first_delta)
+    blame = Blame(load_snapshots())
+    judgement = judge(trial, answer, claims, blame.find_first_delta)
     if given.exchange is not None:
-        judgement = over_http(judgement, given.exchange, answer)
+        judgement = apply_http_checks(judgement, given.exchange, answer)
     match trial, answer:
         case Trial(), Observation():
-            checks, _ = checks_of(trial, answer, claims, blame.first_delta)
-            told = blame.told(trial, judgement.checks, claims)
+            checks, _ = checks_of(trial, answer, claims, blame.find_first_delta)
+            told = blame.add_frames(trial, judgement.checks, claims)
             wrong = judgement.verdict != "pass"
             return _Found(judgement, checks, told, _departed(trial, answer, blame) if wrong else None)
         case RoundTrip(), Observation():
@@ -147,7 +147,7 @@ def _judged(given: Explained) -> _Found:
 
 def _departed(trial: Trial, answer: Observation, blame: Blame) -> int | None:
     """Return the first frame at which the events are not what a right parser says; None: nobody knows."""
-    positions = blame.outcomes(trial) if isinstance(answer.events, list) else ()
+    positions = blame.list_outcomes(trial) if isinstance(answer.events, list) else ()
     if not positions or len(positions) >= MAX_POSITIONS:
         return None
     try:

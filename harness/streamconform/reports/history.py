@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from streamconform.model.result import ImplementationInfo, TrialResult
-from streamconform.run.merge import ordered
+from streamconform.run.merge import sort_trials
 from streamconform.run.pool import is_unexpected
 from streamconform.run.results import Results
 
@@ -72,7 +72,7 @@ def compare(before: Results, after: Results) -> History:
     the same `impl`, else the same name; where each of the results has one implementation, that one. What
     counts as a failure is told by each run for itself, since either may have been `strict`.
     """
-    after = ordered(after)
+    after = sort_trials(after)
     pairs = _pairs(before.header.implementations, after.header.implementations)
     earlier = {(each.implementation, each.id): each for each in before.trials}
     changes: list[Change] = []
@@ -82,7 +82,7 @@ def compare(before: Results, after: Results) -> History:
         kind = _kind(was, now, failed=failed, fails=_fails(now, after))
         changes.append(Change(kind, was, now))
     left = {id(each) for each in earlier.values()}
-    gone = (Change("gone", each, None) for each in ordered(before).trials if id(each) in left)
+    gone = (Change("gone", each, None) for each in sort_trials(before).trials if id(each) in left)
     return History(before, after, pairs, (*changes, *gone))
 
 

@@ -20,7 +20,7 @@ from streamconform.reports.divergence import Placed, place
 from streamconform.reports.html.source import Suite
 from streamconform.reports.html.wires import about, clip, wire
 from streamconform.reports.words import briefly, printable, value
-from streamconform.run.blame import MAX_POSITIONS, Blame, installed
+from streamconform.run.blame import MAX_POSITIONS, Blame, load_snapshots
 from streamconform.run.results import Results
 
 MAX_CHECKS: Final = 24
@@ -69,7 +69,7 @@ class Failures:
         self.budget = budget
         self._results, self._suite, self._index, self._fresh = results, suite, index, fresh
         self._failures: list[Failure] = []
-        self._blame = Blame(installed())
+        self._blame = Blame(load_snapshots())
 
     def add(self, failure: Failure, implementation: int) -> int:
         """Return the number of the row that is now there for `failure`, in brief."""
@@ -140,7 +140,7 @@ class Failures:
 
     def _placed(self, trial: Trial, events: Any) -> Placed | None:
         """Return where the events belong; None where there are none, or nobody knows."""
-        positions = self._blame.outcomes(trial) if isinstance(events, list) else ()
+        positions = self._blame.list_outcomes(trial) if isinstance(events, list) else ()
         if not positions or len(positions) >= MAX_POSITIONS:
             return None
         try:

@@ -15,7 +15,7 @@ from streamconform.judge import align, decode
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Block, Other, Outcome, Refusal, Text, Thinking, ToolCall
-from streamconform.run.blame import Fed
+from streamconform.run.blame import ReferenceInput
 from streamconform.schemas import check
 from streamconform.suite.cassettes import write_whole
 from streamconform.yaml_text import reader
@@ -91,7 +91,7 @@ def _said(cassette: Cassette) -> list[dict[str, Any]]:
 
     if cassette.api not in adapter.apis:
         raise DraftRefused(f"the bundled parser does not read {cassette.api} yet, so no draft can be made")
-    return [*adapter(Fed(cassette.api, cassette.status, cassette.headers, (cassette.body,)))]
+    return [*adapter(ReferenceInput(cassette.api, cassette.status, cassette.headers, (cassette.body,)))]
 
 
 def usage_seen(said: Iterable[dict[str, Any]], found: Outcome) -> list[dict[str, int]]:
