@@ -11,13 +11,22 @@ from streamconform.cli import VERBS
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.trial import DELIVERIES, FAULTS
 from streamconform.run.exits import Exit
-from streamconform_reference.mutants import MUTANTS
+from streamconform_mutants import MUTANTS
 
 from .cli.project import Project
-from .docs_outputs import BLOCK, ROOT, printed, without_times
+from .docs_outputs import BLOCK, PAGES, PEER, ROOT, printed, without_times
 
 README = (ROOT / "README.md").read_text("utf-8")
-BLOCKS = [pytest.param(m["command"], m["text"], id=m["command"]) for m in BLOCK.finditer(README)]
+BLOCKS = [
+    pytest.param(
+        m["command"],
+        m["text"],
+        id=m["command"],
+        marks=[pytest.mark.peers] if PEER.search(m["command"]) else [],
+    )
+    for page in PAGES
+    for m in BLOCK.finditer(page.read_text("utf-8"))
+]
 FILE = re.compile(r"<!-- file: (?P<name>.+?) -->\n```python\n(?P<text>.*?)```", re.DOTALL)
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
@@ -27,20 +36,19 @@ def documented(name):
 
 
 @pytest.mark.parametrize(("command", "text"), BLOCKS)
-def test_an_output_in_the_readme_is_what_the_command_prints(command, text):
-    """`python -m tests.docs_outputs` writes them anew."""
+def test_an_output_block_is_what_the_command_prints(command, text):
+    """`python -m tests.docs_outputs` regenerates the blocks."""
     assert without_times(printed(command)) == without_times(text)
 
 
-def test_the_readme_shows_a_good_run_a_failing_run_and_an_explanation():
+def test_the_pages_show_a_failing_run_a_good_run_and_an_explanation():
     assert len(BLOCKS) == 3
 
 
-def test_every_verb_and_exit_code_is_in_the_readme():
-    for verb in VERBS:
-        assert f"`conform {verb}" in README
-    for code in Exit:
-        assert f"| {code.value} |" in README
+def test_every_verb_and_exit_code_is_documented():
+    page = documented("cli.md")
+    assert [verb for verb in VERBS if f"| `conform {verb}" not in page] == []
+    assert [code for code in Exit if f"| {code.value} |" not in page] == []
 
 
 def test_every_config_key_delivery_and_capability_is_documented():
@@ -51,8 +59,8 @@ def test_every_config_key_delivery_and_capability_is_documented():
 
 
 def test_every_mutant_is_on_the_page_of_the_selftest():
-    """`conform selftest --table docs/selftest.md` writes it; `.ci/run` compares the whole of it."""
-    page = documented("selftest.md")
+    """`conform selftest --table docs/internals/selftest.md` writes it; `.ci/run` compares the whole of it."""
+    page = documented("internals/selftest.md")
     assert f"{len(MUTANTS)} of {len(MUTANTS)} mutants are caught" in page
     assert [each.name for each in MUTANTS.values() if f"| `{each.name}` | {each.bug} |" not in page] == []
 

@@ -14,6 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PREFIX = "streamconform/_bundled/"
+PACKAGES = ("streamconform", "streamconform_reference", "streamconform_mutants")
 PAGE = (".html", ".css", ".js")
 
 pytestmark = pytest.mark.slow
@@ -47,7 +48,7 @@ def test_the_wheel_holds_exactly_the_specs_and_cassettes_of_the_checkout(wheel):
 def test_the_wheel_carries_types_and_schemas(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
-    assert {"streamconform/py.typed", "streamconform_reference/py.typed"} <= names
+    assert {f"{package}/py.typed" for package in PACKAGES} <= names
     assert "streamconform/schemas/spec.v1.json" in names
     assert "streamconform/tools/init/conform.py.txt" in names
     here = ROOT / "harness/streamconform/reports/html"

@@ -1,4 +1,4 @@
-"""Measure everything and print it; `--write` keeps it in `docs/benchmarks/README.md`."""
+"""Measure everything and print it; `--write` keeps it in `docs/internals/benchmarks.md`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .measure import Timed, reference, timed
 from .streams import APIS, CHUNKINGS, Kind, stream
 
 ROOT: Final = Path(__file__).parents[2]
-PAGE: Final = ROOT / "docs" / "benchmarks" / "README.md"
+PAGE: Final = ROOT / "docs" / "internals" / "benchmarks.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def tables(scale: Scale) -> Iterator[tuple[str, str]]:
         for chunking in CHUNKINGS
     ]
     yield f"Reference to floor (limit: {page.LIMIT} times)", page.streams(rows)
-    yield "Nanoseconds for each delta, by size of the answer", page.sizes(list(_growing(scale)))
+    yield "Nanoseconds per delta, by size of the answer", page.sizes(list(_growing(scale)))
     yield "Where the time goes", page.profile(_profiles(scale))
     if scale.suites:
         with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""What was measured as text: tables in Markdown, for the terminal and for `docs/benchmarks`."""
+"""What was measured as text: tables in Markdown, for the terminal and for `docs/internals/benchmarks.md`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def streams(rows: Iterable[Timed]) -> str:
         )
         for row in rows
     ]
-    names = ("api", "stream", "chunks", "bytes", "deltas", "floor ms", "reference ms", "ratio")
+    names = ("API", "stream", "chunks", "bytes", "deltas", "floor ms", "reference ms", "ratio")
     return _table(names, cells, numbers=5)
 
 
@@ -38,7 +38,7 @@ def sizes(rows: Sequence[Timed]) -> str:
     found = {(row.api, row.kind, row.deltas): f"{row.per_delta:,.0f}" for row in rows}
     streams_ = dict.fromkeys((row.api, row.kind) for row in rows)
     cells = [(*each, *(found[*each, length] for length in lengths)) for each in streams_]
-    return _table(("api", "stream", *(size[length] for length in lengths)), cells, numbers=len(lengths))
+    return _table(("API", "stream", *(size[length] for length in lengths)), cells, numbers=len(lengths))
 
 
 CHARACTERS: Final = 20
@@ -58,7 +58,7 @@ def commands(ratio: float, whole: Suite) -> str:
         ("`conform --help` to `python -c 'import click'`", f"{ratio:.1f} times", f"{LIMIT_HELP} times"),
         (
             f"the whole suite: {whole.cases:,} cases, {whole.trials:,} trials",
-            f"{whole.seconds:.1f} s, {whole.processor:.1f} s of the processor",
+            f"{whole.seconds:.1f} s, {whole.processor:.1f} s CPU time",
             f"{LIMIT_SUITE} s on two cores",
         ),
     ]
@@ -92,28 +92,28 @@ def _table(names: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int)
 HEAD: Final = """# Benchmarks
 
 How fast the reference parser and the suite are. `make bench` measures and prints this;
-`python -m tests.bench --write` writes this page. Nothing here is asserted by a test: times on a shared
-machine are no truth, ratios within one run nearly are.
+`python -m tests.bench --write` writes this page. No test asserts these figures: times on a shared
+machine are unreliable, ratios within one run much less so.
 
 Measured on {machine}."""
 
-METHOD: Final = f"""## How it is measured
+METHOD: Final = f"""## Method
 
-- **Floor**: cut the body at its blank lines, or at its line ends where it is JSON lines, and call
-  `orjson.loads` on each payload; nothing else, not even comments or other line ends (`tests/bench/floor.py`).
-  That of `bedrock-converse` also verifies both checksums of each message, by `zlib.crc32`, since a reader
-  without them reads no event stream; it leaves the headers unread.
+- **Floor**: split the body at blank lines, or at line ends for JSON lines, and call `orjson.loads` on each
+  payload; nothing else, not even comments or other line endings (`tests/bench/floor.py`). The floor of
+  `bedrock-converse` also verifies both checksums of each message with `zlib.crc32`, because no reader of
+  event streams can omit them; it does not read the headers.
 - **Reference**: bytes in, every event and the outcome out, as values (`tests/bench/measure.py`).
-- Streams are built, not recorded: every delta has {CHARACTERS} characters, some of them of several bytes, in
-  the frames that the api documents (`tests/bench/streams.py`).
-- `google-generate` and `ollama-chat` send a call in one payload (only Vertex AI can stream arguments), so a
-  tool call of theirs is `whole`, and its time for each delta is that for each {CHARACTERS} characters.
-- As chunks, `whole` hands over one chunk, `frame by frame` a chunk a frame, `1 KiB` chunks of that size.
-- Floor and reference run in turn in one process. Each figure is the least of several runs, in time of the
-  processor, so that waiting for one counts for nothing; garbage is collected before each run and not in it.
-- Limits: the ratio at most {LIMIT}, and the time for each delta the same from 50 KB to 800 KB: no text is
-  joined, and no JSON parsed, again and again as it grows.
-- The suite is run as a user runs it, `conform run --deliver full`, by as many programs as there are cores.
-  What it took is only true of a machine that does nothing else; its time of the processor hardly depends.
-- The profile attributes what is written in C to its caller. It makes calls dearer than they are, so it is a
-  hint of where to look, no measurement."""
+- Streams are generated, not recorded: every delta has {CHARACTERS} characters, some of them multi-byte, in
+  the frames that the API documents (`tests/bench/streams.py`).
+- `google-generate` and `ollama-chat` send a call in one payload (only Vertex AI can stream arguments), so
+  their tool calls are `whole`, and their time per delta is the time per {CHARACTERS} characters.
+- Chunks: `whole` is one chunk, `frame by frame` one chunk per frame, `1 KiB` chunks of that size.
+- Floor and reference run in turn in one process. Each figure is the minimum of several runs, in CPU time, so
+  that waiting for a core does not count. Garbage is collected before each run and not during it.
+- Limits: a ratio of at most {LIMIT}, and the same time per delta from 50 KB to 800 KB, which shows that no
+  text is joined and no JSON parsed repeatedly as it grows.
+- The suite runs as a user runs it, `conform run --deliver full`, with one worker per core. Its elapsed time
+  is only meaningful on an idle machine; its CPU time hardly depends on the load.
+- The profile attributes C code to its caller. It makes calls more expensive than they are, so it shows
+  where to look, and measures nothing."""

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from streamconform_reference.mutants import MUTANTS
+from streamconform_mutants import MUTANTS
 
 from .project import Project
 

@@ -235,7 +235,7 @@ def _children(folder):
         (("run", "-i", "json"), 3, "no module `json.conform`"),
         (("run", "-i", "python:json:nosuch"), 3, "module `json` has no `nosuch`"),
         (("run", "-i", "magic:x"), 2, "unknown form `magic:`"),
-        (("run", "-i", "mutant:nosuch"), 3, "no module"),
+        (("run", "-i", "mutant:nosuch"), 3, "module `streamconform_mutants` has no `nosuch`"),
         (("run", "-k", "nosuch"), 2, "`-k nosuch` matches no trial"),
         (("run", "-k", "anthropic-messages/text/**", "-k", "a/b"), 2, "`-k a/b` matches no trial"),
         (("run", "--api", "telegraph"), 2, "'telegraph' is not one of"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -235,3 +236,21 @@ GOOD = {"status": "complete", "content": []}
 
 """
 """What every program under test begins with; `-S` because starting without site is faster."""
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """A catalog of cases that are in memory."""
+
+    cases: tuple
+
+    @property
+    def ids(self):
+        return tuple(case.id for case in self.cases)
+
+    def load(self, ids):
+        return tuple(case for case in self.cases if case.id in ids)
+
+
+def catalog(cases):
+    return Catalog(tuple(cases))

@@ -9,16 +9,19 @@ from pathlib import Path
 
 import pytest
 import streamconform
+import streamconform_mutants
 import streamconform_reference
 
 HARNESS = Path(streamconform.__file__).parent
 REFERENCE = Path(streamconform_reference.__file__).parent
+MUTANTS = Path(streamconform_mutants.__file__).parent
 
 PIPELINE = (
     "model",
     "yaml_text",
-    "schemas",
     "wire",
+    "apis",
+    "schemas",
     "suite",
     "delivery",
     "adapters",
@@ -34,10 +37,12 @@ PIPELINE = (
 NEVER_THE_REFERENCE = (*PIPELINE, "tools/smoke", "tools/init")
 """These reach the reference like any other parser."""
 
-MAY_NAME_IT = ("adapters/connect.py",)
-"""Writes `streamconform_reference.mutants…` into the argv of a program; imports nothing of it."""
+IMPLEMENTATIONS = frozenset({"streamconform_reference", "streamconform_mutants"})
 
-PURE = ("model", "wire", "delivery", "judge")
+MAY_NAME_IT = ("adapters/connect.py",)
+"""Writes `streamconform_mutants:…` into the argv of a program; imports nothing of it."""
+
+PURE = ("model", "wire", "apis", "delivery", "judge")
 NO_IO = frozenset(
     [
         "aiohttp",
@@ -123,22 +128,40 @@ def reference() -> list[object]:
     return [pytest.param(each, id=each.name) for each in modules(REFERENCE)]
 
 
+def mutants() -> list[object]:
+    return [pytest.param(each, id=f"mutants/{each.name}") for each in modules(MUTANTS)]
+
+
 @pytest.mark.parametrize("module", reference())
-def test_the_reference_never_imports_the_harness(module):
+def test_the_reference_imports_neither_the_harness_nor_the_mutants(module):
+    assert not {"streamconform", "streamconform_mutants"} & module.roots()
+
+
+@pytest.mark.parametrize("module", mutants())
+def test_mutants_never_import_the_harness(module):
     assert "streamconform" not in module.roots()
 
 
 @pytest.mark.parametrize("module", harness(*NEVER_THE_REFERENCE))
 def test_the_harness_reaches_the_reference_like_anyones_parser(module):
-    assert "streamconform_reference" not in module.roots()
+    assert not module.roots() & IMPLEMENTATIONS
     if module.name not in MAY_NAME_IT:
         texts = [node.value for node in ast.walk(module.tree) if isinstance(node, ast.Constant)]
-        assert not [text for text in texts if isinstance(text, str) and "streamconform_reference" in text]
+        assert not [
+            text for text in texts if isinstance(text, str) and any(map(text.__contains__, IMPLEMENTATIONS))
+        ]
 
 
 @pytest.mark.parametrize("module", harness(*PURE))
 def test_what_is_pure_imports_nothing_that_does_io(module):
     assert not module.roots() & NO_IO
+
+
+@pytest.mark.parametrize("module", harness("apis"))
+def test_the_api_records_import_only_the_model_and_the_wire(module):
+    below = ("streamconform.apis", "streamconform.model", "streamconform.wire")
+    own = {name for name in module.imports() if name.startswith("streamconform.")}
+    assert all(name.startswith(below) for name in own), own
 
 
 @pytest.mark.parametrize("module", harness("judge"))
@@ -201,11 +224,11 @@ def test_only_one_module_reads_yaml():
     }
 
 
-@pytest.mark.parametrize("module", [*harness(), *reference()])
+@pytest.mark.parametrize("module", [*harness(), *reference(), *mutants()])
 def test_a_module_says_what_it_is_for(module):
     assert (ast.get_docstring(module.tree) or "").strip()
 
 
-@pytest.mark.parametrize("module", [*harness(), *reference()])
+@pytest.mark.parametrize("module", [*harness(), *reference(), *mutants()])
 def test_a_module_is_named_after_something(module):
     assert not SAYS_NOTHING & {module.path.stem, module.path.parent.name}

@@ -22,7 +22,7 @@ from streamconform.schemas import problems
 from streamconform.suite.expand import expand
 from streamconform.suite.lint import lint_all
 from streamconform.suite.load import Sources, load
-from streamconform.suite.select import find_case, matches, select_cases, shard
+from streamconform.suite.select import find_id, matches, select_apis, shard
 
 from . import builders
 
@@ -125,9 +125,10 @@ def test_patterns_mean_it_without_a_delivery(pattern, means):
 
 def test_it_is_found_and_kept_apart_from_apis():
     call, stream = builders.call().case, builders.case()
-    assert find_case("partial/small", [stream, call]) is call
-    assert select_cases([stream, call], [stream.api]) == (stream,)
-    assert sum(shard(f"{k}/3").holds(call) for k in (1, 2, 3)) == 1
+    ids = (stream.id, call.id)
+    assert find_id("partial/small", ids) == call.id
+    assert select_apis(ids, [stream.api]) == (stream.id,)
+    assert sum(shard(f"{k}/3").holds(call.id) for k in (1, 2, 3)) == 1
 
 
 @pytest.mark.parametrize(

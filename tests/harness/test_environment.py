@@ -36,7 +36,7 @@ FORMS = [
     ("mypkg", (*HOST, "mypkg")),
     ("python:mypkg.mod:name", (*HOST, "mypkg.mod:name")),
     ("cmd:./parser --flag 'a b'", ("./parser", "--flag", "a b")),
-    ("mutant:usage-summed", (*HOST, "streamconform_reference.mutants.usage_summed:adapter")),
+    ("mutant:usage-summed", (*HOST, "streamconform_mutants:usage-summed")),
 ]
 
 

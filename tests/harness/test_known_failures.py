@@ -194,8 +194,8 @@ UNMATCHED = [
 @pytest.mark.parametrize(("match", "missing"), UNMATCHED)
 def test_what_matches_nothing_is_said_of_the_full_suite_whatever_is_selected(match, missing):
     selected = tuple(expand(SUITE[1:], ["whole"], "bytes", 0))
-    assert bool(find_unmatched([entry(match)], SUITE, selected, 0)) is missing
-    assert bool(find_unmatched([entry(match)], SUITE, (), 0)) is missing
+    assert bool(find_unmatched([entry(match)], builders.catalog(SUITE), selected, 0)) is missing
+    assert bool(find_unmatched([entry(match)], builders.catalog(SUITE), (), 0)) is missing
 
 
 def test_the_checks_of_a_trial_are_known_before_it_runs():

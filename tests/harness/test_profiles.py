@@ -11,6 +11,7 @@ from . import builders
 CASES = tuple(
     builders.case(id=f"anthropic-messages/{name}") for name in ("text/one", "text/two", "usage/three")
 )
+IDS = tuple(case.id for case in CASES)
 CORE = """\
 profile: 1
 name: core-1
@@ -36,31 +37,31 @@ def put(specs, text, name="core-1"):
 
 def test_a_profile_is_what_its_file_says(specs):
     put(specs, CORE)
-    found = profile(specs, "core-1", CASES)
+    found = profile(specs, "core-1", IDS)
     assert (found.name, found.title, found.frozen) == ("core-1", "What everybody needs", True)
     assert (found.deliveries, found.faults) == (("recorded", "bytewise"), "one")
     assert found.cases == ("anthropic-messages/usage/three", "anthropic-messages/text/one")
-    assert load_all(specs, CASES) == (found,)
+    assert load_all(specs, IDS) == (found,)
 
 
 def test_next_is_every_case_that_no_profile_lists_and_leaves_deliveries_to_the_options(specs):
     put(specs, CORE)
-    rest = profile(specs, "next", CASES)
+    rest = profile(specs, "next", IDS)
     assert rest.cases == ("anthropic-messages/text/two",)
     assert (rest.deliveries, rest.faults, rest.frozen) == (None, None, False)
     with pytest.raises(SelectionError, match="holds no case"):
-        profile(specs, "next", (CASES[0], CASES[2]))
+        profile(specs, "next", (IDS[0], IDS[2]))
 
 
 def test_without_any_profile_next_is_everything(tmp_path):
-    assert profile(tmp_path, "next", CASES).cases == tuple(case.id for case in CASES)
+    assert profile(tmp_path, "next", IDS).cases == IDS
 
 
 @pytest.mark.parametrize("name", ["core-2", "../profiles/core-1", ""])
 def test_a_profile_that_is_not_there_is_an_error_that_names_the_others(specs, name):
     put(specs, CORE)
     with pytest.raises(SelectionError, match=r"known are `core-1`, `next`"):
-        profile(specs, name, CASES)
+        profile(specs, name, IDS)
 
 
 WRONG = [
@@ -79,7 +80,7 @@ WRONG = [
 def test_a_mistake_is_told_with_its_line(specs, old, new, line, said):
     put(specs, CORE.replace(old, new))
     with pytest.raises(SourceError, match=said) as caught:
-        profile(specs, "core-1", CASES)
+        profile(specs, "core-1", IDS)
     assert [problem.line for problem in caught.value.problems] == [line]
 
 
@@ -87,6 +88,6 @@ def test_all_mistakes_of_all_profiles_are_told_at_once(specs):
     put(specs, CORE.replace("name: core-1", "name: core-2").replace("text/one", "text/no"))
     put(specs, CORE.replace("core-1", "next"), "next")
     with pytest.raises(SourceError) as caught:
-        load_all(specs, CASES)
+        load_all(specs, IDS)
     assert [problem.line for problem in caught.value.problems] == [2, 9, 2]
     assert "take another name" in str(caught.value)

@@ -9,11 +9,11 @@ from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
 from streamconform.suite.expand import expand
 from streamconform.suite.select import (
     Shard,
-    cases_meant,
-    find_case,
+    find_id,
     matches,
     parts,
-    select_cases,
+    select_apis,
+    select_ids,
     select_trials,
     shard,
 )
@@ -59,6 +59,9 @@ CASES = tuple(
 DELIVERED = ("whole", "bytewise")
 
 
+IDS = tuple(case.id for case in CASES)
+
+
 def trials(cases=CASES, deliveries=DELIVERED, seed=0):
     return tuple(expand(cases, deliveries, "bytes", seed))
 
@@ -74,8 +77,8 @@ def test_trials_are_chosen_by_any_of_the_patterns_and_keep_their_order():
 
 
 def test_cases_are_chosen_without_making_their_trials():
-    assert [case.id for case in cases_meant(CASES, ["**/one@whole"], DELIVERED)] == [CASES[0].id, CASES[2].id]
-    assert cases_meant(CASES, [], DELIVERED) == CASES
+    assert select_ids(IDS, ["**/one@whole"], DELIVERED) == (IDS[0], IDS[2])
+    assert select_ids(IDS, [], DELIVERED) == IDS
 
 
 SHORTLISTED = [
@@ -94,10 +97,10 @@ SHORTLISTED = [
 def test_a_pattern_that_names_a_fault_means_the_cases_that_may_have_it(pattern, count):
     names = (*DELIVERED, "cut-after-frame")
     if count:
-        assert len(cases_meant(CASES, [pattern], names)) == count
+        assert len(select_ids(IDS, [pattern], names)) == count
     else:
         with pytest.raises(SelectionError, match="matches no trial"):
-            cases_meant(CASES, [pattern], names)
+            select_ids(IDS, [pattern], names)
 
 
 def test_a_pattern_is_divided_like_an_id():
@@ -108,9 +111,9 @@ def test_a_pattern_is_divided_like_an_id():
 
 
 def test_a_shard_depends_on_the_case_alone_and_nothing_falls_between():
-    held = [[case.id for case in CASES if Shard(k, 4).holds(case)] for k in (1, 2, 3, 4)]
+    held = [[case.id for case in CASES if Shard(k, 4).holds(case.id)] for k in (1, 2, 3, 4)]
     assert sorted(id_ for each in held for id_ in each) == sorted(case.id for case in CASES)
-    assert held == [[case.id for case in CASES if shard(f"{k}/4").holds(case)] for k in (1, 2, 3, 4)]
+    assert held == [[case.id for case in CASES if shard(f"{k}/4").holds(case.id)] for k in (1, 2, 3, 4)]
 
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "1", "1/0", "a/b", "-1/2", "1/2/3", ""])
@@ -122,14 +125,14 @@ def test_a_shard_that_cannot_be_is_an_error(text):
 @pytest.mark.parametrize("pattern", ["text/oen", "**/oen@*", "anthropic-messages/text/ones"])
 def test_a_pattern_that_means_nothing_is_an_error_with_what_is_close(pattern):
     with pytest.raises(SelectionError) as caught:
-        cases_meant(CASES, ["**", pattern], DELIVERED)
+        select_ids(IDS, ["**", pattern], DELIVERED)
     assert f"`-k {pattern}` matches no trial" in str(caught.value)
     assert "`anthropic-messages/text/one`" in str(caught.value)
 
 
 def test_where_nothing_is_close_the_list_is_named():
     with pytest.raises(SelectionError, match="`conform list` shows the ids"):
-        cases_meant(CASES, ["zzzzzz"], DELIVERED)
+        select_ids(IDS, ["zzzzzz"], DELIVERED)
 
 
 def test_a_pattern_that_leaves_no_trial_is_an_error_unless_this_is_a_part_of_the_suite():
@@ -139,9 +142,9 @@ def test_a_pattern_that_leaves_no_trial_is_an_error_unless_this_is_a_part_of_the
 
 
 def test_an_api_without_cases_is_an_error_that_names_the_others():
-    assert select_cases(CASES, ["anthropic-messages"]) == CASES == select_cases(CASES, [])
+    assert select_apis(IDS, ["anthropic-messages"]) == IDS == select_apis(IDS, [])
     with pytest.raises(SelectionError, match=r"`openai-chat`; there are cases for `anthropic-messages`"):
-        select_cases(CASES, ["openai-chat"])
+        select_apis(IDS, ["openai-chat"])
 
 
 FOUND = [("anthropic-messages/text/two", 1), ("text/one@whole", 0), ("two", 1), ("usage/one", 2)]
@@ -149,7 +152,7 @@ FOUND = [("anthropic-messages/text/two", 1), ("text/one@whole", 0), ("two", 1), 
 
 @pytest.mark.parametrize(("name", "at"), FOUND)
 def test_a_case_is_found_by_the_end_of_its_id(name, at):
-    assert find_case(name, CASES) is CASES[at]
+    assert find_id(name, IDS) == IDS[at]
 
 
 @pytest.mark.parametrize(
@@ -157,7 +160,7 @@ def test_a_case_is_found_by_the_end_of_its_id(name, at):
 )
 def test_a_name_that_means_no_single_case_is_an_error(name, says):
     with pytest.raises(SelectionError, match=says):
-        find_case(name, CASES)
+        find_id(name, IDS)
 
 
 def test_trials_come_in_the_order_of_cases_and_of_the_table():

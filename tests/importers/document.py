@@ -1,6 +1,6 @@
-"""Fills the blocks of docs/importing.md with what its commands print: `python -m tests.importers.document`.
+"""Fill the output blocks of docs/importing.md and docs/comparing.md: `python -m tests.importers.document`.
 
-The commands run one after the other in one folder, as a reader would run them.
+The commands of a page run one after the other in one folder, as a reader would run them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..cli.project import ROOT, Project
 from ..docs_outputs import TIME
 from .provider import REQUEST, provider
 
-DOCUMENT = ROOT / "docs" / "importing.md"
+DOCUMENTS = tuple(ROOT / "docs" / name for name in ("importing.md", "comparing.md"))
 BLOCK = re.compile(
     r"(?P<head>(?P<indent> *)<!-- output: (?P<command>.+?) -->\n *```\n)(?P<text>.*?)(?P<tail> *```\n)",
     re.DOTALL,
@@ -28,7 +28,7 @@ HEAD = b"HTTP/2 200 \r\ncontent-type: text/event-stream\r\nrequest-id: req_011Cz
 
 
 def prepare(folder: Path) -> None:
-    """Put into `folder` what the document speaks of: a capture, a cassette of vcrpy, recordings."""
+    """Put into `folder` what the documents mention: a capture, a cassette of vcrpy, recordings."""
     (folder / "incident.sse").write_bytes(HEAD + BODY.read_bytes())
     recordings = folder / "recordings" / "anthropic-messages"
     recordings.mkdir(parents=True)
@@ -41,11 +41,11 @@ def prepare(folder: Path) -> None:
         httpx.post(f"{url}/v1/messages", json=REQUEST | {"model": "none"})
 
 
-def filled() -> str:
-    """Return the document with every block as it is printed."""
+def filled(document: Path) -> str:
+    """Return `document` with every block as its command prints it."""
     with tempfile.TemporaryDirectory() as folder:
         prepare(Path(folder))
-        return BLOCK.sub(lambda match: _block(match, Project(Path(folder))), DOCUMENT.read_text("utf-8"))
+        return BLOCK.sub(lambda match: _block(match, Project(Path(folder))), document.read_text("utf-8"))
 
 
 def without_times(text: str) -> str:
@@ -60,4 +60,5 @@ def _block(match: re.Match[str], project: Project) -> str:
 
 
 if __name__ == "__main__":
-    DOCUMENT.write_text(filled(), "utf-8")
+    for page in DOCUMENTS:
+        page.write_text(filled(page), "utf-8")

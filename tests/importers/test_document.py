@@ -1,10 +1,13 @@
-"""What docs/importing.md shows is what its commands print."""
+"""The outputs in docs/importing.md and docs/comparing.md are what their commands print."""
 
 from __future__ import annotations
 
-from .document import DOCUMENT, filled, without_times
+import pytest
+
+from .document import DOCUMENTS, filled, without_times
 
 
-def test_every_output_in_the_document_is_what_its_command_prints():
-    """`python -m tests.importers.document` writes them anew."""
-    assert without_times(filled()) == without_times(DOCUMENT.read_text("utf-8"))
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.stem)
+def test_every_output_in_the_document_is_what_its_command_prints(document):
+    """`python -m tests.importers.document` regenerates them."""
+    assert without_times(filled(document)) == without_times(document.read_text("utf-8"))

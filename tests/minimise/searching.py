@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from functools import cache
-from importlib import import_module
 
 from streamconform.adapters.connect import connect
 from streamconform.adapters.interface import Greeting, Observation
@@ -62,8 +61,3 @@ def answer(adapter, trial):
     )
     *events, last = adapter(fed)
     return Observation(last["outcome"], events)
-
-
-def mutant(name):
-    """The adapter of a mutant."""
-    return import_module(f"streamconform_reference.mutants.{name.replace('-', '_')}").adapter

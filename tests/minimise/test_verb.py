@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 from streamconform.resources import bundled
+from streamconform_mutants import load as load_mutant
 from streamconform_reference.adapter import adapter as reference
 
 from ..cli.project import Project
-from .searching import mutant, searched, verdicts, written
+from .searching import searched, verdicts, written
 
 CALL = "anthropic-messages/tool-use/no-arguments-empty-delta"
 BROKEN = "mutant:empty-arguments-dropped"
@@ -48,7 +49,8 @@ adapter.capabilities = ["tool_calls"]
     "over_http": """
 import httpx
 from types import SimpleNamespace
-from streamconform_reference.mutants.empty_arguments_dropped import adapter as broken
+from streamconform_mutants import load
+broken = load("empty-arguments-dropped")
 CLIENT = httpx.Client(trust_env=False, timeout=5)
 def adapter(run):
     response = CLIENT.post(run.base_url + "/v1/messages", json=run.request)
@@ -169,7 +171,7 @@ def test_a_failure_by_the_cuts_alone_keeps_the_fewest_cuts(tmp_path):
     search = searched("anthropic-messages/thinking/thinking-unicode@utf8-split", "mutant:utf8-per-chunk")
     kept = written(tmp_path, search)
     assert len(kept.cassette.marks) == 2
-    assert verdicts(kept, mutant("utf8-per-chunk"), ("recorded", "whole")) == {
+    assert verdicts(kept, load_mutant("utf8-per-chunk"), ("recorded", "whole")) == {
         "recorded": "fail",
         "whole": "pass",
     }

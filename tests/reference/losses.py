@@ -1,4 +1,4 @@
-"""The tables of docs/encoders.md: `python -m tests.reference.losses` writes them there anew."""
+"""Generate the tables of docs/internals/encoders.md: run `python -m tests.reference.losses`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from streamconform_reference.apis import LOSSES
 from streamconform_reference.encoding.encoder import FORMS, Loss
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "encoders.md"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "internals" / "encoders.md"
 BEGIN, END = "<!-- losses -->\n", "<!-- end of losses -->\n"
 
 
@@ -26,7 +26,7 @@ def table(api: str) -> str:
 def row(loss: Loss) -> str:
     """Return the row of a loss, which says the form that it is for unless that is both."""
     where = "" if loss.forms == FORMS else f" ({', '.join(loss.forms)} only)"
-    return f"| `{loss.name}`{where} | {loss.what} | {loss.becomes} |\n"
+    return f"| `{loss.name}`{where} | {loss.description} | {loss.becomes} |\n"
 
 
 def renewed(page: str) -> str:

@@ -1,24 +1,25 @@
-"""Each mutant has its bug, shows it, and fails nothing else than it says."""
+"""Each mutant shows its bug, and fails only the checks it names."""
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pytest
-import streamconform_reference.mutants as package
+import streamconform_mutants
+from streamconform_mutants import MODULES, MUTANTS, load
 from streamconform_reference import adapter as reference
-from streamconform_reference.mutants import MUTANTS, load
 
 from . import chunkings
 from .exchange import assert_event_rules, decode
 from .samples import CALLS, SAMPLES
 
-# What only some delivery or case of the suite brings about, and no stream here.
+# Only some deliveries or cases of the suite fail these checks; the streams in this test do not.
 OFTEN_IDLE = (
     "content.complete_calls",
     "invariant.**",
@@ -34,10 +35,10 @@ OFTEN_IDLE = (
     ":stop",
 )
 
-# The suite compares arguments of a call that is said to be complete; here they are what they are.
 IDLE = {
+    # The suite compares the arguments of a call only if it is reported complete.
     ("truncated-call-executed", "**:content.*.tool_call.arguments"),
-    # what comes behind an error is read by a parser that skips the error
+    # A parser that skips the error reads what comes after it.
     ("error-record-ignored", "**:usage.**"),
     ("error-record-ignored", "**:cost.**"),
     ("error-record-ignored", "**:content.**"),
@@ -46,7 +47,7 @@ TOPICS = {"count_tokens": "tokens"}
 
 
 def leaves(value: Any, path: str = "") -> dict[str, Any]:
-    """Return the leaves by their path as a spec writes it; arguments and raw data are leaves."""
+    """Return the leaves by their path in a spec; arguments and raw data are leaves."""
     if isinstance(value, dict):
         inner = "" if "type" not in value or not path.startswith("content") else value["type"] + "."
         found: dict[str, Any] = {}
@@ -79,7 +80,7 @@ def right_answers(api: str) -> list[tuple[str, list[bytes], dict[str, Any]]]:
 
 
 STREAMS = sorted(name for name in MUTANTS if "build_request" not in vars(load(name)))
-"""The mutants of requests have a test of their own."""
+"""Request mutants are tested in `test_request_mutants.py`."""
 
 
 def failing_checks(name: str) -> set[str]:
@@ -101,7 +102,7 @@ def failing_checks(name: str) -> set[str]:
 
 
 def matches(glob: str, check: str) -> bool:
-    """Whether the glob matches by components: `*` is one of them, `**` any number."""
+    """Whether the glob matches whole components: `*` matches one, `**` any number."""
     parts = re.split(r"[/@:.]", check)
 
     def match(globs: list[str], rest: list[str]) -> bool:
@@ -126,26 +127,43 @@ def test_a_mutant_fails_some_checks_and_only_those_it_names(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(MUTANTS))
-def test_a_mutant_is_named_like_its_module_and_describes_itself(name: str) -> None:
+def test_a_mutant_describes_itself(name: str) -> None:
     mutant = MUTANTS[name]
     adapter = load(name)
     assert adapter.info["name"] == f"mutant:{name}"
     assert set(adapter.apis) <= set(SAMPLES)
-    assert import_module(f"{package.__name__}.{name.replace('-', '_')}").adapter is adapter
-    assert mutant.bug.endswith(".")
+    assert adapter is mutant.adapter is getattr(streamconform_mutants, name)
+    assert re.fullmatch(r"[A-Z`].*\.", mutant.bug), "one line, because the self-test page shows it in a table"
     assert all(re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", issue) for issue in mutant.issues)
 
 
-def test_every_module_is_in_the_table() -> None:
-    modules = {path.stem for path in Path(*package.__path__).glob("[a-z]*.py")}
-    assert modules == {name.replace("-", "_") for name in MUTANTS}
+def test_no_name_is_used_twice() -> None:
+    tables = [import_module(f"streamconform_mutants.{module}").mutants.table for module in MODULES]
+    assert len(MUTANTS) == sum(len(table) for table in tables)
+
+
+def test_loading_a_mutant_imports_only_its_own_module() -> None:
+    code = (
+        "import sys, streamconform_mutants as mutants\n"
+        "mutants.load('words-as-tokens')\n"
+        "print([m for m in mutants.MODULES if f'streamconform_mutants.{m}' in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert done.stdout == "['functions']\n"
+
+
+def test_an_unknown_name_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        load("no-such-mutant")
+    with pytest.raises(AttributeError, match="no mutant 'no-such-mutant'"):
+        getattr(streamconform_mutants, "no-such-mutant")
 
 
 @pytest.mark.parametrize("name", STREAMS)
 def test_a_mutant_still_keeps_the_event_rules(name: str) -> None:
     adapter = load(name)
     if name in ("arguments-repaired", "truncated-call-executed", "empty-arguments-dropped"):
-        return  # they change what is told of a call, not when
+        return  # these change the content of a call after its events
     for api in adapter.apis:
         for _, chunks, _ in right_answers(api):
             assert_event_rules(decode(chunks, adapter=adapter, api=api))

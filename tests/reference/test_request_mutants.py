@@ -1,4 +1,4 @@
-"""Each mutant of requests is caught by a case that names its bug, and fails nothing else than it says."""
+"""Each request mutant is caught by a case that guards against its bug, and fails only the checks it names."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from streamconform.model.case import CallCase
 from streamconform.model.request import RequestExpectation
 from streamconform.resources import bundled
 from streamconform.suite.load import Sources, load
+from streamconform_mutants import MUTANTS
+from streamconform_mutants import load as load_mutant
 from streamconform_reference import adapter as reference
 from streamconform_reference.adapter import Adapter
-from streamconform_reference.apis import REQUESTS
-from streamconform_reference.mutants import MUTANTS
-from streamconform_reference.mutants import load as mutant
+from streamconform_reference.apis import REQUEST_BUILDERS
 
 from .test_mutants import matches
 
-NAMES = sorted(name for name in MUTANTS if "build_request" in vars(mutant(name)))
+NAMES = sorted(name for name in MUTANTS if "build_request" in vars(load_mutant(name)))
 
 
 @cache
@@ -29,7 +29,7 @@ def cases() -> tuple[CallCase, ...]:
 
 @cache
 def failing(adapter: Adapter) -> dict[str, CallCase]:
-    """Return the checks that fail, and the case of each."""
+    """Return the case of each failing check."""
     build = vars(adapter)["build_request"]
     found = {}
     for case in cases():
@@ -45,8 +45,8 @@ def test_the_reference_fails_none():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_it_is_caught_by_a_case_that_names_its_bug_and_only_where_it_is_broken(name):
-    wrong = failing(mutant(name))
+def test_a_case_that_guards_against_its_bug_catches_it_and_no_other_check_fails(name):
+    wrong = failing(load_mutant(name))
     assert {bug for case in wrong.values() for bug in case.guards} & set(MUTANTS[name].issues)
     globs = MUTANTS[name].fails
     assert [check for check in wrong if not any(matches(glob, check) for glob in globs)] == []
@@ -54,9 +54,9 @@ def test_it_is_caught_by_a_case_that_names_its_bug_and_only_where_it_is_broken(n
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_of_its_apis_has_a_case_that_catches_it(name):
-    adapter = mutant(name)
+    adapter = load_mutant(name)
     assert {case.api for case in failing(adapter).values()} == set(adapter.apis)
 
 
-def test_there_are_mutants_of_every_api_that_requests_are_built_for():
-    assert {api for name in NAMES for api in mutant(name).apis} == set(REQUESTS)
+def test_every_api_with_a_request_builder_has_a_mutant():
+    assert {api for name in NAMES for api in load_mutant(name).apis} == set(REQUEST_BUILDERS)

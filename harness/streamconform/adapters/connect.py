@@ -8,9 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from streamconform.adapters import proxy_address
 from streamconform.errors import UsageError
-from streamconform.peers.environments import program
 
 HOST: Final = (sys.executable, "-m", "streamconform.adapters.host")
 """The command that hosts a Python callable; the callable's name is its last argument.
@@ -79,10 +77,18 @@ def _host_callable(target: str) -> tuple[str, ...]:
 
 
 def _host_mutant(name: str) -> tuple[str, ...]:
-    return _host_argv(f"streamconform_reference.mutants.{name.replace('-', '_')}:adapter")
+    return _host_argv(f"streamconform_mutants:{name}")
+
+
+def _host_peer(name: str) -> tuple[str, ...]:
+    from streamconform.peers.environments import program  # only this form needs it
+
+    return program(name)
 
 
 def _proxy_argv(address: str) -> tuple[str, ...]:
+    from streamconform.adapters import proxy_address
+
     proxy_address.parse_address(address)  # so that a wrong address is reported before a program starts
     return (sys.executable, "-m", PROXY_PROGRAM, address)
 
@@ -91,7 +97,7 @@ FORMS: Final[Mapping[str, Callable[[str], tuple[str, ...]]]] = {
     "python": _host_callable,
     "cmd": _split_command,
     "mutant": _host_mutant,
-    "peer": program,
+    "peer": _host_peer,
     "proxy": _proxy_argv,
 }
 """The word before the colon, and the function that returns the program to start."""

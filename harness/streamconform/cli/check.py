@@ -20,8 +20,6 @@ from streamconform.reports.explanation import Explained, verdict
 from streamconform.reports.style import Line, show
 from streamconform.run.results import check_to_json
 from streamconform.suite.expand import one
-from streamconform.suite.load import load
-from streamconform.suite.select import find_case
 
 SHAPE: Final = 'an outcome, or {"outcome": …, "events": […]}'
 
@@ -62,7 +60,7 @@ def command(
     bytes, what its function returned. `conform serve` hands the streams to a client of yours.
     """
     chosen = options.settings(given)
-    found = find_case(case_, load(options.sources(chosen)))
+    found = options.find_case(case_, chosen)
     trial = _trial(found, case_.partition("@")[2], chosen.get("seed", 0))
     answer = _answer(file, trial)
     events = isinstance(answer, Observation) and answer.events is not None

@@ -12,6 +12,7 @@ import click
 
 from streamconform.adapters.connect import Connection, connect
 from streamconform.adapters.program import Program
+from streamconform.apis import APIS
 from streamconform.cli import options
 from streamconform.delivery.deliver import cut
 from streamconform.errors import SelectionError
@@ -23,9 +24,7 @@ from streamconform.reports.style import drawn
 from streamconform.run.dispatch import Dispatcher
 from streamconform.run.plan import plan_implementation
 from streamconform.suite.expand import one, there_and_back
-from streamconform.suite.load import load
-from streamconform.suite.select import find_case
-from streamconform.wire.apis import framing, split
+from streamconform.wire.framings import split
 
 
 @click.command("explain")
@@ -56,7 +55,7 @@ def command(case: str, impl: str | None, timeout: float, verbose: int, *, pager:
     or input, 3 implementation unusable.
     """
     chosen = options.settings(given)
-    found = find_case(case, load(options.sources(chosen)))
+    found = options.find_case(case, chosen)
     trial = _trial(found, case.partition("@")[2], chosen.get("seed", 0))
     explained = asyncio.run(_explained(connect(impl or "reference"), trial, timeout))
     text = drawn(explain(explained, verbose=bool(verbose)))
@@ -80,7 +79,7 @@ def _framewise(trial: AnyTrial) -> AnyTrial:
     """Return the trial with a chunk a frame, so that each event can stand beside the frame that made it."""
     if not isinstance(trial, Trial):
         return trial
-    frames = split(framing(trial.case.api, trial.case.cassette.status, trial.body), trial.body)
+    frames = split(APIS[trial.case.api].detect_framing(trial.case.cassette.status, trial.body), trial.body)
     return replace(trial, chunks=cut(trial.body, (frame.end for frame in frames)))
 
 

@@ -96,7 +96,7 @@ def known_failures(chosen: dict[str, Any], impls: Sequence[str], missing: Missin
 
 def in_suite(found: Selected, seed: int) -> Missing:
     """Return what tells which entries match nothing in the full suite."""
-    return lambda entries: find_unmatched(entries, found.suite, found.trials, seed)
+    return lambda entries: find_unmatched(entries, found.catalog, found.trials, seed)
 
 
 def must_update_whole(given: dict[str, Any], chosen: dict[str, Any]) -> None:

@@ -20,8 +20,6 @@ from streamconform.model.trial import DELIVERY_SETS, Trial
 from streamconform.run.exits import Exit
 from streamconform.run.interruptible import run_interruptible
 from streamconform.suite.expand import expand, one
-from streamconform.suite.load import load
-from streamconform.suite.select import find_case
 from streamconform.tools.minimise import render
 from streamconform.tools.minimise.oracle import Budget, Candidate
 from streamconform.tools.minimise.search import Order, Search, shrinkable
@@ -95,7 +93,7 @@ def command(
     130 interrupted, the smallest stream until then is written.
     """
     chosen = options.settings(given)
-    found = find_case(case, load(options.sources(chosen)))
+    found = options.find_case(case, chosen)
     order = Order(
         connection=connect(_impl(impl, chosen)),
         trials=_trials(found, case.partition("@")[2], chosen.get("seed", 0)),

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar, get_args
 import click
 
 from streamconform import config
+from streamconform.apis import APIS
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import LEVELS, AnyCase
 from streamconform.model.trial import (
@@ -28,11 +29,11 @@ from streamconform.resources import bundled
 from streamconform.run.pool import is_unexpected
 from streamconform.run.reading import read
 from streamconform.run.results import Results
+from streamconform.suite.catalog import Catalog, read_catalog
 from streamconform.suite.expand import expand
-from streamconform.suite.load import Sources, load
+from streamconform.suite.load import Sources
 from streamconform.suite.profiles import Profile, profile
-from streamconform.suite.select import at_least, cases_meant, select_cases, select_trials, shard
-from streamconform.wire.apis import APIS
+from streamconform.suite.select import at_least, find_id, select_apis, select_ids, select_trials, shard
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -165,9 +166,9 @@ def sources(chosen: dict[str, Any]) -> Sources:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The cases of the full suite, and the trials that were chosen of it."""
+    """The trials that were selected, and the catalog of the full suite."""
 
-    suite: tuple[AnyCase, ...]
+    catalog: Catalog
     trials: tuple[AnyTrial, ...]
 
 
@@ -183,25 +184,26 @@ def selected(chosen: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
     may be nothing.
     """
     where = sources(chosen)
-    suite = load(where)
-    cases = select_cases(suite, chosen.get("api", ()))
+    catalog = read_catalog(where)
+    case_ids = select_apis(catalog.ids, chosen.get("api", ()))
     name = chosen.get("profile")
-    listed = None if name is None else profile(where.specs, name, suite)
+    listed = None if name is None else profile(where.specs, name, catalog.ids)
     if listed is not None:
-        cases = tuple(case for case in cases if case.id in set(listed.cases))
+        case_ids = tuple(id_ for id_ in case_ids if id_ in set(listed.cases))
     patterns, seed = tuple(chosen.get("select", ())), chosen.get("seed", 0)
     given: Input | None = chosen.get("input")
     deliveries, faults = handed_over(chosen, listed) if ids is None else (tuple(DELIVERIES), "all")
-    meant = cases_meant(cases, patterns, (*deliveries, *(FAULTS if faults != "none" else ())))
+    case_ids = select_ids(case_ids, patterns, (*deliveries, *(FAULTS if faults != "none" else ())))
     level, part = chosen.get("level", "may"), chosen.get("shard")
     own = shard(part) if part else None
     named = None if ids is None else {id_.partition("@")[0] for id_ in ids}
+    case_ids = tuple(
+        id_ for id_ in case_ids if (own is None or own.holds(id_)) and (named is None or id_ in named)
+    )
     wanted = [
         case
-        for case in meant
+        for case in catalog.load(None if case_ids == catalog.ids else case_ids)
         if at_least(case.level, level)
-        and (own is None or own.holds(case))
-        and (named is None or case.id in named)
     ]
     # over HTTP there are more of them than over bytes; a run asks of each implementation what it can be fed
     every = expand(wanted, deliveries, "http", seed, faults)
@@ -211,7 +213,7 @@ def selected(chosen: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
     left = tuple(each for each in found if at_least(each.level, level) and (ids is None or each.id in ids))
     if not (left or lenient):
         raise SelectionError("no trial is left of what was selected by api, profile, level and deliveries")
-    return Selected(suite, left)
+    return Selected(catalog, left)
 
 
 def handed_over(chosen: dict[str, Any], listed: Profile | None) -> tuple[tuple[str, ...], FaultSet]:
@@ -224,6 +226,13 @@ def handed_over(chosen: dict[str, Any], listed: Profile | None) -> tuple[tuple[s
     if listed is not None and listed.faults is not None:
         faults = listed.faults
     return deliveries, chosen.get("faults", faults)
+
+
+def find_case(name: str, chosen: dict[str, Any]) -> AnyCase:
+    """Return the case `name`, an id or the end of one; raises `SourceError` and `SelectionError`."""
+    catalog = read_catalog(sources(chosen))
+    (case,) = catalog.load((find_id(name, catalog.ids),))
+    return case
 
 
 def results_path(chosen: dict[str, Any]) -> Path:

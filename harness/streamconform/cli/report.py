@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -21,11 +21,11 @@ from streamconform.run.exits import Exit
 from streamconform.run.merge import merge
 from streamconform.run.reading import read
 from streamconform.run.results import Results
-from streamconform.suite.load import load
+from streamconform.suite.catalog import read_catalog
 
 RESULTS: Final = ".conform/results.jsonl"
 TERMINAL: Final = "terminal"
-KINDS: Final[Mapping[str, Callable[[Results], str]]] = {**reports.REPORTS, reports.STREAMED: json.lines}
+KINDS: Final = (*reports.REPORTS, reports.STREAMED)
 
 
 @click.command("report")
@@ -71,7 +71,8 @@ def command(
     if kind in reports.SUITED:
         reports.write(kind, path or "-", merged, _place(merged), earlier)
     elif kind != TERMINAL:
-        reports.write_text(path or "-", KINDS[kind](merged))
+        render = json.lines if kind == reports.STREAMED else reports.renderer(kind)
+        reports.write_text(path or "-", render(merged))
     elif path in ("", "-"):
         _print(merged, verbose)
     else:
@@ -90,7 +91,7 @@ def _place(results: Results) -> Callable[[str], Place]:
 
     def place(path: str) -> Place:
         where = options.sources(dict(results.header.selection))
-        return placed(where, load(where))(path)
+        return placed(read_catalog(where), {trial.case for trial in results.trials})(path)
 
     return place
 

@@ -129,7 +129,7 @@ def command(ctx: click.Context, /, **given: Any) -> None:
         finished = execute_run(order, path, Progress(terminal.begun, terminal.ended))
         if quiet < 2:
             terminal.finished(finished.results, time.perf_counter() - started)
-    place = placed(options.sources(chosen), found.suite)
+    place = placed(found.catalog, {trial.case.id for trial in found.trials})
     for kind, target in wanted:
         if kind != reports.STREAMED:
             reports.write(kind, target, finished.results, place, earlier)

@@ -37,7 +37,7 @@ def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], **give
 
     Exit code 1: a mutant survives, no case that catches it names its bug, or it fails where it is not broken.
     """
-    from streamconform_reference.mutants import MUTANTS
+    from streamconform_mutants import MUTANTS
 
     if listed:
         for each in MUTANTS.values():
@@ -75,7 +75,7 @@ def _groups(
     names: tuple[str, ...], trials: tuple[AnyTrial, ...]
 ) -> Iterator[tuple[tuple[str, ...], tuple[AnyTrial, ...]]]:
     """Yield the mutants that read the same apis or have the same functions, with the trials of those."""
-    from streamconform_reference.mutants import load
+    from streamconform_mutants import load
 
     groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for name in names:

@@ -10,19 +10,18 @@ from typing import Any, Final
 
 import click
 
+from streamconform.apis import APIS
 from streamconform.cli import options
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import Case
 from streamconform.model.trial import DELIVERIES, FAULTS, Trial
-from streamconform.replay.endpoints import STREAMS
 from streamconform.replay.reply import Reply
 from streamconform.replay.request import Bounds, Received
 from streamconform.replay.server import ReplayServer
 from streamconform.reports.words import counted, printable
+from streamconform.suite.catalog import read_catalog
 from streamconform.suite.expand import one
-from streamconform.suite.load import load
-from streamconform.suite.select import cases_meant, select_cases
-from streamconform.wire.apis import APIS
+from streamconform.suite.select import select_apis, select_ids
 
 PATIENT: Final = Bounds(request_seconds=3600, idle_seconds=3600, stall_seconds=None)
 """Whoever steps through a client takes their time."""
@@ -48,9 +47,10 @@ def command(port: int, time_scale: float, quiet: bool, **given: Any) -> None:  #
     Requests are shown on stderr; `conform check` judges what came of them.
     """
     chosen = options.settings(given)
-    suite = select_cases(load(options.sources(chosen)), chosen.get("api", ()))
-    meant = cases_meant(suite, tuple(chosen.get("select", ())), (*DELIVERIES, *FAULTS))
-    cases = {case.id: case for case in meant if isinstance(case, Case)}
+    catalog = read_catalog(options.sources(chosen))
+    ids = select_apis(catalog.ids, chosen.get("api", ()))
+    ids = select_ids(ids, tuple(chosen.get("select", ())), (*DELIVERIES, *FAULTS))
+    cases = {case.id: case for case in catalog.load(ids) if isinstance(case, Case)}
     if not cases:
         raise SelectionError("no case with a stream is selected")
 
@@ -82,7 +82,7 @@ async def _serve(server: ReplayServer, port: int, cases: Mapping[str, Case]) -> 
 def _path(case: Case) -> str:
     """Return what a client posts to: the path of the recording where it is a usual one."""
     path = case.cassette.request.path
-    return path if "{" in STREAMS[case.api][0] else path.partition("?")[0]
+    return path if APIS[case.api].endpoints.names_model else path.partition("?")[0]
 
 
 def _found(id_: str, cases: Mapping[str, Case], seed: int) -> Trial | str:

@@ -21,6 +21,7 @@ from streamconform.model.capability import CAPABILITIES, Claims
 from streamconform.model.case import AnyCase
 from streamconform.model.request import RequestExpectation
 from streamconform.model.trial import DELIVERIES, OF_A_PROXY, AnyTrial, Call, RoundTrip, Trial
+from streamconform.suite.catalog import Catalog
 from streamconform.suite.expand import expand
 from streamconform.suite.select import parts
 
@@ -68,28 +69,35 @@ def get_checked_paths(trial: AnyTrial, claims: Claims) -> CheckedPaths:
 
 
 def find_unmatched(
-    entries: Sequence[KnownFailure], cases: Sequence[AnyCase], selected: Iterable[AnyTrial], seed: int
+    entries: Sequence[KnownFailure], catalog: Catalog, selected: Iterable[AnyTrial], seed: int
 ) -> frozenset[int]:
-    """Return the indexes of the entries that match nothing in the full suite of `cases`.
+    """Return the indexes of the entries that match nothing in the full suite, whatever was `selected`.
 
-    The full suite has every delivery and fault, whatever was `selected`. Expanding it is slow, so the
-    selected trials are tried first, and other trials are created only for cases that an entry names.
+    The full suite has every delivery and fault. Its cases are loaded and expanded only if an entry
+    matches their id but no selected trial.
     """
-    selected_by_case: dict[str, list[AnyTrial]] = {}
+    by_case: dict[str, list[AnyTrial]] = {}
     for trial in selected:
-        selected_by_case.setdefault(trial.case.id, []).append(trial)
-    unmatched = dict(enumerate(entries))
-    for get_trials in (
-        lambda case: selected_by_case.get(case.id, ()),
-        lambda case: _expand_fully(case, seed),
-    ):
-        for case in cases:
-            candidates = {n: e for n, e in unmatched.items() if parts(e.match).case.match(case.id)}
-            trials = get_trials(case) if candidates else ()
-            for index, entry in candidates.items():
-                if any(_matches(entry, trial) for trial in trials):
-                    del unmatched[index]
-    return frozenset(unmatched)
+        by_case.setdefault(trial.case.id, []).append(trial)
+    remaining = dict(enumerate(entries))
+    for case_id, trials in by_case.items():
+        _drop_matched(remaining, case_id, trials)
+    case_ids = [id_ for id_ in catalog.ids if any(_is_about(entry, id_) for entry in remaining.values())]
+    for case in catalog.load(case_ids) if case_ids else ():
+        if any(_is_about(entry, case.id) for entry in remaining.values()):
+            _drop_matched(remaining, case.id, _expand_fully(case, seed))
+    return frozenset(remaining)
+
+
+def _is_about(entry: KnownFailure, case_id: str) -> bool:
+    return parts(entry.match).case.match(case_id) is not None
+
+
+def _drop_matched(entries: dict[int, KnownFailure], case_id: str, trials: Sequence[AnyTrial]) -> None:
+    """Remove the entries that match a trial of the case."""
+    for index, entry in tuple(entries.items()):
+        if _is_about(entry, case_id) and any(_matches(entry, trial) for trial in trials):
+            del entries[index]
 
 
 def _expand_fully(case: AnyCase, seed: int) -> tuple[AnyTrial, ...]:

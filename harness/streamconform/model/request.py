@@ -50,7 +50,7 @@ Wanted = Leaf | Exactly | JsonText | SameAs | Fields | Items
 
 @dataclass(frozen=True, slots=True)
 class RequestExpectation:
-    """The expected request; its body is normalized by `judge/request_forms.py` before the comparison."""
+    """The expected request; its body is compared in canonical form (`RequestForm.canonical`)."""
 
     must: Fields = field(default_factory=lambda: Fields({}))
     may: Fields = field(default_factory=lambda: Fields({}))

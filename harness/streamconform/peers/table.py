@@ -23,7 +23,7 @@ _ALL: Final = (
         reads={"openai-chat": (*CHAT, "usage_details")},
     ),
     Peer(
-        name="openai.accumulated",
+        name="openai-helper",
         distribution="openai",
         version="3.54.0",
         module="openai.accumulated",
@@ -44,7 +44,7 @@ _ALL: Final = (
         claims=(*HOSTED, "usage_details"),
     ),
     Peer(
-        name="anthropic.accumulated",
+        name="anthropic-helper",
         distribution="anthropic",
         version="2.12.0",
         module="anthropic.accumulated",

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from streamconform.errors import ReportError, UsageError
-from streamconform.reports import badge, github, html, json, junit, markdown, matrix
-from streamconform.reports.matrix import Place
 from streamconform.run.merge import sort_trials
 from streamconform.run.results import Results
 from streamconform.suite.cassettes import write_whole
 
-Render = Callable[[Results], str]
+if TYPE_CHECKING:
+    from streamconform.reports.matrix import Place
 
-REPORTS: Final[Mapping[str, Render]] = {
-    "json": json.render,
-    "junit": junit.render,
-    "markdown": markdown.render,
-    "github": github.render,
-    "badge": badge.render,
-}
-"""What `--report KIND=PATH` can make of results that are there as a whole, and of nothing else."""
+REPORTS: Final = ("json", "junit", "markdown", "github", "badge")
+"""The kinds that are made of complete results and nothing else: each is a module here with `render(results)`.
+
+Modules are imported when they render: a run without reports needs none of them.
+"""
 
 HTML: Final = "html"
 """The kind that shows cases and wires too, and what changed since an earlier run."""
@@ -56,12 +53,18 @@ def write(
     whole = sort_trials(results)
     match kind:
         case "matrix":
-            made = matrix.render(whole, place(path))
+            text = renderer(kind)(whole, place(path))
         case "html":
-            made = html.render(whole, baseline)
+            text = renderer(kind)(whole, baseline)
         case _:
-            made = REPORTS[kind](whole)
-    write_text(path, made)
+            text = renderer(kind)(whole)
+    write_text(path, text)
+
+
+def renderer(kind: str) -> Callable[..., str]:
+    """Return the function `render` of the module that makes reports of this kind."""
+    render: Callable[..., str] = import_module(f"{__name__}.{kind}").render
+    return render
 
 
 def write_text(path: str, text: str) -> None:

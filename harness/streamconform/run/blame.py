@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.metadata import entry_points
+from functools import cache, partial
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
+from streamconform.apis import APIS
 from streamconform.judge import align, decode
 from streamconform.judge.compare import field
 from streamconform.judge.match import same
@@ -20,8 +21,8 @@ from streamconform.model.capability import CAPABILITIES, Claims
 from streamconform.model.outcome import Outcome, ToolCall
 from streamconform.model.trial import Trial
 from streamconform.model.verdict import Check
-from streamconform.wire.apis import framing, split
 from streamconform.wire.frames import Frame
+from streamconform.wire.framings import split
 
 GROUP: Final = "streamconform.blame"
 MAX_POSITIONS: Final = 500
@@ -105,16 +106,20 @@ class Blame:
     @staticmethod
     def _split(trial: Trial) -> tuple[Frame, ...]:
         body = trial.body
-        return split(framing(trial.case.api, trial.case.cassette.status, body), body)
+        return split(APIS[trial.case.api].detect_framing(trial.case.cassette.status, body), body)
 
 
 @cache
 def load_snapshots() -> Snapshots | None:
     """Return the snapshots function of the first entry point in the group, or None."""
-    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-        loaded: Snapshots = point.load()
-        return loaded
-    return None
+    points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
+    return partial(_call_entry_point, points[0]) if points else None
+
+
+def _call_entry_point(point: EntryPoint, run: Any, positions: list[int]) -> Iterator[dict[str, Any]]:
+    # Loaded on the first call: a run in which every check passes never needs the reference in this process.
+    snapshots: Snapshots = point.load()
+    return snapshots(run, positions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,19 +6,21 @@ import itertools
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from streamconform.adapters.feed import Feed, Gate
-from streamconform.adapters.in_process import InProcessAdapter
 from streamconform.adapters.interface import Answer, Hang, Observation, Output
 from streamconform.adapters.program import Collateral, Program
 from streamconform.judge.compare import FAILED
 from streamconform.judge.judge import FirstDelta, Judgement, verdict_of
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check
-from streamconform.replay.exchange import Exchange
-from streamconform.replay.server import ReplayServer
 from streamconform.run.plan import ImplementationPlan
+
+if TYPE_CHECKING:
+    from streamconform.adapters.in_process import InProcessAdapter
+    from streamconform.replay.exchange import Exchange
+    from streamconform.replay.server import ReplayServer
 
 
 @dataclass(slots=True)

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-from streamconform.adapters.connect import Connection
-from streamconform.adapters.interface import Answer, Greeting, Hang, ProtocolFault
+from streamconform.adapters.interface import Answer, Hang, ProtocolFault
 from streamconform.adapters.program import Collateral, Program
 from streamconform.errors import ImplementationError
 from streamconform.judge.judge import Judgement, judge, observation_json
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AnyTrial, Trial
 from streamconform.model.verdict import UNEXPECTED
-from streamconform.replay.exchange import Exchange
-from streamconform.replay.server import ReplayServer
 from streamconform.run.blame import Blame
 from streamconform.run.dispatch import Dispatcher, add_requests, apply_http_checks
 from streamconform.run.plan import ImplementationPlan, Settings
+
+if TYPE_CHECKING:
+    from streamconform.replay.exchange import Exchange
+    from streamconform.replay.server import ReplayServer
 
 GIVE_UP_AFTER = 50
 """Consecutive programs of one implementation that may end or time out without an answer in between."""
 GIVE_UP_WITHOUT_ANSWER = 10
 """The same limit while no program of the implementation has ever answered."""
+TRIALS_PER_WORKER = 8
+"""Trials per worker that justify one more worker."""
 
 Emit = Callable[[TrialResult], TrialResult]
 """Records a result and returns it as recorded, with `known` and `stale` verdicts applied."""
@@ -101,20 +106,12 @@ class WorkQueue:
     retries: list[AnyTrial] = field(default_factory=list)
 
 
-async def greet(connection: Connection) -> Greeting:
-    """Start the implementation and return its greeting; raises `ImplementationError`."""
-    program = Program(connection)
-    try:
-        return await program.start()
-    finally:
-        await program.stop()
-
-
-async def judge_all(plan: ImplementationPlan, context: WorkerContext) -> None:
+async def judge_all(plan: ImplementationPlan, context: WorkerContext, program: Program) -> None:
     """Run every trial of `plan` and emit its result; raises `MaxFailReached`.
 
-    Each worker has a program of its own, which runs as many trials at once as it allows. If it ends while
-    several trials are in flight, nobody knows which one is to blame: they are retried one at a time.
+    Each worker has a program of its own, which runs as many trials at once as it allows; the first worker
+    uses `program`, which is already started. If a program ends while several trials are in flight, nobody
+    knows which one is to blame: they are retried one at a time.
     """
     for trial, reason in plan.skipped:
         context.emit(_make_result(plan, trial, Judgement("skipped", None, reason=reason), 0.0))
@@ -122,16 +119,20 @@ async def judge_all(plan: ImplementationPlan, context: WorkerContext) -> None:
     context.tally.last_fault = ""
     dispatcher = Dispatcher(plan, context.blame.find_first_delta, context.server)
     queue = WorkQueue(plan, deque(plan.trials), dispatcher)
-    await _run_workers(queue, plan.greeting.concurrency, context)
+    await _run_workers(queue, plan.greeting.concurrency, context, program)
     if queue.retries:
         queue.pending.extend(sorted(queue.retries, key=plan.trials.index))
         await _run_workers(queue, 1, context)
 
 
-async def _run_workers(queue: WorkQueue, concurrency: int, context: WorkerContext) -> None:
+async def _run_workers(
+    queue: WorkQueue, concurrency: int, context: WorkerContext, program: Program | None = None
+) -> None:
     limit = 1 if queue.plan.greeting.through else context.settings.workers  # a proxy has one upstream
-    workers = min(limit, len(queue.pending))
-    tasks = [asyncio.create_task(_run_worker(queue, concurrency, context)) for _ in range(workers)]
+    # Starting a program costs more than a few trials, so a small run has one worker.
+    workers = min(limit, math.ceil(len(queue.pending) / TRIALS_PER_WORKER))
+    programs = [program, *(None for _ in range(workers - 1))][:workers]
+    tasks = [asyncio.create_task(_run_worker(queue, concurrency, context, started)) for started in programs]
     try:
         await asyncio.gather(*tasks)
     finally:
@@ -141,14 +142,17 @@ async def _run_workers(queue: WorkQueue, concurrency: int, context: WorkerContex
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _run_worker(queue: WorkQueue, concurrency: int, context: WorkerContext) -> None:
-    """Start one program after another until no trial is pending."""
+async def _run_worker(
+    queue: WorkQueue, concurrency: int, context: WorkerContext, started: Program | None
+) -> None:
+    """Use the `started` program, if any, then start one program after another until no trial is pending."""
     while queue.pending:
-        program = Program(queue.plan.connection)
+        program = started or Program(queue.plan.connection)
         stopped = False
         try:
-            if not context.tally.gave_up(queue.plan.index):
+            if started is None and not context.tally.gave_up(queue.plan.index):
                 await program.start()
+            started = None
             async with asyncio.TaskGroup() as group:
                 for _ in range(concurrency):
                     group.create_task(_run_trials(program, queue, context))

@@ -8,17 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from streamconform import __version__
 from streamconform.adapters.connect import Connection
+from streamconform.adapters.program import Program
 from streamconform.errors import SelectionError
 from streamconform.known_failures.context import KnownFailuresContext, get_checked_paths, list_problems
 from streamconform.known_failures.match import CheckedPaths, OutdatedEntry, Settler, find_outdated
 from streamconform.model.result import Footer, Header, TrialResult
 from streamconform.model.trial import AnyTrial
 from streamconform.model.verdict import VERDICTS
-from streamconform.replay.server import ReplayServer
 from streamconform.run.blame import Blame, load_snapshots
 from streamconform.run.exits import Exit, RunSummary, choose_exit
 from streamconform.run.interruptible import run_interruptible
@@ -29,11 +29,13 @@ from streamconform.run.pool import (
     MaxFailReached,
     Tally,
     WorkerContext,
-    greet,
     is_unexpected,
     judge_all,
 )
 from streamconform.run.results import Results, ResultsWriter
+
+if TYPE_CHECKING:
+    from streamconform.replay.server import ReplayServer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,8 +120,16 @@ class _Runner:
         ]
 
     async def run(self) -> None:
-        request = self.request
-        greetings = [await greet(connection) for connection in request.connections]
+        async with contextlib.AsyncExitStack() as stack:
+            await self._run(self.request, stack)
+
+    async def _run(self, request: RunRequest, stack: contextlib.AsyncExitStack) -> None:
+        # The first worker uses the program that answered the greeting: starting one can take a second.
+        programs = [Program(connection) for connection in request.connections]
+        greetings = []
+        for program in programs:
+            stack.push_async_callback(program.stop)
+            greetings.append(await program.start())
         self._plans = [
             plan_implementation(i, connection, greeting, request.trials, request.settings.input)
             for i, (connection, greeting) in enumerate(zip(request.connections, greetings, strict=True))
@@ -143,13 +153,13 @@ class _Runner:
         self.progress.on_start(self.header)
         blame = Blame(load_snapshots() if request.blame else None)
         over_http = any(plan.input == "http" for plan in self._plans)
-        async with ReplayServer() if over_http else contextlib.nullcontext() as server:
+        async with _create_server() if over_http else contextlib.nullcontext() as server:
             context = WorkerContext(
                 request.settings, blame, self._emit, self._tally, self.progress.on_answer, server
             )
             try:
-                for plan in self._plans:
-                    await judge_all(plan, context)
+                for plan, program in zip(self._plans, programs, strict=True):
+                    await judge_all(plan, context, program)
             except MaxFailReached:
                 self._stopped_early = True
 
@@ -218,3 +228,10 @@ class _Runner:
                 answered=frozenset(self._tally.answered),
             )
         )
+
+
+def _create_server() -> ReplayServer:
+    # Imported here, because only a run over HTTP needs it.
+    from streamconform.replay.server import ReplayServer
+
+    return ReplayServer()

@@ -14,6 +14,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from streamconform.apis import APIS
 from streamconform.errors import Problem
 
 if TYPE_CHECKING:
@@ -44,6 +45,10 @@ def schema(name: str) -> dict[str, Any]:
     """Return the schema `name` (one of `NAMES`) as a mapping."""
     text = files(__name__).joinpath(f"{name}.json").read_text("utf-8")
     loaded: dict[str, Any] = json.loads(text)
+    if name == "spec.v1":  # its file does not list the APIs, so that a new one is one module
+        definition = loaded["$defs"]["api"]
+        definition["enum"] = [*APIS]
+        del definition["type"]
     return loaded
 
 
@@ -88,7 +93,7 @@ def acceptor(name: str) -> jsonschema_rs.Draft202012Validator:
 def accepts(name: str, value: Any) -> bool:
     """Return whether `value` surely fits the schema `name`, as a file; False says nothing."""
     try:
-        return not _holds_whole_float(value) and acceptor(name).is_valid(value)
+        return acceptor(name).is_valid(_without_whole_floats(value))
     except ValueError:  # text that is not Unicode
         return False
 
@@ -132,13 +137,17 @@ def _is_expression(value: str) -> bool:
         return False
 
 
-def _holds_whole_float(value: Any) -> bool:
-    """Return whether a number such as 5.0 is anywhere in `value`: JSON Schema calls it an integer."""
+def _without_whole_floats(value: Any) -> Any:
+    """Return `value` with numbers such as 5.0 replaced by 5.5.
+
+    JSON Schema calls 5.0 an integer; in files that people write it is none, as `validator` holds. No schema
+    here bounds a number that may have a fraction, so the replacement is valid exactly where 5.0 is.
+    """
     if isinstance(value, dict):
-        return any(map(_holds_whole_float, value.values()))
+        return {key: _without_whole_floats(item) for key, item in value.items()}
     if isinstance(value, list):
-        return any(map(_holds_whole_float, value))
-    return isinstance(value, float) and value.is_integer()
+        return [_without_whole_floats(item) for item in value]
+    return value + 0.5 if isinstance(value, float) and value.is_integer() else value
 
 
 def _told(errors: Iterator[ValidationError]) -> Iterator[tuple[tuple[str | int, ...], str]]:

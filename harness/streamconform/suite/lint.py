@@ -148,7 +148,7 @@ def _profiles(sources: Sources, loaded: Loaded) -> tuple[Problem, ...]:
     if loaded.problems:
         return ()
     try:
-        load_all(sources.specs, loaded.cases)
+        load_all(sources.specs, [case.id for case in loaded.cases])
     except SourceError as error:
         return error.problems
     return ()

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from streamconform.apis import APIS
 from streamconform.errors import Problem, SelectionError, SourceError
 from streamconform.model.case import NOTHING_EXPECTED, AnyCase, CallCase, Case, RoundTripCase, Skip
 from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Usage
 from streamconform.schemas import check
 from streamconform.suite import cassettes, expectation, request_expectation
-from streamconform.wire.apis import APIS
 from streamconform.yaml_text import reader
 
 STREAM = "stream"
@@ -38,11 +38,24 @@ class Loaded:
     problems: list[Problem] = field(default_factory=list)
     used: set[tuple[str, str]] = field(default_factory=set)
     """(api, cassette name) of every cassette that a case names."""
+    ids: Collection[str] | None = None
+    """The cases to load; None: all."""
+
+    def entries(self, document: reader.Document) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the entries of a spec that are to be loaded, each with its number."""
+        for i, entry in enumerate(document.value["cases"]):
+            if self.ids is None or _case_id(document.value, entry) in self.ids:
+                yield i, entry
 
 
-def load(sources: Sources) -> tuple[AnyCase, ...]:
-    """Return every case in the order of the files; raises `SourceError` with every problem."""
-    loaded = collect(sources, spec_files(sources.specs))
+def load(
+    sources: Sources, files: Sequence[Path] | None = None, ids: Collection[str] | None = None
+) -> tuple[AnyCase, ...]:
+    """Return the cases `ids` in `files`, in the order of the files; by default every case of every file.
+
+    Raises `SourceError` with every problem of the files, and of the cassettes that these cases name.
+    """
+    loaded = collect(sources, spec_files(sources.specs) if files is None else files, ids)
     if loaded.problems:
         raise SourceError(tuple(loaded.problems))
     return tuple(loaded.cases)
@@ -55,9 +68,12 @@ def spec_files(folder: Path) -> list[Path]:
     return [path for name in (*APIS, COMMON) for path in sorted((folder / name).glob("*.yaml"))]
 
 
-def collect(sources: Sources, files: list[Path]) -> Loaded:
-    """Return the cases in `files` and all that is wrong with them and with their cassettes."""
-    loaded = Loaded()
+def collect(sources: Sources, files: Sequence[Path], ids: Collection[str] | None = None) -> Loaded:
+    """Return the cases in `files`, and every problem of the files and of the cassettes their cases name.
+
+    With `ids`, the files are checked as a whole, but only these cases are made and only their cassettes read.
+    """
+    loaded = Loaded(ids=ids)
     known: dict[tuple[str, str], Cassette | None] = {}
     for path in files:
         try:
@@ -77,7 +93,7 @@ def collect(sources: Sources, files: list[Path]) -> Loaded:
             case "round_trip":
                 _round_trips(sources, path, document, known, loaded)
             case _:
-                loaded.cases += _calls(path, document)
+                loaded.cases += _calls(path, document, loaded)
     return loaded
 
 
@@ -120,7 +136,7 @@ def _streams(
     known: dict[tuple[str, str], Cassette | None],
     loaded: Loaded,
 ) -> None:
-    for i, entry in enumerate(document.value["cases"]):
+    for i, entry in loaded.entries(document):
         cassette = _cassette(sources, document, ("cases", i, "cassette"), known, loaded)
         if cassette is not None:
             loaded.cases.append(_stream(cassette.api, entry, cassette, _head(path, document, i)))
@@ -133,7 +149,7 @@ def _round_trips(
     known: dict[tuple[str, str], Cassette | None],
     loaded: Loaded,
 ) -> None:
-    for i, entry in enumerate(document.value["cases"]):
+    for i, entry in loaded.entries(document):
         answers = [
             _cassette(sources, document, ("cases", i, "cassettes", n), known, loaded) for n in range(2)
         ]
@@ -164,9 +180,9 @@ def _cassette(
     return known[key]
 
 
-def _calls(path: Path, document: reader.Document) -> Iterator[CallCase]:
+def _calls(path: Path, document: reader.Document, loaded: Loaded) -> Iterator[CallCase]:
     spec = document.value
-    for i, entry in enumerate(spec["cases"]):
+    for i, entry in loaded.entries(document):
         request = spec["kind"] == "request"
         expect = request_expectation.parse if request else expectation.output
         yield CallCase(
@@ -183,7 +199,7 @@ def _head(path: Path, document: reader.Document, number: int) -> dict[str, Any]:
     spec = document.value
     entry = spec["cases"][number]
     return {
-        "id": f"{spec.get('api', COMMON)}/{spec['topic']}/{entry['id']}",
+        "id": _case_id(spec, entry),
         "title": entry["title"],
         "level": entry.get("level", "must"),
         "why": entry.get("why"),
@@ -194,6 +210,10 @@ def _head(path: Path, document: reader.Document, number: int) -> dict[str, Any]:
         "path": str(path),
         "line": document.line(("cases", number)) or 0,
     }
+
+
+def _case_id(spec: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
+    return f"{spec.get('api', COMMON)}/{spec['topic']}/{entry['id']}"
 
 
 def _stream(api: str, entry: Mapping[str, Any], cassette: Cassette, head: Mapping[str, Any]) -> Case:

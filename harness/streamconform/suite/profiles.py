@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Final
 
 from streamconform.errors import Problem, SelectionError, SourceError
-from streamconform.model.case import AnyCase
 from streamconform.model.trial import FaultSet
 from streamconform.schemas import check
 from streamconform.suite.select import closest
@@ -33,16 +32,16 @@ class Profile:
     faults: FaultSet | None
 
 
-def profile(specs: Path, name: str, cases: Sequence[AnyCase]) -> Profile:
-    """Return the profile `name` of the folder `specs`, whose cases are `cases`.
+def profile(specs: Path, name: str, ids: Sequence[str]) -> Profile:
+    """Return the profile `name` of the folder `specs`, whose cases are `ids`.
 
     Raises `SelectionError` where there is none of that name, and `SourceError` with every problem of its
     file: a case that does not exist is one. For `next` every profile is read.
     """
     files = {path.stem: path for path in profile_files(specs)}
     if name == NEXT:
-        listed = {id_ for each in load_all(specs, cases) for id_ in each.cases}
-        rest = tuple(case.id for case in cases if case.id not in listed)
+        listed = {id_ for each in load_all(specs, ids) for id_ in each.cases}
+        rest = tuple(id_ for id_ in ids if id_ not in listed)
         if not rest:
             raise SelectionError("`--profile next` holds no case: a profile lists every one")
         title = "What no profile lists yet"
@@ -50,16 +49,16 @@ def profile(specs: Path, name: str, cases: Sequence[AnyCase]) -> Profile:
     if name not in files:
         known = ", ".join(f"`{each}`" for each in (*files, NEXT))
         raise SelectionError(f"no profile `{name}` in `{specs / FOLDER}`; known are {known}")
-    return _read(files[name], cases)
+    return _read(files[name], ids)
 
 
-def load_all(specs: Path, cases: Sequence[AnyCase]) -> tuple[Profile, ...]:
+def load_all(specs: Path, ids: Sequence[str]) -> tuple[Profile, ...]:
     """Return every profile of `specs`; raises `SourceError` with every problem of every file."""
     loaded: list[Profile] = []
     problems: list[Problem] = []
     for path in profile_files(specs):
         try:
-            loaded.append(_read(path, cases))
+            loaded.append(_read(path, ids))
         except SourceError as error:
             problems += error.problems
     if problems:
@@ -72,9 +71,9 @@ def profile_files(specs: Path) -> list[Path]:
     return sorted((specs / FOLDER).glob("*.yaml"))
 
 
-def _read(path: Path, cases: Sequence[AnyCase]) -> Profile:
+def _read(path: Path, ids: Sequence[str]) -> Profile:
     document = reader.read(path)
-    problems = check("profile.v1", document) or tuple(_problems(path, document, cases))
+    problems = check("profile.v1", document) or tuple(_problems(path, document, ids))
     if problems:
         raise SourceError(problems)
     given = document.value
@@ -88,18 +87,18 @@ def _read(path: Path, cases: Sequence[AnyCase]) -> Profile:
     )
 
 
-def _problems(path: Path, document: reader.Document, cases: Sequence[AnyCase]) -> Iterator[Problem]:
+def _problems(path: Path, document: reader.Document, ids: Sequence[str]) -> Iterator[Problem]:
     name, listed = document.value["name"], document.value["cases"]
     if name != path.stem:
         yield document.problem(("name",), f"`{name}` stands in `{path.name}`; they must agree")
     if name == NEXT:
         yield document.problem(("name",), f"`{NEXT}` is every case that no profile lists; take another name")
-    known = {case.id for case in cases}
+    known = frozenset(ids)
     first: dict[str, int | None] = {}
     for i, id_ in enumerate(listed):
         at = ("cases", i)
         if id_ in first:
             yield document.problem(at, f"case `{id_}` stands twice, first in line {first[id_]}")
         elif id_ not in known:
-            yield document.problem(at, f"no case `{id_}`{closest(id_, cases)}")
+            yield document.problem(at, f"no case `{id_}`{closest(id_, ids)}")
         first.setdefault(id_, document.line(at))

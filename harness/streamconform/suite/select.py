@@ -9,12 +9,12 @@ from __future__ import annotations
 import difflib
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
 from streamconform.errors import SelectionError
-from streamconform.model.case import LEVELS, AnyCase, Level
+from streamconform.model.case import LEVELS, Level
 from streamconform.model.trial import FAULTS, AnyTrial
 
 
@@ -56,42 +56,39 @@ def matches(pattern: str, trial_id: str) -> bool:
     return glob(pattern).match(subject) is not None
 
 
-def select_cases(cases: Sequence[AnyCase], apis: Iterable[str]) -> tuple[AnyCase, ...]:
-    """Return the cases of `apis`, all where none is named; raises `SelectionError` for one without any."""
-    wanted = tuple(apis)
-    present = {case.api for case in cases if case.api is not None}
-    for api in wanted:
+def select_apis(ids: Sequence[str], apis: Collection[str]) -> tuple[str, ...]:
+    """Return the case ids of `apis`, all if none is named; raises `SelectionError` for one without cases."""
+    present = dict.fromkeys(id_.partition("/")[0] for id_ in ids)
+    for api in apis:
         if api not in present:
             raise SelectionError(
-                f"no case for the api `{api}`; there are cases for {_listed(sorted(present))}"
+                f"no case for the API `{api}`; there are cases for {_listed(sorted(present))}"
             )
-    return tuple(case for case in cases if not wanted or case.api in wanted)
+    return tuple(id_ for id_ in ids if not apis or id_.partition("/")[0] in apis)
 
 
-def cases_meant(
-    cases: Sequence[AnyCase], patterns: Sequence[str], deliveries: Sequence[str]
-) -> tuple[AnyCase, ...]:
-    """Return the cases that may have a trial which `patterns` mean, without making the trials.
+def select_ids(ids: Sequence[str], patterns: Sequence[str], deliveries: Sequence[str]) -> tuple[str, ...]:
+    """Return the ids of the cases that may have a trial which matches one of `patterns`.
 
     `deliveries` are the names that trials may have; of faults, without the number of the frame.
-    Raises `SelectionError` for a pattern that means none, with the closest case ids.
+    Raises `SelectionError` for a pattern that matches none, with the closest case ids.
     """
     chosen: set[str] = set()
     for pattern in patterns:
-        hits = {case.id for case in cases if _may_mean(pattern, case, deliveries)}
+        hits = {id_ for id_ in ids if _may_match(pattern, id_, deliveries)}
         if not hits:
-            raise SelectionError(f"`-k {pattern}` matches no trial{closest(pattern, cases)}")
+            raise SelectionError(f"`-k {pattern}` matches no trial{closest(pattern, ids)}")
         chosen |= hits
-    return tuple(case for case in cases if not patterns or case.id in chosen)
+    return tuple(id_ for id_ in ids if not patterns or id_ in chosen)
 
 
-def _may_mean(pattern: str, case: AnyCase, deliveries: Sequence[str]) -> bool:
+def _may_match(pattern: str, case_id: str, deliveries: Sequence[str]) -> bool:
     subject, at, _ = pattern.partition("@")
     if "*" in pattern or "/" in pattern:
-        return glob(subject).match(case.id) is not None
+        return glob(subject).match(case_id) is not None
     if at:
-        return case.id.endswith(subject)
-    return pattern in case.id or any(_in_name(pattern, name) for name in deliveries)
+        return case_id.endswith(subject)
+    return pattern in case_id or any(_in_name(pattern, name) for name in deliveries)
 
 
 def _in_name(word: str, name: str) -> bool:
@@ -138,9 +135,9 @@ class Shard(NamedTuple):
     number: int
     parts: int
 
-    def holds(self, case: AnyCase) -> bool:
+    def holds(self, case_id: str) -> bool:
         """Return whether a case is in this part: its id decides, so its trials stay together."""
-        digest = hashlib.sha256(case.id.encode()).digest()
+        digest = hashlib.sha256(case_id.encode()).digest()
         return int.from_bytes(digest[:8]) % self.parts == self.number - 1
 
 
@@ -152,32 +149,35 @@ def shard(text: str) -> Shard:
     return Shard(int(found[1]), int(found[2]))
 
 
-def find_case(name: str, cases: Sequence[AnyCase]) -> AnyCase:
-    """Return the case `name`: its id, or the end of it where that is unique. A delivery behind is ignored."""
+def find_id(name: str, ids: Sequence[str]) -> str:
+    """Return the id of the case `name`: an id, or the end of one if that is unique. `@DELIVERY` is ignored.
+
+    Raises `SelectionError` if there is no such case, or several.
+    """
     wanted = name.partition("@")[0]
-    hits = [case for case in cases if case.id == wanted or case.id.endswith(f"/{wanted}")]
+    hits = [id_ for id_ in ids if id_ == wanted or id_.endswith(f"/{wanted}")]
     if len(hits) == 1:
         return hits[0]
     if hits:
-        raise SelectionError(f"`{name}` is ambiguous: {_listed([case.id for case in hits])}")
-    near = _near(wanted, cases)
+        raise SelectionError(f"`{name}` is ambiguous: {_listed(hits)}")
+    near = _near(wanted, ids)
     raise SelectionError(
         f"no case `{name}`" + (f"; did you mean {_listed(near)}?" if near else "; see `conform list`")
     )
 
 
-def closest(pattern: str, cases: Sequence[AnyCase]) -> str:
+def closest(pattern: str, ids: Sequence[str]) -> str:
     """Return a hint with the case ids that are most like `pattern`, or with the way to list them."""
-    near = _near(pattern.partition("@")[0].replace("*", "").strip("/"), cases)
+    near = _near(pattern.partition("@")[0].replace("*", "").strip("/"), ids)
     return f"; the closest cases are {_listed(near)}" if near else "; `conform list` shows the ids"
 
 
-def _near(wanted: str, cases: Sequence[AnyCase]) -> list[str]:
+def _near(wanted: str, ids: Sequence[str]) -> list[str]:
     """Return up to three case ids whose end, of as many components as `wanted` has, is most like it."""
     count = wanted.count("/") + 1
     ends: dict[str, list[str]] = {}
-    for case in cases:
-        ends.setdefault("/".join(case.id.split("/")[-count:]), []).append(case.id)
+    for id_ in ids:
+        ends.setdefault("/".join(id_.split("/")[-count:]), []).append(id_)
     close = difflib.get_close_matches(wanted, ends, n=3, cutoff=0.5)
     return [id_ for end in close for id_ in ends[end]][:3]
 

@@ -1,4 +1,4 @@
-"""Writes docs/broken-adapters.md anew from what really happens: `python -m tests.harness.broken`."""
+"""Writes docs/internals/broken-adapters.md from what really happens: `python -m tests.harness.broken`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What really happens with each broken adapter, as rows and as docs/broken-adapters.md."""
+"""What really happens with each broken adapter, as rows and as docs/internals/broken-adapters.md."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .clients import CLIENTS
 from .programs import LEGAL, PYTHON, RUN, START, Broken, Part
 
 TABLE = (*LEGAL, *START, *RUN, *PYTHON, *CLIENTS)
-DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "broken-adapters.md"
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "internals" / "broken-adapters.md"
 NUMBERS = ("one", "two", "three", "four")
 TIMEOUT, SHORT, SHORT_OVER_HTTP = 20.0, 0.5, 2.0
 STOP_SECONDS = 0.3
@@ -102,7 +102,7 @@ def happens(broken: Broken) -> Happened:
 
 
 def page(rows: Mapping[str, str]) -> str:
-    """Return docs/broken-adapters.md with the row of each adapter, by its id."""
+    """Return docs/internals/broken-adapters.md with the row of each adapter, by its id."""
     lines = [HEAD]
     for part, title in PARTS.items():
         lines += [f"## {title}", "", "| the adapter | verdict | fault | what you read |", "|---|---|---|---|"]

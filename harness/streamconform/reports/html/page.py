@@ -29,7 +29,7 @@ IN_SCRIPT: Final = re.compile("[<>&\u2028\u2029]")
 
 def render(results: Results, baseline: Results | None = None) -> str:
     """Return the page, ASCII but for what the templates say."""
-    suite = source.read(results.header)
+    suite = source.read(results)
     value = document(results, suite, baseline)
     style, script = _joined("css", STYLES), _joined("js", SCRIPTS)
     return (

@@ -9,12 +9,13 @@ from pathlib import Path
 from streamconform import __version__
 from streamconform.errors import ConformError
 from streamconform.model.case import AnyCase, Case
-from streamconform.model.result import Header
 from streamconform.model.trial import Trial
 from streamconform.reports.words import printable
 from streamconform.resources import bundled
+from streamconform.run.results import Results
+from streamconform.suite.catalog import read_catalog
 from streamconform.suite.expand import one
-from streamconform.suite.load import Sources, load
+from streamconform.suite.load import Sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +36,18 @@ class Suite:
             return None
 
 
-def read(header: Header) -> Suite:
-    """Return the suite that a run read, or nothing of it with the reason."""
+def read(results: Results) -> Suite:
+    """Return the cases that results are about, or none of them with the reason."""
+    header = results.header
     given, beside = header.selection.get("specs"), header.selection.get("cassettes")
     try:
         specs = Path(given) if given else bundled("specs")
         if given and not beside:
             near = specs.resolve().parent / "cassettes"
             beside = near if near.is_dir() else None
-        cases = load(Sources(specs, Path(beside) if beside else bundled("cassettes")))
+        catalog = read_catalog(Sources(specs, Path(beside) if beside else bundled("cassettes")))
+        judged = {trial.case for trial in results.trials}
+        cases = catalog.load(judged.intersection(catalog.ids))
     except (ConformError, OSError, ValueError) as error:
         why = printable(str(error).partition("\n")[0], 300)
         return Suite({}, f"titles, requests and wires are missing, because the suite cannot be read: {why}")

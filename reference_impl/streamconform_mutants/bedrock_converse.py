@@ -1,0 +1,144 @@
+"""Mutants that decode bedrock-converse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final
+
+from streamconform_reference.apis.bedrock_converse.content import DELTAS, add_reasoning
+from streamconform_reference.apis.bedrock_converse.decode import BedrockConverseDecoder, on_metadata
+from streamconform_reference.decoding.assemble import Assembler
+from streamconform_reference.decoding.decoder import Payload
+from streamconform_reference.framing import Frame
+from streamconform_reference.framing.aws_eventstream import EventStreamFraming
+
+from .json_values import object_at
+from .model import ARGUMENTS, COMPLETE, CONTENT, ERROR, STATUS, USAGE
+from .registry import StreamMutants
+
+mutants = StreamMutants("bedrock-converse", BedrockConverseDecoder)
+
+Deltas = Mapping[str, tuple[type, Callable[..., None]]]
+
+_KEYS_OF_BLOCK_STOP: Final = {"contentBlockIndex", "p"}
+_COUNTS_WITHOUT_CACHE: Final = ("inputTokens", "outputTokens", "totalTokens")
+
+
+@mutants.decoder(
+    "block-index-ignored",
+    issues=("run-llama/llama_index#18761", "vercel/ai#3071"),
+    fails=(*CONTENT, "**:invariant.**"),
+)
+class BlockIndexIgnored(BedrockConverseDecoder):
+    """Joins the input of parallel calls as if there were one block."""
+
+    first: Any = None
+
+    def read(self, payload: Payload) -> None:
+        if self.first is None and "toolUse" in object_at(payload, "start"):
+            self.first = payload.get("contentBlockIndex")
+        if self.first is not None:
+            if payload.keys() <= _KEYS_OF_BLOCK_STOP:
+                return
+            if "toolUse" in object_at(payload, "delta"):
+                payload = {**payload, "contentBlockIndex": self.first}
+        super().read(payload)
+
+
+@mutants.replace(
+    "converse-cache-ignored",
+    "handlers",
+    "metadata",
+    issues=("maximhq/bifrost#4746", "BerriAI/litellm#24845"),
+    fails=USAGE,
+)
+def converse_cache_ignored(answer: BedrockConverseDecoder, payload: Payload) -> None:
+    """Ignores the tokens read from and written to the cache."""
+    usage = object_at(payload, "usage")
+    counts = {key: usage[key] for key in _COUNTS_WITHOUT_CACHE if key in usage}
+    on_metadata(answer, {**payload, "usage": counts})
+
+
+@mutants.replace(
+    "damaged-message-as-end",
+    "framing_factory",
+    issues=("vercel/ai#18994",),
+    fails=ERROR,
+)
+class DamagedMessageAsEnd(EventStreamFraming):
+    """Stops at a message with a wrong checksum and reports no error."""
+
+    broken = False
+
+    def receive(self, data: bytes) -> list[Frame]:
+        if self.broken:
+            return []
+        frames = super().receive(data)
+        self.broken = self.fault is not None
+        self.fault = None
+        return frames
+
+
+@mutants.decoder(
+    "exception-dropped",
+    issues=("vercel/ai#19034", "Mingye-Lu/AgenticCrawler#128", "aaif-goose/goose#9579"),
+    fails=ERROR,
+)
+class ExceptionDropped(BedrockConverseDecoder):
+    """Ignores exception messages, so a failed stream looks merely truncated."""
+
+    def take_failure(self, frame: Frame) -> None:
+        pass
+
+
+def _add_nested_reasoning(message: Assembler, slot: int, delta: Payload) -> None:
+    add_reasoning(message, slot, object_at(delta, "reasoningText"))
+
+
+@mutants.decoder(
+    "flat-reasoning-lost",
+    issues=("NousResearch/hermes-agent#36260", "anomalyco/opencode#38712", "spring-projects/spring-ai#6859"),
+    fails=(*CONTENT, "**:invariant.streaming"),
+)
+class FlatReasoningLost(BedrockConverseDecoder):
+    """Reads reasoning from `reasoningText`, which exists only without streaming."""
+
+    deltas: ClassVar[Deltas] = {**DELTAS, "reasoningContent": (dict, _add_nested_reasoning)}
+
+
+@mutants.decoder(
+    "metadata-as-end",
+    issues=("anomalyco/opencode#46065",),
+    fails=(*STATUS, *COMPLETE, *ARGUMENTS),
+)
+class MetadataAsEnd(BedrockConverseDecoder):
+    """Treats usage as the end of a complete answer, even without `messageStop`."""
+
+    def end_of_body(self) -> None:
+        if self.stop_reason is None and self.message.usage() is not None:
+            self.stop("end_turn")
+        super().end_of_body()
+
+
+@mutants.decoder(
+    "tool-input-lost",
+    issues=("crewAIInc/crewAI#5739", "zendev-sh/goai#5"),
+    fails=(*CONTENT, "**:invariant.streaming"),
+)
+class ToolInputLost(BedrockConverseDecoder):
+    """Never attaches the streamed input of a tool to its call."""
+
+    deltas: ClassVar[Deltas] = {kind: delta for kind, delta in DELTAS.items() if kind != "toolUse"}
+
+
+@mutants.replace(
+    "usage-behind-stop-lost",
+    "handlers",
+    "metadata",
+    issues=("Effect-TS/effect#6272", "infiniflow/ragflow#17775", "lastmile-ai/mcp-agent#634"),
+    fails=USAGE,
+)
+def usage_after_stop_lost(answer: BedrockConverseDecoder, payload: Payload) -> None:
+    """Stops at `messageStop`, before the usage that follows it."""
+    if answer.stop_reason is None:
+        on_metadata(answer, payload)

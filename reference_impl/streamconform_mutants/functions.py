@@ -1,0 +1,162 @@
+"""Mutants of the functions that belong to no API: argument healing, partial JSON and token counts."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from streamconform_reference.healing import heal_tool_arguments
+from streamconform_reference.json_text import codec
+from streamconform_reference.json_text.incremental import partial_value
+from streamconform_reference.outcome import Json
+from streamconform_reference.tokens import CHARACTERS_PER_TOKEN, count_tokens
+
+from .json_values import close_json
+from .registry import FunctionMutants
+
+mutants = FunctionMutants()
+
+_HEAL: Final = ("common/heal/**:output",)
+_PARTIAL: Final = ("common/partial/**:output",)
+_TOKENS: Final = ("common/tokens/**:output",)
+
+
+# Argument healing
+
+
+@mutants.function("valid-json-unescaped", "heal", issues=("NousResearch/atropos#478",), fails=_HEAL)
+def valid_json_unescaped(value: Any) -> Json:
+    """Unescapes quotes before checking whether the text is already valid JSON."""
+    return heal_tool_arguments(value.replace('\\"', '"') if isinstance(value, str) else value)
+
+
+@mutants.function(
+    "only-quotes-unescaped",
+    "heal",
+    issues=("liveloveapp/hashbrown#60", "openclaw/openclaw#88918"),
+    fails=_HEAL,
+)
+def only_quotes_unescaped(value: Any) -> Json:
+    """Unescapes only the quotes of doubly escaped text, and no other escape."""
+    if not isinstance(value, str) or codec.is_json(value.encode()) or not value.strip():
+        return heal_tool_arguments(value)
+    try:
+        parsed = codec.loads_text(value.replace('\\"', '"'))
+    except codec.NotJsonError:
+        return {"raw": value}
+    return parsed if isinstance(parsed, dict) else {"raw": value}
+
+
+@mutants.function(
+    "cut-arguments-healed",
+    "heal",
+    issues=("earendil-works/pi#6284", "langchain-ai/langchainjs#11471"),
+    fails=_HEAL,
+)
+def cut_arguments_healed(value: Any) -> Json:
+    """Closes truncated arguments and passes them on as complete."""
+    healed = heal_tool_arguments(value)
+    if not isinstance(value, str) or set(healed) != {"raw"}:
+        return healed
+    closed = heal_tool_arguments(close_json(value))
+    return healed if set(closed) == {"raw"} else closed
+
+
+@mutants.function("non-object-arguments-passed", "heal", issues=("omnigent-ai/omnigent#2587",), fails=_HEAL)
+def non_object_arguments_passed(value: Any) -> Any:
+    """Passes on any JSON value as arguments: an array, a number, a string."""
+    try:
+        parsed = codec.loads_text(value) if isinstance(value, str) else None
+    except codec.NotJsonError:
+        parsed = None
+    return heal_tool_arguments(value) if parsed is None else parsed
+
+
+@mutants.function(
+    "malformed-arguments-emptied", "heal", issues=("brightwave-inc/tidebreak#1129",), fails=_HEAL
+)
+def malformed_arguments_emptied(value: Any) -> Json:
+    """Replaces text that is not JSON by an empty object, so the tool runs without arguments."""
+    healed = heal_tool_arguments(value)
+    return {} if healed == {"raw": value} and isinstance(value, str) else healed
+
+
+# Partial JSON
+
+_HIGH_SURROGATE_AT_END: Final = re.compile(r"(\\u[dD][89abAB][0-9a-fA-F]{2})(\\|\\u[0-9a-fA-F]{0,3})?\Z")
+_CUT_ESCAPE_AT_END: Final = re.compile(r'"(?:[^"\\]|\\(?:[^u]|u[0-9a-fA-F]{4}))*\\(?:u[0-9a-fA-F]{0,3})?\Z')
+_OPEN_VALUE_AT_END: Final = re.compile(r'(:\s*)"(?:[^"\\]|\\.)*\\?\Z', re.DOTALL)
+
+
+@mutants.function("half-character-shown", "partial", issues=("ggml-org/llama.cpp#16465",), fails=_PARTIAL)
+def half_character_shown(text: str) -> Any:
+    """Shows the first half of a surrogate pair before the second half arrives."""
+    # After the space the parser does not wait for the second half.
+    return partial_value(_HIGH_SURROGATE_AT_END.sub(r"\1 ", text))
+
+
+@mutants.function(
+    "cut-escape-loses-text",
+    "partial",
+    issues=("pydantic/jiter#207", "langchain-ai/langchain#29065", "assistant-ui/assistant-ui#6355"),
+    fails=_PARTIAL,
+)
+def cut_escape_loses_text(text: str) -> Any:
+    """Drops a string that ends in an incomplete escape until the escape is complete."""
+    return partial_value(_CUT_ESCAPE_AT_END.sub("", text))
+
+
+@mutants.function(
+    "missing-value-as-null",
+    "partial",
+    issues=("1000ship/incomplete-json-parser#5", "netplex/json-smart-v2#297"),
+    fails=_PARTIAL,
+)
+def missing_value_as_null(text: str) -> Any:
+    """Reports null for a key whose value has not arrived."""
+    stripped = text.rstrip()
+    return partial_value(f"{stripped} null" if stripped.endswith(":") else text)
+
+
+@mutants.function("cut-text-as-null", "partial", issues=("run-llama/llama_index#20541",), fails=_PARTIAL)
+def cut_text_as_null(text: str) -> Any:
+    """Reports null for a string that has not ended."""
+    return partial_value(_OPEN_VALUE_AT_END.sub(r"\1null", text))
+
+
+@mutants.function(
+    "only-whole-json-shown", "partial", issues=("assistant-ui/assistant-ui#5524",), fails=_PARTIAL
+)
+def only_whole_json_shown(text: str) -> Any:
+    """Parses each prefix as a complete document and reports an empty object until that succeeds."""
+    try:
+        return codec.loads_text(text)
+    except codec.NotJsonError:
+        return {}
+
+
+# Token counts
+
+
+@mutants.function("words-as-tokens", "count_tokens", issues=("raine/claude-code-proxy#90",), fails=_TOKENS)
+def words_as_tokens(request: Any) -> int:
+    """Counts every word as one token, however long it is."""
+    return count_tokens(_shorten_words(request))
+
+
+def _shorten_words(value: Any) -> Any:
+    if isinstance(value, str):
+        return " ".join(word[:CHARACTERS_PER_TOKEN] for word in value.split())
+    if isinstance(value, list):
+        return [_shorten_words(item) for item in value]
+    if isinstance(value, dict):
+        return {key: item if key == "type" else _shorten_words(item) for key, item in value.items()}
+    return value
+
+
+@mutants.function(
+    "system-not-counted", "count_tokens", issues=("router-for-me/CLIProxyAPI#679",), fails=_TOKENS
+)
+def system_not_counted(request: Any) -> int:
+    """Does not count the system prompt."""
+    return count_tokens({key: value for key, value in request.items() if key != "system"})

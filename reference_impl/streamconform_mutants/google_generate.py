@@ -1,0 +1,202 @@
+"""Mutants that decode google-generate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from streamconform_reference.apis.google_generate.calls import FunctionCalls
+from streamconform_reference.apis.google_generate.decode import GoogleGenerateDecoder
+from streamconform_reference.apis.google_generate.framing import GoogleFraming, GoogleSseFraming
+from streamconform_reference.apis.google_generate.reasons import STOP_REASONS
+from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
+from streamconform_reference.framing import Frame, Framing
+from streamconform_reference.framing.sse import SseFraming
+from streamconform_reference.outcome import Json
+
+from .json_values import object_at
+from .model import ARGUMENTS, CONTENT, ERROR, GIVES_UP, STOP_REASON
+from .registry import StreamMutants
+
+mutants = StreamMutants("google-generate", GoogleGenerateDecoder)
+
+
+@mutants.replace(
+    "array-parsed-by-read",
+    "framing_factory",
+    issues=("symfony/ai#1988", "nyo16/nous#26", "elastic/kibana#217990"),
+    fails=GIVES_UP,
+)
+class ArrayParsedByRead(GoogleFraming):
+    """Parses each network read of an array as one element."""
+
+    def receive(self, data: bytes) -> list[Frame]:
+        frames = super().receive(data)
+        if not self._head.startswith(b"["):
+            return frames
+        element = data.strip(b"[],\r\n ")
+        return [Frame(element, None, 0, 0)] if element else []
+
+
+@mutants.replace(
+    "bare-error-ignored",
+    "framing_factory",
+    issues=("Helicone/helicone#3976", "jeremychone/rust-genai#63"),
+    fails=ERROR,
+)
+class BareErrorIgnored(GoogleFraming):
+    """Ignores an error sent as bare JSON after the events."""
+
+    def _choose(self) -> Framing:
+        chosen = super()._choose()
+        if isinstance(chosen, GoogleSseFraming):
+            chosen = self._chosen = SseFraming()
+        return chosen
+
+
+@mutants.replace(
+    "calls-of-one-name-joined",
+    "calls_factory",
+    issues=("NousResearch/hermes-agent#101536", "omnigent-ai/omnigent#28"),
+    fails=CONTENT,
+)
+class CallsOfOneNameJoined(FunctionCalls):
+    """Stores calls by name, so parallel calls of one tool become one."""
+
+    @cached_property
+    def names(self) -> set[str]:
+        return set()
+
+    def take(self, part: Any, signature: str) -> None:
+        name = part.get("name") if isinstance(part, dict) else None
+        if isinstance(name, str):
+            if name in self.names:
+                return
+            self.names.add(name)
+        super().take(part, signature)
+
+
+@mutants.decoder(
+    "content-without-parts-fatal",
+    issues=("musistudio/llms#21", "pydantic/pydantic-ai#2631", "brainlid/langchain#365"),
+    fails=GIVES_UP,
+)
+class ContentWithoutPartsFatal(GoogleGenerateDecoder):
+    """Gives up at a candidate that has a finish reason and no parts."""
+
+    def read_candidate(self, candidate: Payload) -> None:
+        try:
+            _ = candidate["content"]["parts"][0]
+        except (KeyError, IndexError, TypeError) as missing:
+            raise BrokenPayloadError("no `content.parts`") from missing
+        super().read_candidate(candidate)
+
+
+@mutants.decoder(
+    "failed-call-as-stop",
+    issues=("agentjido/req_llm#944", "mcowger/plexus#748"),
+    fails=(*ERROR, *CONTENT),
+)
+class FailedCallAsStop(GoogleGenerateDecoder):
+    """Treats a finish reason that reports a failure as a normal end."""
+
+    def read_finish(self, finish: Any, finish_message: Any) -> None:
+        failed = isinstance(finish, str) and STOP_REASONS.get(finish) == "error"
+        super().read_finish("STOP" if failed else finish, finish_message)
+
+
+@mutants.output(
+    "finish-hides-calls",
+    issues=("router-for-me/CLIProxyAPI#876", "su-kaka/gcli2api#407"),
+    fails=STOP_REASON,
+)
+def finish_hides_calls(message: Json) -> None:
+    """Takes `STOP` literally, so the function calls before it are never run."""
+    stop = object_at(message.get("outcome", message), "stop")
+    if stop.get("reason") == "tool_use":
+        stop["reason"] = "stop"
+
+
+@mutants.decoder(
+    "first-part-only",
+    issues=("openlit/openlit#1401", "omnigent-ai/omnigent#28"),
+    fails=(*CONTENT, *STOP_REASON, "**:invariant.streaming"),
+)
+class FirstPartOnly(GoogleGenerateDecoder):
+    """Reads only the first part of each payload."""
+
+    def read_candidate(self, candidate: Payload) -> None:
+        content = object_at(candidate, "content")
+        parts = content.get("parts")
+        if isinstance(parts, list):
+            candidate = {**candidate, "content": {**content, "parts": parts[:1]}}
+        super().read_candidate(candidate)
+
+
+@mutants.decoder(
+    "first-reason-ends",
+    issues=("Chevey339/kelivo#1003", "router-for-me/CLIProxyAPI#5640"),
+    fails=GIVES_UP,
+)
+class FirstReasonEnds(GoogleGenerateDecoder):
+    """Stops reading at the first `finishReason`, whatever comes after it."""
+
+    def read(self, payload: Payload) -> None:
+        super().read(payload)
+        if self.finish is not None:
+            self.end_of_body()
+
+
+@mutants.replace(
+    "partial-null-dropped",
+    "calls_factory",
+    issues=("BerriAI/litellm#23815", "mpfaffenberger/code_puppy#293"),
+    fails=ARGUMENTS,
+)
+class PartialNullDropped(FunctionCalls):
+    """Drops a null among arguments that are streamed value by value."""
+
+    def take(self, part: Any, signature: str) -> None:
+        entries = part.get("partialArgs") if isinstance(part, dict) else None
+        if isinstance(entries, list):
+            part = {**part, "partialArgs": [entry for entry in entries if "nullValue" not in entry]}
+        super().take(part, signature)
+
+
+@mutants.decoder(
+    "signed-text-as-thinking",
+    issues=("aaif-goose/goose#7204",),
+    fails=CONTENT,
+)
+class SignedTextAsThinking(GoogleGenerateDecoder):
+    """Treats text with a signature as thinking, so the user never sees it."""
+
+    def read_part(self, part: Payload) -> None:
+        super().read_part({**part, "thought": True} if part.get("thoughtSignature") else part)
+
+
+@mutants.decoder(
+    "text-signature-lost",
+    issues=("vercel/ai#12402", "earendil-works/pi#7356", "anomalyco/opencode#43984"),
+    fails=CONTENT,
+)
+class TextSignatureLost(GoogleGenerateDecoder):
+    """Drops the signature of a text part, which often has empty text."""
+
+    def read_part(self, part: Payload) -> None:
+        if "text" in part:
+            part = {key: value for key, value in part.items() if key != "thoughtSignature"}
+        super().read_part(part)
+
+
+@mutants.replace(
+    "thoughts-not-counted",
+    "to_buckets",
+    issues=("crewAIInc/crewAI#5699", "computesdk/benchmarks#372", "simstudioai/sim#3039"),
+    fails=("**:usage.output", "**:cost.output", "**:cost.total"),
+)
+def thoughts_not_counted(counts: Mapping[str, int]) -> dict[str, int | None]:
+    """Leaves the thought tokens out of the output, although they are billed as output."""
+    buckets = GoogleGenerateDecoder.to_buckets(counts)
+    return {**buckets, "output": counts.get("candidatesTokenCount", 0)}

@@ -1,0 +1,32 @@
+"""Read payloads of any shape, and close truncated JSON."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from streamconform_reference.outcome import Json
+
+_CLOSING: Final = {"{": "}", "[": "]"}
+
+
+def object_at(holder: Json, key: str) -> Json:
+    """Return the object under the key, or an empty one if the value is missing or not an object."""
+    value: Any = holder.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def close_json(text: str) -> str:
+    """Return the text with its open string, objects and arrays closed, as JSON repair tools do."""
+    pending: list[str] = []
+    inside = escaped = False
+    for character in text:
+        if inside:
+            inside = character != '"' or escaped
+            escaped = character == "\\" and not escaped
+        elif character == '"':
+            inside = True
+        elif character in _CLOSING:
+            pending.append(_CLOSING[character])
+        elif pending and character == pending[-1]:
+            pending.pop()
+    return text + '"' * inside + "".join(reversed(pending))

@@ -1,0 +1,152 @@
+"""Mutants that decode ollama-chat."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from streamconform_reference.apis.ollama_chat.decode import OllamaChatDecoder
+from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
+from streamconform_reference.framing import Frame
+from streamconform_reference.framing.ndjson import NdjsonFraming
+from streamconform_reference.json_text.codec import dumps
+from streamconform_reference.outcome import Json
+
+from .json_values import object_at
+from .model import ARGUMENTS, ARGUMENTS_TEXT, COMPLETE, CONTENT, ERROR, GIVES_UP, STOP_REASON, USAGE
+from .registry import StreamMutants
+
+mutants = StreamMutants("ollama-chat", OllamaChatDecoder)
+
+
+@mutants.decoder(
+    "calls-of-last-record-dropped",
+    issues=("QuantumNous/new-api#7252",),
+    fails=(*CONTENT, *STOP_REASON),
+)
+class CallsOfLastRecordDropped(OllamaChatDecoder):
+    """Reads only the stop reason and the token counts of the last record, so its calls are lost."""
+
+    def read(self, payload: Payload) -> None:
+        if payload.get("done"):
+            message = {
+                key: value for key, value in object_at(payload, "message").items() if key != "tool_calls"
+            }
+            payload = {**payload, "message": message}
+        super().read(payload)
+
+
+@mutants.decoder(
+    "calls-of-one-index-joined",
+    issues=("ollama/ollama#15457", "vercel/ai#14277", "NousResearch/hermes-agent#3468"),
+    fails=CONTENT,
+)
+class CallsOfOneIndexJoined(OllamaChatDecoder):
+    """Stores calls by index, which some versions set to the same value for every call."""
+
+    @cached_property
+    def indices(self) -> set[int]:
+        return set()
+
+    def read_call(self, entry: Any) -> None:
+        index = object_at(entry, "function").get("index", 0) if isinstance(entry, dict) else 0
+        if index not in self.indices:
+            self.indices.add(index)
+            super().read_call(entry)
+
+
+@mutants.output(
+    "done-hides-calls",
+    issues=("BerriAI/litellm#35663", "BerriAI/litellm#20585"),
+    fails=STOP_REASON,
+)
+def done_hides_calls(message: Json) -> None:
+    """Takes `stop` literally, so the tool calls before it are never run."""
+    stop = object_at(message.get("outcome", message), "stop")
+    if stop.get("reason") == "tool_use":
+        stop["reason"] = "stop"
+
+
+@mutants.decoder(
+    "error-record-ignored",
+    issues=("pepperoni21/ollama-rs#357", "ollama/ollama#11781"),
+    fails=(*ERROR, *USAGE, *CONTENT),
+)
+class ErrorRecordIgnored(OllamaChatDecoder):
+    """Skips a record that has an error and no message."""
+
+    def read(self, payload: Payload) -> None:
+        if "message" in payload or not payload.get("error"):
+            super().read(payload)
+
+
+@mutants.replace(
+    "last-record-lost",
+    "framing_factory",
+    issues=("langchain-ai/langchainjs#3241",),
+    fails=GIVES_UP,
+)
+class LastRecordLost(NdjsonFraming):
+    """Drops the last record if no line end follows it."""
+
+    def end(self) -> list[Frame]:
+        super().end()
+        return []
+
+
+@mutants.decoder(
+    "missing-count-fatal",
+    issues=("ollama/ollama#2068", "ollama/ollama#3427", "SWE-agent/SWE-agent#44"),
+    fails=(*ERROR, *USAGE),
+)
+class MissingCountFatal(OllamaChatDecoder):
+    """Gives up at a last record without `prompt_eval_count`."""
+
+    def read_done(self, record: Payload) -> None:
+        if "prompt_eval_count" not in record:
+            raise BrokenPayloadError("no `prompt_eval_count`")
+        super().read_done(record)
+
+
+@mutants.replace(
+    "record-parsed-by-read",
+    "framing_factory",
+    issues=("0xPlaygrounds/rig#1758", "continuedev/continue#751"),
+    fails=GIVES_UP,
+)
+class RecordParsedByRead(NdjsonFraming):
+    """Parses each network read as whole lines, so a record split across two reads is broken."""
+
+    def receive(self, data: bytes) -> list[Frame]:
+        self.recognised = True
+        return [Frame(line, None, 0, 0) for line in data.split(b"\n") if line.strip()]
+
+    def end(self) -> list[Frame]:
+        return []
+
+
+@mutants.decoder(
+    "text-arguments-kept",
+    issues=("ollama/ollama#12413",),
+    fails=(*ARGUMENTS, *ARGUMENTS_TEXT, *COMPLETE),
+)
+class TextArgumentsKept(OllamaChatDecoder):
+    """Passes on arguments sent as text without parsing them."""
+
+    def read_call(self, entry: Any) -> None:
+        function = object_at(entry, "function") if isinstance(entry, dict) else {}
+        arguments = function.get("arguments")
+        if isinstance(arguments, str):
+            entry = {**entry, "function": {**function, "arguments": dumps(arguments).decode()}}
+        super().read_call(entry)
+
+
+@mutants.replace(
+    "thinking-unread",
+    "fields",
+    "thinking",
+    issues=("openclaw/openclaw#34765", "Tencent/WeKnora#689", "langgenius/dify-official-plugins#2117"),
+    fails=(*CONTENT, "**:invariant.**"),
+)
+def thinking_unread(_decoder: OllamaChatDecoder, _thinking: Any) -> None:
+    """Ignores `message.thinking`."""

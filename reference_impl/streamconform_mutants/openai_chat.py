@@ -1,0 +1,231 @@
+"""Mutants that decode openai-chat."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+
+from streamconform_reference.apis.openai_chat.decode import OpenaiChatDecoder
+from streamconform_reference.apis.openai_chat.reasoning import TEXT_KEYS, Reasoning, read_reasoning
+from streamconform_reference.apis.openai_chat.tool_calls import Fragment, ToolCalls, WireCall
+from streamconform_reference.apis.openai_chat.usage import compute_buckets
+from streamconform_reference.decoding.decoder import DONE_MARK, BrokenPayloadError, Payload
+from streamconform_reference.framing import Frame
+from streamconform_reference.outcome import Json
+
+from .json_values import object_at
+from .model import ARGUMENTS, COMPLETE, CONTENT, GIVES_UP, STATUS, STOP_REASON, USAGE
+from .registry import StreamMutants
+
+mutants = StreamMutants("openai-chat", OpenaiChatDecoder)
+
+
+@mutants.replace(
+    "cached-subset-not-subtracted",
+    "to_buckets",
+    issues=("BerriAI/litellm#6215", "continuedev/continue#13104", "Aider-AI/aider#5516"),
+    fails=("**:usage.input", "**:cost.input", "**:cost.total"),
+)
+def cached_subset_not_subtracted(counts: Mapping[str, int]) -> dict[str, int | None]:
+    """Counts the whole prompt as input, including the cached part that is counted separately."""
+    return {**compute_buckets(counts), "input": counts.get("prompt")}
+
+
+@mutants.decoder(
+    "chunk-without-choice-fatal",
+    issues=("aaif-goose/goose#10935", "aaif-goose/goose#8641", "deepset-ai/haystack#8507"),
+    fails=GIVES_UP,
+)
+class ChunkWithoutChoiceFatal(OpenaiChatDecoder):
+    """Gives up at a payload without a choice, or at a choice without a delta."""
+
+    def read(self, payload: Payload) -> None:
+        try:
+            _ = payload["choices"][0]["delta"]
+        except (KeyError, IndexError, TypeError) as missing:
+            raise BrokenPayloadError("no `choices[0].delta`") from missing
+        super().read(payload)
+
+
+@mutants.decoder(
+    "cumulative-usage-summed",
+    issues=("open-webui/open-webui#29064", "pydantic/pydantic-ai#4056", "vllm-project/vllm#9357"),
+    fails=USAGE,
+)
+class CumulativeUsageSummed(OpenaiChatDecoder):
+    """Adds up usage that is cumulative in every payload."""
+
+    def count(self, counts: Mapping[str, int]) -> None:
+        super().count({name: self.counts.get(name, 0) + count for name, count in counts.items()})
+
+
+@mutants.decoder(
+    "done-mark-as-success",
+    issues=("GCWing/OpenBitFun#2038", "brightwave-inc/tidebreak#1124"),
+    fails=(*STATUS, *COMPLETE, *ARGUMENTS),
+)
+class DoneMarkAsSuccess(OpenaiChatDecoder):
+    """Treats `[DONE]` as the end of a complete answer, even without a `finish_reason`."""
+
+    def receive_frame(self, frame: Frame) -> None:
+        if frame.data.strip() == DONE_MARK and self.finish is None:
+            self.read_finish("stop")
+        super().receive_frame(frame)
+
+
+@mutants.replace(
+    "missing-index-lost",
+    "calls_factory",
+    issues=("AstrBotDevs/AstrBot#6692", "sgl-project/sglang#5661"),
+    fails=(*CONTENT, "**:stop.reason"),
+)
+class MissingIndexLost(ToolCalls):
+    """Drops the fragments of tool calls that have no index."""
+
+    def resolve(self, fragment: Fragment) -> WireCall | None:
+        return None if fragment.index is None else super().resolve(fragment)
+
+
+@mutants.decoder(
+    "null-usage-erases",
+    issues=("openai/openai-agents-python#2122", "openai/openai-agents-js#1474", "coder/coder#28068"),
+    fails=USAGE,
+)
+class NullUsageErases(OpenaiChatDecoder):
+    """Forgets the usage when it is null in a later payload."""
+
+    def read_usage(self, payload: Payload, choice: Payload) -> None:
+        if payload.get("usage", choice) is None:
+            self.counts.clear()
+        super().read_usage(payload, choice)
+
+    # Usage is reported once, at the end: a report cannot be taken back.
+    def report(self) -> None:
+        pass
+
+    def end_of_body(self) -> None:
+        if self.counts and not self.message.ended:
+            super().report()
+        super().end_of_body()
+
+
+@mutants.replace(
+    "object-arguments-dropped",
+    "calls_factory",
+    issues=("can1357/oh-my-pi#1779", "google/adk-go#1254"),
+    fails=ARGUMENTS,
+)
+class ObjectArgumentsDropped(ToolCalls):
+    """Drops arguments sent as an object instead of text."""
+
+    def add_arguments(self, call: WireCall, arguments: object) -> None:
+        if isinstance(arguments, str):
+            super().add_arguments(call, arguments)
+
+
+@mutants.replace(
+    "reasoning-added-to-output",
+    "to_buckets",
+    issues=("browser-use/browser-use#4065", "earendil-works/pi#2709", "hugalafutro/model-hotel#991"),
+    fails=("**:usage.output", "**:cost.output", "**:cost.total"),
+)
+def reasoning_added_to_output(counts: Mapping[str, int]) -> dict[str, int | None]:
+    """Adds the reasoning tokens to the completion tokens, which already include them."""
+    completion = counts.get("completion")
+    output = None if completion is None else completion + counts.get("reasoning", 0)
+    return {**compute_buckets(counts), "output": output}
+
+
+@mutants.replace(
+    "reasoning-doubled",
+    "to_reasoning",
+    issues=("aaif-goose/goose#8715", "can1357/oh-my-pi#2434"),
+    fails=("**:content.*.thinking.text",),
+)
+def reasoning_doubled(delta: Payload) -> Iterator[Reasoning]:
+    """Reads reasoning twice if it is sent under two names."""
+    for key in TEXT_KEYS:
+        if delta.get(key):
+            yield from read_reasoning({key: delta[key]})
+    yield from read_reasoning({key: value for key, value in delta.items() if key not in TEXT_KEYS})
+
+
+@mutants.replace(
+    "repeated-id-joined",
+    "calls_factory",
+    issues=("run-llama/llama_index#21693", "langchain4j/langchain4j#4544"),
+    fails=(*CONTENT, "**:invariant.streaming"),
+)
+class RepeatedIdJoined(ToolCalls):
+    """Concatenates an id that is repeated in every fragment."""
+
+    def describe(self, call: WireCall, fragment: Fragment) -> None:
+        self.joined[call.slot] = self.joined.get(call.slot, "") + fragment.id
+        super().describe(call, replace(fragment, id=""))
+
+    # Without a name the start of the call is held back until its end, when all ids have been read.
+    def add_arguments(self, call: WireCall, arguments: object) -> None:
+        name, call.name = call.name, ""
+        super().add_arguments(call, arguments)
+        call.name = name
+
+    def end(self, *, truncated: bool) -> None:
+        for call in self._calls:
+            self.message.describe_call(call.slot, id=self.joined.get(call.slot))
+        super().end(truncated=truncated)
+
+    @cached_property
+    def joined(self) -> dict[Hashable, str]:
+        return {}
+
+
+@mutants.replace(
+    "repeated-name-joined",
+    "calls_factory",
+    issues=("NousResearch/hermes-agent#8259", "NousResearch/hermes-agent#11984", "bytedance/deer-flow#654"),
+    fails=("**:content.*.tool_call.name", "**:invariant.streaming"),
+)
+class RepeatedNameJoined(ToolCalls):
+    """Concatenates a name that is repeated in every fragment."""
+
+    def describe(self, call: WireCall, fragment: Fragment) -> None:
+        super().describe(call, fragment)
+        self.joined[call.slot] = self.joined.get(call.slot, "") + fragment.name
+        self.message.describe_call(call.slot, name=self.joined[call.slot])
+
+    # Without a name the start of the call is held back until its end, when all names have been read.
+    def add_arguments(self, call: WireCall, arguments: object) -> None:
+        name, call.name = call.name, ""
+        super().add_arguments(call, arguments)
+        call.name = name
+
+    @cached_property
+    def joined(self) -> dict[Hashable, str]:
+        return {}
+
+
+@mutants.replace(
+    "reused-index-merged",
+    "calls_factory",
+    issues=("langchain-ai/langchain#35281", "huggingface/smolagents#1958", "ai-dynamo/dynamo#4723"),
+    fails=CONTENT,
+)
+class ReusedIndexMerged(ToolCalls):
+    """Merges parallel calls that share one index, although their ids differ."""
+
+    def resolve(self, fragment: Fragment) -> WireCall | None:
+        call = self._by_index.get(fragment.index)
+        return call if isinstance(call, WireCall) else super().resolve(fragment)
+
+
+@mutants.output(
+    "stop-hides-calls",
+    issues=("sgl-project/sglang#2877", "vercel/workflow#1387", "strands-agents/harness-sdk#3206"),
+    fails=STOP_REASON,
+)
+def stop_hides_calls(message: Json) -> None:
+    """Takes `stop` literally, so the tool calls before it are never run."""
+    stop = object_at(message.get("outcome", message), "stop")
+    if stop.get("raw") == "stop" and stop["reason"] == "tool_use":
+        stop["reason"] = "stop"

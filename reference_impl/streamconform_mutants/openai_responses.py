@@ -1,0 +1,253 @@
+"""Mutants that decode openai-responses."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, Final
+
+from streamconform_reference.apis.openai_responses import decode
+from streamconform_reference.apis.openai_responses.answer import ResponseState
+from streamconform_reference.apis.openai_responses.calls import CALLS
+from streamconform_reference.apis.openai_responses.decode import OpenaiResponsesDecoder
+from streamconform_reference.decoding import fields
+from streamconform_reference.decoding.assemble import Assembler
+from streamconform_reference.decoding.decoder import Payload
+from streamconform_reference.pricing import Pricing
+
+from .json_values import object_at
+from .model import ARGUMENTS, ARGUMENTS_TEXT, COMPLETE, CONTENT, ERROR, USAGE
+from .registry import StreamMutants
+
+mutants = StreamMutants("openai-responses", OpenaiResponsesDecoder)
+
+# The field that holds the arguments of a client's tool call, by item type.
+_ARGUMENTS_KEYS: Final = {"function_call": "arguments", "custom_tool_call": "input"}
+
+
+def _without_repeated_arguments(payload: Payload) -> Payload:
+    """Return the payload without the arguments of client calls that the deltas have already sent."""
+    kind = payload.get("type")
+    if kind in ("response.function_call_arguments.done", "response.custom_tool_call_input.done"):
+        return {key: value for key, value in payload.items() if key not in _ARGUMENTS_KEYS.values()}
+    if kind == "response.output_item.done":
+        return {**payload, "item": _without_arguments(object_at(payload, "item"))}
+    output = object_at(payload, "response").get("output")
+    if isinstance(output, list):
+        items = [_without_arguments(item) for item in output if isinstance(item, dict)]
+        return {**payload, "response": {**object_at(payload, "response"), "output": items}}
+    return payload
+
+
+def _without_arguments(item: Payload) -> Payload:
+    kind = item.get("type")
+    return (
+        {**item, _ARGUMENTS_KEYS[kind]: None} if isinstance(kind, str) and kind in _ARGUMENTS_KEYS else item
+    )
+
+
+@mutants.decoder(
+    "current-call-joined",
+    issues=("microsoft/agent-framework#8337", "vellum-ai/vellum-assistant#25848"),
+    fails=(*ARGUMENTS, *ARGUMENTS_TEXT, *COMPLETE),
+)
+class CurrentCallJoined(OpenaiResponsesDecoder):
+    """Appends the arguments of parallel calls to the most recently started call."""
+
+    current: Any = None
+
+    def read(self, payload: Payload) -> None:
+        kind = str(payload.get("type"))
+        if kind == "response.output_item.added" and object_at(payload, "item").get("type") in CALLS:
+            self.current = payload.get("output_index")
+        elif kind.endswith(("_arguments.delta", "_arguments.done")):
+            payload = {**payload, "output_index": self.current, "item_id": None}
+        # Arguments that a later event repeats would correct the mistake.
+        super().read(_without_repeated_arguments(payload))
+
+
+@mutants.replace(
+    "done-arguments-doubled",
+    "handlers",
+    "response.function_call_arguments.done",
+    issues=("lidge-jun/opencodex#4652", "anomalyco/opencode#44862"),
+    fails=(*ARGUMENTS, *ARGUMENTS_TEXT, *COMPLETE),
+)
+def done_arguments_doubled(answer: ResponseState, payload: Payload) -> None:
+    """Appends the arguments of `done` to those of the deltas."""
+    decode.on_arguments_delta(answer, {**payload, "delta": payload.get("arguments")})
+    decode.on_arguments_done(answer, {**payload, "arguments": None}, key="arguments")
+
+
+@mutants.decoder(
+    "done-arguments-lost",
+    issues=("anomalyco/opencode#44862", "badlogic/pi-mono#917"),
+    fails=(*ARGUMENTS, *ARGUMENTS_TEXT, *COMPLETE),
+)
+class DoneArgumentsLost(OpenaiResponsesDecoder):
+    """Reads arguments only from deltas, which some servers do not send."""
+
+    def read(self, payload: Payload) -> None:
+        super().read(_without_repeated_arguments(payload))
+
+
+@mutants.decoder(
+    "encrypted-content-of-start",
+    issues=(
+        "langchain-ai/langchainjs#10845",
+        "microsoft/agent-framework-go#683",
+        "microsoft/agent-framework#4690",
+    ),
+    fails=("**:content.*.thinking.signature",),
+)
+class EncryptedContentOfStart(OpenaiResponsesDecoder):
+    """Keeps the `encrypted_content` from the start of a reasoning item, which the API does not accept."""
+
+    first: Any = None
+
+    def read(self, payload: Payload) -> None:
+        item = object_at(payload, "item")
+        if item.get("type") == "reasoning":
+            if payload.get("type") == "response.output_item.added":
+                self.first = item.get("encrypted_content")
+            else:
+                payload = {**payload, "item": {**item, "encrypted_content": self.first}}
+        super().read(payload)
+
+
+@mutants.replace(
+    "failed-as-stop",
+    "handlers",
+    "response.failed",
+    issues=("BerriAI/litellm#32475", "lsdefine/GenericAgent#753"),
+    fails=ERROR,
+)
+def failed_as_stop(answer: ResponseState, _: Payload) -> None:
+    """Treats `response.failed` as the end of a complete answer."""
+    answer.message.stop("stop", None)
+    answer.message.complete()
+
+
+@mutants.decoder(
+    "final-output-ignored",
+    issues=("NVIDIA-NeMo/Switchyard#777",),
+    fails=(*CONTENT, "**:stop.reason"),
+)
+class FinalOutputIgnored(OpenaiResponsesDecoder):
+    """Ignores the output in the final response, although some servers send nothing else."""
+
+    def read(self, payload: Payload) -> None:
+        response = object_at(payload, "response")
+        if "output" in response:
+            payload = {**payload, "response": {**response, "output": []}}
+        super().read(payload)
+
+
+@mutants.replace(
+    "flat-error-ignored",
+    "handlers",
+    "error",
+    issues=("openai/openai-dotnet#881", "vercel/ai#20179", "can1357/oh-my-pi#2570"),
+    fails=ERROR,
+)
+def flat_error_ignored(answer: ResponseState, payload: Payload) -> None:
+    """Reads only the nested form of the event `error` and treats the documented flat one as success."""
+    if object_at(payload, "error"):
+        decode.on_error(answer, payload)
+    else:
+        answer.message.stop("stop", None)
+        answer.message.complete()
+
+
+class _ClientCallAssembler(Assembler):
+    def start_call(self, slot: Hashable, **fields: Any) -> None:
+        super().start_call(slot, **{**fields, "executor": "client"})
+
+
+@mutants.decoder(
+    "hosted-tool-as-client",
+    issues=("vercel/ai#8502",),
+    fails=("**:content.*.tool_call.executor", "**:stop.reason"),
+)
+class HostedToolAsClient(OpenaiResponsesDecoder):
+    """Asks the client to run a tool that OpenAI has already run."""
+
+    def __init__(self, *, pricing: Any = None, **fields: Any) -> None:
+        super().__init__(pricing=pricing, **fields)
+        self.message = _ClientCallAssembler(Pricing(pricing) if pricing is not None else None)
+        self.answer = ResponseState(self.message)
+
+
+@mutants.replace(
+    "incomplete-as-stop",
+    "handlers",
+    "response.incomplete",
+    issues=("pydantic/pydantic-ai#7911", "langchain-ai/langchain#33840", "BerriAI/litellm#37710"),
+    fails=("**:stop.**", *USAGE, *COMPLETE),
+)
+def incomplete_as_stop(answer: ResponseState, _: Payload) -> None:
+    """Treats `response.incomplete` as a normal end and loses its reason and usage."""
+    answer.message.stop("stop", None)
+    answer.message.complete()
+
+
+@mutants.decoder(
+    "item-id-correlated",
+    issues=("vercel/ai#18548", "BerriAI/litellm#19125", "CommandCodeAI/command-code#738"),
+    fails=CONTENT,
+)
+class ItemIdCorrelated(OpenaiResponsesDecoder):
+    """Matches events by `item_id`, which GitHub Copilot changes in every event."""
+
+    known: frozenset[object] = frozenset()
+
+    def read(self, payload: Payload) -> None:
+        kind = payload.get("type")
+        name = payload.get("item_id") or object_at(payload, "item").get("id")
+        if kind == "response.output_item.added":
+            self.known |= {name}
+        elif name and self.known and name not in self.known:
+            return
+        elif self.known and "output" in object_at(payload, "response"):
+            payload = {**payload, "response": {**object_at(payload, "response"), "output": []}}
+        super().read(payload)
+
+
+@mutants.decoder(
+    "reasoning-billed-twice",
+    issues=("pydantic/pydantic-ai#2918",),
+    fails=("**:usage.output", "**:cost.output", "**:cost.total"),
+)
+class ReasoningBilledTwice(OpenaiResponsesDecoder):
+    """Adds the reasoning tokens to the output tokens, which already include them."""
+
+    def read(self, payload: Payload) -> None:
+        response = object_at(payload, "response")
+        usage = object_at(response, "usage")
+        output = usage.get("output_tokens")
+        reasoning = object_at(usage, "output_tokens_details").get("reasoning_tokens")
+        if isinstance(output, int) and isinstance(reasoning, int):
+            usage = {**usage, "output_tokens": output + reasoning}
+            payload = {**payload, "response": {**response, "usage": usage}}
+        super().read(payload)
+
+
+@mutants.decoder(
+    "summary-parts-glued",
+    issues=("vercel/ai#6742", "zendev-sh/goai#125", "crmne/ruby_llm#865"),
+    fails=("**:content.*.thinking.text",),
+)
+class SummaryPartsGlued(OpenaiResponsesDecoder):
+    """Joins the parts of a reasoning summary without a separator."""
+
+    def read(self, payload: Payload) -> None:
+        kind = str(payload.get("type"))
+        item = object_at(payload, "item")
+        if kind.startswith("response.reasoning_summary"):
+            if not kind.endswith(".delta"):
+                return
+            payload = {**payload, "summary_index": 0}
+        elif item.get("type") == "reasoning":
+            glued = "".join(fields.read_text(part, "text") for part in fields.read_objects(item, "summary"))
+            summary = [{"type": "summary_text", "text": glued}]
+            payload = {**payload, "item": {**item, "summary": summary}}
+        super().read(payload)

@@ -1,0 +1,153 @@
+"""The decorators that register mutants, one class per kind of mutant.
+
+Each module of mutants makes one registry, `mutants`. The first argument of a decorator is the name that
+a user types after `mutant:`; the docstring of the decorated function or class is the description of the bug.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from typing import Any, TypeVar, cast
+
+from streamconform_reference.adapter import (
+    Adapter,
+    Function,
+    Run,
+    adapter,
+    adapter_for,
+    build_request,
+    describe_adapter,
+)
+from streamconform_reference.apis import DECODERS
+from streamconform_reference.decoding.decoder import Decoder
+from streamconform_reference.outcome import Json
+
+from .model import Mutant
+
+T = TypeVar("T")
+Conversation = Mapping[str, Any]
+"""The input of `build_request`."""
+Body = dict[str, Any]
+"""The body of a request."""
+
+
+class Registry:
+    """The mutants of one module, by name, in source order."""
+
+    def __init__(self) -> None:
+        self.table: dict[str, Mutant] = {}
+
+    def register(
+        self, name: str, issues: tuple[str, ...], fails: tuple[str, ...], make: Callable[[Any], Adapter]
+    ) -> Callable[[T], T]:
+        """Return a decorator that registers the adapter that `make` builds from the decorated object."""
+
+        def decorate(broken: T) -> T:
+            assert name not in self.table, f"two mutants are named {name}"
+            self.table[name] = Mutant(name, broken.__doc__ or "", issues, fails, make(broken))
+            return broken
+
+        return decorate
+
+
+class StreamMutants(Registry):
+    """Mutants that decode the streams of one API."""
+
+    def __init__(self, api: str, decoder: type[Decoder]) -> None:
+        super().__init__()
+        self.api = api
+        self.base = decoder
+
+    def decoder(self, name: str, *, issues: tuple[str, ...], fails: tuple[str, ...]) -> Callable[[T], T]:
+        """Decode with the decorated class."""
+        return self.register(name, issues, fails, lambda broken: self._decode_with(name, broken))
+
+    def replace(
+        self, name: str, attribute: str, *keys: str, issues: tuple[str, ...], fails: tuple[str, ...]
+    ) -> Callable[[T], T]:
+        """Replace a class attribute of the decoder with the decorated function or class.
+
+        If the attribute is a table, replace only the entries under `keys`.
+        """
+
+        def make(broken: Any) -> Adapter:
+            # Without `staticmethod` a function would become a method.
+            value = (
+                {**getattr(self.base, attribute), **dict.fromkeys(keys, broken)}
+                if keys
+                else staticmethod(broken)
+            )
+            decoder = type(f"Broken{self.base.__name__}", (self.base,), {attribute: value})
+            return self._decode_with(name, cast("type[Decoder]", decoder))
+
+        return self.register(name, issues, fails, make)
+
+    def output(self, name: str, *, issues: tuple[str, ...], fails: tuple[str, ...]) -> Callable[[T], T]:
+        """Let the decorated function change each event and outcome of the reference adapter in place."""
+
+        def make(change: Callable[[Json], None]) -> Adapter:
+            def broken(run: Run) -> Iterator[Json]:
+                for message in adapter(run):
+                    change(message)
+                    yield message
+
+            return describe_adapter(broken, name=f"mutant:{name}", apis=[self.api])
+
+        return self.register(name, issues, fails, make)
+
+    def _decode_with(self, name: str, decoder: type[Decoder]) -> Adapter:
+        return adapter_for({self.api: decoder}, name=f"mutant:{name}")
+
+
+class RequestMutants(Registry):
+    """Mutants that build requests of some APIs, and decode the streams of these APIs correctly."""
+
+    def body(
+        self, name: str, *apis: str, issues: tuple[str, ...], fails: tuple[str, ...]
+    ) -> Callable[[T], T]:
+        """Let the decorated function change the finished body of a conversation in place."""
+
+        def make(change: Callable[[Conversation, Body], None]) -> Adapter:
+            def build(api: str | None, conversation: Conversation) -> Json:
+                # A copy, because a builder may put parts of the conversation into the body as they are.
+                request = deepcopy(build_request(api, conversation))
+                change(conversation, request["body"])
+                return request
+
+            return _builder(name, apis, build)
+
+        return self.register(name, issues, fails, make)
+
+    def conversation(
+        self, name: str, *apis: str, issues: tuple[str, ...], fails: tuple[str, ...]
+    ) -> Callable[[T], T]:
+        """Build the request of the conversation that the decorated function returns."""
+
+        def make(change: Callable[[Conversation], Conversation]) -> Adapter:
+            return _builder(name, apis, lambda api, conversation: build_request(api, change(conversation)))
+
+        return self.register(name, issues, fails, make)
+
+
+class FunctionMutants(Registry):
+    """Mutants of the functions that belong to no API; they decode no stream."""
+
+    def function(
+        self, name: str, function: str, *, issues: tuple[str, ...], fails: tuple[str, ...]
+    ) -> Callable[[T], T]:
+        """Answer calls of `function` with the decorated function, which takes the input alone."""
+
+        def make(broken: Callable[[Any], Any]) -> Adapter:
+            def decode_nothing(run: Run) -> Iterator[Json]:
+                raise KeyError(run.api)
+
+            calls: dict[str, Function] = {function: lambda _, value: broken(value)}
+            return describe_adapter(decode_nothing, calls, name=f"mutant:{name}", apis=())
+
+        return self.register(name, issues, fails, make)
+
+
+def _builder(name: str, apis: tuple[str, ...], build: Function) -> Adapter:
+    decoders = {api: DECODERS[api] for api in apis}
+    return adapter_for(decoders, {"build_request": build}, name=f"mutant:{name}")

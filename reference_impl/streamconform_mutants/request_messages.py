@@ -1,0 +1,497 @@
+"""Mutants that send back text, thinking, tool calls and tool results incorrectly.
+
+`body` mutants change the finished body; `conversation` mutants change what the builder is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from streamconform_reference.requests.conversation import ANY_ID, NO_RESULT, format_json
+
+from .registry import Body, Conversation, RequestMutants
+
+mutants = RequestMutants()
+
+Block = dict[str, Any]
+
+_MESSAGES: Final = ("**:body.messages.**",)
+_CONTENTS: Final = ("**:body.contents", "**:body.contents.**")
+_INPUT: Final = ("**:body.input.**",)
+
+
+def _block_lists(body: Body) -> Iterator[list[Any]]:
+    """Yield the list of content blocks or parts of each message that has one."""
+    messages: list[Any] = body.get("messages") or body.get("contents") or []
+    for message in messages:
+        content = message.get("content", message.get("parts"))
+        if isinstance(content, list):
+            yield content
+
+
+def _names(body: Body) -> tuple[str, str]:
+    """Return the key of the messages, and that of the blocks of a message."""
+    return ("contents", "parts") if "contents" in body else ("messages", "content")
+
+
+def _change_results(
+    conversation: Conversation, change: Callable[[Conversation], Conversation]
+) -> Conversation:
+    """Return the conversation with `change` applied to each tool result."""
+    messages = [
+        {**message, "results": [change(result) for result in message["results"]]}
+        if "results" in message
+        else message
+        for message in conversation["messages"]
+    ]
+    return {**conversation, "messages": messages}
+
+
+# Text and thinking
+
+
+@mutants.body(
+    "sent-signature-lost",
+    "anthropic-messages",
+    "bedrock-converse",
+    issues=("RooCodeInc/Roo-Code#10351", "NousResearch/hermes-agent#36260", "earendil-works/pi#8314"),
+    fails=_MESSAGES,
+)
+def sent_signature_lost(_: Conversation, body: Body) -> None:
+    """Sends thinking back without its signature."""
+    for content in _block_lists(body):
+        for block in content:
+            block.pop("signature", None)
+            block.get("reasoningContent", {}).get("reasoningText", {}).pop("signature", None)
+
+
+@mutants.body(
+    "sent-redacted-lost",
+    "anthropic-messages",
+    "bedrock-converse",
+    issues=("BerriAI/litellm#9058", "anomalyco/opencode#38712", "spring-projects/spring-ai#6859"),
+    fails=_MESSAGES,
+)
+def sent_redacted_lost(_: Conversation, body: Body) -> None:
+    """Does not send redacted thinking back."""
+    for content in _block_lists(body):
+        content[:] = [
+            block
+            for block in content
+            if block.get("type") != "redacted_thinking"
+            and "redactedContent" not in block.get("reasoningContent", {})
+        ]
+
+
+@mutants.body(
+    "thoughts-sent-first",
+    "anthropic-messages",
+    issues=("BerriAI/litellm#23137", "NousResearch/hermes-agent#43943", "stacklok/mecatl#1465"),
+    fails=_MESSAGES,
+)
+def thoughts_sent_first(_: Conversation, body: Body) -> None:
+    """Sends all thinking of an answer back before its text and tool calls."""
+    for content in _block_lists(body):
+        content.sort(key=lambda block: not block["type"].endswith("thinking"))
+
+
+@mutants.conversation(
+    "foreign-thinking-sent",
+    "anthropic-messages",
+    "bedrock-converse",
+    "google-generate",
+    "openai-responses",
+    issues=("vybestack/llxprt-code#2335", "openclaw/openclaw#107221", "decolua/9router#4136"),
+    fails=(*_MESSAGES, *_CONTENTS, *_INPUT),
+)
+def foreign_thinking_sent(conversation: Conversation) -> Conversation:
+    """Sends thinking to a model that did not write it."""
+    origin = ("model", "api")
+    messages = [
+        {key: value for key, value in message.items() if key not in origin}
+        for message in conversation["messages"]
+    ]
+    return {**conversation, "messages": messages}
+
+
+@mutants.body(
+    "wrong-part-signed",
+    "google-generate",
+    issues=("vercel/ai#12402", "anomalyco/opencode#43984", "BerriAI/litellm#17474"),
+    fails=_CONTENTS,
+)
+def wrong_part_signed(_: Conversation, body: Body) -> None:
+    """Sends the signature of a function call back on a separate part."""
+    for parts in _block_lists(body):
+        for index in reversed(range(len(parts))):
+            if "functionCall" in parts[index] and "thoughtSignature" in parts[index]:
+                signature = parts[index].pop("thoughtSignature")
+                parts.insert(index + 1, {"text": "", "thoughtSignature": signature})
+
+
+@mutants.body(
+    "null-signature-sent",
+    "google-generate",
+    issues=("allenhutchison/obsidian-gemini#230",),
+    fails=_CONTENTS,
+)
+def null_signature_sent(_: Conversation, body: Body) -> None:
+    """Sends a null signature with every unsigned part."""
+    for parts in _block_lists(body):
+        for part in parts:
+            part.setdefault("thoughtSignature", None)
+
+
+@mutants.body(
+    "reasoning-lost",
+    "openai-responses",
+    issues=("vercel/ai#7099", "pydantic/pydantic-ai#2861", "0xPlaygrounds/rig#751"),
+    fails=_INPUT,
+)
+def reasoning_lost(_: Conversation, body: Body) -> None:
+    """Sends no reasoning items back, so calls arrive without theirs."""
+    body["input"] = [item for item in body["input"] if item["type"] != "reasoning"]
+
+
+@mutants.body(
+    "reasoning-alone",
+    "openai-responses",
+    issues=("continuedev/continue#8933", "vercel/ai#8379"),
+    fails=_INPUT,
+)
+def reasoning_alone(conversation: Conversation, body: Body) -> None:
+    """Sends a reasoning item back without the item that follows it."""
+    for message in conversation["messages"]:
+        blocks = [block for block in message.get("content", ()) if isinstance(block, dict)]
+        whole = [block for block in blocks if block.get("complete") is not False]
+        if whole and whole[-1]["type"] == "thinking" and whole[-1].get("signature"):
+            item = {"type": "reasoning", "summary": [], "encrypted_content": whole[-1]["signature"]}
+            body["input"].insert(1, item)
+
+
+@mutants.body(
+    "encrypted-unasked",
+    "openai-responses",
+    issues=("vercel/ai#7543",),
+    fails=("**:body.include", "**:body.include.**"),
+)
+def encrypted_not_requested(_: Conversation, body: Body) -> None:
+    """Does not request the encrypted content of reasoning, so none can be sent back."""
+    body.pop("include", None)
+
+
+@mutants.body(
+    "answer-as-input",
+    "openai-responses",
+    issues=("jeremychone/rust-genai#119", "BerriAI/litellm#17507"),
+    fails=_INPUT,
+)
+def answer_as_input(_: Conversation, body: Body) -> None:
+    """Sends the text of an answer back as input text."""
+    for item in body["input"]:
+        for part in item.get("content", ()):
+            if part["type"] == "output_text":
+                part["type"] = "input_text"
+
+
+@mutants.body(
+    "deepseek-thinking-unsent",
+    "openai-chat",
+    issues=("camel-ai/camel#4028", "anomalyco/opencode#24722"),
+    fails=_MESSAGES,
+)
+def deepseek_thinking_not_sent(_: Conversation, body: Body) -> None:
+    """Does not send thinking back to a host that requires it with every tool call."""
+    for message in body["messages"]:
+        message.pop("reasoning_content", None)
+
+
+@mutants.body(
+    "thinking-to-any-host",
+    "openai-chat",
+    issues=("charmbracelet/crush#1590",),
+    fails=_MESSAGES,
+)
+def thinking_to_any_host(conversation: Conversation, body: Body) -> None:
+    """Sends thinking back to hosts that do not support the field."""
+    blocks = [block for message in conversation["messages"] for block in message.get("content", ())]
+    thoughts = [block["text"] for block in blocks if isinstance(block, dict) and block["type"] == "thinking"]
+    for message in body["messages"]:
+        if thoughts and message["role"] == "assistant":
+            message["reasoning_content"] = thoughts[-1]
+
+
+@mutants.body(
+    "empty-text-sent",
+    "anthropic-messages",
+    "bedrock-converse",
+    issues=("anthropics/anthropic-sdk-python#461", "OpenHands/OpenHands#5339"),
+    fails=_MESSAGES,
+)
+def empty_text_sent(_: Conversation, body: Body) -> None:
+    """Sends an empty text block before the tool calls of an answer."""
+    for content in _block_lists(body):
+        if content and content[0].get("type") == "tool_use":
+            content.insert(0, {"type": "text", "text": ""})
+        elif content and "toolUse" in content[0]:
+            content.insert(0, {"text": ""})
+
+
+@mutants.body(
+    "empty-answer-sent",
+    "google-generate",
+    issues=("GoogleCloudPlatform/kubectl-ai#351",),
+    fails=_CONTENTS,
+)
+def empty_answer_sent(conversation: Conversation, body: Body) -> None:
+    """Sends an empty answer back as content without parts."""
+    for message in conversation["messages"]:
+        if message["role"] == "assistant" and all(
+            block["type"] in ("text", "refusal") and not block["text"] for block in message["content"]
+        ):
+            body["contents"].insert(1, {"role": "model", "parts": []})
+
+
+@mutants.body(
+    "user-split",
+    "bedrock-converse",
+    issues=("Portkey-AI/gateway#748", "langchain-ai/langchain-aws#130"),
+    fails=_MESSAGES,
+)
+def user_split(_: Conversation, body: Body) -> None:
+    """Sends consecutive user messages, which have to be merged into one."""
+    messages = []
+    for message in body["messages"]:
+        if message["role"] == "user":
+            messages += [{**message, "content": [block]} for block in message["content"]]
+        else:
+            messages.append(message)
+    body["messages"] = messages
+
+
+# Tool results
+
+
+def _is_result(block: Block) -> bool:
+    return block.get("type") == "tool_result" or "toolResult" in block or "functionResponse" in block
+
+
+@mutants.body(
+    "results-apart",
+    "anthropic-messages",
+    "bedrock-converse",
+    "google-generate",
+    issues=("crewAIInc/crewAI#4749", "cloudwego/eino-ext#571", "docker/docker-agent#2959"),
+    fails=(*_MESSAGES, *_CONTENTS),
+)
+def results_apart(_: Conversation, body: Body) -> None:
+    """Sends each result of parallel tool calls in a separate message, although they have to share one."""
+    messages_key, blocks_key = _names(body)
+    messages = []
+    for message in body[messages_key]:
+        blocks = message[blocks_key]
+        split = any(_is_result(block) for block in blocks)
+        messages += [{**message, blocks_key: [block]} for block in blocks] if split else [message]
+    body[messages_key] = messages
+
+
+@mutants.conversation(
+    "failure-untold",
+    "anthropic-messages",
+    "bedrock-converse",
+    "google-generate",
+    issues=("JetBrains/koog#1700", "langchain4j/langchain4j#4481", "maximhq/bifrost#5450"),
+    fails=(*_MESSAGES, *_CONTENTS),
+)
+def failure_not_reported(conversation: Conversation) -> Conversation:
+    """Does not report to the model that a tool failed."""
+    return _change_results(
+        conversation, lambda result: {key: value for key, value in result.items() if key != "error"}
+    )
+
+
+@mutants.conversation(
+    "result-image-lost",
+    "anthropic-messages",
+    "bedrock-converse",
+    "openai-chat",
+    "openai-responses",
+    issues=("BerriAI/litellm#6953", "run-llama/llama_index#21677", "OpenHands/OpenHands#7700"),
+    fails=(*_MESSAGES, *_INPUT),
+)
+def result_image_lost(conversation: Conversation) -> Conversation:
+    """Drops images in tool results."""
+
+    def drop_images(result: Conversation) -> Conversation:
+        content = result["content"]
+        if isinstance(content, str):
+            return result
+        return {**result, "content": [part for part in content if part["type"] != "image"]}
+
+    return _change_results(conversation, drop_images)
+
+
+@mutants.conversation(
+    "result-printed",
+    "anthropic-messages",
+    "bedrock-converse",
+    "cohere-chat",
+    "google-generate",
+    "ollama-chat",
+    "openai-chat",
+    "openai-responses",
+    issues=("langchain-ai/langchain#32884", "microsoft/autogen#7867"),
+    fails=(*_MESSAGES, *_CONTENTS, *_INPUT),
+)
+def result_printed(conversation: Conversation) -> Conversation:
+    """Sends JSON results as Python prints the values, not as JSON."""
+
+    def print_values(result: Conversation) -> Conversation:
+        content = result["content"]
+        if isinstance(content, str):
+            return result
+        parts = [
+            {"type": "text", "text": repr(part["value"])} if part["type"] == "json" else part
+            for part in content
+        ]
+        return {**result, "content": parts}
+
+    return _change_results(conversation, print_values)
+
+
+@mutants.body(
+    "results-as-tool-calls",
+    "openai-chat",
+    issues=("0xPlaygrounds/rig#450",),
+    fails=("**:invariant.unique-ids", *_MESSAGES),
+)
+def results_as_tool_calls(_: Conversation, body: Body) -> None:
+    """Sends results as `tool_calls` of the user instead of messages with role `tool`."""
+    for index, message in enumerate(body["messages"]):
+        if message["role"] == "tool":
+            function = {"name": message["tool_call_id"], "arguments": message["content"]}
+            call = {"id": message["tool_call_id"], "type": "function", "function": function}
+            body["messages"][index] = {"role": "user", "tool_calls": [call]}
+
+
+@mutants.body(
+    "missing-result-left-out",
+    "anthropic-messages",
+    "google-generate",
+    "openai-chat",
+    issues=("OpenHands/OpenHands#7512", "agno-agi/agno#4345", "vybestack/llxprt-code#194"),
+    fails=(*_MESSAGES, *_CONTENTS),
+)
+def missing_result_left_out(_: Conversation, body: Body) -> None:
+    """Sends a tool call without a result if the user continued before there was one."""
+    messages_key, blocks_key = _names(body)
+    for message in body[messages_key]:
+        if isinstance(message.get(blocks_key), list):
+            message[blocks_key] = [block for block in message[blocks_key] if NO_RESULT not in str(block)]
+    body[messages_key] = [
+        message for message in body[messages_key] if message.get(blocks_key) not in ([], NO_RESULT)
+    ]
+
+
+# Tool calls
+
+
+@mutants.conversation(
+    "foreign-id-sent",
+    "anthropic-messages",
+    "bedrock-converse",
+    "openai-chat",
+    "openai-responses",
+    issues=("maximhq/bifrost#5096", "openclaw/openclaw#875", "decolua/9router#393"),
+    fails=(*_MESSAGES, *_INPUT),
+)
+def foreign_id_sent(conversation: Conversation) -> Conversation:
+    """Sends the tool call ids of another provider unchanged, even if the host rejects them."""
+    return {**conversation, "facts": {**conversation.get("facts", {}), "tool_ids": ANY_ID}}
+
+
+@mutants.body(
+    "call-alone-respelled",
+    "anthropic-messages",
+    "openai-chat",
+    issues=("RooCodeInc/Roo-Code#11131",),
+    fails=_MESSAGES,
+)
+def call_alone_respelled(conversation: Conversation, body: Body) -> None:
+    """Rewrites the id of a tool call, but not the id in its result."""
+    ids = [result["id"] for message in conversation["messages"] for result in message.get("results", ())]
+    results = [block for content in _block_lists(body) for block in content if "tool_use_id" in block]
+    results += [message for message in body["messages"] if message["role"] == "tool"]
+    for result, original in zip(results, ids, strict=False):
+        result["tool_call_id" if "role" in result else "tool_use_id"] = original
+
+
+@mutants.body(
+    "repeated-id-sent",
+    "openai-chat",
+    issues=("NousResearch/hermes-agent#72766", "open-webui/open-webui#28305"),
+    fails=("**:invariant.unique-ids", *_MESSAGES),
+)
+def repeated_id_sent(conversation: Conversation, body: Body) -> None:
+    """Sends two tool calls with the same id, as the model wrote them in two turns."""
+    answers = [message for message in conversation["messages"] if message["role"] == "assistant"]
+    blocks = [block for message in answers for block in message["content"]]
+    ids = [block["id"] for block in blocks if block["type"] == "tool_call"]
+    calls = [call for message in body["messages"] for call in message.get("tool_calls", ())]
+    results = [message for message in body["messages"] if message["role"] == "tool"]
+    if len(ids) == len(calls) == len(results) and len(set(ids)) < len(ids):
+        for call, result, original in zip(calls, results, ids, strict=True):
+            call["id"] = result["tool_call_id"] = original
+
+
+@mutants.body(
+    "input-as-text",
+    "anthropic-messages",
+    "bedrock-converse",
+    "ollama-chat",
+    issues=("neuron-core/neuron-ai#219", "IBM/AssetOpsBench#478", "aliasrobotics/cai#76"),
+    fails=_MESSAGES,
+)
+def input_as_text(_: Conversation, body: Body) -> None:
+    """Sends arguments as text to APIs that require an object."""
+    for content in _block_lists(body):
+        for block in content:
+            call = block.get("toolUse", block)
+            if "input" in call:
+                call["input"] = format_json(call["input"])
+    for message in body["messages"]:
+        for call in message.get("tool_calls", ()):
+            call["function"]["arguments"] = format_json(call["function"]["arguments"])
+
+
+@mutants.body(
+    "empty-arguments-sent",
+    "cohere-chat",
+    "openai-chat",
+    "openai-responses",
+    issues=("vllm-project/vllm#19419", "vercel/ai#4755", "mark3labs/mcphost#50"),
+    fails=(*_MESSAGES, *_INPUT),
+)
+def empty_arguments_sent(_: Conversation, body: Body) -> None:
+    """Sends empty text as the arguments of a call that has none."""
+    calls = [
+        call["function"] for message in body.get("messages", ()) for call in message.get("tool_calls", ())
+    ]
+    calls += [item for item in body.get("input", ()) if "arguments" in item]
+    for call in calls:
+        if call["arguments"] == "{}":
+            call["arguments"] = ""
+
+
+@mutants.body(
+    "empty-tool-calls-sent",
+    "openai-chat",
+    issues=("openai/openai-node#1341", "chatboxai/chatbox#2079"),
+    fails=_MESSAGES,
+)
+def empty_tool_calls_sent(_: Conversation, body: Body) -> None:
+    """Sends an empty `tool_calls` list with an answer that had no calls."""
+    for message in body["messages"]:
+        if message["role"] == "assistant":
+            message.setdefault("tool_calls", [])

@@ -1,0 +1,389 @@
+"""Mutants that send wrong tools, limits and settings.
+
+`body` mutants change the finished body; `conversation` mutants change what the builder is given.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .registry import Body, Conversation, RequestMutants
+
+mutants = RequestMutants()
+
+_TOOLS: Final = ("**:body.tools", "**:body.tools.**", "**:body.toolConfig", "**:body.toolConfig.**")
+_TOOL_CHOICE: Final = ("**:body.tool_choice", "**:body.tool_choice.**")
+_LIMITS: Final = ("**:body.max_tokens", "**:body.max_completion_tokens")
+_BUDGETS: Final = ("**:body.thinking.**", "**:body.additionalModelRequestFields.**")
+_MESSAGES: Final = ("**:body.messages.**",)
+_STREAM_OPTIONS: Final = ("**:body.stream_options", "**:body.stream_options.**")
+
+
+# Tools
+
+
+@mutants.conversation(
+    "schemas-emptied",
+    "anthropic-messages",
+    "bedrock-converse",
+    "cohere-chat",
+    "google-generate",
+    "ollama-chat",
+    "openai-chat",
+    "openai-responses",
+    issues=("anthropics/claude-code#34974", "CodebuffAI/freebuff#912"),
+    fails=_TOOLS,
+)
+def schemas_emptied(conversation: Conversation) -> Conversation:
+    """Sends every tool with a schema that has no properties."""
+    if "tools" not in conversation:
+        return conversation
+    empty = {"type": "object", "properties": {}}
+    return {**conversation, "tools": [{**tool, "parameters": empty} for tool in conversation["tools"]]}
+
+
+@mutants.body(
+    "no-properties-sent",
+    "openai-chat",
+    "openai-responses",
+    "ollama-chat",
+    issues=("spring-projects/spring-ai#4776", "ollama/ollama#10328", "karakeep-app/karakeep#1696"),
+    fails=_TOOLS,
+)
+def no_properties_sent(_: Conversation, body: Body) -> None:
+    """Leaves `properties` out of the schema of a tool without parameters."""
+    for tool in body.get("tools", ()):
+        schema = tool.get("function", tool)["parameters"]
+        if not schema["properties"]:
+            del schema["properties"]
+
+
+@mutants.body(
+    "tool-choice-lost",
+    "anthropic-messages",
+    "bedrock-converse",
+    "cohere-chat",
+    "google-generate",
+    "openai-chat",
+    "openai-responses",
+    issues=("diegosouzapw/OmniRoute#8211", "mozilla-ai/any-llm#648", "vectorize-io/hindsight#4470"),
+    fails=(*_TOOL_CHOICE, *_TOOLS),
+)
+def tool_choice_lost(_: Conversation, body: Body) -> None:
+    """Does not send the tool choice."""
+    body.pop("tool_choice", None)
+    if "contents" in body:
+        body.pop("toolConfig", None)
+    body.get("toolConfig", {}).pop("toolChoice", None)
+
+
+@mutants.body(
+    "choice-without-tools",
+    "anthropic-messages",
+    "openai-chat",
+    issues=("dphnAI/sonar#1143", "openai/swarm#30"),
+    fails=_TOOL_CHOICE,
+)
+def choice_without_tools(conversation: Conversation, body: Body) -> None:
+    """Sends a tool choice without any tools."""
+    if "tool_choice" in conversation and "tools" not in body:
+        body["tool_choice"] = {"type": "auto"}
+
+
+@mutants.body(
+    "choice-in-lower-case",
+    "cohere-chat",
+    issues=("langchain-ai/langchain-cohere#161",),
+    fails=("**:body.tool_choice",),
+)
+def choice_in_lower_case(_: Conversation, body: Body) -> None:
+    """Sends the tool choice as another API spells it."""
+    if "tool_choice" in body:
+        body["tool_choice"] = body["tool_choice"].lower()
+
+
+@mutants.body(
+    "empty-tools-sent",
+    "openai-chat",
+    issues=("JetBrains/koog#786", "partITech/php-mistral#76"),
+    fails=("**:body.tools",),
+)
+def empty_tools_sent(_: Conversation, body: Body) -> None:
+    """Sends an empty `tools` list if there are no tools."""
+    body.setdefault("tools", [])
+
+
+@mutants.body(
+    "declarations-dropped",
+    "bedrock-converse",
+    issues=("vxcontrol/pentagi#196", "patriceckhart/zot#18"),
+    fails=_TOOLS,
+)
+def declarations_dropped(conversation: Conversation, body: Body) -> None:
+    """Declares no tools if none may be called, although the history contains tool calls."""
+    if conversation.get("tool_choice") == "none" or not conversation.get("tools"):
+        body.pop("toolConfig", None)
+
+
+# Limits and temperature
+
+
+@mutants.body(
+    "limit-unsent",
+    "anthropic-messages",
+    issues=("brianpetro/obsidian-smart-connections#554",),
+    fails=("**:body.max_tokens",),
+)
+def limit_not_sent(conversation: Conversation, body: Body) -> None:
+    """Sends no token limit unless one was requested, although the API has no default."""
+    if "max_tokens" not in conversation:
+        del body["max_tokens"]
+
+
+@mutants.body(
+    "limit-outside-options",
+    "ollama-chat",
+    issues=("acon96/home-llm#40", "langchain-ai/langchain#16633"),
+    fails=("**:body.max_tokens", "**:body.options", "**:body.options.**"),
+)
+def limit_outside_options(_: Conversation, body: Body) -> None:
+    """Sends the token limit outside `options`, so the server ignores it."""
+    if "num_predict" in body.get("options", {}):
+        body["max_tokens"] = body["options"].pop("num_predict")
+
+
+@mutants.body(
+    "older-limit-sent",
+    "openai-chat",
+    issues=("anomalyco/opencode#37964", "teilomillet/gollm#33"),
+    fails=_LIMITS,
+)
+def older_limit_sent(_: Conversation, body: Body) -> None:
+    """Sends the token limit as `max_tokens`, which reasoning models reject."""
+    if "max_completion_tokens" in body:
+        body["max_tokens"] = body.pop("max_completion_tokens")
+
+
+@mutants.body(
+    "newer-limit-sent",
+    "openai-chat",
+    issues=("editor-code-assistant/eca#231", "belingud/gptcomet#79"),
+    fails=_LIMITS,
+)
+def newer_limit_sent(_: Conversation, body: Body) -> None:
+    """Sends the token limit as `max_completion_tokens` to hosts that support only `max_tokens`."""
+    if "max_tokens" in body:
+        body["max_completion_tokens"] = body.pop("max_tokens")
+
+
+@mutants.body(
+    "temperature-beside-thinking",
+    "anthropic-messages",
+    "bedrock-converse",
+    "openai-chat",
+    "openai-responses",
+    issues=("danny-avila/LibreChat#11949", "theopenco/llmgateway#1726", "danny-avila/LibreChat#10737"),
+    fails=("**:body.temperature", "**:body.inferenceConfig.**"),
+)
+def temperature_beside_thinking(conversation: Conversation, body: Body) -> None:
+    """Sends a temperature to a model that is thinking."""
+    if "temperature" in conversation:
+        place = body if "model" in body else body.setdefault("inferenceConfig", {})
+        place["temperature"] = conversation["temperature"]
+
+
+# Thinking
+
+
+@mutants.body(
+    "budget-above-limit",
+    "anthropic-messages",
+    "bedrock-converse",
+    issues=("sigoden/aichat#1304", "sudoprivacy/sudocode#438", "BerriAI/litellm#9001"),
+    fails=_BUDGETS,
+)
+def budget_above_limit(conversation: Conversation, body: Body) -> None:
+    """Sends a thinking budget that exceeds the token limit of the answer."""
+    thinking = conversation.get("thinking")
+    field = body.get("additionalModelRequestFields", body).get("thinking", {})
+    if "budget_tokens" in field and isinstance(thinking, dict):
+        field["budget_tokens"] = max(thinking.get("budget", 0), field["budget_tokens"])
+
+
+@mutants.body(
+    "budget-too-small",
+    "anthropic-messages",
+    issues=("themaximalist/llm.js#30",),
+    fails=_BUDGETS,
+)
+def budget_too_small(conversation: Conversation, body: Body) -> None:
+    """Sends a thinking budget below the minimum."""
+    thinking = conversation.get("thinking")
+    field = body.get("thinking", {})
+    if "budget_tokens" in field and isinstance(thinking, dict):
+        field["budget_tokens"] = min(thinking.get("budget", 1024), field["budget_tokens"])
+
+
+@mutants.body(
+    "level-beside-budget",
+    "google-generate",
+    issues=("Tom-Ryder/AgentRunKit#7", "juspay/neurolink#1707"),
+    fails=("**:body.generationConfig.thinkingConfig.**",),
+)
+def level_beside_budget(_: Conversation, body: Body) -> None:
+    """Sends both a thinking level and a thinking budget."""
+    config = body.get("generationConfig", {}).get("thinkingConfig", {})
+    if {"thinkingLevel", "thinkingBudget"} & config.keys():
+        config.setdefault("thinkingLevel", "HIGH")
+        config.setdefault("thinkingBudget", 8192)
+
+
+@mutants.body(
+    "think-always",
+    "ollama-chat",
+    issues=("agentscope-ai/agentscope#1099",),
+    fails=("**:body.think",),
+)
+def think_always(_: Conversation, body: Body) -> None:
+    """Enables thinking for every model."""
+    body.setdefault("think", True)
+
+
+@mutants.body(
+    "level-as-truth",
+    "ollama-chat",
+    issues=("ollama/ollama#11751",),
+    fails=("**:body.think",),
+)
+def level_as_boolean(conversation: Conversation, body: Body) -> None:
+    """Sends true or false to a model that expects a thinking level."""
+    if "thinking" in conversation and ("think" in body or conversation["facts"].get("thinking") == "effort"):
+        body["think"] = conversation["thinking"] != "off"
+
+
+# Storage and caching
+
+
+@mutants.body(
+    "stored-everywhere",
+    "openai-chat",
+    issues=("openclaw/openclaw#51058", "Gitlawb/openclaude#739", "openclaw/openclaw#43086"),
+    fails=("**:body.store",),
+)
+def stored_everywhere(_: Conversation, body: Body) -> None:
+    """Sends `store` to hosts that reject it."""
+    body["store"] = False
+
+
+@mutants.body(
+    "stored-by-default",
+    "openai-chat",
+    "openai-responses",
+    issues=("earendil-works/pi#1308", "Gitlawb/openclaude#578", "can1357/oh-my-pi#11530"),
+    fails=("**:body.store",),
+)
+def stored_by_default(_: Conversation, body: Body) -> None:
+    """Leaves `store` out, so the provider stores the answers."""
+    body.pop("store", None)
+
+
+@mutants.body(
+    "cache-key-unsent",
+    "openai-chat",
+    "openai-responses",
+    issues=("earendil-works/pi#698", "Dicklesworthstone/pi_agent_rust#188"),
+    fails=("**:body.prompt_cache_key",),
+)
+def cache_key_not_sent(_: Conversation, body: Body) -> None:
+    """Does not send the session as the cache key."""
+    body.pop("prompt_cache_key", None)
+
+
+@mutants.body(
+    "cache-key-uncut",
+    "openai-chat",
+    "openai-responses",
+    issues=("earendil-works/pi#4719", "vybestack/llxprt-code#2135"),
+    fails=("**:body.prompt_cache_key",),
+)
+def cache_key_not_truncated(conversation: Conversation, body: Body) -> None:
+    """Sends the session name as the cache key without truncating it."""
+    if "prompt_cache_key" in body:
+        body["prompt_cache_key"] = conversation["session"]
+
+
+@mutants.body(
+    "retention-everywhere",
+    "openai-chat",
+    "openai-responses",
+    issues=("unslothai/unsloth#5450",),
+    fails=("**:body.prompt_cache_retention",),
+)
+def retention_everywhere(_: Conversation, body: Body) -> None:
+    """Asks every host to keep the cache for a day, even if nobody requested it."""
+    body["prompt_cache_retention"] = "24h"
+
+
+@mutants.conversation(
+    "cache-unmarked",
+    "anthropic-messages",
+    "bedrock-converse",
+    issues=("karthink/gptel#1436", "cline/cline#12928"),
+    fails=("**:body.system.**", *_MESSAGES),
+)
+def cache_not_marked(conversation: Conversation) -> Conversation:
+    """Does not mark where the cached part of the prompt ends."""
+    return {**conversation, "cache": "none"}
+
+
+# Stream options
+
+
+@mutants.body(
+    "usage-unasked",
+    "openai-chat",
+    issues=("zai-org/feedback#93",),
+    fails=_STREAM_OPTIONS,
+)
+def usage_not_requested(_: Conversation, body: Body) -> None:
+    """Does not request the usage of a stream."""
+    body.pop("stream_options", None)
+
+
+@mutants.body(
+    "stream-options-always",
+    "openai-chat",
+    issues=("BerriAI/litellm#5803", "aliasrobotics/cai#77"),
+    fails=_STREAM_OPTIONS,
+)
+def stream_options_always(_: Conversation, body: Body) -> None:
+    """Sends stream options with a request that does not stream."""
+    body["stream_options"] = {"include_usage": True}
+
+
+# Content
+
+
+@mutants.body(
+    "image-as-address",
+    "ollama-chat",
+    issues=("BerriAI/litellm#18338", "BerriAI/litellm#2948"),
+    fails=_MESSAGES,
+)
+def image_as_data_url(_: Conversation, body: Body) -> None:
+    """Sends images as data URLs to a server that accepts only base64."""
+    for message in body["messages"]:
+        if "images" in message:
+            message["images"] = [f"data:image/png;base64,{data}" for data in message["images"]]
+
+
+@mutants.body(
+    "content-as-parts",
+    "ollama-chat",
+    issues=("ollama/ollama#6451",),
+    fails=_MESSAGES,
+)
+def content_as_parts(_: Conversation, body: Body) -> None:
+    """Sends content as a list of parts to a server that accepts only text."""
+    for message in body["messages"]:
+        message["content"] = [{"type": "text", "text": message["content"]}]
