@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from streamconform.schemas import problems
+from streamconform.schemas import find_problems
 
 from .project import CONFORM
 
@@ -102,7 +102,7 @@ def test_results_are_written_line_by_line_in_the_published_form(project):
         json.loads(line) for line in (project.folder / ".conform/results.jsonl").read_text().splitlines()
     ]
     assert [line["kind"] for line in lines] == ["header", *["trial"] * (len(lines) - 2), "footer"]
-    assert [problems("results.v1", line) for line in lines] == [()] * len(lines)
+    assert [find_problems("results.v1", line) for line in lines] == [()] * len(lines)
     assert (project.folder / ".conform/.gitignore").read_text() == "*\n"
 
 

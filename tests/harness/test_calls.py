@@ -18,7 +18,7 @@ from streamconform.model.capability import CAPABILITIES, OF_STREAMS
 from streamconform.model.leaf import AnyOf, Literally
 from streamconform.model.trial import DELIVERIES, Call
 from streamconform.run.plan import explain_skip
-from streamconform.schemas import problems
+from streamconform.schemas import find_problems
 from streamconform.suite.expand import expand
 from streamconform.suite.lint import lint_all
 from streamconform.suite.load import Sources, load
@@ -185,7 +185,7 @@ def test_the_message_fits_the_protocol_and_tells_nothing_of_what_is_expected():
     line = protocol.encode_request("7", call, events=True)
     message = json.loads(line)
     assert message == {"op": "call", "id": "7", "function": "partial", "api": None, "input": "{"}
-    assert problems("protocol.v1", message, "call") == ()
+    assert find_problems("protocol.v1", message, "call") == ()
 
 
 ADAPTERS = """\

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from streamconform.adapters import protocol
-from streamconform.schemas import problems
+from streamconform.schemas import find_problems
 
 from .builders import case, cassette, trial
 
@@ -29,7 +29,7 @@ def test_a_program_gets_the_chunks_as_they_are_cut(chunks):
     assert [base64.b64decode(chunk, validate=True) for chunk in message["input"]["chunks"]] == list(chunks)
     assert line.count(b"\n") == 1
     assert line.isascii()
-    assert problems("protocol.v1", message, "run") == ()
+    assert find_problems("protocol.v1", message, "run") == ()
 
 
 def test_what_a_request_holds_is_never_taken_for_the_place_of_the_chunks():

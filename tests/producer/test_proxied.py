@@ -24,7 +24,7 @@ from streamconform.run.blame import Blame, load_snapshots
 from streamconform.run.plan import Settings
 from streamconform.run.reading import read as read_results
 from streamconform.run.single import SingleRunner
-from streamconform.schemas import problems
+from streamconform.schemas import find_problems
 from streamconform.suite.expand import one
 from streamconform.suite.load import Sources, collect
 
@@ -103,7 +103,7 @@ def test_a_right_proxy_passes(tmp_path, port, run):
         "stall",
     }
     lines = (tmp_path / ".conform" / "results.jsonl").read_text("utf-8").splitlines()
-    assert [problem for line in lines for problem in problems("results.v1", json.loads(line))] == []
+    assert [problem for line in lines for problem in find_problems("results.v1", json.loads(line))] == []
 
 
 BROKEN = {

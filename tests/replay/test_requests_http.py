@@ -22,7 +22,7 @@ from streamconform.replay.reply import reply
 from streamconform.resources import bundled
 from streamconform.run.plan import Settings
 from streamconform.run.session import Progress, RunRequest, execute_run
-from streamconform.schemas import problems
+from streamconform.schemas import find_problems
 from streamconform.suite.expand import expand
 from streamconform.suite.load import Sources, collect
 from streamconform_reference.apis import DECODERS
@@ -140,7 +140,7 @@ def test_what_came_is_judged_and_what_did_not_come_is_told(tmp_path):
     assert no_json.observation["output"]["path"] == "/v1/messages"
     assert no_json.observation["requests"][0]["bytes"] == 7
     lines = (tmp_path / "results.jsonl").read_text("utf-8").splitlines()
-    assert [found for line in lines for found in problems("results.v1", json.loads(line))] == []
+    assert [found for line in lines for found in find_problems("results.v1", json.loads(line))] == []
 
 
 def test_an_adapter_fed_http_needs_no_function_but_names_the_capability():
@@ -157,7 +157,7 @@ def test_an_adapter_fed_http_needs_no_function_but_names_the_capability():
 def test_the_message_fits_the_protocol_and_tells_nothing_of_what_is_expected(case):
     line = protocol.encode_request("7", Call(case), events=True, feed=Feed("http", "http://127.0.0.1:1/x/7"))
     message = json.loads(line)
-    assert problems("protocol.v1", message, "run") == ()
+    assert find_problems("protocol.v1", message, "run") == ()
     assert set(message) == {"op", "id", "want", "api", "request", "model", "pricing", "conversation", "input"}
     assert message["conversation"] == case.input
     assert message["input"] == {"mode": "http", "base_url": "http://127.0.0.1:1/x/7", "api_key": "conform"}

@@ -22,7 +22,7 @@ from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
 from streamconform.resources import bundled
 from streamconform.run.plan import Settings, explain_skip
 from streamconform.run.session import Progress, RunRequest, execute_run
-from streamconform.schemas import problems
+from streamconform.schemas import find_problems
 from streamconform.suite.expand import expand
 from streamconform.suite.lint import lint_all
 from streamconform.suite.load import Sources, collect, load
@@ -205,7 +205,7 @@ def test_what_goes_wrong_on_the_way_is_told_at_its_place(sources, tmp_path):
     messages = {each.path: each.message for each in told["one request"].checks}
     assert messages["request.body"] == "no second request came: the results were not sent back"
     lines = (tmp_path / "results.jsonl").read_text("utf-8").splitlines()
-    assert [found for line in lines for found in problems("results.v1", json.loads(line))] == []
+    assert [found for line in lines for found in find_problems("results.v1", json.loads(line))] == []
 
 
 def test_the_first_answer_is_judged_where_it_is_told(sources):

@@ -14,7 +14,7 @@ from streamconform.model.result import Footer
 from streamconform.run.merge import merge
 from streamconform.run.reading import read
 from streamconform.run.results import ResultsWriter
-from streamconform.schemas import problems
+from streamconform.schemas import find_problems
 
 from .golden import RESULTS
 
@@ -121,7 +121,7 @@ def test_a_changed_line_is_read_and_reported_or_refused_with_its_place(number, t
             if results is None:
                 assert said.startswith(f"{path}:{2 if number else ''}"), said
                 continue
-            wrong = problems("results.v1", made)
+            wrong = find_problems("results.v1", made)
             assert [each for each in wrong if not re.search("minimum| is missing", each)] == [], (at, to)
             if at[0] in (
                 "id",

@@ -17,7 +17,7 @@ from streamconform.reports import badge, github, junit, markdown
 from streamconform.reports.words import called, printable
 from streamconform.run.merge import sort_trials
 from streamconform.run.reading import read
-from streamconform.schemas import problems
+from streamconform.schemas import find_problems
 
 from .golden import HERE, RESULTS, cut_file, golden, made
 
@@ -58,7 +58,7 @@ def parsed(text):
 
 def test_the_fixture_has_every_verdict_and_is_in_the_published_form():
     lines = [json.loads(line) for line in RESULTS.read_text("utf-8").split("\n")[:-1]]
-    assert [problems("results.v1", line) for line in lines] == [()] * len(lines)
+    assert [find_problems("results.v1", line) for line in lines] == [()] * len(lines)
     assert {line["verdict"] for line in lines[1:-1]} == set(VERDICTS)
 
 

@@ -29,7 +29,7 @@ from streamconform.model.capability import CALLED, CAPABILITIES, Claims
 from streamconform.model.case import Case
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.printable import legible
-from streamconform.schemas import problems
+from streamconform.schemas import find_problems
 
 VERSION: Final = 1
 MAX_LINE: Final = 64 * 1024 * 1024
@@ -190,7 +190,7 @@ def parse_greeting(line: bytes, fallback: str) -> Greeting:
         version = json.dumps(message.get("protocol"))[:80]
         error = f"unsupported `protocol` {version}, expected {VERSION}: {quote_line(line)}"
         raise ProtocolError("not-a-message", error)
-    errors = problems("protocol.v1", message, "hello")
+    errors = find_problems("protocol.v1", message, "hello")
     if errors:
         raise ProtocolError("not-a-message", "; ".join(errors))
     implementation = message["implementation"]

@@ -22,7 +22,7 @@ from streamconform.model.trial import (
     AnyTrial,
     FaultSet,
     Input,
-    inputs,
+    supported_inputs,
 )
 from streamconform.reports import HTML, STREAMED
 from streamconform.resources import bundled
@@ -207,7 +207,7 @@ def selected(chosen: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
     ]
     # over HTTP there are more of them than over bytes; a run asks of each implementation what it can be fed
     every = expand(wanted, deliveries, "http", seed, faults)
-    made = (each for each in every if given is None or given in inputs(each))
+    made = (each for each in every if given is None or given in supported_inputs(each))
     lenient = own is not None or ids is not None
     found = select_trials(made, patterns, lenient=lenient)
     left = tuple(each for each in found if at_least(each.level, level) and (ids is None or each.id in ids))

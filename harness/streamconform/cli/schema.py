@@ -6,7 +6,7 @@ import json
 
 import click
 
-from streamconform.schemas import NAMES, schema
+from streamconform.schemas import NAMES, load_schema
 
 
 @click.command("schema")
@@ -14,7 +14,7 @@ from streamconform.schemas import NAMES, schema
 def command(name: str | None) -> None:
     """Print the JSON Schema NAME, or without it the list of schemas."""
     if name is not None:
-        click.echo(json.dumps(schema(name), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(load_schema(name), indent=2, ensure_ascii=False))
         return
     for each in NAMES:
-        click.echo(f"{each:<18} {schema(each)['title']}")
+        click.echo(f"{each:<18} {load_schema(each)['title']}")

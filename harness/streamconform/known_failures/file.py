@@ -15,7 +15,7 @@ from typing import Any, Final
 from streamconform.errors import Problem, SourceError
 from streamconform.known_failures.model import KnownFailure, KnownFailures
 from streamconform.known_failures.update import Amendment
-from streamconform.schemas import check
+from streamconform.schemas import check_document
 from streamconform.yaml_text import reader
 from streamconform.yaml_text.reader import Document
 from streamconform.yaml_text.writer import dump
@@ -44,7 +44,7 @@ def create_empty(implementation: str | None = None) -> bytes:
 
 def parse_document(document: Document) -> KnownFailures:
     """Parse a known-failures document; raises `SourceError` with every problem."""
-    problems = list(check(SCHEMA, document))
+    problems = list(check_document(SCHEMA, document))
     if not problems:
         for i, entry in enumerate(document.value["entries"]):
             problems += _find_problems(document, i, entry)

@@ -171,7 +171,7 @@ class RoundTrip:
 AnyTrial = Trial | Call | RoundTrip
 
 
-def inputs(trial: AnyTrial) -> frozenset[Input]:
+def supported_inputs(trial: AnyTrial) -> frozenset[Input]:
     """Return the input modes that can run `trial`."""
     if isinstance(trial, RoundTrip):
         return HTTP
@@ -181,6 +181,6 @@ def inputs(trial: AnyTrial) -> frozenset[Input]:
     return DELIVERIES[name].inputs if name in DELIVERIES else ANY_INPUT
 
 
-def lower(one: Level, other: Level) -> Level:
+def lower_level(one: Level, other: Level) -> Level:
     """Return the looser of two levels."""
     return max(one, other, key=LEVELS.index)

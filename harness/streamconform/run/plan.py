@@ -13,7 +13,7 @@ from streamconform.judge.judge import not_claimed
 from streamconform.judge.proxy_expectation import seen_through
 from streamconform.model.case import AnyCase, Case
 from streamconform.model.result import ImplementationInfo
-from streamconform.model.trial import AnyTrial, Input, Trial, inputs
+from streamconform.model.trial import AnyTrial, Input, Trial, supported_inputs
 from streamconform.suite.load import COMMON
 
 
@@ -90,7 +90,7 @@ def plan_implementation(
     planned: list[AnyTrial] = []
     skipped: list[tuple[AnyTrial, str]] = []
     for trial in trials:
-        if mode not in inputs(trial):
+        if mode not in supported_inputs(trial):
             continue
         case = trial.case
         if case.id not in reasons:
