@@ -78,7 +78,7 @@ class Blame:
     def _find_frames(self, trial: Trial, failed: Check, claims: Claims) -> tuple[int, ...]:
         is_proxy_rule = trial.through is not None and failed.path in trial.through.rules
         if failed.path.startswith("invariant.") or is_proxy_rule:
-            return ()  # no value of the outcome stands behind such a check
+            return ()  # such a check does not compare a value of the outcome
         count = len(self._split(trial))
         reader = _Reader(trial, failed.path, claims)
         changed = _find_changes(self._outcomes(trial, _spread_positions(count)), reader)

@@ -49,7 +49,7 @@ class RunSummary:
     interrupted: bool
     unexpected: bool
     """Whether a verdict fails the run, or a known-failures entry is out of date."""
-    asked: frozenset[int]
+    attempted: frozenset[int]
     """Implementations with at least one trial that was not skipped."""
     answered: frozenset[int]
     """Implementations that answered at least one trial."""
@@ -62,8 +62,8 @@ def choose_exit(run: RunSummary) -> Exit:
         codes.append(Exit.INTERRUPTED)
     if run.unexpected:
         codes.append(Exit.UNEXPECTED)
-    if not run.asked:
+    if not run.attempted:
         codes.append(Exit.NOTHING)
-    if run.asked - run.answered and not run.interrupted:
+    if run.attempted - run.answered and not run.interrupted:
         codes.append(Exit.UNUSABLE)
     return select_exit(*codes)

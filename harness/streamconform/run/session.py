@@ -224,7 +224,7 @@ class _Runner:
             RunSummary(
                 interrupted=self.interrupted,
                 unexpected=any(outdated) or unexpected,
-                asked=frozenset(r.implementation for r in self._settled if r.verdict != "skipped"),
+                attempted=frozenset(r.implementation for r in self._settled if r.verdict != "skipped"),
                 answered=frozenset(self._tally.answered),
             )
         )

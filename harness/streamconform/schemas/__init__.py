@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from streamconform.yaml_text.reader import Document
 
+__all__ = ["NAMES", "accepts", "build_validator", "check_document", "find_problems", "load_schema"]
+
 NAMES = (
     "spec.v1",
     "cassette.v1",
@@ -81,7 +83,7 @@ def build_validator(
 
 
 @cache
-def build_acceptor(name: str) -> jsonschema_rs.Draft202012Validator:
+def _build_acceptor(name: str) -> jsonschema_rs.Draft202012Validator:
     """Return a fast validator for files that people write; see `accepts`."""
     import jsonschema_rs
 
@@ -94,7 +96,7 @@ def build_acceptor(name: str) -> jsonschema_rs.Draft202012Validator:
 def accepts(name: str, value: Any) -> bool:
     """Return whether `value` certainly matches the schema `name`, as a file; False decides nothing."""
     try:
-        return build_acceptor(name).is_valid(_replace_whole_floats(value))
+        return _build_acceptor(name).is_valid(_replace_whole_floats(value))
     except ValueError:  # text that is not Unicode
         return False
 

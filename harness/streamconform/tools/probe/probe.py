@@ -130,7 +130,7 @@ class _Probe:
             RunSummary(
                 interrupted=self.interrupted,
                 unexpected=any(findings) or unexpected,
-                asked=frozenset({0} if self.ended else ()),
+                attempted=frozenset({0} if self.ended else ()),
                 answered=frozenset({0} if self.answered else ()),
             )
         )
