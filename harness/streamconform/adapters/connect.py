@@ -81,9 +81,9 @@ def _host_mutant(name: str) -> tuple[str, ...]:
 
 
 def _host_peer(name: str) -> tuple[str, ...]:
-    from streamconform.peers.environments import program  # only this form needs it
+    from streamconform.peers.environments import build_command  # only this form needs it
 
-    return program(name)
+    return build_command(name)
 
 
 def _proxy_argv(address: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from collections import deque
 
 from streamconform.adapters.environment import remove_secrets
 from streamconform.adapters.process_cleanup import create_mark, kill_marked
-from streamconform.printable import legible
+from streamconform.printable import escape_unprintable
 
 STDERR_TAIL = 4000
 """Characters of stderr that are kept per read, and in total in a message."""
@@ -134,7 +134,9 @@ class Process:
             cause = f"signal {signal.Signals(-code).name}"
         error_line = find_error_line(self.stderr_tail())
         hint = "; a program must run until `stop`" if code == 0 else ""
-        return f"the program ended ({cause}{hint})" + (f": {escape_text(error_line)}" if error_line else "")
+        return f"the program ended ({cause}{hint})" + (
+            f": {escape_unprintable(error_line[:500])}" if error_line else ""
+        )
 
     def stderr_tail(self) -> str:
         """Return the last `STDERR_TAIL` characters of its stderr."""
@@ -166,11 +168,6 @@ def find_error_line(stderr: str) -> str:
 def describe_unusable(impl: str, why: str, stderr: str) -> str:
     """Return the message for a program that cannot be used; a single line of stderr replaces `why`."""
     if stderr and "\n" not in stderr:
-        return f"`{impl}` cannot be used: {escape_text(stderr)}"
-    lines = "\n".join(f"  | {escape_text(line)}" for line in stderr.splitlines()[-STDERR_LINES:])
+        return f"`{impl}` cannot be used: {escape_unprintable(stderr[:500])}"
+    lines = "\n".join(f"  | {escape_unprintable(line[:500])}" for line in stderr.splitlines()[-STDERR_LINES:])
     return f"`{impl}` cannot be used: {why}" + (f"; its stderr ends with:\n{lines}" if stderr else "")
-
-
-def escape_text(text: str) -> str:
-    """Return the first 500 characters of `text`, with control characters escaped."""
-    return legible(text[:500])

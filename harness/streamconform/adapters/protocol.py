@@ -28,7 +28,7 @@ from streamconform.adapters.strict_json import MAX_DEPTH, InvalidNumberError, is
 from streamconform.model.capability import CALLED, CAPABILITIES, Claims
 from streamconform.model.case import Case
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
-from streamconform.printable import legible
+from streamconform.printable import escape_unprintable
 from streamconform.schemas import find_problems
 
 VERSION: Final = 1
@@ -253,7 +253,7 @@ def parse_object(line: bytes) -> Mapping[str, Any]:
 def quote_line(line: bytes) -> str:
     """Return the beginning of `line` in backquotes, with invalid UTF-8 and control characters escaped."""
     content = line.rstrip(b"\r\n")
-    text = legible(content[:QUOTED_BYTES].decode("utf-8", "backslashreplace"))
+    text = escape_unprintable(content[:QUOTED_BYTES].decode("utf-8", "backslashreplace"))
     return f"`{text}`" if len(content) <= QUOTED_BYTES else f"`{text}…` ({len(line)} bytes)"
 
 

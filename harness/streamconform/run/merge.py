@@ -11,7 +11,7 @@ from typing import Any, Final, NoReturn
 from streamconform.errors import ReportError
 from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
 from streamconform.model.trial import DELIVERIES, FAULTS
-from streamconform.printable import legible
+from streamconform.printable import escape_unprintable
 from streamconform.run.exits import Exit, select_exit
 from streamconform.run.reading import FOLDERS
 from streamconform.run.results import Results
@@ -95,7 +95,7 @@ def _require_same_suite(first_name: str, first: Header, other_name: str, other: 
 
 def _report_duplicate(first: str, other: str, info: ImplementationInfo, trial: TrialResult) -> NoReturn:
     where = f"twice in `{first}`" if first == other else f"in both `{first}` and `{other}`"
-    what = f"`{legible(trial.id[:200])}` of `{legible(info.impl[:200])}`"
+    what = f"`{escape_unprintable(trial.id[:200])}` of `{escape_unprintable(info.impl[:200])}`"
     raise ReportError(f"{what} is {where}; shards of a run share no trial, so make one report per run")
 
 
