@@ -254,9 +254,9 @@ def test_a_run_over_broken_specs_shows_the_same_and_judges_nothing(project):
         (BOMB, "aliases are not allowed"),
         (NESTED, "nested deeper than 64 levels"),
         (TAGGED, "tags are not allowed"),
-        ("spec: [1\n", "not YAML"),
+        ("spec: [1\n", "invalid YAML"),
         ("", "the file is empty"),
-        ("spec: 1\nspec: 1\n", "`spec` stands twice"),
+        ("spec: 1\nspec: 1\n", "duplicate key `spec`"),
     ],
 )
 def test_a_hostile_or_broken_file_is_one_clear_message(project, text, said):

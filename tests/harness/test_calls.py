@@ -22,7 +22,7 @@ from streamconform.schemas import problems
 from streamconform.suite.expand import expand
 from streamconform.suite.lint import lint_all
 from streamconform.suite.load import Sources, load
-from streamconform.suite.select import find_id, matches, select_apis, shard
+from streamconform.suite.select import find_id, matches, select_apis, parse_shard
 
 from . import builders
 
@@ -128,7 +128,7 @@ def test_it_is_found_and_kept_apart_from_apis():
     ids = (stream.id, call.id)
     assert find_id("partial/small", ids) == call.id
     assert select_apis(ids, [stream.api]) == (stream.id,)
-    assert sum(shard(f"{k}/3").holds(call.id) for k in (1, 2, 3)) == 1
+    assert sum(parse_shard(f"{k}/3").holds(call.id) for k in (1, 2, 3)) == 1
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ def test_any_json_in_a_request_comes_back(tmp_path, value):
     ids=["surrogate", "surrogate-in-key", "infinity", "500-digits"],
 )
 def test_what_yaml_cannot_carry_is_refused_and_leaves_no_metadata(tmp_path, request_body):
-    with pytest.raises(SourceError, match="holds text that YAML cannot carry"):
+    with pytest.raises(SourceError, match="contains text that YAML cannot represent"):
         cassettes.save(tmp_path, builders.cassette(request=request_body))
     assert not list(tmp_path.rglob("*.yaml"))
 
@@ -187,7 +187,7 @@ SPOILED = [
     ("mark-beyond", replaced("[4, 9]", "[4000, 9]"), "beyond the body's"),
     ("mark-is-a-float", replaced("[4, 9]", "[4.0, 9]"), "is not a integer"),
     ("mark-of-one-number", replaced("[4, 9]", "[4]"), "too short"),
-    ("not-yaml", lambda path: path.write_text("{"), "not YAML"),
+    ("not-yaml", lambda path: path.write_text("{"), "invalid YAML"),
 ]
 
 

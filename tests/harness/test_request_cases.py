@@ -10,7 +10,7 @@ import pytest
 from streamconform.judge.request import UNIQUE, compare_request
 from streamconform.judge.request_forms import FORMS, canonical
 from streamconform.suite.load import Sources, collect
-from streamconform.suite.request_expectation import faults, parse, shown, wanted
+from streamconform.suite.request_expectation import find_matcher_errors, parse, serialize_value, parse_value
 
 ANTHROPIC, CHAT, GOOGLE = "anthropic-messages", "openai-chat", "google-generate"
 CONVERSE, COHERE, OLLAMA = "bedrock-converse", "cohere-chat", "ollama-chat"
@@ -193,7 +193,7 @@ def test_what_was_wanted_is_shown_as_it_was_written(given):
             return {k: literal(v) for k, v in value.items() if k != "why"}
         return [literal(v) for v in value] if isinstance(value, list) else value
 
-    assert shown(wanted(given)) == literal(given)
+    assert serialize_value(parse_value(given)) == literal(given)
 
 
 CALL = {"type": "tool_use", "id": "t1"}
@@ -473,14 +473,14 @@ WRONG = [
 
 @pytest.mark.parametrize(("given", "at", "says"), WRONG, ids=str)
 def test_a_matcher_that_is_none_is_told_with_its_place(given, at, says):
-    ((place, words),) = faults(given)
+    ((place, words),) = find_matcher_errors(given)
     assert place == at
     assert words.startswith(says)
 
 
 @pytest.mark.parametrize("given", [each for each, _ in HOLDS], ids=str)
 def test_matchers_that_are_right_have_no_faults(given):
-    assert list(faults(given)) == []
+    assert list(find_matcher_errors(given)) == []
 
 
 def test_lint_names_the_line_of_a_matcher_that_is_none(tmp_path):

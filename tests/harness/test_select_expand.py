@@ -11,11 +11,11 @@ from streamconform.suite.select import (
     Shard,
     find_id,
     matches,
-    parts,
+    split_pattern,
     select_apis,
     select_ids,
     select_trials,
-    shard,
+    parse_shard,
 )
 
 from . import builders
@@ -104,22 +104,22 @@ def test_a_pattern_that_names_a_fault_means_the_cases_that_may_have_it(pattern, 
 
 
 def test_a_pattern_is_divided_like_an_id():
-    case, delivery, check = parts("a/*/c@cut.*:content.*.text")
+    case, delivery, check = split_pattern("a/*/c@cut.*:content.*.text")
     assert [case.match("a/b/c"), delivery.match("cut.7"), check.match("content.0.text")].count(None) == 0
-    assert parts("a/**")[1:] == (None, None)
-    assert parts("**:usage.input").delivery is None
+    assert split_pattern("a/**")[1:] == (None, None)
+    assert split_pattern("**:usage.input").delivery is None
 
 
 def test_a_shard_depends_on_the_case_alone_and_nothing_falls_between():
     held = [[case.id for case in CASES if Shard(k, 4).holds(case.id)] for k in (1, 2, 3, 4)]
     assert sorted(id_ for each in held for id_ in each) == sorted(case.id for case in CASES)
-    assert held == [[case.id for case in CASES if shard(f"{k}/4").holds(case.id)] for k in (1, 2, 3, 4)]
+    assert held == [[case.id for case in CASES if parse_shard(f"{k}/4").holds(case.id)] for k in (1, 2, 3, 4)]
 
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "1", "1/0", "a/b", "-1/2", "1/2/3", ""])
 def test_a_shard_that_cannot_be_is_an_error(text):
     with pytest.raises(SelectionError, match="expected K/N"):
-        shard(text)
+        parse_shard(text)
 
 
 @pytest.mark.parametrize("pattern", ["text/oen", "**/oen@*", "anthropic-messages/text/ones"])

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from streamconform.peers.table import PEERS
 from streamconform.suite.load import Sources, load
-from streamconform.suite.select import parts
+from streamconform.suite.select import split_pattern
 from streamconform.wire.apis import APIS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,7 +52,7 @@ def test_known_failures_of_a_peer_are_its_own_and_lead_to_a_finding(path):
         assert page == "findings.md", entry
         assert anchor in ANCHORS, entry
         assert "TODO" not in entry["reason"], entry
-        assert parts(entry["match"]), entry
+        assert split_pattern(entry["match"]), entry
 
 
 def test_every_finding_is_shown_by_a_known_failure():

@@ -22,7 +22,7 @@ from streamconform.reports.html.source import read as read_suite
 from streamconform.reports.html.wires import MAX_BODY, about, wire
 from streamconform.run.merge import merge, ordered
 from streamconform.run.reading import read
-from streamconform.suite.expand import one
+from streamconform.suite.expand import make_trial
 
 from ..cli.project import Project
 from .golden import RESULTS, cut_file
@@ -147,7 +147,7 @@ def test_the_wire_is_what_was_delivered(suite):
         if not isinstance(case, Case):
             assert {"function", "input"} <= about(case).keys()
             continue
-        trial = one(case, "recorded", 0)
+        trial = make_trial(case, "recorded", 0)
         drawn = wire(trial)
         assert base64.b64decode(drawn["body"]) == trial.body[:MAX_BODY]
         assert drawn["chunks"][0] == 0

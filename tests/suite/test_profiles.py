@@ -8,12 +8,12 @@ import pytest
 from streamconform.model.trial import DELIVERIES
 from streamconform.resources import bundled
 from streamconform.suite.load import Sources, load
-from streamconform.suite.profiles import load_all
+from streamconform.suite.profiles import load_profiles
 from streamconform.wire.apis import APIS
 
 CASES = load(Sources(bundled("specs"), bundled("cassettes")))
 LEVELS = {case.id: case.level for case in CASES}
-PROFILES = {each.name: each for each in load_all(bundled("specs"), tuple(LEVELS))}
+PROFILES = {each.name: each for each in load_profiles(bundled("specs"), tuple(LEVELS))}
 CORE = [each for name, each in PROFILES.items() if name.startswith("core-")]
 
 

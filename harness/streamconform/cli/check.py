@@ -19,7 +19,7 @@ from streamconform.model.verdict import UNEXPECTED
 from streamconform.reports.explanation import Explained, verdict
 from streamconform.reports.style import Line, show
 from streamconform.run.results import check_json
-from streamconform.suite.expand import one
+from streamconform.suite.expand import make_trial
 
 SHAPE: Final = 'an outcome, or {"outcome": …, "events": […]}'
 
@@ -81,7 +81,7 @@ def command(
 
 def _trial(case: AnyCase, name: str, seed: int) -> AnyTrial:
     if isinstance(case, Case):
-        return one(case, name or "recorded", seed)
+        return make_trial(case, name or "recorded", seed)
     if isinstance(case, RoundTripCase):
         words = "is about requests, which only the server sees: `conform run` judges it"
         raise SelectionError(f"`{case.id}` {words}")

@@ -22,7 +22,7 @@ from streamconform.reports.explanation import Explained, explain
 from streamconform.reports.style import drawn
 from streamconform.run.dispatch import Asker
 from streamconform.run.plan import divide
-from streamconform.suite.expand import one, there_and_back
+from streamconform.suite.expand import make_trial, make_round_trip
 from streamconform.wire.apis import framing, split
 
 
@@ -66,9 +66,9 @@ def command(case: str, impl: str | None, timeout: float, verbose: int, *, pager:
 
 def _trial(case: AnyCase, name: str, seed: int) -> AnyTrial:
     if isinstance(case, Case):
-        return one(case, name or "recorded", seed)
+        return make_trial(case, name or "recorded", seed)
     if isinstance(case, RoundTripCase):
-        return there_and_back(case, name or "recorded", seed)
+        return make_round_trip(case, name or "recorded", seed)
     if name:
         raise SelectionError(f"`{case.id}` has no `{name}`: a case without bytes is not delivered")
     return Call(case)

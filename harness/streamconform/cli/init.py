@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from streamconform.errors import UsageError
-from streamconform.suite.cassettes import write_whole
+from streamconform.suite.cassettes import write_atomically
 from streamconform.tools.init.plan import WORKFLOW, Kept, Language, NewFile, Target, planned, target
 from streamconform.wire.apis import APIS
 
@@ -81,7 +81,7 @@ def _write(path: Path, each: NewFile, *, there: bool) -> None:
                 + each.text.encode().replace(b"\n", end)
             )
     elif there:
-        write_whole(path, each.text.encode())
+        write_atomically(path, each.text.encode())
     else:
         with path.open("xb") as file:
             file.write(each.text.encode())

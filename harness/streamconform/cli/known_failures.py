@@ -20,7 +20,7 @@ from streamconform.known_failures.model import KnownFailure, KnownFailures
 from streamconform.known_failures.update import Amendment, relist
 from streamconform.run.exits import Exit
 from streamconform.run.session import Finished
-from streamconform.suite.cassettes import write_whole
+from streamconform.suite.cassettes import write_atomically
 from streamconform.yaml_text.reader import parse, read_bytes
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -243,7 +243,7 @@ def _write(file: File, made: bytes) -> None:
         if there != (None if file.new else file.data):
             raise ReportError(f"`{shown}` was changed while the run went on; run again")
         file.path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(file.path.resolve(), made)  # a link stays one
+        write_atomically(file.path.resolve(), made)  # a link stays one
     except OSError as error:
         raise ReportError(f"`{shown}` cannot be written: {error.strerror}") from error
 

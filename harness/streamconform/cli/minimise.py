@@ -19,7 +19,7 @@ from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.trial import DELIVERY_SETS, Trial
 from streamconform.run.exits import Exit
 from streamconform.run.interruptible import run
-from streamconform.suite.expand import expand, one
+from streamconform.suite.expand import expand, make_trial
 from streamconform.tools.minimise import render
 from streamconform.tools.minimise.oracle import Budget, Candidate
 from streamconform.tools.minimise.search import Order, Search, shrinkable
@@ -134,7 +134,7 @@ def _trials(case: AnyCase, name: str, seed: int) -> tuple[Trial, ...]:
         words = "is about requests" if isinstance(case, RoundTripCase) else "has no stream"
         raise SelectionError(f"`{case.id}` {words}: what it is given stands in {case.path}:{case.line}")
     if name:
-        trials: tuple[Trial, ...] = (one(case, name, seed),)
+        trials: tuple[Trial, ...] = (make_trial(case, name, seed),)
     else:
         every = expand((case,), DELIVERY_SETS["standard"], "bytes", seed, "one")
         trials = tuple(each for each in every if isinstance(each, Trial))

@@ -31,8 +31,8 @@ from streamconform.run.results import Results
 from streamconform.suite.catalog import Catalog, read_catalog
 from streamconform.suite.expand import expand
 from streamconform.suite.load import Sources
-from streamconform.suite.profiles import Profile, profile
-from streamconform.suite.select import at_least, find_id, select_apis, select_ids, select_trials, shard
+from streamconform.suite.profiles import Profile, load_profile
+from streamconform.suite.select import at_least, find_id, select_apis, select_ids, select_trials, parse_shard
 from streamconform.wire.apis import APIS
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -187,7 +187,7 @@ def selected(chosen: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
     catalog = read_catalog(where)
     case_ids = select_apis(catalog.ids, chosen.get("api", ()))
     name = chosen.get("profile")
-    listed = None if name is None else profile(where.specs, name, catalog.ids)
+    listed = None if name is None else load_profile(where.specs, name, catalog.ids)
     if listed is not None:
         case_ids = tuple(id_ for id_ in case_ids if id_ in set(listed.cases))
     patterns, seed = tuple(chosen.get("select", ())), chosen.get("seed", 0)
@@ -195,7 +195,7 @@ def selected(chosen: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
     deliveries, faults = handed_over(chosen, listed) if ids is None else (tuple(DELIVERIES), "all")
     case_ids = select_ids(case_ids, patterns, (*deliveries, *(FAULTS if faults != "none" else ())))
     level, part = chosen.get("level", "may"), chosen.get("shard")
-    own = shard(part) if part else None
+    own = parse_shard(part) if part else None
     named = None if ids is None else {id_.partition("@")[0] for id_ in ids}
     case_ids = tuple(
         id_ for id_ in case_ids if (own is None or own.holds(id_)) and (named is None or id_ in named)

@@ -20,7 +20,7 @@ from streamconform.replay.request import Bounds, Received
 from streamconform.replay.server import ReplayServer
 from streamconform.reports.words import counted, printable
 from streamconform.suite.catalog import read_catalog
-from streamconform.suite.expand import one
+from streamconform.suite.expand import make_trial
 from streamconform.suite.select import select_apis, select_ids
 from streamconform.wire.apis import APIS
 
@@ -91,7 +91,7 @@ def _found(id_: str, cases: Mapping[str, Case], seed: int) -> Trial | str:
     if name not in cases:
         return f"there is no case `{name[:200]}` among those that are served"
     try:
-        return one(cases[name], delivery or "recorded", seed)
+        return make_trial(cases[name], delivery or "recorded", seed)
     except SelectionError as error:
         return str(error)
 

@@ -13,7 +13,7 @@ from streamconform.model.leaf import Leaf, Literally
 from streamconform.model.outcome import Block, Outcome, ToolCall
 from streamconform.model.trial import lower
 from streamconform.model.verdict import Check, CheckVerdict
-from streamconform.suite.expectation import shown
+from streamconform.suite.expectation import serialize_leaf
 
 FAILED: Final[Mapping[Level, CheckVerdict]] = {"must": "fail", "should": "warn", "may": "may"}
 """What a check that does not hold is called at each level."""
@@ -81,7 +81,7 @@ def check(path: str, leaf: Leaf, got: Any, level: Level, *, absent: bool = False
         path=path,
         level=level,
         verdict="pass" if holds else FAILED[level],
-        expected=shown(leaf),
+        expected=serialize_leaf(leaf),
         got=got,
         message="the block did not come" if absent else None,
     )

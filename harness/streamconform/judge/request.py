@@ -14,7 +14,7 @@ from streamconform.model.case import Level
 from streamconform.model.leaf import Leaf
 from streamconform.model.request import Exactly, Fields, Items, JsonText, RequestExpectation, SameAs, Wanted
 from streamconform.model.verdict import Check
-from streamconform.suite.request_expectation import shown
+from streamconform.suite.request_expectation import serialize_value
 
 UNIQUE: Final = "invariant.unique-ids"
 ABSENT: Final = object()
@@ -147,7 +147,7 @@ def _check(path: str, want: Wanted, got: Any, level: Level, *, holds: bool) -> C
         path=path,
         level=level,
         verdict=FAILED[level],
-        expected=shown(want),
+        expected=serialize_value(want),
         got=None if got is ABSENT else got,
         message=_unsent(got),
     )

@@ -19,7 +19,7 @@ from streamconform.model.request import RequestExpectation
 from streamconform.model.trial import DELIVERIES, OF_A_PROXY, AnyTrial, Call, RoundTrip, Trial
 from streamconform.suite.catalog import Catalog
 from streamconform.suite.expand import expand
-from streamconform.suite.select import parts
+from streamconform.suite.select import split_pattern
 
 NOTHING = Observation({"status": "error", "content": []}, [], ())
 """An answer without anything: what is judged of it is judged of every answer."""
@@ -81,7 +81,7 @@ def unmatched(
 
 
 def _about(entry: KnownFailure, case_id: str) -> bool:
-    return parts(entry.match).case.match(case_id) is not None
+    return split_pattern(entry.match).case.match(case_id) is not None
 
 
 def _drop_matched(entries: dict[int, KnownFailure], case_id: str, trials: Sequence[AnyTrial]) -> None:
@@ -96,7 +96,7 @@ def _full(case: AnyCase, seed: int) -> tuple[AnyTrial, ...]:
 
 
 def _matches(entry: KnownFailure, trial: AnyTrial) -> bool:
-    where = parts(entry.match)
+    where = split_pattern(entry.match)
     if not where.delivers(trial.delivery):
         return False
     check = where.check

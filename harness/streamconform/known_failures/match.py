@@ -18,7 +18,7 @@ from streamconform.errors import Problem
 from streamconform.known_failures.model import KnownFailure, KnownFailures
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
-from streamconform.suite.select import parts
+from streamconform.suite.select import split_pattern
 
 Standing = Literal["listed", "passes", "otherwise", "leeway"]
 """How a trial stands to an entry that matches it; `leeway`: it differs at level `may`, or the check may not
@@ -62,7 +62,9 @@ class Settler:
         """Return `result`, `known` if all that fails of it is listed, `stale` if it is listed and passes."""
         entries = self._about.get(result.case)
         if entries is None:
-            entries = tuple(each for each in self._listed if parts(each[0].match).case.match(result.case))
+            entries = tuple(
+                each for each in self._listed if split_pattern(each[0].match).case.match(result.case)
+            )
             self._about[result.case] = entries
         stands = [(entry, path, standing(entry, result, self._paths)) for entry, path in entries]
         if fails(result, strict=self._strict):
@@ -86,7 +88,7 @@ def fails(result: TrialResult, *, strict: bool) -> bool:
 
 def standing(entry: KnownFailure, result: TrialResult, paths: Paths) -> Standing | None:
     """Return how `result`, not settled yet, stands to `entry`; None where the entry is not about it."""
-    where = parts(entry.match)
+    where = split_pattern(entry.match)
     if result.verdict == "skipped" or where.case.match(result.case) is None:
         return None
     if not where.delivers(result.delivery):
@@ -144,7 +146,7 @@ def audit(
         by_case.setdefault(result.case, []).append(result)
     found = []
     for number, entry in enumerate(known.entries):
-        case = parts(entry.match).case
+        case = split_pattern(entry.match).case
         own = (each for id_, group in by_case.items() if case.match(id_) for each in group)
         stands = Counter(standing(entry, each, paths) for each in own)
         found += [Finding(number, *told) for told in _untrue(entry, stands)]
@@ -192,7 +194,7 @@ def _duplicates(entries: Sequence[KnownFailure]) -> Iterator[Finding]:
 
 def _covered(result: TrialResult, listed: Sequence[KnownFailure], *, strict: bool) -> bool:
     """Return whether entries that a result stands in as listed make up for all that fails in it."""
-    checks = [each for entry in listed if (each := parts(entry.match).check) is not None]
+    checks = [each for entry in listed if (each := split_pattern(entry.match).check) is not None]
     if len(checks) < len(listed):
         return True
     failed = [c for c in result.checks if c.verdict == "fail" or (strict and c.verdict == "warn")]

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from streamconform.errors import ImplementationError
 from streamconform.peers.peer import Peer
-from streamconform.suite.cassettes import write_whole
+from streamconform.suite.cassettes import write_atomically
 
 HERE: Final = Path(__file__).parent / "node"
 """The adapters, and under `pins` a lock file for each environment: versions and digests, no addresses."""
@@ -64,7 +64,7 @@ def program(folder: Path, peer: Peer) -> tuple[str, ...]:
     for ours in HERE.glob("*.mjs"):
         there, source = folder / ours.name, ours.read_bytes()
         if not there.exists() or there.read_bytes() != source:
-            write_whole(there, source)
+            write_atomically(there, source)
     about = {"package": peer.distribution, "issues": peer.issues, "apis": peer.capabilities}
     return (node, str(folder / f"{module}.mjs"), json.dumps(about), *words)
 

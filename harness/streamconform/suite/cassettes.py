@@ -28,9 +28,9 @@ from streamconform.yaml_text.writer import Flow, dump
 MAX_BODY = 16 * 1024 * 1024
 """The largest body that is read or saved: the largest answer a provider streams is under 4 MB."""
 
-NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
-MODELINE = "# yaml-language-server: $schema=../../harness/streamconform/schemas/cassette.v1.json\n"
+_MODELINE = "# yaml-language-server: $schema=../../harness/streamconform/schemas/cassette.v1.json\n"
 
 
 def load(folder: Path, api: str, name: str) -> Cassette:
@@ -49,11 +49,11 @@ def load(folder: Path, api: str, name: str) -> Cassette:
     meta = document.value
     response = meta["response"]
     found: list[Problem] = []
-    body = _sidecar(path, document, "response", found)
-    twin = _sidecar(path, document, "twin", found) if "twin" in meta else None
+    body = _read_sidecar(path, document, "response", found)
+    twin = _read_sidecar(path, document, "twin", found) if "twin" in meta else None
     marks = tuple(ChunkMark(offset, ms) for offset, ms in response.get("chunks", ()))
     if body is not None:
-        found += _mark_problems(document, marks, len(body))
+        found += _check_marks(document, marks, len(body))
     if found or body is None:
         raise SourceError(tuple(found))
     return Cassette(
@@ -70,7 +70,7 @@ def load(folder: Path, api: str, name: str) -> Cassette:
         body=body,
         suffix=response["body"].rpartition(".")[2],
         marks=marks,
-        provenance=_provenance(meta["provenance"]),
+        provenance=_parse_provenance(meta["provenance"]),
         twin=twin,
     )
 
@@ -83,25 +83,25 @@ def save(folder: Path, cassette: Cassette) -> Path:
     """
     if len(cassette.body) > MAX_BODY:
         raise SourceError((Problem(cassette.name, None, f"body larger than {MAX_BODY} bytes"),))
-    if not NAME.fullmatch(cassette.name):
+    if not _NAME.fullmatch(cassette.name):
         words = "a cassette's name is lower-case words and digits joined by hyphens"
         raise SourceError((Problem(cassette.name, None, words),))
     home = folder / cassette.api
     home.mkdir(parents=True, exist_ok=True)
     path = home / f"{cassette.name}.yaml"
-    write_whole(home / f"{cassette.name}.{cassette.suffix}", cassette.body)
+    write_atomically(home / f"{cassette.name}.{cassette.suffix}", cassette.body)
     twin = home / f"{cassette.name}.twin.json"
     if cassette.twin is not None:
-        write_whole(twin, cassette.twin)
+        write_atomically(twin, cassette.twin)
     else:
         twin.unlink(missing_ok=True)
     schema = folder.parent / "harness/streamconform/schemas/cassette.v1.json"
-    modeline = MODELINE if schema.is_file() else ""  # a user's folder has no schema beside it
-    write_whole(path, (modeline + dump(_meta(cassette), "request")).encode())
+    modeline = _MODELINE if schema.is_file() else ""  # a user's folder has no schema beside it
+    write_atomically(path, (modeline + dump(_build_metadata(cassette), "request")).encode())
     return path
 
 
-def _sidecar(path: Path, document: reader.Document, key: str, problems: list[Problem]) -> bytes | None:
+def _read_sidecar(path: Path, document: reader.Document, key: str, problems: list[Problem]) -> bytes | None:
     """Return the bytes of the file that `key` names, or None with the problem noted."""
     entry: dict[str, str] = document.value[key]
     beside = path.parent / entry["body"]
@@ -125,7 +125,7 @@ def _sidecar(path: Path, document: reader.Document, key: str, problems: list[Pro
     return data
 
 
-def _mark_problems(document: reader.Document, marks: tuple[ChunkMark, ...], size: int) -> list[Problem]:
+def _check_marks(document: reader.Document, marks: tuple[ChunkMark, ...], size: int) -> list[Problem]:
     if not marks:
         return []
     problems = []
@@ -142,7 +142,7 @@ def _mark_problems(document: reader.Document, marks: tuple[ChunkMark, ...], size
     return problems
 
 
-def _provenance(entry: Mapping[str, Any]) -> Provenance:
+def _parse_provenance(entry: Mapping[str, Any]) -> Provenance:
     fields = {key: value for key, value in entry.items() if key != "kind"}
     match entry["kind"]:
         case "recorded":
@@ -153,7 +153,7 @@ def _provenance(entry: Mapping[str, Any]) -> Provenance:
             return Authored(**fields)
 
 
-def _meta(cassette: Cassette) -> dict[str, Any]:
+def _build_metadata(cassette: Cassette) -> dict[str, Any]:
     """Return the mapping that `cassette.v1.json` describes, keys in the order of reading."""
     given = cassette.provenance
     provenance: dict[str, Any] = {"kind": given.kind}
@@ -194,7 +194,7 @@ def _meta(cassette: Cassette) -> dict[str, Any]:
     return meta
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes) -> None:
     """Write `data` beside `path` and rename it into place: there is all of it, or what was there before."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -18,7 +18,7 @@ from streamconform.model.case import AnyCase
 from streamconform.suite.load import COMMON, Sources, load, spec_files
 from streamconform.yaml_text import reader
 
-CASES: Final = re.compile(rb"^cases:[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?\n)*( *)- ", re.MULTILINE)
+_CASES_KEY: Final = re.compile(rb"^cases:[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?\n)*( *)- ", re.MULTILINE)
 """The key `cases` and the indentation of its first item, in block style."""
 
 
@@ -49,15 +49,15 @@ class Catalog:
 
 def read_catalog(sources: Sources) -> Catalog:
     """Return the catalog of the specs; raises `SourceError` where a spec cannot be read as YAML at all."""
-    return Catalog(sources, {path: case_ids(path) for path in spec_files(sources.specs)})
+    return Catalog(sources, {path: read_case_ids(path) for path in spec_files(sources.specs)})
 
 
-def case_ids(path: Path) -> tuple[str, ...]:
+def read_case_ids(path: Path) -> tuple[str, ...]:
     """Return the ids of the cases in a spec file, from its text if it is in block style, else parsed."""
     data = reader.read_bytes(path, str(path))
-    names = _scan(data)
+    names = _scan_ids(data)
     if names is None:
-        names = _parse(data, path)
+        names = _parse_ids(data, path)
     return tuple(f"{path.parent.name}/{path.stem}/{name}" for name in names)
 
 
@@ -67,13 +67,13 @@ def api_of(case_id: str) -> str | None:
     return None if folder == COMMON else folder
 
 
-def _scan(data: bytes) -> list[str] | None:
+def _scan_ids(data: bytes) -> list[str] | None:
     """Return the ids of the items of `cases`, or None unless every item has one on a line of its own.
 
     Nothing inside an item can be taken for another item: block style indents everything that belongs to an
     item deeper than its dash.
     """
-    start = CASES.search(data)
+    start = _CASES_KEY.search(data)
     if start is None:
         return None
     indent = start[1]
@@ -85,7 +85,7 @@ def _scan(data: bytes) -> list[str] | None:
     return [name.decode() for _, name in ids] if len(ids) == len(items) else None
 
 
-def _parse(data: bytes, path: Path) -> list[str]:
+def _parse_ids(data: bytes, path: Path) -> list[str]:
     """Return the ids as the YAML parser finds them; loading the file reports entries without one."""
     value = reader.parse(data, str(path)).value
     cases = value.get("cases") if isinstance(value, dict) else None

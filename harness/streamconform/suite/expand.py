@@ -43,15 +43,15 @@ def expand(
             yield Call(case)
             continue
         if isinstance(case, RoundTripCase):
-            yield from _there_and_back(case, wanted, seed)
+            yield from _expand_round_trip(case, wanted, seed)
             continue
         framed = framing(case.api, case.cassette.status, case.cassette.body)
-        yield from _delivered(case, framed, wanted, input_mode, seed)
+        yield from _expand_deliveries(case, framed, wanted, input_mode, seed)
         if faults != "none":
-            yield from _broken(case, framed, every=faults == "all", http=input_mode == "http")
+            yield from _expand_faults(case, framed, every=faults == "all", http=input_mode == "http")
 
 
-def _delivered(
+def _expand_deliveries(
     case: Case, framed: Framing, wanted: Iterable[str], input_mode: Input, seed: int
 ) -> Iterator[Trial]:
     skipped = case.skip.deliveries if case.skip else frozenset[str]()
@@ -67,40 +67,40 @@ def _delivered(
             yield Trial(case, name, lower(case.level, delivery_level(case.api, name)), chunks)
 
 
-def _there_and_back(case: RoundTripCase, wanted: Iterable[str], seed: int) -> Iterator[RoundTrip]:
+def _expand_round_trip(case: RoundTripCase, wanted: Iterable[str], seed: int) -> Iterator[RoundTrip]:
     """Yield the round trips of a case; one that cuts both answers like an earlier one is left out."""
     seen: set[tuple[tuple[bytes, ...], ...]] = set()
     for name in wanted:
         if name not in OF_ROUND_TRIPS:
             continue
-        first, second = (_whole(answer, name, seed) for answer in (case.first, case.second))
+        first, second = (_deliver_answer(answer, name, seed) for answer in (case.first, case.second))
         if (first.chunks, second.chunks) not in seen:
             seen.add((first.chunks, second.chunks))
             yield RoundTrip(case, first, second)
 
 
-def _whole(answer: Case, name: str, seed: int) -> Trial:
+def _deliver_answer(answer: Case, name: str, seed: int) -> Trial:
     """Return one of the answers of a round trip, as it is delivered."""
     framed = framing(answer.api, answer.cassette.status, answer.cassette.body)
     chunks = deliver(answer.cassette, framed, name, f"{seed}:{answer.id}:{answer.cassette.name}")
     return Trial(answer, name, lower(answer.level, delivery_level(answer.api, name)), chunks)
 
 
-def _broken(case: Case, framed: Framing, *, every: bool, http: bool) -> Iterator[Trial]:
+def _expand_faults(case: Case, framed: Framing, *, every: bool, http: bool) -> Iterator[Trial]:
     for fault in broken(case, framed, every=every, http=http):
         level = lower(case.level, FAULTS[fault.name.partition(".")[0]])
         yield Trial(case, fault.name, level, fault.chunks, fault.expect)
 
 
-def there_and_back(case: RoundTripCase, name: str, seed: int) -> RoundTrip:
+def make_round_trip(case: RoundTripCase, name: str, seed: int) -> RoundTrip:
     """Return the trial `name` of a round trip; raises `SelectionError` where it has no such delivery."""
-    made = tuple(_there_and_back(case, (name,), seed))
+    made = tuple(_expand_round_trip(case, (name,), seed))
     if not made:
         raise SelectionError(f"`{case.id}` has no `{name}`; a round trip has {', '.join(OF_ROUND_TRIPS)}")
     return made[0]
 
 
-def one(case: Case, name: str, seed: int) -> Trial:
+def make_trial(case: Case, name: str, seed: int) -> Trial:
     """Return the trial `name` of a case: a delivery, or a fault, over whatever input.
 
     A fault is named with its frame; without, it is the one that tells most. Raises `SelectionError` for

@@ -11,21 +11,21 @@ from streamconform.errors import Problem, SelectionError, SourceError
 from streamconform.model.case import Case, RoundTripCase
 from streamconform.model.leaf import Literally
 from streamconform.suite import cassettes
-from streamconform.suite.load import Loaded, Sources, collect, spec_files
-from streamconform.suite.profiles import load_all
+from streamconform.suite.load import LoadResult, Sources, collect, spec_files
+from streamconform.suite.profiles import load_profiles
 
-METADATA = ".yaml"
+_METADATA_SUFFIX = ".yaml"
 
 
 def lint_all(sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
     """Return how many cases there are, and every problem of specs and cassettes, unused ones too."""
     loaded = collect(sources, spec_files(sources.specs))
     problems = list(loaded.problems)
-    problems += _unused(sources, loaded)
-    problems += _unjudgeable(loaded)
-    problems += _profiles(sources, loaded)
+    problems += _check_unused(sources, loaded)
+    problems += _check_comparable(loaded)
+    problems += _check_profiles(sources, loaded)
     if strict:
-        problems += _unfinished(loaded)
+        problems += _check_finished(loaded)
     return len(loaded.cases), problems
 
 
@@ -35,19 +35,23 @@ def lint_paths(paths: Iterable[Path], sources: Sources, *, strict: bool) -> tupl
     problems: list[Problem] = []
     for path in paths:
         if path.is_dir():
-            found, wrong = _folder(path, sources, strict=strict)
+            found, wrong = _lint_folder(path, sources, strict=strict)
         elif _is_cassette(path):
-            found, wrong = 0, _cassette(path)
+            found, wrong = 0, _lint_cassette(path)
         else:
-            loaded = collect(_sources_of(path, sources), [path])
+            loaded = collect(_find_sources(path, sources), [path])
             found = len(loaded.cases)
-            wrong = [*loaded.problems, *_unjudgeable(loaded), *(_unfinished(loaded) if strict else ())]
+            wrong = [
+                *loaded.problems,
+                *_check_comparable(loaded),
+                *(_check_finished(loaded) if strict else ()),
+            ]
         cases += found
         problems += wrong
     return cases, problems
 
 
-def _folder(path: Path, sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
+def _lint_folder(path: Path, sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
     beside = path.resolve().parent / "cassettes"
     own = Sources(path, beside if beside.is_dir() else sources.cassettes)
     if not spec_files(path):
@@ -55,7 +59,7 @@ def _folder(path: Path, sources: Sources, *, strict: bool) -> tuple[int, list[Pr
     return lint_all(own, strict=strict)
 
 
-def _sources_of(path: Path, sources: Sources) -> Sources:
+def _find_sources(path: Path, sources: Sources) -> Sources:
     """Return the sources of a spec file: cassettes beside its `specs` folder, else those given."""
     root = path.resolve().parent.parent
     beside = root.parent / "cassettes"
@@ -66,7 +70,7 @@ def _is_cassette(path: Path) -> bool:
     return path.resolve().parent.parent.name == "cassettes"
 
 
-def _cassette(path: Path) -> list[Problem]:
+def _lint_cassette(path: Path) -> list[Problem]:
     home = path.resolve().parent
     try:
         cassettes.load(home.parent, home.name, path.stem)
@@ -75,24 +79,26 @@ def _cassette(path: Path) -> list[Problem]:
     return []
 
 
-def _unused(sources: Sources, loaded: Loaded) -> Iterator[Problem]:
+def _check_unused(sources: Sources, loaded: LoadResult) -> Iterator[Problem]:
     """Yield cassettes that no case names, and files that belong to no cassette."""
     for home in sorted(path for path in sources.cassettes.glob("*") if path.is_dir()):
-        names = {path.stem for path in home.glob(f"*{METADATA}")}
+        names = {path.stem for path in home.glob(f"*{_METADATA_SUFFIX}")}
         for path in sorted(home.iterdir()):
             stem = path.name.partition(".")[0]
-            if path.suffix == METADATA and (home.name, path.stem) not in loaded.used:
+            if path.suffix == _METADATA_SUFFIX and (home.name, path.stem) not in loaded.used:
                 yield Problem(str(path), None, "no case uses this cassette; write one, or delete it")
             elif stem not in names:
-                yield Problem(str(path), None, f"belongs to no cassette; `{stem}{METADATA}` is missing")
+                yield Problem(
+                    str(path), None, f"belongs to no cassette; `{stem}{_METADATA_SUFFIX}` is missing"
+                )
 
 
-def _unjudgeable(loaded: Loaded) -> Iterator[Problem]:
+def _check_comparable(loaded: LoadResult) -> Iterator[Problem]:
     """Yield expectations that, for what an implementation does not claim, could not be compared."""
     for case in loaded.cases:
         if isinstance(case, RoundTripCase):
-            yield from _unmatched(case)
-    for case in _outcomes(loaded):
+            yield from _check_tool_results(case)
+    for case in _list_stream_cases(loaded):
         content = case.expect.content or ()
         for block, after in pairwise(content):
             pair = (block.fields.get("text"), after.fields.get("text"))
@@ -107,7 +113,7 @@ def _unjudgeable(loaded: Loaded) -> Iterator[Problem]:
                     yield Problem(case.path, case.line, words)
 
 
-def _outcomes(loaded: Loaded) -> Iterator[Case]:
+def _list_stream_cases(loaded: LoadResult) -> Iterator[Case]:
     """Yield what has an expected outcome: cases of streams, and both answers of round trips."""
     for case in loaded.cases:
         match case:
@@ -119,7 +125,7 @@ def _outcomes(loaded: Loaded) -> Iterator[Case]:
                 pass
 
 
-def _unmatched(case: RoundTripCase) -> Iterator[Problem]:
+def _check_tool_results(case: RoundTripCase) -> Iterator[Problem]:
     """Yield results of no tool of the conversation, and those that no call of the first answer asks for."""
     given = [each["name"] for each in case.results]
     tools = {each["name"] for each in case.conversation.get("tools", ())}
@@ -127,13 +133,13 @@ def _unmatched(case: RoundTripCase) -> Iterator[Problem]:
         if name not in tools:
             words = f"case `{case.id}`: a result of `{name}`, which is no tool of the conversation"
             yield Problem(case.path, case.line, words)
-    called = _called(case.first)
+    called = _list_client_calls(case.first)
     if called is not None and Counter(called) != Counter(given):
         words = f"case `{case.id}`: results of {', '.join(given)}; the first answer calls {', '.join(called)}"
         yield Problem(case.path, case.line, words)
 
 
-def _called(answer: Case) -> list[str] | None:
+def _list_client_calls(answer: Case) -> list[str] | None:
     """Return the names of the client's calls that are expected; None where not all are said literally."""
     if answer.expect.content is None:
         return None
@@ -143,18 +149,18 @@ def _called(answer: Case) -> list[str] | None:
     return names if len(names) == len(own) else None
 
 
-def _profiles(sources: Sources, loaded: Loaded) -> tuple[Problem, ...]:
+def _check_profiles(sources: Sources, loaded: LoadResult) -> tuple[Problem, ...]:
     """Return what is wrong with profiles; while a spec cannot be read nobody knows which cases there are."""
     if loaded.problems:
         return ()
     try:
-        load_all(sources.specs, [case.id for case in loaded.cases])
+        load_profiles(sources.specs, [case.id for case in loaded.cases])
     except SourceError as error:
         return error.problems
     return ()
 
 
-def _unfinished(loaded: Loaded) -> Iterator[Problem]:
+def _check_finished(loaded: LoadResult) -> Iterator[Problem]:
     """Yield what a draft may leave out and the bundled suite may not."""
     for case in loaded.cases:
         if not case.reviewed:

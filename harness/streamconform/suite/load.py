@@ -16,7 +16,7 @@ from streamconform.suite import cassettes, expectation, request_expectation
 from streamconform.wire.apis import APIS
 from streamconform.yaml_text import reader
 
-STREAM = "stream"
+DEFAULT_KIND = "stream"
 """The kind of a spec that names none."""
 COMMON = "common"
 """Folder of the specs that belong to no api."""
@@ -31,7 +31,7 @@ class Sources:
 
 
 @dataclass(slots=True)
-class Loaded:
+class LoadResult:
     """What could be read, and what was wrong with the rest."""
 
     cases: list[AnyCase] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Loaded:
     def entries(self, document: reader.Document) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the entries of a spec that are to be loaded, each with its number."""
         for i, entry in enumerate(document.value["cases"]):
-            if self.ids is None or _case_id(document.value, entry) in self.ids:
+            if self.ids is None or _build_case_id(document.value, entry) in self.ids:
                 yield i, entry
 
 
@@ -68,12 +68,12 @@ def spec_files(folder: Path) -> list[Path]:
     return [path for name in (*APIS, COMMON) for path in sorted((folder / name).glob("*.yaml"))]
 
 
-def collect(sources: Sources, files: Sequence[Path], ids: Collection[str] | None = None) -> Loaded:
+def collect(sources: Sources, files: Sequence[Path], ids: Collection[str] | None = None) -> LoadResult:
     """Return the cases in `files`, and every problem of the files and of the cassettes their cases name.
 
     With `ids`, the files are checked as a whole, but only these cases are made and only their cassettes read.
     """
-    loaded = Loaded(ids=ids)
+    loaded = LoadResult(ids=ids)
     known: dict[tuple[str, str], Cassette | None] = {}
     for path in files:
         try:
@@ -83,21 +83,21 @@ def collect(sources: Sources, files: Sequence[Path], ids: Collection[str] | None
             continue
         problems = list(check("spec.v1", document))
         if not problems:
-            problems += [*_naming(path, document), *_matchers(document)]
+            problems += [*_check_names(path, document), *_check_matchers(document)]
         loaded.problems += problems
         if problems:
             continue
-        match document.value.get("kind", STREAM):
+        match document.value.get("kind", DEFAULT_KIND):
             case "stream":
-                _streams(sources, path, document, known, loaded)
+                _load_stream_cases(sources, path, document, known, loaded)
             case "round_trip":
-                _round_trips(sources, path, document, known, loaded)
+                _load_round_trips(sources, path, document, known, loaded)
             case _:
-                loaded.cases += _calls(path, document, loaded)
+                loaded.cases += _build_call_cases(path, document, loaded)
     return loaded
 
 
-def _naming(path: Path, document: reader.Document) -> Iterator[Problem]:
+def _check_names(path: Path, document: reader.Document) -> Iterator[Problem]:
     spec, folder = document.value, path.parent.name
     api = spec.get("api")
     if api is not None and api != folder:
@@ -118,52 +118,56 @@ def _naming(path: Path, document: reader.Document) -> Iterator[Problem]:
         first.setdefault(entry["id"], line)
 
 
-def _matchers(document: reader.Document) -> Iterator[Problem]:
+def _check_matchers(document: reader.Document) -> Iterator[Problem]:
     """Yield the matchers in expected requests that are none."""
-    kind = document.value.get("kind", STREAM)
+    kind = document.value.get("kind", DEFAULT_KIND)
     within = {"request": ("expect",), "round_trip": ("expect", "request")}.get(kind, ())
     for i, entry in enumerate(document.value["cases"] if within else ()):
         expect = entry["expect"] if kind == "request" else entry["expect"]["request"]
         for name in ("must", "may"):
-            for at, words in request_expectation.faults(expect.get(name, {}), (name,)):
+            for at, words in request_expectation.find_matcher_errors(expect.get(name, {}), (name,)):
                 yield document.problem(("cases", i, *within, *at), f"`{'.'.join(map(str, at))}`: {words}")
 
 
-def _streams(
+def _load_stream_cases(
     sources: Sources,
     path: Path,
     document: reader.Document,
     known: dict[tuple[str, str], Cassette | None],
-    loaded: Loaded,
+    loaded: LoadResult,
 ) -> None:
     for i, entry in loaded.entries(document):
-        cassette = _cassette(sources, document, ("cases", i, "cassette"), known, loaded)
+        cassette = _load_cassette(sources, document, ("cases", i, "cassette"), known, loaded)
         if cassette is not None:
-            loaded.cases.append(_stream(cassette.api, entry, cassette, _head(path, document, i)))
+            loaded.cases.append(
+                _build_stream_case(cassette.api, entry, cassette, _read_common_fields(path, document, i))
+            )
 
 
-def _round_trips(
+def _load_round_trips(
     sources: Sources,
     path: Path,
     document: reader.Document,
     known: dict[tuple[str, str], Cassette | None],
-    loaded: Loaded,
+    loaded: LoadResult,
 ) -> None:
     for i, entry in loaded.entries(document):
         answers = [
-            _cassette(sources, document, ("cases", i, "cassettes", n), known, loaded) for n in range(2)
+            _load_cassette(sources, document, ("cases", i, "cassettes", n), known, loaded) for n in range(2)
         ]
         first, second = answers
         if first is not None and second is not None:
-            loaded.cases.append(_round_trip(entry, first, second, _head(path, document, i)))
+            loaded.cases.append(
+                _build_round_trip(entry, first, second, _read_common_fields(path, document, i))
+            )
 
 
-def _cassette(
+def _load_cassette(
     sources: Sources,
     document: reader.Document,
     at: tuple[str | int, ...],
     known: dict[tuple[str, str], Cassette | None],
-    loaded: Loaded,
+    loaded: LoadResult,
 ) -> Cassette | None:
     """Return the cassette whose name stands at a place of a spec; None where it cannot be used."""
     name = document.value
@@ -180,26 +184,26 @@ def _cassette(
     return known[key]
 
 
-def _calls(path: Path, document: reader.Document, loaded: Loaded) -> Iterator[CallCase]:
+def _build_call_cases(path: Path, document: reader.Document, loaded: LoadResult) -> Iterator[CallCase]:
     spec = document.value
     for i, entry in loaded.entries(document):
         request = spec["kind"] == "request"
-        expect = request_expectation.parse if request else expectation.output
+        expect = request_expectation.parse if request else expectation.parse_output
         yield CallCase(
             api=spec.get("api"),
             kind=spec["kind"],
             input=entry["conversation" if request else "input"],
             expect=expect(entry["expect"]),
-            **_head(path, document, i),
+            **_read_common_fields(path, document, i),
         )
 
 
-def _head(path: Path, document: reader.Document, number: int) -> dict[str, Any]:
+def _read_common_fields(path: Path, document: reader.Document, number: int) -> dict[str, Any]:
     """Return the fields that a case of any kind has, but the api."""
     spec = document.value
     entry = spec["cases"][number]
     return {
-        "id": _case_id(spec, entry),
+        "id": _build_case_id(spec, entry),
         "title": entry["title"],
         "level": entry.get("level", "must"),
         "why": entry.get("why"),
@@ -212,11 +216,13 @@ def _head(path: Path, document: reader.Document, number: int) -> dict[str, Any]:
     }
 
 
-def _case_id(spec: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
+def _build_case_id(spec: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
     return f"{spec.get('api', COMMON)}/{spec['topic']}/{entry['id']}"
 
 
-def _stream(api: str, entry: Mapping[str, Any], cassette: Cassette, head: Mapping[str, Any]) -> Case:
+def _build_stream_case(
+    api: str, entry: Mapping[str, Any], cassette: Cassette, head: Mapping[str, Any]
+) -> Case:
     skip = entry.get("skip")
     return Case(
         api=api,
@@ -231,7 +237,7 @@ def _stream(api: str, entry: Mapping[str, Any], cassette: Cassette, head: Mappin
     )
 
 
-def _round_trip(
+def _build_round_trip(
     entry: Mapping[str, Any], first: Cassette, second: Cassette, head: Mapping[str, Any]
 ) -> RoundTripCase:
     expect, priced = entry["expect"], {"pricing": entry.get("pricing"), **head}

@@ -9,29 +9,31 @@ from typing import Any, Final
 from streamconform.model.request import Exactly, Fields, Items, JsonText, RequestExpectation, SameAs, Wanted
 from streamconform.suite import expectation
 
-OWN: Final = ("exactly", "json", "same_as")
+REQUEST_MATCHERS: Final = ("exactly", "json", "same_as")
 """Matchers that only requests have; they stand in place of any value."""
-BESIDE: Final = "why"
+_WHY_KEY: Final = "why"
 
 
 def parse(expect: Mapping[str, Any]) -> RequestExpectation:
     """Return the expectation in `expect`, which fits the schema."""
     return RequestExpectation(
-        must=_fields(expect.get("must", {})),
-        may=_fields(expect.get("may", {})),
+        must=_parse_fields(expect.get("must", {})),
+        may=_parse_fields(expect.get("may", {})),
         must_not=tuple(expect.get("must_not", ())),
-        headers={name.lower(): expectation.leaf(value) for name, value in expect.get("headers", {}).items()},
-        path=expectation.leaf(expect["path"]) if "path" in expect else None,
+        headers={
+            name.lower(): expectation.parse_leaf(value) for name, value in expect.get("headers", {}).items()
+        },
+        path=expectation.parse_leaf(expect["path"]) if "path" in expect else None,
     )
 
 
-def wanted(given: Any) -> Wanted:
+def parse_value(given: Any) -> Wanted:
     """Return what `given` asks for: a mapping is an object, unless its only key is a matcher's name."""
     if isinstance(given, list):
-        return Items(tuple(map(wanted, given)))
+        return Items(tuple(map(parse_value, given)))
     if not isinstance(given, Mapping):
-        return expectation.leaf(given)
-    match [key for key in given if key != BESIDE]:
+        return expectation.parse_leaf(given)
+    match [key for key in given if key != _WHY_KEY]:
         case ["exactly"]:
             return Exactly(given["exactly"])
         case ["json"]:
@@ -39,23 +41,25 @@ def wanted(given: Any) -> Wanted:
         case ["same_as"]:
             return SameAs(given["same_as"])
         case [name] if name in expectation.MATCHERS:
-            return expectation.leaf(given)
+            return expectation.parse_leaf(given)
         case _:
-            return _fields(given)
+            return _parse_fields(given)
 
 
-def faults(given: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def find_matcher_errors(
+    given: Any, at: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Yield the place of every matcher that is none, and what is wrong: the schema does not look for them."""
     if isinstance(given, list):
         for i, each in enumerate(given):
-            yield from faults(each, (*at, i))
+            yield from find_matcher_errors(each, (*at, i))
     if not isinstance(given, Mapping):
         return
-    match [key for key in given if key != BESIDE]:
+    match [key for key in given if key != _WHY_KEY]:
         case ["exactly" | "json"]:
             return
         case ["matches"]:
-            words = _no_expression(given["matches"])
+            words = _check_regex(given["matches"])
         case ["present"]:
             words = None if isinstance(given["present"], bool) else "expected true or false"
         case ["any_of"]:
@@ -64,13 +68,13 @@ def faults(given: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[s
             words = None if isinstance(given[name], str) else "expected text"
         case _:
             for name, each in given.items():
-                yield from faults(each, (*at, name))
+                yield from find_matcher_errors(each, (*at, name))
             return
     if words is not None:
         yield at, f"{words}, got {given}"
 
 
-def _no_expression(pattern: Any) -> str | None:
+def _check_regex(pattern: Any) -> str | None:
     try:
         re.compile(pattern)
     except (re.error, TypeError, OverflowError, RecursionError) as error:
@@ -78,7 +82,7 @@ def _no_expression(pattern: Any) -> str | None:
     return None
 
 
-def shown(want: Wanted) -> Any:
+def serialize_value(want: Wanted) -> Any:
     """Return the JSON value by which results and reports name what was wanted."""
     match want:
         case Exactly(value):
@@ -88,12 +92,12 @@ def shown(want: Wanted) -> Any:
         case SameAs(path):
             return {"same_as": path}
         case Fields(fields):
-            return {name: shown(each) for name, each in fields.items()}
+            return {name: serialize_value(each) for name, each in fields.items()}
         case Items(items):
-            return [shown(each) for each in items]
+            return [serialize_value(each) for each in items]
         case leaf:
-            return expectation.shown(leaf)
+            return expectation.serialize_leaf(leaf)
 
 
-def _fields(given: Mapping[str, Any]) -> Fields:
-    return Fields({name: wanted(value) for name, value in given.items()})
+def _parse_fields(given: Mapping[str, Any]) -> Fields:
+    return Fields({name: parse_value(value) for name, value in given.items()})

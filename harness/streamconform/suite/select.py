@@ -18,7 +18,7 @@ from streamconform.model.case import LEVELS, Level
 from streamconform.model.trial import FAULTS, AnyTrial
 
 
-class Parts(NamedTuple):
+class PatternParts(NamedTuple):
     """A pattern divided like an id, `case@delivery:check`; None where it says nothing about that part."""
 
     case: re.Pattern[str]
@@ -30,22 +30,24 @@ class Parts(NamedTuple):
         return self.delivery is None or (name is not None and self.delivery.match(name) is not None)
 
 
-def glob(pattern: str) -> re.Pattern[str]:
+def compile_glob(pattern: str) -> re.Pattern[str]:
     """Return the expression that matches the whole ids that `pattern` means."""
-    parts = re.split(r"(\*\*|\*)", pattern)
+    split_pattern = re.split(r"(\*\*|\*)", pattern)
     words = {"**": ".*", "*": r"[^/@:.]*"}
-    return re.compile("".join(words.get(part, re.escape(part)) for part in parts) + r"\Z", re.DOTALL)
+    return re.compile("".join(words.get(part, re.escape(part)) for part in split_pattern) + r"\Z", re.DOTALL)
 
 
 @cache
-def parts(pattern: str) -> Parts:
+def split_pattern(pattern: str) -> PatternParts:
     """Return the parts of a glob; one without `@` is about every trial, one without `:` about no check.
 
     A pattern has at most one `@` and one `:`, as ids have, so that nothing else could match it.
     """
     subject, colon, check = pattern.partition(":")
     case, at, delivery = subject.partition("@")
-    return Parts(glob(case), glob(delivery) if at else None, glob(check) if colon else None)
+    return PatternParts(
+        compile_glob(case), compile_glob(delivery) if at else None, compile_glob(check) if colon else None
+    )
 
 
 def matches(pattern: str, trial_id: str) -> bool:
@@ -53,7 +55,7 @@ def matches(pattern: str, trial_id: str) -> bool:
     if "*" not in pattern and "/" not in pattern:
         return pattern in trial_id
     subject = trial_id if "@" in pattern else trial_id.partition("@")[0]
-    return glob(pattern).match(subject) is not None
+    return compile_glob(pattern).match(subject) is not None
 
 
 def select_apis(ids: Sequence[str], apis: Collection[str]) -> tuple[str, ...]:
@@ -62,7 +64,7 @@ def select_apis(ids: Sequence[str], apis: Collection[str]) -> tuple[str, ...]:
     for api in apis:
         if api not in present:
             raise SelectionError(
-                f"no case for the API `{api}`; there are cases for {_listed(sorted(present))}"
+                f"no case for the API `{api}`; there are cases for {_format_names(sorted(present))}"
             )
     return tuple(id_ for id_ in ids if not apis or id_.partition("/")[0] in apis)
 
@@ -77,7 +79,7 @@ def select_ids(ids: Sequence[str], patterns: Sequence[str], deliveries: Sequence
     for pattern in patterns:
         hits = {id_ for id_ in ids if _may_match(pattern, id_, deliveries)}
         if not hits:
-            raise SelectionError(f"`-k {pattern}` matches no trial{closest(pattern, ids)}")
+            raise SelectionError(f"`-k {pattern}` matches no trial{suggest_cases(pattern, ids)}")
         chosen |= hits
     return tuple(id_ for id_ in ids if not patterns or id_ in chosen)
 
@@ -85,13 +87,13 @@ def select_ids(ids: Sequence[str], patterns: Sequence[str], deliveries: Sequence
 def _may_match(pattern: str, case_id: str, deliveries: Sequence[str]) -> bool:
     subject, at, _ = pattern.partition("@")
     if "*" in pattern or "/" in pattern:
-        return glob(subject).match(case_id) is not None
+        return compile_glob(subject).match(case_id) is not None
     if at:
         return case_id.endswith(subject)
-    return pattern in case_id or any(_in_name(pattern, name) for name in deliveries)
+    return pattern in case_id or any(_may_be_in_name(pattern, name) for name in deliveries)
 
 
-def _in_name(word: str, name: str) -> bool:
+def _may_be_in_name(word: str, name: str) -> bool:
     """Return whether `word` may be found in a delivery's name, or in a fault's with some frame's number."""
     stem, dot, number = word.partition(".")
     if name not in FAULTS:
@@ -133,7 +135,7 @@ class Shard(NamedTuple):
     """One part of a suite that is divided into `parts`, from 1."""
 
     number: int
-    parts: int
+    split_pattern: int
 
     def holds(self, case_id: str) -> bool:
         """Return whether a case is in this part: its id decides, so its trials stay together."""
@@ -141,7 +143,7 @@ class Shard(NamedTuple):
         return int.from_bytes(digest[:8]) % self.parts == self.number - 1
 
 
-def shard(text: str) -> Shard:
+def parse_shard(text: str) -> Shard:
     """Return the shard that `K/N` names; raises `SelectionError`."""
     found = re.fullmatch(r"([0-9]{1,4})/([0-9]{1,4})", text)
     if found is None or not 1 <= int(found[1]) <= int(found[2]):
@@ -159,20 +161,20 @@ def find_id(name: str, ids: Sequence[str]) -> str:
     if len(hits) == 1:
         return hits[0]
     if hits:
-        raise SelectionError(f"`{name}` is ambiguous: {_listed(hits)}")
-    near = _near(wanted, ids)
+        raise SelectionError(f"`{name}` is ambiguous: {_format_names(hits)}")
+    near = _find_similar_ids(wanted, ids)
     raise SelectionError(
-        f"no case `{name}`" + (f"; did you mean {_listed(near)}?" if near else "; see `conform list`")
+        f"no case `{name}`" + (f"; did you mean {_format_names(near)}?" if near else "; see `conform list`")
     )
 
 
-def closest(pattern: str, ids: Sequence[str]) -> str:
+def suggest_cases(pattern: str, ids: Sequence[str]) -> str:
     """Return a hint with the case ids that are most like `pattern`, or with the way to list them."""
-    near = _near(pattern.partition("@")[0].replace("*", "").strip("/"), ids)
-    return f"; the closest cases are {_listed(near)}" if near else "; `conform list` shows the ids"
+    near = _find_similar_ids(pattern.partition("@")[0].replace("*", "").strip("/"), ids)
+    return f"; the closest cases are {_format_names(near)}" if near else "; `conform list` shows the ids"
 
 
-def _near(wanted: str, ids: Sequence[str]) -> list[str]:
+def _find_similar_ids(wanted: str, ids: Sequence[str]) -> list[str]:
     """Return up to three case ids whose end, of as many components as `wanted` has, is most like it."""
     count = wanted.count("/") + 1
     ends: dict[str, list[str]] = {}
@@ -182,5 +184,5 @@ def _near(wanted: str, ids: Sequence[str]) -> list[str]:
     return [id_ for end in close for id_ in ends[end]][:3]
 
 
-def _listed(words: Sequence[str]) -> str:
+def _format_names(words: Sequence[str]) -> str:
     return ", ".join(f"`{word}`" for word in words) or "none"

@@ -14,7 +14,7 @@ from streamconform.reports.words import printable
 from streamconform.resources import bundled
 from streamconform.run.results import Results
 from streamconform.suite.catalog import read_catalog
-from streamconform.suite.expand import one
+from streamconform.suite.expand import make_trial
 from streamconform.suite.load import Sources
 
 
@@ -31,7 +31,7 @@ class Suite:
         if not isinstance(found, Case):
             return None
         try:
-            return one(found, delivery, seed)
+            return make_trial(found, delivery, seed)
         except ConformError:
             return None
 

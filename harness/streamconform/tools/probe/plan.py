@@ -11,7 +11,7 @@ from streamconform.known_failures.match import Checked
 from streamconform.known_failures.model import KnownFailure
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
-from streamconform.suite.select import matches, parts
+from streamconform.suite.select import matches, split_pattern
 from streamconform.tools.probe import checks
 from streamconform.tools.probe.refusals import REFUSALS, Refusal
 from streamconform.tools.probe.requests import COUNTING
@@ -79,7 +79,7 @@ def unmatched(entries: Sequence[KnownFailure], api: str) -> frozenset[int]:
     return frozenset(
         number
         for number, entry in enumerate(entries)
-        for where in (parts(entry.match),)
+        for where in (split_pattern(entry.match),)
         if not any(
             where.case.match(id_)
             and where.delivers(None)

@@ -17,7 +17,7 @@ from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Block, Other, Outcome, Refusal, Text, Thinking, ToolCall
 from streamconform.run.blame import Fed
 from streamconform.schemas import check
-from streamconform.suite.cassettes import write_whole
+from streamconform.suite.cassettes import write_atomically
 from streamconform.yaml_text import reader
 from streamconform.yaml_text.writer import FlowMap, dump
 
@@ -40,7 +40,7 @@ def add(specs: Path, cassette: Cassette, topic: str, title: str) -> Path:
     path = specs / cassette.api / f"{topic}.yaml"
     text = composed(specs, cassette, topic, title)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, text.encode())
+    write_atomically(path, text.encode())
     return path
 
 

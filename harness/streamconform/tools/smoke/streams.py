@@ -10,7 +10,7 @@ from typing import Any, Final
 from streamconform.model.case import NOTHING_EXPECTED, Case
 from streamconform.resources import bundled
 from streamconform.suite.cassettes import load
-from streamconform.suite.expand import one
+from streamconform.suite.expand import make_trial
 from streamconform.tools.smoke.transcript import Stream
 
 CUT: Final = "cut-after-frame"
@@ -77,9 +77,9 @@ def streams(api: str) -> tuple[Stream, Stream, Stream]:
     text, call = _case(api, of.text_in), _case(api, of.call_in)
     asked = {"name": of.name, "arguments": of.arguments}
     return (
-        Stream(name="text", trial=one(text, "recorded", 0), status="complete", text=of.text),
-        Stream(name="tool-call", trial=one(call, "recorded", 0), status="complete", call=asked),
-        Stream(name="cut", trial=one(text, CUT, 0), status="incomplete", text=of.text),
+        Stream(name="text", trial=make_trial(text, "recorded", 0), status="complete", text=of.text),
+        Stream(name="tool-call", trial=make_trial(call, "recorded", 0), status="complete", call=asked),
+        Stream(name="cut", trial=make_trial(text, CUT, 0), status="incomplete", text=of.text),
     )
 
 
