@@ -7,7 +7,7 @@ import re
 import pytest
 from streamconform.model.case import ExpectedBlock
 from streamconform.model.leaf import AnyOf, Literally, Matches, PrefixOf, Present
-from streamconform.suite.expectation import parse_block, parse_leaf, parse, serialize_leaf
+from streamconform.suite.expectation import parse, parse_block, parse_leaf, serialize_leaf
 
 BASE = {"status": "complete", "stop": "stop", "content": []}
 TRUE = Literally(value=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from streamconform.errors import SelectionError, SourceError
-from streamconform.suite.profiles import load_profiles, load_profile
+from streamconform.suite.profiles import load_profile, load_profiles
 
 from . import builders
 
@@ -49,7 +49,7 @@ def test_next_is_every_case_that_no_profile_lists_and_leaves_deliveries_to_the_o
     rest = load_profile(specs, "next", IDS)
     assert rest.cases == ("anthropic-messages/text/two",)
     assert (rest.deliveries, rest.faults, rest.frozen) == (None, None, False)
-    with pytest.raises(SelectionError, match="holds no case"):
+    with pytest.raises(SelectionError, match="selects nothing"):
         load_profile(specs, "next", (IDS[0], IDS[2]))
 
 
@@ -60,7 +60,7 @@ def test_without_any_profile_next_is_everything(tmp_path):
 @pytest.mark.parametrize("name", ["core-2", "../profiles/core-1", ""])
 def test_a_profile_that_is_not_there_is_an_error_that_names_the_others(specs, name):
     put(specs, CORE)
-    with pytest.raises(SelectionError, match=r"known are `core-1`, `next`"):
+    with pytest.raises(SelectionError, match=r"available: `core-1`, `next`"):
         load_profile(specs, name, IDS)
 
 
@@ -70,8 +70,8 @@ WRONG = [
     ("frozen: true", "frozen: sometimes", 4, "is not a boolean"),
     ("recorded", "pigeon", 5, "is not one of"),
     ("faults: one", "faults: some", 6, "is not one of"),
-    ("text/one", "text/oen", 9, "did you mean|closest cases are `anthropic-messages/text/one`"),
-    ("text/one", "usage/three", 9, "stands twice, first in line 8"),
+    ("text/one", "text/oen", 9, "closest cases: `anthropic-messages/text/one`"),
+    ("text/one", "usage/three", 9, "duplicate case `.*`, first listed in line 8"),
     ("text/one", "text/*", 9, "does not fit"),
 ]
 
@@ -90,4 +90,4 @@ def test_all_mistakes_of_all_profiles_are_told_at_once(specs):
     with pytest.raises(SourceError) as caught:
         load_profiles(specs, IDS)
     assert [problem.line for problem in caught.value.problems] == [2, 9, 2]
-    assert "take another name" in str(caught.value)
+    assert "choose another name" in str(caught.value)

@@ -10,7 +10,7 @@ import pytest
 from streamconform.judge.request import UNIQUE, compare_request
 from streamconform.judge.request_forms import FORMS, canonical
 from streamconform.suite.load import Sources, collect
-from streamconform.suite.request_expectation import find_matcher_errors, parse, serialize_value, parse_value
+from streamconform.suite.request_expectation import find_matcher_errors, parse, parse_value, serialize_value
 
 ANTHROPIC, CHAT, GOOGLE = "anthropic-messages", "openai-chat", "google-generate"
 CONVERSE, COHERE, OLLAMA = "bedrock-converse", "cohere-chat", "ollama-chat"
@@ -465,7 +465,7 @@ WRONG = [
     ({"a": [{"b": {"matches": "("}}]}, ("a", 0, "b"), "expected a regular expression"),
     ({"a": {"matches": 1, "why": "so"}}, ("a",), "expected a regular expression"),
     ({"a": {"present": "yes"}}, ("a",), "expected true or false"),
-    ({"a": {"any_of": []}}, ("a",), "expected values"),
+    ({"a": {"any_of": []}}, ("a",), "expected a list of at least one value"),
     ({"a": {"prefix_of": 1}}, ("a",), "expected text"),
     ({"a": {"same_as": ["b"]}}, ("a",), "expected text"),
 ]

@@ -281,7 +281,7 @@ def test_a_mistake_is_told_at_its_line(sources, before, after, line, says):
 RESULTS = [
     (
         "[{name: now, content: a}]",
-        ["which is no tool of the conversation", "the first answer calls convert_units"],
+        ["the conversation has no such tool", "the first answer calls convert_units"],
     ),
     ("[{name: convert_units, content: a}, {name: convert_units, content: b}]", ["calls convert_units"]),
 ]

@@ -22,7 +22,7 @@ from streamconform.reports.explanation import Explained, explain
 from streamconform.reports.style import drawn
 from streamconform.run.dispatch import Asker
 from streamconform.run.plan import divide
-from streamconform.suite.expand import make_trial, make_round_trip
+from streamconform.suite.expand import make_round_trip, make_trial
 from streamconform.wire.apis import framing, split
 
 

@@ -32,7 +32,14 @@ from streamconform.suite.catalog import Catalog, read_catalog
 from streamconform.suite.expand import expand
 from streamconform.suite.load import Sources
 from streamconform.suite.profiles import Profile, load_profile
-from streamconform.suite.select import at_least, find_id, select_apis, select_ids, select_trials, parse_shard
+from streamconform.suite.select import (
+    find_id,
+    is_at_least,
+    parse_shard,
+    select_apis,
+    select_ids,
+    select_trials,
+)
 from streamconform.wire.apis import APIS
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -198,19 +205,19 @@ def selected(chosen: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
     own = parse_shard(part) if part else None
     named = None if ids is None else {id_.partition("@")[0] for id_ in ids}
     case_ids = tuple(
-        id_ for id_ in case_ids if (own is None or own.holds(id_)) and (named is None or id_ in named)
+        id_ for id_ in case_ids if (own is None or own.includes(id_)) and (named is None or id_ in named)
     )
     wanted = [
         case
         for case in catalog.load(None if case_ids == catalog.ids else case_ids)
-        if at_least(case.level, level)
+        if is_at_least(case.level, level)
     ]
     # over HTTP there are more of them than over bytes; a run asks of each implementation what it can be fed
     every = expand(wanted, deliveries, "http", seed, faults)
     made = (each for each in every if given is None or given in inputs(each))
     lenient = own is not None or ids is not None
     found = select_trials(made, patterns, lenient=lenient)
-    left = tuple(each for each in found if at_least(each.level, level) and (ids is None or each.id in ids))
+    left = tuple(each for each in found if is_at_least(each.level, level) and (ids is None or each.id in ids))
     if not (left or lenient):
         raise SelectionError("no trial is left of what was selected by api, profile, level and deliveries")
     return Selected(catalog, left)

@@ -97,7 +97,7 @@ def _full(case: AnyCase, seed: int) -> tuple[AnyTrial, ...]:
 
 def _matches(entry: KnownFailure, trial: AnyTrial) -> bool:
     where = split_pattern(entry.match)
-    if not where.delivers(trial.delivery):
+    if not where.matches_delivery(trial.delivery):
         return False
     check = where.check
     if entry.match.partition(":")[2].startswith(OF_A_PROXY):

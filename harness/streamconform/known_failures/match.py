@@ -91,7 +91,7 @@ def standing(entry: KnownFailure, result: TrialResult, paths: Paths) -> Standing
     where = split_pattern(entry.match)
     if result.verdict == "skipped" or where.case.match(result.case) is None:
         return None
-    if not where.delivers(result.delivery):
+    if not where.matches_delivery(result.delivery):
         return None
     if result.verdict in ("hang", "faulted"):
         fits = where.check is None and entry.verdict == result.verdict and _begins(entry, message(result))

@@ -127,7 +127,7 @@ class _Builder:
 
     def handle_event(self, event: Any, line: int) -> bool:
         """Handle the event that begins in `line`; return whether to continue."""
-        # The suite has 300,000 events, most of them scalars: comparing exact types is cheaper than isinstance.
+        # Exact types are compared, scalars first, because it is fast: the suite has 300,000 events.
         match type(event):
             case yaml.ScalarEvent:
                 self._add_scalar(event, line)

@@ -82,7 +82,7 @@ def unmatched(entries: Sequence[KnownFailure], api: str) -> frozenset[int]:
         for where in (split_pattern(entry.match),)
         if not any(
             where.case.match(id_)
-            and where.delivers(None)
+            and where.matches_delivery(None)
             and (where.check is None or any(where.check.match(path) for path in paths))
             for id_, paths in every
         )
