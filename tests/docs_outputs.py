@@ -14,8 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from streamconform.adapters.peers import environments
-from streamconform.adapters.peers.table import PEERS
+from streamconform.peers import environments
+from streamconform.peers.table import PEERS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (ROOT / "README.md", ROOT / "docs" / "cli.md")

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from streamconform.apis import APIS
 from streamconform.suite.load import COMMON
-from streamconform.wire.apis import APIS
 
 from .pytest_plugin.project import ROOT, TRIALS, made
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from streamconform.apis import APIS
 from streamconform.model.case import Case
 from streamconform.model.cassette import Recorded
 from streamconform.resources import bundled
 from streamconform.suite.load import Sources, load
-from streamconform.wire.apis import APIS
 
 ROOT = Path(__file__).resolve().parents[1]
 CASES = load(Sources(bundled("specs"), bundled("cassettes")))

@@ -8,27 +8,27 @@ from dataclasses import dataclass
 
 import pytest
 from streamconform.adapters.connect import Connection
+from streamconform.apis import APIS
 from streamconform.model.case import Literally
 from streamconform.tools.smoke.checks import CHECKS, examine
 from streamconform.tools.smoke.conversation import converse, steps
 from streamconform.tools.smoke.schema_messages import closest, misfits
-from streamconform.tools.smoke.streams import SMALL, streams
-from streamconform.wire.apis import APIS
+from streamconform.tools.smoke.streams import streams
 
 from ..harness import builders
 from .smoke_document import DOCUMENT, filled
 
 PROGRAM = """\
 import copy, json, os, sys, time
-from streamconform_reference.__main__ import Session, hello
-from streamconform_reference import json_codec
+from streamconform_reference.__main__ import Session, build_hello
+from streamconform_reference.json_text import codec
 
 def write(value):
-    sys.stdout.buffer.write(json_codec.dumps(value) + b"\\n")
+    sys.stdout.buffer.write(codec.dumps(value) + b"\\n")
     sys.stdout.buffer.flush()
 
-def answer(message): return next(Session().answers(message), None)
-def greeting(): return hello() | {{"apis": ["anthropic-messages"]}}
+def answer(message): return next(Session().reply_to(message), None)
+def greeting(): return build_hello() | {{"apis": ["anthropic-messages"]}}
 def reply(message): return answer(message)
 def outcome(given): return given
 def said(message):
@@ -72,7 +72,7 @@ def outcome(line):
 
 
 def greets(more):
-    return f"def greeting(): return hello() | {{'apis': ['anthropic-messages']}} | {more}"
+    return f"def greeting(): return build_hello() | {{'apis': ['anthropic-messages']}} | {more}"
 
 
 WRONG = [
@@ -364,21 +364,23 @@ def test_whom_nobody_can_feed_is_asked_nothing():
 
 def test_every_api_that_is_claimed_is_asked_for():
     asked = {stream.api for step in steps({"op": "hello"}) for stream in step.runs.values()}
-    assert asked == set(SMALL) == set(APIS)
+    assert asked == set(APIS)
 
 
-@pytest.mark.parametrize("api", SMALL)
+@pytest.mark.parametrize("api", APIS)
 def test_what_is_asked_are_cases_of_the_suite_and_expects_what_they_do(api):
     text, call, cut = streams(api)
     assert text.trial.body.startswith(cut.trial.body)
     assert len(cut.trial.body) < len(text.trial.body)
-    of = SMALL[api]
+    of = APIS[api].smoke
     expected = {
         each.cassette.name: each.expect.content
         for each in builders.bundled_cases()
-        if each.api == api and each.cassette.name in (of.text_in, of.call_in) and each.level == "must"
+        if each.api == api
+        and each.cassette.name in (of.text_cassette, of.call_cassette)
+        and each.level == "must"
     }
-    (said,), (called,) = expected[of.text_in], expected[of.call_in]
+    (said,), (called,) = expected[of.text_cassette], expected[of.call_cassette]
     assert said.fields["text"] == Literally(text.text)
     assert {name: called.fields[name].value for name in ("name", "arguments")} == call.call
 
@@ -426,7 +428,7 @@ def test_a_program_that_takes_pushed_chunks_is_fed_so(tmp_path):
 PUSHED = """
 session = Session()
 def said(message):
-    for each in session.answers(message): write(each)
+    for each in session.reply_to(message): write(each)
 """
 
 

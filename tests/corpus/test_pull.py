@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 
 import pytest
+from streamconform.apis import APIS
 from streamconform.cli import corpus as verb
 from streamconform.errors import SourceError
 from streamconform.tools.compare.recordings import read
@@ -15,7 +16,6 @@ from streamconform.tools.corpus import cache
 from streamconform.tools.corpus.download import PullFailed
 from streamconform.tools.corpus.pull import NOT_ASKED, SAME_BYTES, pull
 from streamconform.tools.corpus.sources import SOURCES
-from streamconform.wire.apis import APIS
 
 from ..cli.project import Project
 from .sdists import BODY, KNOWN, ROOT, interaction, sdist, vcr

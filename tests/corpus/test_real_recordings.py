@@ -6,7 +6,7 @@ import json
 import os
 
 import pytest
-from streamconform.wire.apis import APIS
+from streamconform.apis import APIS
 
 from ..cli.project import Project
 

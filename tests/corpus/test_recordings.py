@@ -6,12 +6,12 @@ import hashlib
 import json
 
 import pytest
+from streamconform.apis import APIS
 from streamconform.errors import SourceError, UsageError
 from streamconform.model.case import NOTHING_EXPECTED
 from streamconform.suite import cassettes
 from streamconform.tools.compare.recordings import read
 from streamconform.wire import eventstream
-from streamconform.wire.apis import framing
 
 from ..harness.builders import ANTHROPIC, TEXT_FRAMES, cassette, sse_body
 
@@ -79,7 +79,7 @@ def test_a_body_gets_the_media_type_of_its_framing(tmp_path):
         ("google-generate", "application/json"),
         ("ollama-chat", "application/x-ndjson"),
     ]
-    assert [framing(each.api, 200, each.cassette.body) for each in found.cases] == [
+    assert [APIS[each.api].detect_framing(200, each.cassette.body) for each in found.cases] == [
         "eventstream",
         "eventstream",
         "ndjson",

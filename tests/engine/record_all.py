@@ -15,11 +15,12 @@ import tempfile
 from itertools import groupby
 from pathlib import Path
 
+from streamconform.apis import APIS
 from streamconform.errors import ConformError
 from streamconform.model.cassette import Cassette
 from streamconform.suite import cassettes
 from streamconform.tools.record.exchange import Order, exchange
-from streamconform.wire.apis import framing, split
+from streamconform.wire.framings import split
 
 from .bodies import BODIES, MODEL, SCENARIOS, body
 from .engine import SERVER, install, running
@@ -52,7 +53,7 @@ def _one(api: str, name: str, base_url: str, given: argparse.Namespace) -> bool:
         return False
     cassettes.save(given.out, cassette)
     same = None if given.against is None else _same(cassette, given.against)
-    frames = len(split(framing(api, cassette.status, cassette.body), cassette.body))
+    frames = len(split(APIS[api].detect_framing(cassette.status, cassette.body), cassette.body))
     twin = "-" if cassette.twin is None else str(len(cassette.twin))
     words = {None: "-", True: "same", False: "differs"}[same]
     size = len(cassette.body)

@@ -19,8 +19,9 @@ MUTANTS = Path(streamconform_mutants.__file__).parent
 PIPELINE = (
     "model",
     "yaml_text",
-    "schemas",
     "wire",
+    "apis",
+    "schemas",
     "suite",
     "delivery",
     "adapters",
@@ -41,7 +42,7 @@ IMPLEMENTATIONS = frozenset({"streamconform_reference", "streamconform_mutants"}
 MAY_NAME_IT = ("adapters/connect.py",)
 """Writes `streamconform_mutants:…` into the argv of a program; imports nothing of it."""
 
-PURE = ("model", "wire", "delivery", "judge")
+PURE = ("model", "wire", "apis", "delivery", "judge")
 NO_IO = frozenset(
     [
         "aiohttp",
@@ -154,6 +155,13 @@ def test_the_harness_reaches_the_reference_like_anyones_parser(module):
 @pytest.mark.parametrize("module", harness(*PURE))
 def test_what_is_pure_imports_nothing_that_does_io(module):
     assert not module.roots() & NO_IO
+
+
+@pytest.mark.parametrize("module", harness("apis"))
+def test_the_api_records_import_only_the_model_and_the_wire(module):
+    below = ("streamconform.apis", "streamconform.model", "streamconform.wire")
+    own = {name for name in module.imports() if name.startswith("streamconform.")}
+    assert all(name.startswith(below) for name in own), own
 
 
 @pytest.mark.parametrize("module", harness("judge"))

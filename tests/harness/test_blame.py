@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from streamconform.apis import APIS
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.verdict import Check
 from streamconform.run import blame as blame_module
 from streamconform.run.blame import Blame, installed
 from streamconform.wire import sse
-from streamconform.wire.apis import framing, split
+from streamconform.wire.framings import split
 
 from . import builders
 
@@ -118,7 +119,7 @@ def test_without_a_teller_checks_have_no_frames():
 def test_calls_that_are_called_complete_belong_to_the_frames_that_ended_them():
     case = next(each for each in builders.bundled_cases() if each.id.endswith("tool-use/parallel-calls"))
     told = frames_of("content.complete_calls", 0, case=case)
-    frames = split(framing(case.api, 200, case.cassette.body), case.cassette.body)
+    frames = split(APIS[case.api].detect_framing(200, case.cassette.body), case.cassette.body)
     assert told
     assert all(b"content_block_stop" in frames[number].payload for number in told)
 
@@ -133,7 +134,7 @@ def test_frames_of_bundled_cassettes_lie_in_the_body_and_name_the_usage():
     for case in builders.bundled_cases()[::10]:
         trial = builders.trial(case)
         (told,) = blame.told(trial, [check], CAPABILITIES)
-        frames = split(framing(case.api, case.cassette.status, trial.body), trial.body)
+        frames = split(APIS[case.api].detect_framing(case.cassette.status, trial.body), trial.body)
         assert all(number < len(frames) for number in told.frames)
         told_of = (b"usage", b"_count", b"billed_units")  # as Ollama and Cohere call it
         assert all(any(w in frames[n].payload for w in told_of) for n in told.frames), case.id

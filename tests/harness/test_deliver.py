@@ -7,12 +7,13 @@ from collections import Counter
 from functools import cache
 
 import pytest
+from streamconform.apis import APIS
 from streamconform.delivery.deliver import cut, deliver
 from streamconform.delivery.mangle import MANGLERS, UNKNOWN_MEMBER
 from streamconform.model.cassette import Cassette
 from streamconform.model.trial import DELIVERIES
 from streamconform.wire import eventstream, sse
-from streamconform.wire.apis import APIS, framing, split
+from streamconform.wire.framings import split
 
 from . import builders
 
@@ -22,7 +23,7 @@ UNKNOWN = json.loads(b"{" + UNKNOWN_MEMBER + b"}")
 
 
 def delivered(cassette: Cassette, name: str, seed: str = "0") -> tuple[bytes, ...]:
-    return deliver(cassette, framing(cassette.api, cassette.status, cassette.body), name, seed)
+    return deliver(cassette, APIS[cassette.api].detect_framing(cassette.status, cassette.body), name, seed)
 
 
 @cache
@@ -30,7 +31,7 @@ def applicable(name: str) -> tuple[Cassette, ...]:
     return tuple(
         each
         for each in (*builders.bundled_cassettes(), *builders.framed_cassettes())
-        if framing(each.api, each.status, each.body) in DELIVERIES[name].framings
+        if APIS[each.api].detect_framing(each.status, each.body) in DELIVERIES[name].framings
     )
 
 
@@ -47,13 +48,13 @@ def without_unknown(value):
 
 
 def contents(api: str, body: bytes) -> list[tuple[str | None, bytes]]:
-    return [(each.event, each.payload) for each in split(framing(api, 200, body), body)]
+    return [(each.event, each.payload) for each in split(APIS[api].detect_framing(200, body), body)]
 
 
 UNKNOWN_EVENTS = [
     json.loads(payload)
     for api in APIS.values()
-    for framed, unknown in api.unknown_event.items()
+    for framed, unknown in api.extensions.event.items()
     for _, payload in [
         (frame.event, frame.payload)
         for frame in split(framed, b"[1" + unknown + b"]" if framed == "json_array" else unknown)

@@ -8,14 +8,14 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from streamconform.apis import APIS
 from streamconform.delivery.faults import MOST, Fault, faults
 from streamconform.model.case import Case, Skip
 from streamconform.model.leaf import AnyOf, Literally
 from streamconform.model.outcome import Usage
 from streamconform.model.trial import FAULTS, Framing
 from streamconform.suite.expand import expand
-from streamconform.wire.apis import framing, split
-from streamconform.wire.endings import ENDINGS
+from streamconform.wire.framings import split
 
 from . import builders
 
@@ -23,7 +23,7 @@ CUTS = ("cut-after-frame", "cut-inside-json", "cut-inside-utf8")
 
 
 def framed(case: Case) -> Framing:
-    return framing(case.api, case.cassette.status, case.cassette.body)
+    return APIS[case.api].detect_framing(case.cassette.status, case.cassette.body)
 
 
 def broken(case: Case, *, every: bool) -> tuple[Fault, ...]:
@@ -62,7 +62,7 @@ def test_a_cut_is_a_beginning_of_the_body_and_never_the_whole_of_it():
             assert body.startswith(chunks), f"{case.id}@{fault.name}"
             assert len(chunks) < len(body), f"{case.id}@{fault.name}"
         else:
-            error = ENDINGS[case.api].error_frame[framed(case)]
+            error = APIS[case.api].ending.error_frame[framed(case)]
             assert chunks.endswith(error), case.id
             assert body.startswith(chunks.removesuffix(error)), case.id
 
@@ -118,7 +118,7 @@ def test_an_error_frame_comes_only_where_the_stream_would_have_been_whole():
     for case, fault in all_faults():
         if fault.name.startswith("error-frame"):
             assert case.expect.fields["status"] == Literally("complete")
-            assert fault.expect.fields["error.message"] == Literally(ENDINGS[case.api].error_message)
+            assert fault.expect.fields["error.message"] == Literally(APIS[case.api].ending.error_message)
 
 
 def test_one_of_each_kind_is_enough_where_not_all_are_asked_for():

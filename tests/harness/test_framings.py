@@ -10,8 +10,9 @@ from itertools import pairwise
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from streamconform.apis import APIS
 from streamconform.wire import eventstream, json_array, ndjson
-from streamconform.wire.apis import SPLITTERS, framing, split, with_payload
+from streamconform.wire.framings import SPLITTERS, split, with_payload
 
 from . import builders
 
@@ -186,8 +187,8 @@ def test_any_body_has_frames_in_order_inside_it(framed, body):
 @pytest.mark.parametrize("name", builders.FRAMED)
 def test_the_framing_follows_from_the_body(name):
     api, framed, body = builders.FRAMED[name]
-    assert framing(api, 200, body) == framed
-    assert framing(api, 500, body) == "document"
+    assert APIS[api].detect_framing(200, body) == framed
+    assert APIS[api].detect_framing(500, body) == "document"
 
 
 @pytest.mark.parametrize("api", ["google-generate", "ollama-chat", "cohere-chat", "bedrock-converse"])
@@ -195,7 +196,7 @@ def test_the_framing_follows_from_the_body(name):
     "body", [b"", b"<html>\n<p>Bad gateway</p>\n", b'{\n  "error": {\n    "code": 500\n  }\n}\n', b"[]"]
 )
 def test_a_page_and_an_indented_document_are_no_stream(api, body):
-    assert framing(api, 200, body) == "document"
+    assert APIS[api].detect_framing(200, body) == "document"
 
 
 def test_a_message_whose_bytes_were_blanked_gets_sound_checksums_again_and_no_other():

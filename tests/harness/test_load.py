@@ -103,7 +103,8 @@ MISTAKES = [
 def test_a_mistake_is_told_at_its_line(sources, old, new, line, says):
     assert old in GOOD
     write(sources, GOOD.replace(old, new))
-    assert any(at == line and says in message for at, message in read_problems(sources)), read_problems(sources)
+    problems = read_problems(sources)
+    assert any(at == line and says in message for at, message in problems), problems
 
 
 def test_three_mistakes_are_three_problems(sources):

@@ -7,8 +7,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from streamconform.apis import APIS
 from streamconform.judge.request import UNIQUE, compare_request
-from streamconform.judge.request_forms import FORMS, canonical
 from streamconform.suite.load import Sources, collect
 from streamconform.suite.request_expectation import find_matcher_errors, parse, parse_value, serialize_value
 
@@ -167,7 +167,7 @@ def test_what_is_no_request_is_one_failed_check(got):
     assert "is no request" in check.message
 
 
-@pytest.mark.parametrize("api", sorted(FORMS))
+@pytest.mark.parametrize("api", sorted(APIS))
 def test_a_body_that_is_nested_without_end_is_one_failed_check(api):
     body = {"contents": []}
     for _ in range(2000):
@@ -314,6 +314,10 @@ UNEQUAL = [
 ]
 
 
+def canonical(api, body):
+    return APIS[api].requests.canonical(body)
+
+
 def bodies(*given):
     return [{"messages": each} if isinstance(each, list) else each for each in given]
 
@@ -351,7 +355,7 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize("api", sorted(FORMS))
+@pytest.mark.parametrize("api", sorted(APIS))
 @pytest.mark.parametrize("odd", ODD, ids=str)
 def test_a_body_of_any_shape_has_a_form(api, odd):
     fields = ("messages", "contents", "input", "instructions", "system", "systemInstruction", "tools")

@@ -158,7 +158,8 @@ def test_a_case_is_found_by_the_end_of_its_id(name, at):
 
 
 @pytest.mark.parametrize(
-    ("name", "says"), [("one", "is ambiguous"), ("text/too", "did you mean"), ("zzz", "`conform list` shows the ids")]
+    ("name", "says"),
+    [("one", "is ambiguous"), ("text/too", "did you mean"), ("zzz", "`conform list` shows the ids")],
 )
 def test_a_name_that_means_no_single_case_is_an_error(name, says):
     with pytest.raises(SelectionError, match=says):

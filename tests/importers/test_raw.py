@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from streamconform.apis import APIS
 from streamconform.errors import SourceError
 from streamconform.tools.record.importers import take
 from streamconform.wire import eventstream
@@ -84,11 +85,11 @@ def test_payloads_get_the_framing_of_their_api_back():
     ],
 )
 def test_each_api_has_its_own_framing(api, body):
-    assert restore(api, b'\n{"type":"a"}\r\n') == body
+    assert restore(b'\n{"type":"a"}\r\n', APIS[api].write) == body
 
 
 def test_a_binary_message_is_named_by_its_only_key_and_holds_what_stood_there():
-    body = restore("bedrock-converse", '{"a": {"n":1.50, "t":"\\u00fcü"}}\n{"b":{}}\n'.encode())
+    body = restore('{"a": {"n":1.50, "t":"\\u00fcü"}}\n{"b":{}}\n'.encode(), APIS["bedrock-converse"].write)
     frames = eventstream.split(body)
     assert [(each.event, each.payload.decode()) for each in frames] == [
         ("a", '{"n":1.50, "t":"\\u00fcü"}'),
@@ -100,7 +101,7 @@ def test_a_binary_message_is_named_by_its_only_key_and_holds_what_stood_there():
 @pytest.mark.parametrize("line", [b"{}", b'{"a":1,"b":2}'])
 def test_a_payload_that_does_not_name_one_event_is_refused(line):
     with pytest.raises(NotStrippedError, match="payload 2 does not name one event"):
-        restore("bedrock-converse", b'{"a":{}}\n' + line)
+        restore(b'{"a":{}}\n' + line, APIS["bedrock-converse"].write)
 
 
 def test_an_imported_event_stream_without_its_secrets_has_sound_checksums():

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from streamconform.apis import APIS
 from streamconform.delivery.deliver import cut
 from streamconform.suite.expand import expand
 from streamconform.tools.minimise.edits import edited, nodes, units
 from streamconform.tools.minimise.stream import taken_apart
-from streamconform.wire.apis import APIS, framing, split
+from streamconform.wire.framings import split
 
 from .searching import cases
 
@@ -16,7 +17,9 @@ from .searching import cases
 def test_the_pieces_of_a_body_are_the_body_with_its_cuts(api):
     for case in cases(api).values():
         for trial in expand((case,), ("recorded", "utf8-split", "comments"), "bytes", 0, "one"):
-            stream = taken_apart(framing(api, case.cassette.status, trial.body), trial.body, trial.chunks)
+            stream = taken_apart(
+                APIS[api].detect_framing(case.cassette.status, trial.body), trial.body, trial.chunks
+            )
             assert stream.body == trial.body, trial.id
             assert cut(trial.body, stream.offsets()) == trial.chunks, trial.id
 
@@ -25,7 +28,7 @@ def test_the_pieces_of_a_body_are_the_body_with_its_cuts(api):
 def test_any_frame_left_out_leaves_the_others(api):
     for case in cases(api).values():
         body = case.cassette.body
-        framed = framing(api, case.cassette.status, body)
+        framed = APIS[api].detect_framing(case.cassette.status, body)
         stream = taken_apart(framed, body, (body,))
         framed_at = [i for i, piece in enumerate(stream.pieces) if piece.payload is not None]
         if framed == "document" or len(framed_at) < 3 or len(stream.payloads) != len(split(framed, body)):

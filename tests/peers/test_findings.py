@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from streamconform.apis import APIS
 from streamconform.peers.table import PEERS
 from streamconform.suite.load import Sources, load
 from streamconform.suite.select import split_pattern
-from streamconform.wire.apis import APIS
 
 ROOT = Path(__file__).resolve().parents[2]
 MATRIX = ROOT / "docs" / "matrix"

@@ -8,10 +8,10 @@ import subprocess
 from dataclasses import replace
 
 import pytest
+from streamconform.apis import APIS
 from streamconform.model.capability import CAPABILITIES, OF_CALLS
 from streamconform.peers import node_package
 from streamconform.peers.node_table import NODE
-from streamconform.wire.apis import APIS
 
 from ..cli.project import Project
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import streamconform.peers
 from streamconform.adapters import peer_host
+from streamconform.apis import APIS
 from streamconform.model.capability import CAPABILITIES, OF_CALLS
 from streamconform.peers import environments
 from streamconform.peers.table import PEERS
-from streamconform.wire.apis import APIS
 
 HERE = Path(streamconform.peers.__file__).parent
 PYTHON = [each for each in PEERS.values() if each.language == "python"]

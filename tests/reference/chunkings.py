@@ -1,4 +1,4 @@
-"""Ways to cut a body into network reads."""
+"""Ways to cut a body into chunks."""
 
 from __future__ import annotations
 
@@ -30,6 +30,6 @@ def at_random(body: bytes, seed: int) -> list[bytes]:
 
 
 def at(body: bytes, cuts: list[int]) -> list[bytes]:
-    """Cut at these offsets; one beyond the end cuts nothing."""
+    """Cut at these offsets; offsets beyond the end are ignored."""
     bounds = [0, *sorted({min(cut, len(body)) for cut in cuts}), len(body)]
     return [body[a:b] for a, b in pairwise(bounds)]

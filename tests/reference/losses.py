@@ -1,4 +1,4 @@
-"""The tables of docs/internals/encoders.md: `python -m tests.reference.losses` writes them there anew."""
+"""Generate the tables of docs/internals/encoders.md: run `python -m tests.reference.losses`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def table(api: str) -> str:
 def row(loss: Loss) -> str:
     """Return the row of a loss, which says the form that it is for unless that is both."""
     where = "" if loss.forms == FORMS else f" ({', '.join(loss.forms)} only)"
-    return f"| `{loss.name}`{where} | {loss.what} | {loss.becomes} |\n"
+    return f"| `{loss.name}`{where} | {loss.description} | {loss.becomes} |\n"
 
 
 def renewed(page: str) -> str:

@@ -1,4 +1,4 @@
-"""Outcomes to be encoded: one for each thing that an api may not be able to say, and those of cassettes."""
+"""Outcomes to encode: one for each property that an API may be unable to express, and those of cassettes."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ OTHERS = [
 
 
 def whole(*content: Block, **fields: Any) -> Outcome:
-    """Return an outcome that is complete unless said otherwise."""
+    """Return an outcome, by default a complete one."""
     usual: dict[str, Any] = {
         "status": "complete",
         "stop": Stop("stop", "end_turn"),
@@ -95,7 +95,7 @@ def whole(*content: Block, **fields: Any) -> Outcome:
 
 
 def a_call(**fields: Any) -> ToolCall:
-    """Return a call that is complete unless said otherwise."""
+    """Return a call, by default a complete one."""
     usual: dict[str, Any] = {
         "id": "toolu_1",
         "name": "f",
@@ -191,7 +191,7 @@ EXAMPLES: Mapping[str, Outcome] = {
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What the reference makes of the cassette of a bundled case."""
+    """The reference's outcome for the cassette of a bundled case."""
 
     name: str
     api: str
@@ -200,7 +200,7 @@ class Decoded:
 
 @cache
 def decoded_cases() -> tuple[Decoded, ...]:
-    """Return the outcome of each cassette of a bundled case about a stream."""
+    """Return the outcome of each cassette of the bundled stream cases."""
     found: dict[str, Decoded] = {}
     for case in load(Sources(bundled("specs"), bundled("cassettes"))):
         if not isinstance(case, Case) or case.api not in DECODERS:

@@ -1,4 +1,4 @@
-"""Anthropic Messages: what each shape of stream amounts to."""
+"""Anthropic Messages: the outcome of each form of stream."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .streams import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """`expect` maps a path into the outcome to the value there."""
+    """`expect` maps paths in the outcome to values."""
 
     id: str
     body: bytes
@@ -706,7 +706,7 @@ def prefixes(body: bytes, step: int) -> list[Answer]:
 
 
 @pytest.mark.parametrize("name", ["text", "thinking-then-call", "parallel-interleaved"])
-def test_a_cut_stream_is_never_complete_and_never_says_more(name: str) -> None:
+def test_a_cut_stream_is_never_complete_and_never_has_more_content(name: str) -> None:
     body = STREAMS[name]
     terminal = body.index(b'"message_stop"}') + len(b'"message_stop"}')
     full = decode(body).content
@@ -755,7 +755,7 @@ def test_a_pair_of_surrogates_cut_between_two_deltas_is_one_character() -> None:
 
 
 @pytest.mark.parametrize("rest", [(stop(), STOP), (STOP,), ()], ids=["ended", "open", "cut"])
-def test_half_a_pair_that_stays_alone_is_kept(rest: tuple[dict[str, Any], ...]) -> None:
+def test_a_lone_surrogate_is_kept(rest: tuple[dict[str, Any], ...]) -> None:
     half = (
         b'data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a\\ud83c"}}\n\n'
     )

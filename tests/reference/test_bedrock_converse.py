@@ -1,4 +1,4 @@
-"""Bedrock Converse: what each shape of stream amounts to."""
+"""Bedrock Converse: the outcome of each form of stream."""
 
 from __future__ import annotations
 
@@ -356,7 +356,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in CASES])
-def test_a_stream_amounts_to(case: Case) -> None:
+def test_a_stream_has_the_expected_outcome(case: Case) -> None:
     found = decode(case.body, **case.fields)
     assert {path: at(found.outcome, path) for path in case.expect} == case.expect
     assert_event_rules(found)

@@ -1,4 +1,4 @@
-"""Gemini: what each shape of stream amounts to, in both framings."""
+"""Gemini: the outcome of each form of stream, in both framings."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def decode(body: Any, **fields: Any) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`expect` maps a path into the outcome to the value there."""
+    """`expect` maps paths in the outcome to values."""
 
     id: str
     body: bytes
@@ -413,7 +413,7 @@ BROKEN: tuple[Payload, ...] = (
 
 
 @pytest.mark.parametrize("payload", BROKEN, ids=str)
-def test_a_broken_chunk_is_a_protocol_error_and_keeps_what_came(payload: Payload) -> None:
+def test_a_broken_chunk_is_a_protocol_error_and_keeps_earlier_content(payload: Payload) -> None:
     answer = decode(sse(says("a"), payload, says("b"), ends()))
     assert answer.outcome["status"] == "error"
     assert answer.outcome["error"]["type"] == "protocol"
@@ -571,7 +571,7 @@ def test_an_answer_without_streaming_equals_its_stream() -> None:
 # Events.
 
 
-def test_a_call_is_told_when_it_opens_and_ends_with_its_close() -> None:
+def test_a_call_starts_when_it_opens_and_ends_when_it_closes() -> None:
     answer = decode(sse(*STREAMED_ARGUMENTS, says("a"), ends()))
     assert answer.types()[:3] == ["toolcall_start", "toolcall_end", "text_start"]
 
@@ -689,5 +689,5 @@ def test_a_short_path_does_not_make_a_long_array() -> None:
     assert decode(sse(chunk(call("f", partialArgs=entries)), ends())).outcome["error"]["type"] == "protocol"
 
 
-def test_the_head_alone_says_nothing() -> None:
+def test_a_head_without_content_emits_no_events() -> None:
     assert decode(sse(HEAD)).content == []

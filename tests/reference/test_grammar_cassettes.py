@@ -1,4 +1,4 @@
-"""The bundled cassettes of documented streams are legal, but for those that show what is not."""
+"""The bundled cassettes are legal, except those that show illegal streams."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ LENIENT: Mapping[str, str] = {
 
 @cache
 def broken() -> Mapping[str, frozenset[str]]:
-    """Return the names of the cassettes that break a rule that must hold, by api."""
+    """Return the names of the cassettes that violate a `must` rule, by API."""
     found: dict[str, set[str]] = {api: set() for api in GRAMMARS}
     for case in load(Sources(ROOT / "specs", ROOT / "cassettes")):
         if not isinstance(case, Case) or case.id.split("/")[1] in BROKEN_TOPICS:

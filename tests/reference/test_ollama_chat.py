@@ -1,4 +1,4 @@
-"""Ollama's own chat: what each shape of stream amounts to."""
+"""Ollama's own chat: the outcome of each form of stream."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def decode(body: Any, **fields: Any) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`expect` maps a path into the outcome to the value there."""
+    """`expect` maps paths in the outcome to values."""
 
     id: str
     body: bytes
@@ -217,7 +217,7 @@ BROKEN: tuple[Payload, ...] = (
 
 
 @pytest.mark.parametrize("payload", BROKEN, ids=str)
-def test_a_broken_record_is_a_protocol_error_and_keeps_what_came(payload: Payload) -> None:
+def test_a_broken_record_is_a_protocol_error_and_keeps_earlier_content(payload: Payload) -> None:
     answer = decode(lines(record("a"), payload, record("b"), ends()))
     assert answer.outcome["status"] == "error"
     assert answer.outcome["error"]["type"] == "protocol"
@@ -303,7 +303,7 @@ def test_a_call_ends_with_its_record() -> None:
     ]
 
 
-def test_a_long_thought_is_told_delta_by_delta() -> None:
+def test_long_thinking_is_emitted_delta_by_delta() -> None:
     answer = decode(lines(*(thinks(f"{n} ") for n in range(50)), ends()))
     assert answer.types().count("thinking_delta") == 50
     assert answer.content == [thinking("".join(f"{n} " for n in range(50)))]

@@ -1,4 +1,4 @@
-"""OpenAI Responses: what each shape of stream amounts to."""
+"""OpenAI Responses: the outcome of each form of stream."""
 
 from __future__ import annotations
 
@@ -754,7 +754,7 @@ def test_arguments_that_were_streamed_are_not_ended_by_a_cut() -> None:
     assert got.content[0]["arguments"] is None
 
 
-def test_one_error_event_though_the_server_says_it_twice() -> None:
+def test_a_repeated_error_gives_one_event() -> None:
     assert decode(STREAMS["error-nested"]).types().count("error") == 1
 
 

@@ -18,7 +18,7 @@ TWINS = {
 
 
 def told(outcome: dict[str, Any]) -> dict[str, Any]:
-    """Return what two answers to one request have in common: all but what a server makes up each time.
+    """Return the parts that two answers to one request share: all except generated values.
 
     Blocks stand by type: this server tells text and thinking in the order of its own in each form.
     """

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from streamconform.apis import APIS
 from streamconform.model.cassette import Request
-from streamconform.replay.endpoints import STREAMS, asked
-from streamconform.wire.apis import APIS
+from streamconform.replay.endpoints import asked
 
 from ..harness import builders
 
@@ -52,7 +52,7 @@ BODIES = {GOOGLE: "google-sse", OLLAMA: "ollama", COHERE: "cohere-v2", BEDROCK: 
 def cassette(api: str, name: str | None = None, path: str | None = None):
     name = name or BODIES.get(api)
     made = builders.cassette(builders.FRAMED[name][2] if name else None, api=api)
-    own = path or STREAMS[api][0]
+    own = path or APIS[api].endpoints.usual
     return replace(made, request=Request(method="POST", path=own, headers={}, body={"stream": True}))
 
 
@@ -75,9 +75,10 @@ def test_every_api_answers_where_its_recordings_were_made(api):
 
 @pytest.mark.parametrize("api", APIS)
 def test_only_post_is_a_request_for_an_answer(api):
-    given = asked(cassette(api), "GET", STREAMS[api][0], stream=True)
+    path = APIS[api].endpoints.usual
+    given = asked(cassette(api), "GET", path, stream=True)
     assert given.kind is None
-    assert given.note == f"the server got `GET {STREAMS[api][0]}`; expected `POST BASE_URL{STREAMS[api][0]}`"
+    assert given.note == f"the server got `GET {path}`; expected `POST BASE_URL{path}`"
 
 
 @pytest.mark.parametrize(
@@ -93,7 +94,7 @@ def test_only_post_is_a_request_for_an_answer(api):
     ],
 )
 def test_where_the_path_does_not_say_it_the_body_says_whether_to_stream(api, stream, kind, noted):
-    target = STREAMS[api][0] + ("?alt=sse" if api == GOOGLE else "")
+    target = APIS[api].endpoints.usual + ("?alt=sse" if api == GOOGLE else "")
     given = asked(cassette(api), "POST", target, stream)
     assert (given.kind, given.note is not None) == (kind, noted)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from streamconform.adapters.connect import connect
 from streamconform.adapters.interface import Greeting, Observation
+from streamconform.apis import APIS
 from streamconform.errors import SelectionError, SourceError
 from streamconform.judge.round_trip import checks_of_round_trip
 from streamconform.known_failures.context import checked
@@ -25,7 +26,6 @@ from streamconform.schemas import problems
 from streamconform.suite.expand import expand
 from streamconform.suite.lint import lint_all
 from streamconform.suite.load import Sources, collect, load
-from streamconform.wire.apis import APIS
 
 from ..cli.project import CONFORM
 

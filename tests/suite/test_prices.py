@@ -20,11 +20,11 @@ from genai_prices.types import (
     Tier,
     TieredPrices,
 )
+from streamconform.apis import APIS
 from streamconform.model.case import Case
 from streamconform.model.leaf import AnyOf, Literally
 from streamconform.resources import bundled
 from streamconform.suite.load import Sources, load
-from streamconform.wire.apis import APIS
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
 """Prices change; the list is asked for those of this hour."""

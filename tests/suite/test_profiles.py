@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from streamconform.apis import APIS
 from streamconform.model.trial import DELIVERIES
 from streamconform.resources import bundled
 from streamconform.suite.load import Sources, load
 from streamconform.suite.profiles import load_profiles
-from streamconform.wire.apis import APIS
 
 CASES = load(Sources(bundled("specs"), bundled("cassettes")))
 LEVELS = {case.id: case.level for case in CASES}

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
+from streamconform.apis import APIS
 from streamconform.errors import UsageError
-from streamconform.wire.apis import APIS
 
 FORM: Final = "proxy:http://127.0.0.1:8082?from=anthropic-messages&to=ollama-chat&upstream=11434"
 MODEL: Final = "qwen3:8b"

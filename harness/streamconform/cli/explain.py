@@ -12,6 +12,7 @@ import click
 
 from streamconform.adapters.connect import Connection, connect
 from streamconform.adapters.program import Program
+from streamconform.apis import APIS
 from streamconform.cli import options
 from streamconform.delivery.deliver import cut
 from streamconform.errors import SelectionError
@@ -23,7 +24,7 @@ from streamconform.reports.style import drawn
 from streamconform.run.dispatch import Asker
 from streamconform.run.plan import divide
 from streamconform.suite.expand import make_round_trip, make_trial
-from streamconform.wire.apis import framing, split
+from streamconform.wire.framings import split
 
 
 @click.command("explain")
@@ -78,7 +79,7 @@ def _framewise(trial: AnyTrial) -> AnyTrial:
     """Return the trial with a chunk a frame, so that each event can stand beside the frame that made it."""
     if not isinstance(trial, Trial):
         return trial
-    frames = split(framing(trial.case.api, trial.case.cassette.status, trial.body), trial.body)
+    frames = split(APIS[trial.case.api].detect_framing(trial.case.cassette.status, trial.body), trial.body)
     return replace(trial, chunks=cut(trial.body, (frame.end for frame in frames)))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from streamconform.apis import APIS
 from streamconform.cli import options
 from streamconform.errors import Problem, SourceError, UsageError
 from streamconform.model.cassette import Cassette
@@ -19,7 +20,7 @@ from streamconform.tools.record import draft, importers
 from streamconform.tools.record.exchange import parts_of
 from streamconform.tools.record.importers.exchange import Left
 from streamconform.tools.record.scan import scan
-from streamconform.wire.apis import APIS, framing, split
+from streamconform.wire.framings import split
 
 RANDOM = "a random word"
 """What a finding is called that may be harmless: the others look like keys."""
@@ -134,7 +135,7 @@ def _written(cassette: Cassette, specs: Path, store: Path, topic: str) -> str:
     path = cassettes.save(store, cassette)
     spec = draft.add(specs, cassette, topic, _title(cassette))
     cassettes.load(store, cassette.api, cassette.name)
-    framed = framing(cassette.api, cassette.status, cassette.body)
+    framed = APIS[cassette.api].detect_framing(cassette.status, cassette.body)
     frames = len(split(framed, cassette.body))
     said = counted(frames, "frame") if frames else f"status {cassette.status}, no frame of {cassette.api}"
     found = draft.outcome(cassette)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
+from streamconform.apis import APIS
 from streamconform.errors import UsageError
 from streamconform.suite.cassettes import write_atomically
 from streamconform.tools.init.plan import WORKFLOW, Kept, Language, NewFile, Target, planned, target
-from streamconform.wire.apis import APIS
 
 
 @click.command("init")

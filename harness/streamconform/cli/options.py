@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar, get_args
 import click
 
 from streamconform import config
+from streamconform.apis import APIS
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import LEVELS, AnyCase
 from streamconform.model.trial import (
@@ -40,7 +41,6 @@ from streamconform.suite.select import (
     select_ids,
     select_trials,
 )
-from streamconform.wire.apis import APIS
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 import click
 
 from streamconform import reports
+from streamconform.apis import APIS
 from streamconform.cli import options
 from streamconform.cli.known_failures import known_failures, known_failures_options, must_update_whole, update
 from streamconform.cli.placed import placed
@@ -19,12 +20,9 @@ from streamconform.errors import UsageError
 from streamconform.reports.terminal import Terminal
 from streamconform.run.session import Progress
 from streamconform.suite.catalog import read_catalog
-from streamconform.wire.apis import APIS
 
 RESULTS: Final = options.RESULTS.parent / "probe.jsonl"
 """Where results go that nobody asked for elsewhere; those of the last run stay."""
-UNNAMED: Final = frozenset({"google-generate", "bedrock-converse"})
-"""The apis whose path names the model, so that no server can do without."""
 
 
 @click.command("probe")
@@ -75,14 +73,14 @@ def command(ctx: click.Context, /, url: str, **given: Any) -> None:
     # What follows is slow to import, and not needed for `--help`.
     from streamconform.tools.probe.plan import cases, unmatched
     from streamconform.tools.probe.probe import Order, conduct
-    from streamconform.tools.probe.requests import KEYS, Asking
+    from streamconform.tools.probe.requests import Asking
 
     started = time.perf_counter()
     api = given["api"]
     base_url, host = base_url_of(url, "URL")
-    if given["model"] is None and api in UNNAMED:
+    if given["model"] is None and APIS[api].endpoints.names_model:
         raise UsageError(f"the path of {api} names the model; give --model NAME")
-    key = key_of(given["key_env"], KEYS[api].variable)
+    key = key_of(given["key_env"], APIS[api].key.variable)
     must_be_private(base_url, host, key)
     headers = headers_of(given["headers"])
     chosen = {name: value for name, value in given.items() if value not in (None, ())}

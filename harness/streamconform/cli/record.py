@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from streamconform.apis import APIS
 from streamconform.cli import options
 from streamconform.cli.server import base_url_of, headers_of, key_of, must_be_private
 from streamconform.errors import UsageError
@@ -20,15 +21,13 @@ from streamconform.tools.record.errors import RecordError
 from streamconform.tools.record.exchange import Order
 from streamconform.tools.record.keep import Kept, keep
 from streamconform.tools.record.live import MAX_BYTES
-from streamconform.tools.record.providers import ENDPOINTS
+from streamconform.tools.record.providers import HOSTS, RECORDINGS
 
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-OWN_HOSTS = frozenset({"api.anthropic.com", "api.openai.com"})
-"""Public names that say in the provenance who answered; others may be private."""
 
 
 @click.command("record")
-@click.option("--api", required=True, type=click.Choice(list(ENDPOINTS)), help="The wire format to ask in.")
+@click.option("--api", required=True, type=click.Choice(list(RECORDINGS)), help="The wire format to ask in.")
 @click.option("--base-url", required=True, metavar="URL", help="The server, without the api's own path.")
 @click.option("--model", metavar="NAME", help="The model to ask. [default: the request's own]")
 @click.option(
@@ -73,13 +72,12 @@ def command(request_file: Path, names: tuple[str, ...], allowed: tuple[str, ...]
     for option in ("name", "topic"):
         if not SLUG.fullmatch(given[option]) or len(given[option]) > 80:
             raise UsageError(f"--{option} is lower-case words joined by hyphens, such as `tool-call-cut`")
-    endpoint = ENDPOINTS[given["api"]]
     base_url, host = base_url_of(given["base_url"], "--base-url")
     body = _body(request_file)
     model = given["model"] or body.get("model")
     if not (isinstance(model, str) and model):
         raise UsageError(f"`{request_file}` names no `model`; give --model NAME")
-    key = key_of(given["key_env"], endpoint.key_variable)
+    key = key_of(given["key_env"], APIS[given["api"]].key.variable)
     must_be_private(base_url, host, key)
     order = Order(
         api=given["api"],
@@ -92,7 +90,7 @@ def command(request_file: Path, names: tuple[str, ...], allowed: tuple[str, ...]
         twin=given["twin"],
         allow_error=given["allow_error"],
         timeout=given["timeout"],
-        server=given["server"] or (host if host in OWN_HOSTS else "unnamed server"),
+        server=given["server"] or (host if host in HOSTS else "unnamed server"),
         note=given["note"],
         names=names,
         allowed=allowed,

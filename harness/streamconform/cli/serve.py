@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import click
 
+from streamconform.apis import APIS
 from streamconform.cli import options
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import Case
 from streamconform.model.trial import DELIVERIES, FAULTS, Trial
-from streamconform.replay.endpoints import STREAMS
 from streamconform.replay.reply import Reply
 from streamconform.replay.request import Bounds, Received
 from streamconform.replay.server import ReplayServer
@@ -22,7 +22,6 @@ from streamconform.reports.words import counted, printable
 from streamconform.suite.catalog import read_catalog
 from streamconform.suite.expand import make_trial
 from streamconform.suite.select import select_apis, select_ids
-from streamconform.wire.apis import APIS
 
 PATIENT: Final = Bounds(request_seconds=3600, idle_seconds=3600, stall_seconds=None)
 """Whoever steps through a client takes their time."""
@@ -83,7 +82,7 @@ async def _serve(server: ReplayServer, port: int, cases: Mapping[str, Case]) -> 
 def _path(case: Case) -> str:
     """Return what a client posts to: the path of the recording where it is a usual one."""
     path = case.cassette.request.path
-    return path if "{" in STREAMS[case.api][0] else path.partition("?")[0]
+    return path if APIS[case.api].endpoints.names_model else path.partition("?")[0]
 
 
 def _found(id_: str, cases: Mapping[str, Case], seed: int) -> Trial | str:

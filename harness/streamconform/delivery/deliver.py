@@ -10,7 +10,7 @@ from itertools import pairwise
 from streamconform.delivery.mangle import MANGLERS
 from streamconform.model.cassette import Cassette
 from streamconform.model.trial import Framing
-from streamconform.wire.apis import split
+from streamconform.wire.framings import split
 
 CHARACTER = re.compile(rb"[\xc2-\xf4][\x80-\xbf]+")
 BYTES = tuple(bytes((i,)) for i in range(256))

@@ -1,7 +1,7 @@
 """Streams that break: where they are cut, what is sent instead, and what is expected then. Pure.
 
 Nothing is written by hand here: the expectation follows from the case's own, from where the stream broke,
-and from what ends a stream of the api (`wire/endings.py`).
+and from the ending of the API (`Api.ending`).
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from streamconform.apis import APIS
+from streamconform.apis.api import Ending
+from streamconform.apis.payloads import Payload, read_payload
 from streamconform.delivery.deliver import CHARACTER, cut
 from streamconform.model.case import Case, Expectation, Partial
 from streamconform.model.leaf import AnyOf, Leaf, Literally
 from streamconform.model.trial import Framing
-from streamconform.wire.apis import split
-from streamconform.wire.endings import ENDINGS, Ending, Payload, read
 from streamconform.wire.frames import Frame
+from streamconform.wire.framings import split
 
 MOST: Final[Mapping[str, int]] = {
     "cut-after-frame": 14,
@@ -79,14 +81,14 @@ def faults(case: Case, framed: Framing, *, every: bool, http: bool = False) -> I
 
 def _stream(case: Case, framed: Framing) -> _Stream:
     frames = split(framed, case.cassette.body)
-    payloads = tuple(read(frame.payload) for frame in frames)
-    ending = ENDINGS[case.api]
-    ends = [number for number, payload in enumerate(payloads) if ending.terminal(payload)]
+    payloads = tuple(read_payload(frame.payload) for frame in frames)
+    ending = APIS[case.api].ending
+    ends = [number for number, payload in enumerate(payloads) if ending.is_terminal(payload)]
     terminal = ends[0] if ends else len(frames)
     later = [
         n
         for n in range(terminal, len(frames))
-        if ending.terminal(payloads[n]) or any(payloads[n].get(name) for name in ending.content)
+        if ending.is_terminal(payloads[n]) or any(payloads[n].get(name) for name in ending.content)
     ]
     types = tuple(_type(payload, frame.event) for frame, payload in zip(frames, payloads, strict=True))
     return _Stream(case, framed, ending, frames, payloads, types, terminal, later[-1] if later else terminal)
@@ -193,7 +195,7 @@ def _broken(stream: _Stream, name: str, offset: int, whole: int) -> Fault:
 def _partial(stream: _Stream, whole: int, told: Mapping[str, Leaf]) -> Expectation:
     """Return what a stream that broke may say: beginnings of the whole, and no call that had not ended."""
     case = stream.case
-    ended = stream.ending.calls_ended(stream.payloads[:whole])
+    ended = stream.ending.count_ended_calls(stream.payloads[:whole])
     fields = dict(told) | _usage(case) | _names(case)
     return Expectation(case.expect.content, fields, Partial(ended))
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from streamconform.apis import APIS
 from streamconform.model.trial import Framing
 from streamconform.wire import json_text, sse
-from streamconform.wire.apis import APIS, framing, split, with_payload
+from streamconform.wire.framings import split, with_payload
 
 UNKNOWN_MEMBER: Final = b'"future_field":{"a":[1,null,"b"]}'
 COMMENT: Final = b": keep-alive\n\n"
@@ -54,13 +55,13 @@ def comments(body: bytes, api: str) -> bytes:
 
 def unknown_event(body: bytes, api: str) -> bytes:
     """Return `body` with an event of an unknown type between any two frames."""
-    known = APIS[api]
-    return _between(body, api, known.unknown_event.get(_framed(body, api), b""), before_first=False)
+    event = APIS[api].extensions.event.get(_framed(body, api), b"")
+    return _between(body, api, event, before_first=False)
 
 
 def unknown_field(body: bytes, api: str) -> bytes:
     """Return `body` with one more member in every object that may get new ones."""
-    objects = APIS[api].unknown_field_objects
+    objects = APIS[api].extensions.objects
     return _payloads(body, api, lambda text: json_text.add_member(text, UNKNOWN_MEMBER, objects))
 
 
@@ -103,7 +104,7 @@ def _line_ends(body: bytes, end: bytes) -> bytes:
 
 def _framed(body: bytes, api: str) -> Framing:
     """Return how `body` is framed; only answers that are no error are mangled."""
-    return framing(api, 200, body)
+    return APIS[api].detect_framing(200, body)
 
 
 def _between(body: bytes, api: str, extra: bytes, *, before_first: bool) -> bytes:

@@ -1,8 +1,7 @@
 """A trial of one api whose stream is seen through another: what can still be expected of it. Pure.
 
 A proxy reads the stream of a trial and writes one of another api, which is decoded to the outcome that is
-judged. What that api has no words for is not judged. Source of the tables: the reasons and fields that
-each api documents.
+judged. What that API cannot express (`Api.proxy`) is not judged.
 
 - Ids of calls and of answers, and the model's name, are the proxy's own.
 - Usage is judged where numbers are expected of a good answer: a proxy has to write some before it knows any.
@@ -20,40 +19,16 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Final
 
+from streamconform.apis import APIS
+from streamconform.apis.api import ProxyLimits
 from streamconform.judge.compare import FAILED
 from streamconform.model.case import Expectation, ExpectedBlock
 from streamconform.model.leaf import AnyOf, Leaf, Literally
-from streamconform.model.outcome import Reason
 from streamconform.model.trial import Through, Trial, lower
 from streamconform.model.verdict import Check
 
-WORDS: Final[Mapping[str, Mapping[Reason, tuple[Reason, ...]]]] = {
-    "anthropic-messages": {
-        "content_filter": ("content_filter", "refusal"),
-        "other": ("other", "stop", "tool_use"),
-    },
-    "openai-chat": {
-        "refusal": ("refusal", "content_filter", "stop"),
-        "pause": ("pause", "other", "stop", "tool_use"),
-        "other": ("other", "stop", "tool_use"),
-    },
-    "ollama-chat": {
-        each: (each, "other", "stop", "tool_use") for each in ("refusal", "content_filter", "pause", "other")
-    },
-}
-"""The reasons that an api has no word for, and what may be made of them."""
-USAGE: Final[Mapping[str, tuple[str, ...]]] = {
-    "anthropic-messages": ("input", "output", "cache_read", "cache_write"),
-    "openai-chat": ("input", "output", "cache_read"),
-    "ollama-chat": ("output",),
-}
-"""The counts that an api has a place for."""
 CACHE: Final = frozenset({"cache_read", "cache_write"})
 """Counts of which nothing may be said where nothing was cached."""
-ONE_THOUGHT: Final = frozenset({"openai-chat", "ollama-chat"})
-"""The apis in which nothing divides thinking from more thinking."""
-WITHOUT_REFUSALS: Final = frozenset({"anthropic-messages", "ollama-chat"})
-"""The apis in which a refusal is text."""
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "text": ("text",),
     "refusal": ("text",),
@@ -68,8 +43,10 @@ REDACTED: Final = Literally(value=True)
 
 def seen_through(trial: Trial, through: Through) -> Trial:
     """Return `trial` with what is expected of it where its stream is seen through another api."""
-    case = replace(trial.case, expect=_expected(trial.case.expect, through.api))
-    derived = None if trial.derived is None else _expected(trial.derived, through.api)
+    api = APIS.get(through.api)  # a program may name any API in its greeting
+    limits = ProxyLimits() if api is None else api.proxy
+    case = replace(trial.case, expect=_expected(trial.case.expect, limits))
+    derived = None if trial.derived is None else _expected(trial.derived, limits)
     if _malformed(trial.expect):
         kept = {name: level for name, level in through.rules.items() if name != PARSE}
         through = replace(through, rules=kept, held=True)
@@ -90,35 +67,35 @@ def rules(trial: Trial, broken: tuple[tuple[str, str], ...]) -> Iterator[Check]:
         yield Check(path=rule, level=level, verdict=verdict, message=words)
 
 
-def _expected(expect: Expectation, api: str) -> Expectation:
+def _expected(expect: Expectation, limits: ProxyLimits) -> Expectation:
     broke = expect.partial is not None
     good = expect.fields.get("status") == Literally("complete")
-    fields = dict(_fields(expect.fields, api, counted=good and not broke))
+    fields = dict(_fields(expect.fields, limits, counted=good and not broke))
     if expect.content is None:
         return replace(expect, fields=fields)
-    content = [block for each in expect.content for block in _block(each, api, ended=good or broke)]
-    if api in ONE_THOUGHT:
+    content = [block for each in expect.content for block in _block(each, limits, ended=good or broke)]
+    if limits.joins_thinking:
         content = [*_joined(content)]
     return replace(expect, fields=fields, content=tuple(content))
 
 
-def _fields(fields: Mapping[str, Leaf], api: str, *, counted: bool) -> Iterator[tuple[str, Leaf]]:
+def _fields(fields: Mapping[str, Leaf], limits: ProxyLimits, *, counted: bool) -> Iterator[tuple[str, Leaf]]:
     for path, leaf in fields.items():
         group, _, name = path.partition(".")
         if path == "status":
             yield path, AnyOf(("incomplete", "error")) if leaf == Literally("incomplete") else leaf
         elif path == "stop.reason":
-            yield path, _reason(leaf, api)
-        elif group == "usage" and counted and name in USAGE.get(api, ()) and _counted(leaf):
+            yield path, _reason(leaf, limits)
+        elif group == "usage" and counted and name in limits.usage and _counted(leaf):
             none = name in CACHE and leaf == Literally(0)
             yield path, AnyOf((0, None)) if none else leaf
 
 
-def _reason(leaf: Leaf, api: str) -> Leaf:
+def _reason(leaf: Leaf, limits: ProxyLimits) -> Leaf:
     if leaf == Literally(None):
         return AnyOf((None, "error"))
     given = leaf.values if isinstance(leaf, AnyOf) else (leaf.value,) if isinstance(leaf, Literally) else ()
-    words = [word for each in given for word in WORDS.get(api, {}).get(each, (each,))]
+    words = [word for each in given for word in limits.reasons.get(each, (each,))]
     return AnyOf(tuple(dict.fromkeys(words))) if len(words) > 1 else leaf
 
 
@@ -132,7 +109,7 @@ def _malformed(expect: Expectation) -> bool:
     return any(not _is_object(each.get("arguments")) for each in calls)
 
 
-def _block(block: ExpectedBlock, api: str, *, ended: bool) -> Iterator[ExpectedBlock]:
+def _block(block: ExpectedBlock, limits: ProxyLimits, *, ended: bool) -> Iterator[ExpectedBlock]:
     if block.type == "other" or block.fields.get("redacted") == REDACTED:
         return
     kept = {name: leaf for name, leaf in block.fields.items() if name in FIELDS[block.type]}
@@ -142,7 +119,7 @@ def _block(block: ExpectedBlock, api: str, *, ended: bool) -> Iterator[ExpectedB
         kept["complete"] = AnyOf((True, False))
     elif kept.get("complete") == Literally(value=False):
         kept |= {"complete": AnyOf((False, True)), "arguments": Literally(None)}
-    type_ = "text" if block.type == "refusal" and api in WITHOUT_REFUSALS else block.type
+    type_ = "text" if block.type == "refusal" and limits.refusal_is_text else block.type
     yield ExpectedBlock(type_, kept)
 
 

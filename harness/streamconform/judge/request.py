@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from streamconform.apis import APIS
 from streamconform.judge.compare import FAILED
 from streamconform.judge.match import fits, same
-from streamconform.judge.request_forms import canonical
 from streamconform.judge.request_ids import repeated
 from streamconform.model.case import Level
 from streamconform.model.leaf import Leaf
@@ -41,7 +41,8 @@ def compare_request(api: str, expect: RequestExpectation, got: Any, level: Level
         words = f"it is nested deeper than {MAX_DEPTH} levels, which no provider takes"
         yield Check(path="body", level=level, verdict=FAILED[level], message=words)
         return
-    sent = canonical(api, body)
+    form = APIS[api].requests
+    sent = form.canonical(dict(body))
     yield from _compare("body", expect.must, sent, level, sent)
     yield from _compare("body", expect.may, sent, "may", sent)
     for path in expect.must_not:
@@ -52,7 +53,7 @@ def compare_request(api: str, expect: RequestExpectation, got: Any, level: Level
         yield _leaf(f"headers.{name}", leaf, named.get(name, ABSENT), level)
     if expect.path is not None:
         yield _leaf("path", expect.path, told.get("path", ABSENT), level)
-    twice = repeated(api, sent)
+    twice = repeated(form.call_ids, sent)
     yield Check(path=UNIQUE, level=level, verdict="pass" if twice is None else FAILED[level], message=twice)
 
 

@@ -50,7 +50,7 @@ Wanted = Leaf | Exactly | JsonText | SameAs | Fields | Items
 
 @dataclass(frozen=True, slots=True)
 class RequestExpectation:
-    """What is wanted of a request; a body is compared in the form that `judge/request_forms.py` gives it."""
+    """What is wanted of a request; a body is compared in its canonical form (`RequestForm.canonical`)."""
 
     must: Fields = field(default_factory=lambda: Fields({}))
     may: Fields = field(default_factory=lambda: Fields({}))

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, Literal
 
+from streamconform.apis import APIS
 from streamconform.model.trial import DELIVERIES, Trial
 from streamconform.replay.endpoints import Asked, expected
-from streamconform.wire.apis import framing
 
 Transfer = Literal["chunked", "length", "close"]
 """How the end of a body is told: by the last chunk, by its length, or by the end of the connection."""
@@ -153,7 +153,7 @@ def _times(trial: Trial, scale: float) -> tuple[float, ...]:
     marks = trial.case.cassette.marks
     if (
         len(trial.chunks) > 1
-        and framing(trial.case.api, trial.case.cassette.status, trial.body) == "document"
+        and APIS[trial.case.api].detect_framing(trial.case.cassette.status, trial.body) == "document"
     ):
         return (0.0, *(APART for _ in trial.chunks[1:]))
     if not scale or trial.delivery != "recorded" or len(marks) != len(trial.chunks):

@@ -11,6 +11,7 @@ from typing import Any
 
 from streamconform.adapters.interface import Answer, Greeting, Observation, Output
 from streamconform.adapters.program import Collateral
+from streamconform.apis import APIS
 from streamconform.judge import decode
 from streamconform.judge.judge import Judgement, checks_of, checks_of_output, judge
 from streamconform.judge.round_trip import checks_of_round_trip
@@ -25,8 +26,8 @@ from streamconform.reports.terminal import frames as frame_words
 from streamconform.reports.words import difference, printable, provenance, value
 from streamconform.run.blame import MAX_POSITIONS, Blame, installed
 from streamconform.run.dispatch import over_http
-from streamconform.wire.apis import framing, split
 from streamconform.wire.frames import Frame
+from streamconform.wire.framings import split
 
 WIDTH = 110
 UNSHOWN = re.compile(r"((first|outcome)[.])?(invariant[.]|content[.]length$)")
@@ -159,7 +160,7 @@ def _departed(trial: Trial, answer: Observation, blame: Blame) -> int | None:
 def _wire(trial: Trial, answer: Answer | Collateral, found: _Found, *, verbose: bool) -> Iterator[Line]:
     """Yield each frame with its number, offset and time, and behind `→` the events that it caused."""
     body = trial.body
-    frames = split(framing(trial.case.api, trial.case.cassette.status, body), body)
+    frames = split(APIS[trial.case.api].detect_framing(trial.case.cassette.status, body), body)
     beside, rest = _events(answer, len(frames))
     yield Line("Wire: frame, byte offset, ms since the request; → what the implementation made of it", "bold")
     decided = {number for check in found.failed for number in check.frames}

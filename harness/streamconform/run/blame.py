@@ -12,6 +12,7 @@ from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
+from streamconform.apis import APIS
 from streamconform.judge import align, decode
 from streamconform.judge.compare import field
 from streamconform.judge.match import same
@@ -19,8 +20,8 @@ from streamconform.model.capability import CAPABILITIES, Claims
 from streamconform.model.outcome import Outcome, ToolCall
 from streamconform.model.trial import Trial
 from streamconform.model.verdict import Check
-from streamconform.wire.apis import framing, split
 from streamconform.wire.frames import Frame
+from streamconform.wire.framings import split
 
 GROUP: Final = "streamconform.blame"
 MAX_POSITIONS: Final = 500
@@ -102,7 +103,7 @@ class Blame:
     @staticmethod
     def _split(trial: Trial) -> tuple[Frame, ...]:
         body = trial.body
-        return split(framing(trial.case.api, trial.case.cassette.status, body), body)
+        return split(APIS[trial.case.api].detect_framing(trial.case.cassette.status, body), body)
 
 
 @cache

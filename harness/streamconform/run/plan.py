@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Greeting
+from streamconform.apis import APIS
 from streamconform.errors import UsageError
 from streamconform.judge.judge import not_claimed
 from streamconform.judge.proxy_expectation import seen_through
@@ -14,7 +15,6 @@ from streamconform.model.case import AnyCase, Case
 from streamconform.model.result import ImplementationInfo
 from streamconform.model.trial import AnyTrial, Input, Trial, inputs
 from streamconform.suite.load import COMMON
-from streamconform.wire.apis import APIS
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from streamconform.apis import APIS
 from streamconform.delivery.deliver import deliver
 from streamconform.delivery.faults import faults as broken
 from streamconform.errors import SelectionError
@@ -21,7 +22,6 @@ from streamconform.model.trial import (
     Trial,
     lower,
 )
-from streamconform.wire.apis import APIS, framing
 
 
 def expand(
@@ -45,7 +45,7 @@ def expand(
         if isinstance(case, RoundTripCase):
             yield from _expand_round_trip(case, wanted, seed)
             continue
-        framed = framing(case.api, case.cassette.status, case.cassette.body)
+        framed = APIS[case.api].detect_framing(case.cassette.status, case.cassette.body)
         yield from _expand_deliveries(case, framed, wanted, input_mode, seed)
         if faults != "none":
             yield from _expand_faults(case, framed, every=faults == "all", http=input_mode == "http")
@@ -81,7 +81,7 @@ def _expand_round_trip(case: RoundTripCase, wanted: Iterable[str], seed: int) ->
 
 def _deliver_answer(answer: Case, name: str, seed: int) -> Trial:
     """Return one of the answers of a round trip, as it is delivered."""
-    framed = framing(answer.api, answer.cassette.status, answer.cassette.body)
+    framed = APIS[answer.api].detect_framing(answer.cassette.status, answer.cassette.body)
     chunks = deliver(answer.cassette, framed, name, f"{seed}:{answer.id}:{answer.cassette.name}")
     return Trial(answer, name, lower(answer.level, delivery_level(answer.api, name)), chunks)
 
@@ -129,11 +129,11 @@ def make_trial(case: Case, name: str, seed: int) -> Trial:
 
 def delivery_level(api: str, name: str) -> Level:
     """Return the level of a delivery: the table's, or the api's where the provider's words decide."""
-    known = APIS[api]
+    extensions = APIS[api].extensions
     match name:
         case "unknown-event":
-            return known.unknown_event_level
+            return extensions.event_level
         case "unknown-field":
-            return known.unknown_field_level
+            return extensions.field_level
         case _:
             return DELIVERIES[name].level

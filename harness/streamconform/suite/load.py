@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from streamconform.apis import APIS
 from streamconform.errors import Problem, SelectionError, SourceError
 from streamconform.model.case import NOTHING_EXPECTED, AnyCase, CallCase, Case, RoundTripCase, Skip
 from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Usage
 from streamconform.schemas import check
 from streamconform.suite import cassettes, expectation, request_expectation
-from streamconform.wire.apis import APIS
 from streamconform.yaml_text import reader
 
 COMMON: Final = "common"

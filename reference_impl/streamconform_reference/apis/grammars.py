@@ -1,4 +1,4 @@
-"""The grammar of each api; apart from the decoders, which need none."""
+"""The grammar of each API. It is a separate table because decoders do not need grammars."""
 
 from __future__ import annotations
 

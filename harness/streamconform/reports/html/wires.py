@@ -6,12 +6,13 @@ import base64
 import json
 from typing import Any, Final
 
+from streamconform.apis import APIS
 from streamconform.model.capability import CALLED
 from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.trial import Trial
 from streamconform.reports.words import provenance
-from streamconform.wire.apis import framing, split
 from streamconform.wire.frames import Frame
+from streamconform.wire.framings import split
 
 MAX_BODY: Final = 192 * 1024
 """Bytes of a body that a page holds; of a longer one the beginning."""
@@ -30,7 +31,7 @@ def wire(trial: Trial) -> dict[str, Any]:
     """
     body = trial.body
     shown = body[:MAX_BODY]
-    framed = framing(trial.case.api, trial.case.cassette.status, body)
+    framed = APIS[trial.case.api].detect_framing(trial.case.cassette.status, body)
     frames = split(framed, body)
     listed = [each for each in frames[:MAX_FRAMES] if each.start < len(shown)]
     bytewise = len(trial.chunks) == len(body) > 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from streamconform.apis import APIS
 from streamconform.model.result import Header
 from streamconform.reports.markdown import cell, code
 from streamconform.reports.matrix.failing import Caps, section
@@ -17,7 +18,6 @@ from streamconform.reports.matrix.score import COLUMNS, FRAMING, TRUNCATION, Row
 from streamconform.reports.words import called, cut
 from streamconform.run.results import Results
 from streamconform.suite.load import COMMON
-from streamconform.wire.apis import APIS
 
 __all__ = ["MAX_BYTES", "Place", "render"]
 

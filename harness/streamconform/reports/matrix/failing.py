@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from streamconform.apis import APIS
 from streamconform.model.result import Header, TrialResult
 from streamconform.reports.causes import Cause, Failure, causes
 from streamconform.reports.markdown import code
@@ -14,7 +15,6 @@ from streamconform.reports.matrix.place import WEB, Place, slug, tracked
 from streamconform.reports.matrix.score import COLUMNS, RECORDED, Row, columns_of, is_fault
 from streamconform.reports.words import briefly, called, counted
 from streamconform.suite.load import COMMON
-from streamconform.wire.apis import APIS
 
 REASONS_SHOWN: Final = 3
 DELIVERIES_SHOWN: Final = 3

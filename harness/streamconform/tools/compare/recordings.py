@@ -10,27 +10,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from streamconform.apis import APIS, find_api
 from streamconform.errors import Problem, SourceError, UsageError
 from streamconform.model.case import NOTHING_EXPECTED, Case
 from streamconform.model.cassette import Cassette, Derived, Request
+from streamconform.model.trial import Framing
 from streamconform.suite import cassettes
-from streamconform.wire.apis import APIS
+from streamconform.wire.framings import MEDIA_TYPES
 from streamconform.wire.reframe import NotStrippedError, restore
 
 MANIFEST: Final = "manifest.jsonl"
 REQUEST: Final = ".request.json"
 PAYLOADS: Final = ".jsonl"
 SUFFIXES: Final = (".sse", ".ndjson", ".json", PAYLOADS, ".eventstream")
-VERSIONS: Final[Mapping[str, str]] = {"cohere-v1": "cohere-chat", "cohere-v2": "cohere-chat"}
-"""Names that corpora give to versions of an api, and the api."""
-
-MEDIA_TYPES: Final[Mapping[str, str]] = {
-    ".sse": "text/event-stream",
-    ".ndjson": "application/x-ndjson",
-    ".json": "application/json",
-    ".eventstream": "application/vnd.amazon.eventstream",
+FRAMINGS: Final[Mapping[str, Framing]] = {
+    ".sse": "sse",
+    ".ndjson": "ndjson",
+    ".json": "json_array",
+    ".eventstream": "eventstream",
 }
-"""What a body was sent as, where nobody noted it; payloads get the framing of their api."""
+"""The framing of a file without a content type, by its suffix; payloads get the usual one of their API."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +104,7 @@ def _manifest(path: Path) -> Iterator[_Entry]:
             api, status, media_type = given["api"], given.get("status"), given.get("content_type")
             yield _Entry(
                 file=str(given["file"]),
-                api=VERSIONS.get(api, api),
+                api=_api_name(api),
                 status=status if isinstance(status, int) else 200,
                 media_type=media_type if isinstance(media_type, str) else None,
                 sha256=given.get("sha256"),
@@ -118,11 +117,17 @@ def _manifest(path: Path) -> Iterator[_Entry]:
 def _plain(folder: Path) -> Iterator[_Entry]:
     """Yield the files in folders that are named like an api."""
     for home in sorted(each for each in folder.iterdir() if each.is_dir()):
-        api = VERSIONS.get(home.name, home.name)
+        api = _api_name(home.name)
         for path in sorted(home.iterdir()):
             aside = path.name.endswith((REQUEST, ".twin.json")) or path.name.startswith(".")
             if path.suffix in SUFFIXES and not aside:
                 yield _Entry(f"{home.name}/{path.name}", api, 200, None, None)
+
+
+def _api_name(name: str) -> str:
+    """Return the name of the API that a corpus calls `name`; `name` itself where it is unknown."""
+    api = find_api(name)
+    return name if api is None else api.name
 
 
 def _case(folder: Path, entry: _Entry) -> Case:
@@ -158,11 +163,10 @@ def _recording(path: Path, entry: _Entry) -> Cassette:
     stripped = path.suffix == PAYLOADS
     if stripped:
         try:
-            body = restore(entry.api, body)
+            body = restore(body, APIS[entry.api].write)
         except NotStrippedError as error:
             raise _Refused(str(error)) from error
-    kind = f".{APIS[entry.api].framing}" if stripped else path.suffix
-    guessed = MEDIA_TYPES.get(kind, MEDIA_TYPES[".sse"])
+    guessed = MEDIA_TYPES[APIS[entry.api].framing if stripped else FRAMINGS.get(path.suffix, "sse")]
     return Cassette(
         api=entry.api,
         name=path.stem,

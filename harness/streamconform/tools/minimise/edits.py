@@ -90,6 +90,16 @@ def shape(value: Any, at: Path = ()) -> tuple[object, dict[Path, str]]:
             return repr(value), {}
 
 
+def leaves(value: Any, at: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield every scalar in `value`, and every object and list that is empty, with its path."""
+    steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    below = [*steps]
+    if not below:
+        yield at, value
+    for step, child in below:
+        yield from leaves(child, (*at, step))
+
+
 def _below(text: bytes, node: Node, at: Path) -> Iterator[tuple[Path, Node]]:
     for step, child in _steps(text, node):
         yield (*at, step), child

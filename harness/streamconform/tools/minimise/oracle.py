@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.program import Collateral, Program
+from streamconform.apis import APIS
 from streamconform.judge.judge import Judgement, judge
 from streamconform.model.cassette import Cassette
 from streamconform.model.trial import Trial
@@ -21,9 +22,9 @@ from streamconform.suite import expectation
 from streamconform.tools.minimise.edits import forget
 from streamconform.tools.minimise.expected import Read, by_reference, expect
 from streamconform.tools.minimise.failure_signature import Symptom, symptoms
-from streamconform.tools.minimise.legal import illegal
+from streamconform.tools.minimise.legality import broken_rules
 from streamconform.tools.minimise.stream import Cuts, Stream, chunks_of
-from streamconform.wire.apis import framing, split
+from streamconform.wire.framings import split
 
 MAX_BODY = 4 * 1024 * 1024
 """The largest body that is made smaller: each of hundreds of candidates is as large at first."""
@@ -119,7 +120,8 @@ class Oracle:
     """The check that fails."""
     target: Symptom | None = None
     cuts: Cuts = "recorded"
-    was_illegal: frozenset[str] = frozenset()
+    were_broken: frozenset[str] = frozenset()
+    """The rules of the grammar that the stream broke which was given."""
     was: Read | None = None
     _read: int = 0
     _seen: dict[tuple[bytes, ...], bool] = field(default_factory=dict)
@@ -136,9 +138,9 @@ class Oracle:
         if self._read > REMEMBERED:
             self._read = 0
             forget()
-        if not body or framing(case.api, case.cassette.status, body) != stream.framing:
+        if not body or APIS[case.api].detect_framing(case.cassette.status, body) != stream.framing:
             return None
-        if self.was is not None and not self.wrong(stream) <= self.was_illegal:
+        if self.was is not None and not self.broken_rules(stream) <= self.were_broken:
             return None
         cassette: Cassette = replace(case.cassette, body=body, marks=(), twin=None)
         read = by_reference(cassette, case)
@@ -152,10 +154,12 @@ class Oracle:
         trial = replace(self.given, case=smaller, delivery=name, chunks=chunks, derived=None)
         return Candidate(stream, trial, expected, read)
 
-    def wrong(self, stream: Stream) -> frozenset[str]:
-        """Return what is not legal about `stream`; of a document nobody says."""
-        frames = split(stream.framing, stream.body)
-        return illegal(self.given.case.api, [each.payload for each in frames]) if frames else frozenset()
+    def broken_rules(self, stream: Stream) -> frozenset[str]:
+        """Return the rules of the grammar that `stream` breaks; none for a document, which has no grammar."""
+        if stream.framing == "document":
+            return frozenset()
+        case = self.given.case
+        return broken_rules(case.api, stream.body, case.cassette.request.body)
 
     async def judged(self, candidate: Candidate) -> dict[Symptom, Check | None]:
         """Return what is wrong with the implementation's answer; raises `Spent`."""

@@ -11,8 +11,9 @@ from typing import Any
 from streamconform.tools.minimise import strings
 from streamconform.tools.minimise.ddmin import fewest
 from streamconform.tools.minimise.edits import Path, edited, nodes
-from streamconform.tools.minimise.fields import MAY_BE_EMPTY, OF_TOOLS, REQUIRED
+from streamconform.tools.minimise.fields import MAY_BE_EMPTY, OF_TOOLS
 from streamconform.tools.minimise.fixup import followed, index
+from streamconform.tools.minimise.legality import kept_members
 from streamconform.tools.minimise.oracle import Candidate, Oracle
 from streamconform.tools.minimise.stream import Stream
 
@@ -88,16 +89,16 @@ async def _only(reducer: Reducer, base: Stream, kept: Sequence[list[int]]) -> bo
 
 async def _members(reducer: Reducer) -> None:
     """Drop members of payloads: the same one everywhere, then each for itself."""
-    required = REQUIRED[reducer.oracle.given.case.api]
+    kept = kept_members(reducer.oracle.given.case.api)
     base = reducer.stream
-    found = [(i, path) for i, path in base.places() if _droppable(path, required)]
+    found = [(i, path) for i, path in base.places() if _droppable(path, kept)]
     everywhere: dict[Path, list[tuple[int, Path]]] = {}
     for i, path in found:
         general = tuple("*" if isinstance(step, int) else step for step in path)
         everywhere.setdefault(general, []).append((i, path))
     await _fewest_members(reducer, base, [*everywhere.values()])
     base = reducer.stream
-    found = [(i, path) for i, path in base.places() if _droppable(path, required)]
+    found = [(i, path) for i, path in base.places() if _droppable(path, kept)]
     await _fewest_members(reducer, base, [[each] for each in found])
 
 
@@ -203,9 +204,9 @@ def _offsets(chunks: Sequence[bytes]) -> list[int]:
     return [*accumulate(map(len, chunks[:-1]))]
 
 
-def _droppable(path: Path, required: frozenset[str]) -> bool:
+def _droppable(path: Path, kept: frozenset[str]) -> bool:
     name = path[-1]
-    return isinstance(name, str) and (name not in required or not OF_TOOLS.isdisjoint(path[:-1]))
+    return isinstance(name, str) and (name not in kept or not OF_TOOLS.isdisjoint(path[:-1]))
 
 
 PASSES: tuple[Pass, ...] = (_blocks, _frames, _merged, _members, _items, _strings)

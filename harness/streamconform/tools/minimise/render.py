@@ -12,7 +12,7 @@ from streamconform.tools.minimise.failure_signature import Symptom, general
 from streamconform.tools.minimise.oracle import Candidate
 from streamconform.tools.minimise.search import Search
 from streamconform.tools.minimise.write import Written
-from streamconform.wire.apis import split
+from streamconform.wire.framings import split
 
 PAYLOAD_MAX = 20_000
 """Characters of one payload that are shown."""

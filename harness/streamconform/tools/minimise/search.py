@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Greeting
 from streamconform.adapters.program import Program
+from streamconform.apis import APIS
 from streamconform.errors import SelectionError
 from streamconform.judge.judge import Judgement, judge
 from streamconform.model.trial import FAULTS_OVER_HTTP, Input, Trial
@@ -19,7 +20,6 @@ from streamconform.tools.minimise.failure_signature import Symptom, general, sym
 from streamconform.tools.minimise.oracle import MAX_BODY, Budget, Candidate, Implementation, Oracle, Spent
 from streamconform.tools.minimise.reduce import Reducer, reduced
 from streamconform.tools.minimise.stream import CUTS, taken_apart
-from streamconform.wire.apis import framing
 
 
 class NothingToMinimise(SelectionError):
@@ -125,7 +125,9 @@ class Search:
             raise NothingToMinimise(
                 f"`{given.id}` has {len(body)} bytes; at most {MAX_BODY} are made smaller"
             )
-        stream = taken_apart(framing(given.case.api, given.case.cassette.status, body), body, given.chunks)
+        stream = taken_apart(
+            APIS[given.case.api].detect_framing(given.case.cassette.status, body), body, given.chunks
+        )
         oracle.cuts = "kept"
         found = oracle.candidate(stream)
         wrong: dict[Symptom, Check | None] = {} if found is None else await oracle.judged(found)
@@ -139,7 +141,7 @@ class Search:
                 "bytes what the bundled parser does, by which smaller streams are judged"
             )
         oracle.target = same[0]
-        oracle.was, oracle.was_illegal = found.read, oracle.wrong(stream)
+        oracle.was, oracle.were_broken = found.read, oracle.broken_rules(stream)
         return found
 
     async def _plainest_cuts(self, oracle: Oracle) -> None:

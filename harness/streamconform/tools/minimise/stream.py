@@ -11,7 +11,7 @@ from streamconform.model.cassette import Cassette
 from streamconform.model.trial import Framing
 from streamconform.tools.minimise.edits import Path, edited, nodes
 from streamconform.wire import eventstream, json_array, json_text
-from streamconform.wire.apis import split
+from streamconform.wire.framings import split
 
 Cuts = Literal["recorded", "whole", "utf8-split", "bytewise", "kept"]
 CUTS: Final[tuple[Cuts, ...]] = ("recorded", "whole", "utf8-split", "bytewise", "kept")

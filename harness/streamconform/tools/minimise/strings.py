@@ -7,10 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from streamconform.apis.payloads import read_payload
 from streamconform.tools.minimise.edits import (
     Path,
     edited,
     is_string,
+    leaves,
     literal,
     nodes,
     quoted,
@@ -20,7 +22,6 @@ from streamconform.tools.minimise.edits import (
 )
 from streamconform.tools.minimise.fields import FREE, OF_TOOLS
 from streamconform.tools.minimise.stream import Stream
-from streamconform.wire.endings import read
 
 Place = tuple[int, Path]
 """A piece, and where in its payload."""
@@ -109,23 +110,25 @@ def with_text(stream: Stream, text: bytes, kept: Sequence[bytes]) -> Stream:
 
 
 def joinable(stream: Stream, first: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the next piece that is like the piece `first` but for one text, and the payload of both."""
+    """Yield the next piece that repeats the piece `first` but for one text, and the payload of both.
+
+    It may repeat only a part of it: the start of a call has a name, its fragments have none.
+    """
     payload = stream.pieces[first].payload
-    if payload is None or not (said := read(payload)):
+    if payload is None or not (said := read_payload(payload)):
         return
-    kind, own = shape(_lasting(said))
+    own = dict(leaves(_lasting(said)))
+    free = [path for path, value in own.items() if isinstance(value, str) and path[-1] in FREE]
     for i in range(first + 1, len(stream.pieces)):
         other = stream.pieces[i].payload
         if other is None:
             continue
-        other_kind, others = shape(_lasting(read(other)))
-        if other_kind != kind or others.keys() != own.keys():
+        others = dict(leaves(_lasting(read_payload(other))))
+        shared = [path for path in free if isinstance(others.get(path), str)]
+        differ = [path for path, value in others.items() if path not in own or own[path] != value]
+        if not shared or len(differ) > 1 or not {*differ} <= {*shared}:
             continue
-        free = [path for path in own if path[-1] in FREE]
-        differ = [path for path in own if own[path] != others[path]]
-        if len(differ) > 1 or not {*differ} <= {*free} or not free:
-            continue
-        path = (differ or free)[0]
+        path = (differ or shared)[0]
         both = of(payload, path) + of(other, path)
         yield i, edited(payload, {path: quoted(both)})
         return
@@ -145,7 +148,7 @@ def _text(stream: Stream, place: Place) -> str:
 
 
 def _kind(payload: bytes) -> object:
-    return shape(_lasting(read(payload)))[0]
+    return shape(_lasting(read_payload(payload)))[0]
 
 
 def _lasting(said: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,9 +15,10 @@ from typing import Any, Final
 from streamconform_reference.apis import DECODERS
 from streamconform_reference.apis.grammars import GRAMMARS
 from streamconform_reference.document import decode_document
-from streamconform_reference.grammars.fields import Field
 from streamconform_reference.grammars.grammar import COMMON, Deviation, Grammar
 
+from streamconform.apis import APIS
+from streamconform.apis.api import DocumentField, TokenCounting, require
 from streamconform.judge.compare import FAILED
 from streamconform.model.case import Level
 from streamconform.model.verdict import Check
@@ -25,14 +26,10 @@ from streamconform.tools.probe import documents
 from streamconform.tools.probe.refusals import Refusal
 from streamconform.tools.probe.scenarios import Scenario, Wanted
 from streamconform.tools.record.live import Recording
+from streamconform.wire.framings import MEDIA_TYPES
 
 Json = dict[str, Any]
 
-MEDIA_TYPES: Final[Mapping[str, str]] = {
-    "ollama-chat": "application/x-ndjson",
-    "bedrock-converse": "application/vnd.amazon.eventstream",
-}
-"""What a stream is sent as, unless as server-sent events."""
 PLACES: Final = 3
 """Places named in the message of a broken rule; the rest is counted."""
 FRAMES: Final = 50
@@ -50,8 +47,7 @@ def of_stream(
     checks = [_success(came)]
     if not _succeeded(came):
         return checks, None
-    expected = MEDIA_TYPES.get(api, "text/event-stream")
-    checks += [_media_type(came, expected), _whole(came)]
+    checks += [_media_type(came, MEDIA_TYPES[APIS[api].framing]), _whole(came)]
     checks += _grammar(GRAMMARS[api], GRAMMARS[api].of_body([came.body], request))
     decoder = DECODERS[api](status=came.status, headers=came.headers)
     decoder.receive_data(came.body)
@@ -70,7 +66,7 @@ def of_twin(api: str, scenario: Scenario, came: Recording, streamed: Mapping[str
     if document is None:
         return [*checks, _no_object("document.json", came)]
     checks.append(_check("document.json", "must", None))
-    checks += _fields("document", document, documents.ANSWERS[api])
+    checks += _fields("document", document, APIS[api].probing.answer)
     outcome = decode_document(came.body, api, came.status).to_json()
     checks += _answer(api, scenario.wanted, outcome)
     ours, theirs = _prompt(outcome), _prompt(streamed or {})
@@ -95,17 +91,17 @@ def of_refusal(api: str, refusal: Refusal, came: Recording) -> list[Check]:
     if document is None:
         return [*checks, _no_object("error.json", came)]
     checks.append(_check("error.json", "must", None))
-    return [*checks, *_fields("error", document, documents.ERRORS[api])]
+    return [*checks, *_fields("error", document, APIS[api].probing.error)]
 
 
-def of_count(short: Recording, long: Recording) -> list[Check]:
+def of_count(counting: TokenCounting, short: Recording, long: Recording) -> list[Check]:
     """Return the checks of two counts: `long` is of the same messages with a system prompt and tools."""
     checks = [_success(short)]
     if not (_succeeded(short) and _succeeded(long)):
         return checks if not _succeeded(short) else [_success(long)]
     small, large = _document(short) or {}, _document(long) or {}
-    checks += _fields("count", small, documents.COUNT)
-    less, more = small.get("input_tokens"), large.get("input_tokens")
+    checks += _fields("count", small, require("count", counting.count))
+    less, more = small.get(counting.count), large.get(counting.count)
     grows = isinstance(less, int) and isinstance(more, int) and 0 < less < more
     words = None if grows else f"{less} tokens without system prompt and tools, {more} with them"
     return [*checks, _check("count.grows", "must", words)]
@@ -116,7 +112,7 @@ def refused(api: str, came: Recording) -> str | None:
     document = _document(came)
     if not 400 <= came.status < 500 or document is None:
         return None
-    faults = documents.faults(document, documents.ERRORS[api])
+    faults = documents.faults(document, APIS[api].probing.error)
     if any(words for field, words in faults if field.level == "must"):
         return None
     return f"HTTP {came.status}: {excerpt(came.body)}"
@@ -205,7 +201,7 @@ def _prompt(outcome: Mapping[str, Any]) -> int | None:
     return None if counts[0] is None else sum(each or 0 for each in counts)
 
 
-def _fields(prefix: str, document: Mapping[str, Any], fields: tuple[Field, ...]) -> Iterator[Check]:
+def _fields(prefix: str, document: Mapping[str, Any], fields: tuple[DocumentField, ...]) -> Iterator[Check]:
     worst: dict[str, tuple[Level, str | None]] = {}
     for field, words in documents.faults(document, fields):
         path = f"{prefix}.{field.path.replace('[]', '')}"

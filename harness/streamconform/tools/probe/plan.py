@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from streamconform.apis import APIS
 from streamconform.errors import SelectionError
 from streamconform.known_failures.match import Checked
 from streamconform.known_failures.model import KnownFailure
@@ -14,7 +15,6 @@ from streamconform.model.verdict import Check
 from streamconform.suite.select import matches, split_pattern
 from streamconform.tools.probe import checks
 from streamconform.tools.probe.refusals import REFUSALS, Refusal
-from streamconform.tools.probe.requests import COUNTING
 from streamconform.tools.probe.scenarios import SCENARIOS, Kind, Scenario
 from streamconform.tools.record.live import Recording
 
@@ -51,16 +51,17 @@ def cases(api: str, patterns: Sequence[str], *, keyed: bool) -> tuple[Case, ...]
 
 
 def _cases(api: str, *, keyed: bool) -> Iterator[Case]:
+    probing = APIS[api].probing
     for each in SCENARIOS:
-        if each.apis is None or api in each.apis:
+        if each.possible(probing):
             id_ = f"probe/{api}/{each.name}"
             yield Case(id_, each.title, "stream", scenario=each)
             if each.twin:
                 yield Case(f"{id_}-at-once", f"{each.title}, not streamed", "twin", scenario=each)
     for refusal in REFUSALS:
-        if (refusal.apis is None or api in refusal.apis) and (refusal.broken != "key" or keyed):
+        if refusal.possible(probing) and (refusal.broken != "key" or keyed):
             yield Case(f"probe/{api}/{refusal.name}", refusal.title, "refusal", refusal=refusal)
-    if api in COUNTING:
+    if probing.token_counting is not None:
         yield Case(f"probe/{api}/count-tokens", "Counts of tokens", "count")
 
 
@@ -94,7 +95,9 @@ def _judged_on_nothing(api: str, case: Case) -> list[Check]:
         assert case.refusal is not None, "a refusal says what is broken"
         return checks.of_refusal(api, case.refusal, REFUSED)
     if case.kind == "count":
-        return checks.of_count(NOTHING, NOTHING)
+        counting = APIS[api].probing.token_counting
+        assert counting is not None, "only an API that counts tokens has such a question"
+        return checks.of_count(counting, NOTHING, NOTHING)
     assert case.scenario is not None, "what is asked has a scenario"
     if case.kind == "twin":
         return checks.of_twin(api, case.scenario, NOTHING, None)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from streamconform import __version__
+from streamconform.apis import APIS
 from streamconform.errors import ImplementationError
 from streamconform.judge.judge import verdict_of
 from streamconform.known_failures.context import Listed, untrue
@@ -188,8 +189,10 @@ class _Probe:
             came = self._sent(broken(asking, case.refusal))
             return came, checks.of_refusal(asking.api, case.refusal, came)
         if case.kind == "count":
-            short, long = (self._sent(each) for each in counts(asking))
-            return short, checks.of_count(short, long)
+            counting = APIS[asking.api].probing.token_counting
+            assert counting is not None, "only an API that counts tokens has such a question"
+            short, long = (self._sent(each) for each in counts(asking, counting))
+            return short, checks.of_count(counting, short, long)
         scenario = case.scenario
         assert scenario is not None, "what is asked has a scenario"
         asked = question(asking, scenario, stream=case.kind == "stream")

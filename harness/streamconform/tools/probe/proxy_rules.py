@@ -14,11 +14,13 @@ from typing import Any, Final
 from streamconform_reference.apis.grammars import GRAMMARS
 from streamconform_reference.grammars.grammar import Deviation
 
+from streamconform.apis import APIS
 from streamconform.model.case import Level
 from streamconform.peers import request_reader
 from streamconform.tools.probe import checks, documents
 from streamconform.tools.probe.proxy_client import Answer, Question
 from streamconform.tools.probe.proxy_upstream import Asked
+from streamconform.wire.framings import MEDIA_TYPES
 
 PLACES: Final = 3
 """Places named of a broken rule."""
@@ -37,7 +39,7 @@ def held(api: str) -> dict[str, Level]:
     rules: dict[str, Level] = {"http.content-type": "should"}
     rules |= {f"grammar.{rule}": level for rule, level in checks.held(GRAMMARS[api]).items()}
     rules["refusal.json"] = "must"
-    rules |= {f"refusal.{each.path}": each.level for each in documents.ERRORS[api]}
+    rules |= {f"refusal.{each.path}": each.level for each in APIS[api].probing.error}
     return {**rules, **UPSTREAM}
 
 
@@ -55,7 +57,7 @@ def of_stream(found: Iterable[Deviation]) -> Iterator[Broken]:
 def of_answer(api: str, answer: Answer) -> Iterator[Broken]:
     """Yield what is wrong with the head of an answer, and with the document of a refusal."""
     refusal = answer.status >= 400
-    expected = "application/json" if refusal else checks.MEDIA_TYPES.get(api, "text/event-stream")
+    expected = "application/json" if refusal else MEDIA_TYPES[APIS[api].framing]
     got = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
     if got != expected:
         yield _broken("http.content-type", f"expected `{expected}`, got `{got[:80] or 'none'}`")
@@ -69,7 +71,7 @@ def of_answer(api: str, answer: Answer) -> Iterator[Broken]:
         words = f"HTTP {answer.status}, and no JSON object: {checks.excerpt(bytes(answer.body))}"
         yield _broken("refusal.json", words)
         return
-    for each, wrong in documents.faults(document, documents.ERRORS[api]):
+    for each, wrong in documents.faults(document, APIS[api].probing.error):
         if wrong:
             yield _broken(f"refusal.{each.path}", wrong)
 

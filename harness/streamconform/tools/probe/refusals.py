@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal
+
+from streamconform.apis.api import Probing
+from streamconform.tools.probe.scenarios import always
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,13 +20,11 @@ class Refusal:
     """Those that the providers answer with; another one of 400 to 499 is a warning."""
     broken: Literal["json", "messages", "model", "tool", "tool-type", "key"]
     level: Literal["must", "should"] = "must"
-    apis: frozenset[str] | None = None
-    """Those that it is for; None: all."""
+    possible: Callable[[Probing], bool] = always
+    """Whether a request of an API can be broken in this way."""
 
 
 BAD: Final = frozenset({400, 422})
-TYPED: Final = frozenset({"openai-chat", "openai-responses", "anthropic-messages"})
-"""The apis that have tools of several types."""
 REFUSALS: Final = (
     Refusal(name="bad-json", title="A body that is no JSON", statuses=BAD, broken="json"),
     Refusal(name="no-messages", title="A body without messages", statuses=BAD, broken="messages"),
@@ -46,7 +48,7 @@ REFUSALS: Final = (
         statuses=BAD,
         broken="tool-type",
         level="should",
-        apis=TYPED,
+        possible=lambda probing: probing.tool_types,
     ),
     Refusal(name="wrong-key", title="A wrong key", statuses=frozenset({401, 403}), broken="key"),
 )

@@ -6,9 +6,11 @@ tool that was required is called, that a limit is kept, that a stop sequence end
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
+
+from streamconform.apis.api import Probing
 
 Json = dict[str, Any]
 Kind = Literal["stream", "twin", "refusal", "count"]
@@ -59,6 +61,12 @@ class Wanted:
     """What the text must not hold: its stop sequence."""
 
 
+def always(probing: Probing) -> bool:
+    """Return True: a request of every API can ask this."""
+    del probing
+    return True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
     """One question, and what is expected of the answer."""
@@ -73,8 +81,8 @@ class Scenario:
     may_refuse: bool = False
     """Whether a server may say that its model cannot do this."""
     twin: bool = True
-    apis: frozenset[str] | None = None
-    """The apis that can say this; None: all."""
+    possible: Callable[[Probing], bool] = always
+    """Whether a request of an API can ask this."""
 
 
 def user(text: str) -> Json:
@@ -124,16 +132,6 @@ ASKED_AGAIN: Final = (
 CALLED: Final = frozenset({"tool_use"})
 ENDED: Final = frozenset({"stop", "length"})
 """An answer in words ends by itself, or at the limit that keeps a probe short."""
-PARALLEL_OFF: Final = frozenset({"anthropic-messages", "openai-chat", "openai-responses"})
-STOPPABLE: Final[Mapping[str, tuple[str, ...]]] = {
-    "anthropic-messages": ("stop_sequences",),
-    "openai-chat": ("stop",),
-    "google-generate": ("generationConfig", "stopSequences"),
-    "ollama-chat": ("options", "stop"),
-    "cohere-chat": ("stop_sequences",),
-    "bedrock-converse": ("inferenceConfig", "stopSequences"),
-}
-"""Where the request of an api lists its stop sequences; Responses has none."""
 
 SCENARIOS: Final = (
     Scenario(
@@ -175,7 +173,7 @@ SCENARIOS: Final = (
         conversation={"messages": [user("Count: one, two, three, four, five, six")], "max_tokens": 64},
         wanted=Wanted(calls=(0, 0), stops=ENDED, without="five"),
         stop="five",
-        apis=frozenset(STOPPABLE),
+        possible=lambda probing: bool(probing.stop_sequences),
     ),
     Scenario(
         name="tool-call",
@@ -198,7 +196,7 @@ SCENARIOS: Final = (
             "max_tokens": 256,
         },
         wanted=Wanted(calls=(1, None), names=frozenset({"get_time"}), stops=CALLED),
-        apis=frozenset({"anthropic-messages", "bedrock-converse", "google-generate"}) | PARALLEL_OFF,
+        possible=lambda probing: probing.tool_by_name,
     ),
     Scenario(
         name="nested-arguments",
@@ -235,7 +233,7 @@ SCENARIOS: Final = (
         },
         wanted=Wanted(calls=(1, 1), names=frozenset({"get_weather"}), stops=CALLED),
         twin=False,
-        apis=PARALLEL_OFF,
+        possible=lambda probing: probing.parallel_calls_off,
     ),
     Scenario(
         name="tool-result",

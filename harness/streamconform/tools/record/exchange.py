@@ -13,14 +13,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from streamconform import __version__
+from streamconform.apis import APIS
 from streamconform.model.cassette import Cassette, Recorded, Request
 from streamconform.tools.record import scrub
 from streamconform.tools.record.errors import NotAnAnswer, SecretsLeft
 from streamconform.tools.record.live import Recording, record, to_cassette
 from streamconform.tools.record.placeholders import Placeholders
-from streamconform.tools.record.providers import ENDPOINTS, at_once, streaming
+from streamconform.tools.record.providers import RECORDINGS, at_once, streaming
 from streamconform.tools.record.scan import Finding, scan
-from streamconform.wire.apis import framing
 
 SHOWN = 5
 """Findings named in an error; the rest is counted."""
@@ -78,7 +78,7 @@ def exchange(order: Order, on_chunk: Callable[[bytes], None] | None = None) -> E
     _check(order, recording)
     twin = None
     if order.twin:
-        twin = _ask(order, at_once(order.api, body), None)
+        twin = _ask(order, at_once(RECORDINGS[order.api], body), None)
         _check_twin(order, twin)
     placeholders = Placeholders(order.names)
     placeholders.learn_request(body)
@@ -122,14 +122,14 @@ def look(order: Order, parts: Mapping[str, bytes], *, only_known: bool = False) 
     for part, data in parts.items():
         if scrub.blank(data, order.secrets) != data:
             raise SecretsLeft(
-                ENDPOINTS[order.api].path,
+                APIS[order.api].endpoints.usual,
                 f"the key, or the value of a header that is not kept, stands in the {part}, where it cannot "
                 "be replaced. Take it out of what you ask",
             )
     if only_known:
         return
     if findings := scan(parts, order.allowed):
-        raise SecretsLeft(ENDPOINTS[order.api].path, _words(findings))
+        raise SecretsLeft(APIS[order.api].endpoints.usual, _words(findings))
 
 
 def _words(findings: tuple[Finding, ...]) -> str:
@@ -145,11 +145,10 @@ def _words(findings: tuple[Finding, ...]) -> str:
 
 
 def _ask(order: Order, body: Mapping[str, Any], on_chunk: Callable[[bytes], None] | None) -> Recording:
-    endpoint = ENDPOINTS[order.api]
     plain, secret = _split(order)
     return record(
         order.base_url,
-        endpoint.path,
+        APIS[order.api].endpoints.usual,
         plain,
         body,
         secret_headers=secret,
@@ -160,11 +159,12 @@ def _ask(order: Order, body: Mapping[str, Any], on_chunk: Callable[[bytes], None
 
 def _split(order: Order) -> tuple[dict[str, str], dict[str, str]]:
     """Return the headers that are kept and those that are secret."""
-    endpoint = ENDPOINTS[order.api]
-    given = dict(endpoint.headers) | {name.lower(): value for name, value in order.headers.items()}
+    given = dict(RECORDINGS[order.api].headers) | {
+        name.lower(): value for name, value in order.headers.items()
+    }
     plain = scrub.kept(given, scrub.KEPT_OF_REQUEST)
     secret = {name: value for name, value in given.items() if name not in plain}
-    return plain, secret | (endpoint.key_headers(order.key) if order.key else {})
+    return plain, secret | (APIS[order.api].key.headers(order.key) if order.key else {})
 
 
 def _check(order: Order, recording: Recording) -> None:
@@ -179,7 +179,7 @@ def _check(order: Order, recording: Recording) -> None:
         raise NotAnAnswer(
             where, f"HTTP {recording.status}, expected 2xx; it says {words}. To keep it: --allow-error"
         )
-    if framing(order.api, recording.status, recording.body) == "document":
+    if APIS[order.api].detect_framing(recording.status, recording.body) == "document":
         kind = recording.headers.get("content-type", "no content type")
         raise NotAnAnswer(
             where,

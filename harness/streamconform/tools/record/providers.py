@@ -1,84 +1,32 @@
-"""How the server of each api is asked: path, headers, and the variable that holds its key."""
+"""Requests to a live server, as `conform record` sends them; which headers carry keys."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from streamconform.apis import APIS
+from streamconform.apis.api import Recording
 
 Json = dict[str, Any]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
-    """Where and how a request of one api is sent."""
-
-    path: str
-    key_variable: str
-    """Name of the environment variable that holds the key by default."""
-    key_header: str
-    key_prefix: str = ""
-    """Stands before the key in its header."""
-    headers: Mapping[str, str]
-    """Sent unless others are given."""
-    streaming_only: tuple[str, ...] = ()
-    """Fields of the body that the provider refuses where `stream` is false."""
-
-    def key_headers(self, key: str) -> dict[str, str]:
-        """Return the header that carries `key`."""
-        return {self.key_header: f"{self.key_prefix}{key}"}
-
-
-ENDPOINTS: Final[Mapping[str, Endpoint]] = {
-    "anthropic-messages": Endpoint(
-        path="/v1/messages",
-        key_variable="ANTHROPIC_API_KEY",
-        key_header="x-api-key",
-        headers={"anthropic-version": "2023-06-01"},
-    ),
-    "openai-chat": Endpoint(
-        path="/v1/chat/completions",
-        key_variable="OPENAI_API_KEY",
-        key_header="authorization",
-        key_prefix="Bearer ",
-        headers={},
-        streaming_only=("stream_options",),
-    ),
-    "openai-responses": Endpoint(
-        path="/v1/responses",
-        key_variable="OPENAI_API_KEY",
-        key_header="authorization",
-        key_prefix="Bearer ",
-        headers={},
-        streaming_only=("stream_options",),
-    ),
-    "ollama-chat": Endpoint(
-        path="/api/chat",
-        key_variable="OLLAMA_API_KEY",  # a local server asks for none
-        key_header="authorization",
-        key_prefix="Bearer ",
-        headers={},
-    ),
-    "cohere-chat": Endpoint(
-        path="/v2/chat",
-        key_variable="COHERE_API_KEY",
-        key_header="authorization",
-        key_prefix="Bearer ",
-        headers={},
-    ),
+RECORDINGS: Final[Mapping[str, Recording]] = {
+    name: api.recording for name, api in APIS.items() if api.recording is not None
 }
-"""The apis that can be recorded; the others name the model in the path, and ask elsewhere for a stream."""
+"""The APIs that can be recorded; the others name the model in the path, and stream at a path of its own."""
+
+HOSTS: Final = frozenset(recording.host for recording in RECORDINGS.values() if recording.host is not None)
+"""Public hosts of providers, which the provenance names. Other hosts may be private."""
 
 CREDENTIALS: Final = frozenset(
-    [
+    {
         "api-key",
         "authorization",
         "cookie",
         "proxy-authorization",
-        "x-api-key",
         "x-auth-token",
-        "x-goog-api-key",
-    ]
+        *(api.key.header for api in APIS.values()),
+    }
 )
 """Headers that carry keys, and therefore never come from the command line."""
 
@@ -88,7 +36,7 @@ def streaming(body: Mapping[str, Any], model: str) -> Json:
     return {"model": model} | dict(body) | {"model": model, "stream": True}
 
 
-def at_once(api: str, body: Mapping[str, Any]) -> Json:
-    """Return the same request for an answer that does not stream."""
-    left_out = ENDPOINTS[api].streaming_only
+def at_once(recording: Recording, body: Mapping[str, Any]) -> Json:
+    """Return the same request for an answer without streaming."""
+    left_out = recording.streaming_only
     return {key: value for key, value in body.items() if key not in left_out} | {"stream": False}

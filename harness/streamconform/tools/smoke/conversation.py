@@ -15,9 +15,10 @@ from streamconform.adapters.connect import Connection
 from streamconform.adapters.feed import Feed
 from streamconform.adapters.process import LineTooLongError, Process, unusable
 from streamconform.adapters.program import HELLO_SECONDS
+from streamconform.apis import APIS
 from streamconform.errors import ImplementationError
 from streamconform.replay.server import ReplayServer
-from streamconform.tools.smoke.streams import SMALL, streams
+from streamconform.tools.smoke.streams import streams
 from streamconform.tools.smoke.transcript import Exchange, Message, Stream, Transcript, claimed, fed, texts
 
 MAX_LINES: Final = 10_000
@@ -65,7 +66,7 @@ def steps(hello: Mapping[str, Any]) -> Iterator[Step]:
     """Yield what to ask of somebody who greets with `hello`; nothing where nobody can feed it."""
     if fed(hello) is None:
         return
-    apis = list(SMALL) if hello.get("apis") is None else [api for api in texts(hello["apis"]) if api in SMALL]
+    apis = list(APIS) if hello.get("apis") is None else [api for api in texts(hello["apis"]) if api in APIS]
     ids = map(str, itertools.count(1))
     for api in apis:
         for stream in streams(api):

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from streamconform.adapters.process import printable
 from streamconform.adapters.protocol import VERSION, shown
+from streamconform.apis import APIS
 from streamconform.model.capability import CAPABILITIES
 from streamconform.tools.smoke.schema_messages import closest, misfits
 from streamconform.tools.smoke.transcript import Exchange, Message, Transcript, fed, texts
-from streamconform.wire.apis import APIS
 
 TRACEBACK_LINES: Final = 6
 OF_THEIR_OWN: Final = frozenset({"unknown op", "unknown api"})

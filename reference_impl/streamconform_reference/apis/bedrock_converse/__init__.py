@@ -1,8 +1,8 @@
 """Everything about Amazon Bedrock Converse, `POST /model/{modelId}/converse-stream`."""
 
 from .decode import BedrockConverseDecoder
-from .document import as_stream
-from .encode import BedrockConverseEncoder, answer
+from .document import to_payloads
+from .encode import BedrockConverseEncoder, write_document
 from .losses import LOSSES
 
-__all__ = ["LOSSES", "BedrockConverseDecoder", "BedrockConverseEncoder", "answer", "as_stream"]
+__all__ = ["LOSSES", "BedrockConverseDecoder", "BedrockConverseEncoder", "to_payloads", "write_document"]

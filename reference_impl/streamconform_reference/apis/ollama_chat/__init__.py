@@ -1,7 +1,7 @@
 """Everything about Ollama's own chat, `POST /api/chat`."""
 
 from .decode import OllamaChatDecoder
-from .document import as_stream
-from .encode import LOSSES, OllamaChatEncoder, answer
+from .document import to_payloads
+from .encode import LOSSES, OllamaChatEncoder, write_document
 
-__all__ = ["LOSSES", "OllamaChatDecoder", "OllamaChatEncoder", "answer", "as_stream"]
+__all__ = ["LOSSES", "OllamaChatDecoder", "OllamaChatEncoder", "to_payloads", "write_document"]

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from streamconform.apis import APIS
 from streamconform.errors import Problem, SourceError
 from streamconform.model.cassette import Cassette
 from streamconform.tools.record.importers import raw
 from streamconform.tools.record.importers.exchange import Exchange, Left, Unfit, slug, to_cassette
-from streamconform.wire.apis import APIS, framing
 
 MAX_FILE = 64 * 1024 * 1024
 """The largest file that is read: the largest vcrpy cassette known to us has 9 MB."""
@@ -72,7 +72,11 @@ def _api(exchange: Exchange, wanted: str | None) -> str | Left:
     found = exchange.api
     if exchange.url is None and wanted is not None:
         return wanted
-    if found is None and wanted is not None and framing(wanted, exchange.status, exchange.body) != "document":
+    if (
+        found is None
+        and wanted is not None
+        and APIS[wanted].detect_framing(exchange.status, exchange.body) != "document"
+    ):
         return wanted
     if found is None and exchange.at_once:
         return Left(exchange.origin, f"not a stream: it was asked for at `{exchange.path[-100:]}`")

@@ -9,38 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from streamconform.apis import APIS
 from streamconform.model.cassette import Cassette, Derived, Request
 from streamconform.tools.record import scrub
 from streamconform.tools.record.importers.coding import Undecodable, decoded
 from streamconform.tools.record.live import SUFFIXES
 from streamconform.tools.record.placeholders import Placeholders
 from streamconform.wire import eventstream
-from streamconform.wire.apis import APIS, framing, split
-
-PATHS: Final = (
-    ("anthropic-messages", re.compile(r"/messages/?$|/publishers/anthropic/.*:streamRawPredict$")),
-    ("openai-chat", re.compile(r"/chat/completions/?$")),
-    ("openai-responses", re.compile(r"/responses/?$")),
-    ("google-generate", re.compile(r":streamGenerateContent$")),
-    ("ollama-chat", re.compile(r"/api/chat/?$")),
-    ("cohere-chat", re.compile(r"/v[12]/chat/?$")),
-    ("bedrock-converse", re.compile(r"/converse-stream/?$")),
-)
-"""By which end of its path a request is known to belong to an api."""
-
-AT_ONCE: Final = re.compile(r":(?:generateContent|rawPredict)$|/model/[^/]+/(?:converse|invoke)$")
-"""The paths at which the apis that ask for a stream by path are asked for an answer at once."""
-
-ASKED_AT: Final[Mapping[str, str]] = {
-    "anthropic-messages": "/v1/messages",
-    "openai-chat": "/v1/chat/completions",
-    "openai-responses": "/v1/responses",
-    "google-generate": "/v1beta/models/gemini:streamGenerateContent",
-    "ollama-chat": "/api/chat",
-    "cohere-chat": "/v2/chat",
-    "bedrock-converse": "/model/converse-stream",
-}
-"""The path of a request that was not kept."""
+from streamconform.wire.framings import MEDIA_TYPES, split
 
 BODY_SUFFIX: Final[Mapping[str, str]] = {
     "sse": "sse",
@@ -48,15 +24,6 @@ BODY_SUFFIX: Final[Mapping[str, str]] = {
     "json_array": "json",
     "eventstream": "eventstream",
 }
-MEDIA_TYPE: Final[Mapping[str, str]] = {
-    "sse": "text/event-stream",
-    "ndjson": "application/x-ndjson",
-    "json_array": "application/json",
-    "eventstream": "application/vnd.amazon.eventstream",
-    "document": "application/json",
-}
-"""What a body without headers is taken to have been sent as, by its framing."""
-
 CUTS_LOST: Final = "where the network cut the stream was not kept"
 
 
@@ -92,12 +59,13 @@ class Exchange:
     @property
     def api(self) -> str | None:
         """Return the api that the request's path belongs to."""
-        return next((api for api, ends in PATHS if ends.search(self.path)), None)
+        return next((name for name, api in APIS.items() if api.importing.stream.search(self.path)), None)
 
     @property
     def at_once(self) -> bool:
         """Return whether the request's path says that no stream was asked for."""
-        return AT_ONCE.search(self.path) is not None
+        patterns = (api.importing.document for api in APIS.values())
+        return any(pattern is not None and pattern.search(self.path) for pattern in patterns)
 
     @property
     def path(self) -> str:
@@ -116,7 +84,7 @@ def to_cassette(exchange: Exchange, api: str, name: str) -> Cassette:
         coding = decoded(exchange.body, exchange.headers.get("content-encoding", ""))
     except Undecodable as error:
         raise Unfit(str(error)) from error
-    framed = framing(api, exchange.status, coding.body)
+    framed = APIS[api].detect_framing(exchange.status, coding.body)
     media = exchange.headers.get("content-type", "").partition(";")[0].strip().lower()
     whole = framed == "document" or (framed == "ndjson" and len(split(framed, coding.body)) == 1)
     if whole and exchange.status < 400 and media == "application/json":
@@ -132,7 +100,7 @@ def to_cassette(exchange: Exchange, api: str, name: str) -> Cassette:
         name=name,
         request=_request(exchange, api, clean),
         status=exchange.status,
-        headers=clean.texts(headers) or {"content-type": MEDIA_TYPE[framed]},
+        headers=clean.texts(headers) or {"content-type": MEDIA_TYPES[framed]},
         body=body if framed != "eventstream" else eventstream.resealed(coding.body, body),
         suffix=SUFFIXES.get(media) or BODY_SUFFIX.get(framed) or BODY_SUFFIX[APIS[api].framing],
         marks=(),
@@ -168,7 +136,7 @@ def _request(exchange: Exchange, api: str, clean: _Cleaner) -> Request:
     kept = scrub.kept(exchange.request_headers, scrub.KEPT_OF_REQUEST)
     return Request(
         method="POST",
-        path=_path(exchange.url) or ASKED_AT[api],
+        path=_path(exchange.url) or APIS[api].importing.path,
         headers=clean.texts(kept) or {"content-type": "application/json"},
         body={"stream": True} if body is None else body,
     )

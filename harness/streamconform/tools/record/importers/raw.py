@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Final
 
+from streamconform.apis import APIS
 from streamconform.errors import Problem, SourceError
 from streamconform.tools.record.importers.exchange import Exchange
 from streamconform.wire.reframe import NotStrippedError, restore
@@ -38,7 +39,7 @@ def read(path: Path, data: bytes, api: str) -> Exchange:
 
 def _payloads(path: Path, data: bytes, api: str) -> Exchange:
     try:
-        body = restore(api, data)
+        body = restore(data, APIS[api].write)
     except NotStrippedError as error:
         raise _wrong(path, str(error)) from error
     return Exchange(

@@ -1,60 +1,19 @@
-"""What is legal about a stream's order, and what follows from what was left out."""
+"""Renumbering, and text that is repeated as a whole, after frames were left out."""
 
 from __future__ import annotations
 
 import json
 
-import pytest
 from streamconform.tools.minimise.fixup import followed
-from streamconform.tools.minimise.legal import illegal
 from streamconform.tools.minimise.stream import taken_apart
 from streamconform.wire import sse
-from streamconform.wire.apis import APIS, framing, split
-
-from .searching import cases
 
 A, R = "anthropic-messages", "openai-responses"
 START = {"type": "message_start", "message": {}}
 OPEN = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
-DELTA = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "a"}}
 CLOSE = {"type": "content_block_stop", "index": 0}
 REASON = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
 STOP = {"type": "message_stop"}
-
-
-@pytest.mark.parametrize("api", APIS)
-def test_most_bundled_streams_are_legal(api):
-    """Those that are not are about just that, or are cut."""
-    bodies = {
-        case.cassette.body: case.cassette.status for case in cases(api).values() if case.cassette.status < 400
-    }
-    found = [
-        illegal(api, [each.payload for each in split(framing(api, status, body), body)])
-        for body, status in bodies.items()
-    ]
-    assert sum(wrong <= {"no terminal frame"} for wrong in found) > 0.8 * len(found)
-
-
-@pytest.mark.parametrize(
-    ("frames", "wrong"),
-    [
-        ((START, OPEN, DELTA, CLOSE, REASON, STOP), set()),
-        ((START, REASON, STOP), set()),
-        ((OPEN, DELTA, CLOSE, REASON, STOP), {"no beginning"}),
-        ((START, OPEN, DELTA, REASON, STOP), {"a block that does not end"}),
-        ((START, DELTA, REASON, STOP), {"inside of a block that is not open"}),
-        ((START, OPEN, CLOSE, DELTA, REASON, STOP), {"inside of a block that is not open"}),
-        (
-            (START, {**OPEN, "index": 1}, {**CLOSE, "index": 1}, REASON, STOP),
-            {"blocks that are not counted from 0"},
-        ),
-        ((START, OPEN, CLOSE, STOP), {"an end without its reason"}),
-        ((START, OPEN, DELTA), {"no terminal frame"}),
-        ((START, REASON, STOP, REASON), {"a frame behind the last one", "content behind the terminal frame"}),
-    ],
-)
-def test_the_order_of_frames_is_judged(frames, wrong):
-    assert illegal(A, [json.dumps(each).encode() for each in frames]) == wrong
 
 
 def stream(*frames):

@@ -1,0 +1,49 @@
+"""All that the harness knows about each API: one frozen `Api` record per API, in a module of its own.
+
+`APIS["openai-chat"]` is the record of an API. The other packages are functions over these records: none of
+them has a table by API, or compares with the name of one.
+
+To add an API to the harness:
+
+1. Write `apis/<name>.py`, with underscores for the hyphens of the name: an `API` of type `Api`, and the small
+   pure functions that it needs. Every field is documented in `api.py`; `ollama_chat.py` is a short example.
+2. Add its name to `NAMES` below. The order is that of lists and reports.
+3. Record the two cassettes that its `smoke` names, in `cassettes/<name>/`.
+4. Run `pytest tests/harness/test_apis.py`: it checks that the record is complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import Final
+
+from streamconform.apis.api import Api
+
+NAMES: Final = (
+    "anthropic-messages",
+    "openai-chat",
+    "openai-responses",
+    "google-generate",
+    "ollama-chat",
+    "cohere-chat",
+    "bedrock-converse",
+)
+
+
+def _load(name: str) -> Api:
+    api: Api = import_module(f"{__name__}.{name.replace('-', '_')}").API
+    return api
+
+
+APIS: Final[Mapping[str, Api]] = MappingProxyType({name: _load(name) for name in NAMES})
+"""The record of each API by its name; an unknown name raises `KeyError`."""
+
+
+def find_api(name: str) -> Api | None:
+    """Return the API with this name, or whose version a corpus calls so; None where there is none."""
+    found = APIS.get(name)
+    if found is not None:
+        return found
+    return next((api for api in APIS.values() if name in api.importing.corpus_names), None)

@@ -1,0 +1,331 @@
+"""`Api`: all that the harness knows about one API, as one frozen record. Pure.
+
+The parts are small and named after their readers: `ending` is for faults, `endpoints` and `canned_replies`
+are for the replay server, `requests` is for the judge, the others are for tools. None of them parses an
+answer: that is the implementation's business.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from streamconform.apis.payloads import Payload
+from streamconform.model.case import Level
+from streamconform.model.outcome import Reason
+from streamconform.model.trial import Framing
+from streamconform.wire import framings
+from streamconform.wire.reframe import Writer
+
+Json = dict[str, Any]
+Path = tuple[str, ...]
+"""The keys that lead to a value; `*` is every item of an array."""
+
+CREATED: Final = 1_760_000_000
+"""When canned replies are created: seconds since 1970, of an arbitrary day."""
+CREATED_AT: Final = "2025-10-09T08:53:20Z"
+"""The same moment."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extensions:
+    """What may appear in a stream that no client knows yet. The levels follow from the provider's words."""
+
+    event: Mapping[Framing, bytes]
+    """In each framing of the API, one frame of a type that does not exist."""
+    event_level: Level
+    objects: tuple[Path, ...]
+    """The objects of a payload that may get new fields."""
+    field_level: Level
+    source: str
+    """Where the provider says that new events and fields may come."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a stream ends: its terminal frame, the end of a tool call, and the frame by which it fails.
+
+    The outcome of a broken stream follows from this, without any parser's help.
+    """
+
+    is_terminal: Callable[[Payload], bool]
+    """Whether a payload is the terminal event; an error frame is one."""
+    count_ended_calls: Callable[[Sequence[Payload]], int]
+    """The number of tool calls, of the client and of the provider, that have ended after these payloads."""
+    content: tuple[str, ...]
+    """Members of a payload that carry content; some servers send such payloads after the terminal event."""
+    error_frame: Mapping[Framing, bytes]
+    """A frame by which the provider fails in mid-stream, in each framing in which it is documented."""
+    error_type: str | None
+    """The type in that frame, where the provider names one."""
+    error_message: str
+    source: str
+    """Where the provider documents the terminal event and the error frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The target of a request below the base URL, decoded."""
+
+    path: str
+    query: Mapping[str, Sequence[str]]
+
+
+def accept_any_form(target: Target, recorded: Target, framed: Framing) -> str | None:
+    """Return None: every endpoint answers in the same form."""
+    del target, recorded, framed
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoints:
+    """Where clients send their requests. In a path, `{x}` is one component, `{x+}` one or more.
+
+    A base URL is the provider's host, or the host and the version: clients differ in which of them they
+    append, so both are listed.
+    """
+
+    streams: tuple[str, ...]
+    """The paths at which a stream is requested, the usual one first."""
+    documents: tuple[str, ...] = ()
+    """The paths at which an answer without streaming is requested, where the path decides, not the body."""
+    streams_by_default: bool = False
+    """Whether a body without `stream` requests a stream."""
+    find_mismatch: Callable[[Target, Target, Framing], str | None] = accept_any_form
+    """Why a client that sends this target never gets a recording made at that target, in that framing."""
+
+    @property
+    def usual(self) -> str:
+        """Return the usual path for a stream."""
+        return self.streams[0]
+
+    @property
+    def names_model(self) -> bool:
+        """Return whether the path names the model."""
+        return "{model" in self.usual
+
+
+def match_any_target(target: Target) -> bool:
+    """Return True: the API has one form of answer."""
+    del target
+    return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CannedReply:
+    """The shortest answer in one form: it says `OK`. It only has to be legal for every client."""
+
+    matches: Callable[[Target], bool] = match_any_target
+    """Whether a request for this target gets the answer in this form."""
+    path: str
+    """Where the request of such a recording is sent."""
+    content_type: str
+    write: Writer
+    payloads: Callable[[str], Iterable[Json]]
+    """The stream, for a model."""
+    document: Callable[[str], Json]
+    """The answer without streaming, for a model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestForm:
+    """The bodies of requests: equal spellings, and where the ids of tool calls are."""
+
+    canonical: Callable[[Json], Json]
+    """Returns a body in the one form in which cases are written.
+
+    Clients differ in spelling: text or a list of one part, null or absent. Only spellings that the
+    provider's documentation calls equal are unified, each with its source; user data (arguments, results,
+    schemas) is unchanged.
+    """
+    call_ids: tuple[Path, ...]
+    """Where a body has the ids of the calls that it sends back. A step after `*` is a key, or the `type`
+    of the item."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """How a request carries the API key."""
+
+    header: str
+    prefix: str = ""
+    """Precedes the key in its header."""
+    variable: str
+    """Name of the environment variable that holds the key by default."""
+
+    def headers(self, key: str) -> dict[str, str]:
+        """Return the header that carries `key`."""
+        return {self.header: f"{self.prefix}{key}"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """How `conform record` sends a request. An API that names the model in the path has no such record."""
+
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Sent unless others are given."""
+    streaming_only: tuple[str, ...] = ()
+    """Fields of the body that the provider rejects where `stream` is false."""
+    host: str | None = None
+    """The provider's public host: the provenance names it. Other hosts may be private."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Importing:
+    """How captures made by other tools are recognised."""
+
+    stream: re.Pattern[str]
+    """Found in the path of a request for a stream."""
+    document: re.Pattern[str] | None = None
+    """Found in the path of a request for an answer without streaming, where the path decides."""
+    path: str
+    """The path of a request that was not kept."""
+    corpus_names: tuple[str, ...] = ()
+    """Names that corpora give to versions of the API."""
+
+
+FieldKind = Literal["text", "name", "text or null", "count", "number", "true or false", "object", "list"]
+"""What a field holds; `name` is text that is not empty, `count` a whole number from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentField:
+    """A required field of a JSON document by its path; `[]` is every item of a list."""
+
+    path: str
+    kind: FieldKind | str
+    """A kind, or the text in double quotes that the field has to be."""
+    level: Level = "must"
+
+
+def require(kind: FieldKind | str, *paths: str, level: Level = "must") -> tuple[DocumentField, ...]:
+    """Return the fields at `paths`, all of one kind."""
+    return tuple(DocumentField(path, kind, level) for path in paths)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenCounting:
+    """The endpoint that counts the tokens of a request."""
+
+    path: str
+    """Follows the path for messages."""
+    members: frozenset[str]
+    """The members of a request whose tokens are counted."""
+    count: str
+    """The member of the answer that holds the number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probing:
+    """What `conform probe` can ask a server of this API, and the documents that the server answers with."""
+
+    answer: tuple[DocumentField, ...]
+    """The fields of an answer without streaming."""
+    error: tuple[DocumentField, ...]
+    """The fields of an error document."""
+    messages: str = "messages"
+    """The member of a request that holds its messages."""
+    stop_sequences: Path = ()
+    """Where a request lists its stop sequences; empty where the API has none."""
+    tool_by_name: bool = False
+    """Whether a request can require a tool by its name."""
+    parallel_calls_off: bool = False
+    """Whether a request can limit an answer to one call."""
+    tool_types: bool = False
+    """Whether tools have types."""
+    token_counting: TokenCounting | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProxyLimits:
+    """What a stream of this API cannot express when a proxy translates a stream of another API into it.
+
+    Sources: the stop reasons and fields that the API documents. Only what it can express is judged.
+    """
+
+    reasons: Mapping[Reason, tuple[Reason, ...]] = field(default_factory=dict)
+    """The stop reasons that the API has no word for, and the reasons that pass instead."""
+    usage: tuple[str, ...] = ()
+    """The usage buckets that the API has a field for."""
+    joins_thinking: bool = False
+    """Whether nothing separates one thinking block from the next."""
+    refusal_is_text: bool = False
+    """Whether a refusal is sent as text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmokeStreams:
+    """Two bundled recordings that `conform smoke` sends, and what they say."""
+
+    text_cassette: str
+    text: str
+    call_cassette: str
+    call_name: str
+    call_arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedText:
+    """Where an item repeats the text of its deltas: in a list of parts, or directly in the item."""
+
+    parts: str | None
+    """The member of the item that lists the parts."""
+    member: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reducing:
+    """What `conform minimise` needs beside the grammar, to leave parts of a stream out."""
+
+    kept: frozenset[str] = frozenset()
+    """Members that the provider always sends, in objects that the grammar does not describe."""
+    block_index: tuple[str | int, ...] = ()
+    """Where a payload names its block or call, which the provider counts from 0; empty where none does."""
+    repeated: Mapping[str, RepeatedText] = field(default_factory=dict)
+    """Type of a delta to where its text is repeated once it is whole."""
+    final_items: Path = ()
+    """Where the terminal event repeats the items by their index."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Api:
+    """One wire format and everything the harness knows about it."""
+
+    name: str
+    """As in specs, cassettes and options: `openai-chat`."""
+    title: str
+    """As in the provider's documentation."""
+    extensions: Extensions
+    write: Writer
+    """Puts payloads back into the usual framing."""
+    ending: Ending
+    endpoints: Endpoints
+    canned_replies: tuple[CannedReply, ...]
+    """The first one that matches the target is sent."""
+    requests: RequestForm
+    key: Key
+    recording: Recording | None = None
+    importing: Importing
+    probing: Probing
+    proxy: ProxyLimits = field(default_factory=ProxyLimits)
+    smoke: SmokeStreams
+    reducing: Reducing = field(default_factory=Reducing)
+
+    @property
+    def framing(self) -> Framing:
+        """Return the usual framing."""
+        return next(iter(self.extensions.event))
+
+    def detect_framing(self, status: int, body: bytes) -> Framing:
+        """Return the framing of `body`, or `document` where it is not a stream of this API."""
+        if status < 400:
+            for framed in self.extensions.event:
+                if framings.is_stream(framed, body):
+                    return framed
+        return "document"
+
+    def choose_reply(self, target: Target) -> CannedReply:
+        """Return the canned reply to a request for `target`."""
+        return next(reply for reply in self.canned_replies if reply.matches(target))

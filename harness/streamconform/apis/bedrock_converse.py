@@ -1,0 +1,137 @@
+"""Amazon Bedrock's `ConverseStream`: `POST /model/{id}/converse-stream`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from streamconform.apis.api import (
+    Api,
+    CannedReply,
+    Ending,
+    Endpoints,
+    Extensions,
+    Importing,
+    Json,
+    Key,
+    Probing,
+    Reducing,
+    RequestForm,
+    SmokeStreams,
+    require,
+)
+from streamconform.apis.payloads import Payload, as_object
+from streamconform.apis.request_forms import drop_nulls
+from streamconform.wire import eventstream
+from streamconform.wire.reframe import write_messages
+
+
+def _is_terminal(payload: Payload) -> bool:
+    """Return whether it is `messageStop` or an exception; only these have such members."""
+    return "stopReason" in payload or "message" in payload
+
+
+def _count_ended_calls(payloads: Sequence[Payload]) -> int:
+    calls = {
+        payload.get("contentBlockIndex")
+        for payload in payloads
+        if "toolUse" in as_object(payload.get("start"))
+    }
+    return sum(
+        payload.get("contentBlockIndex") in calls and not {"start", "delta"} & payload.keys()
+        for payload in payloads
+    )
+
+
+def _stream(model: str) -> Iterator[Json]:
+    """Yield the events, each under its name."""
+    document = _document(model)
+    yield {"messageStart": {"role": "assistant"}}
+    yield {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": "OK"}}}
+    yield {"contentBlockStop": {"contentBlockIndex": 0}}
+    yield {"messageStop": {"stopReason": "end_turn"}}
+    yield {"metadata": {name: document[name] for name in ("usage", "metrics")}}
+
+
+def _document(model: str) -> Json:
+    del model
+    return {
+        "output": {"message": {"role": "assistant", "content": [{"text": "OK"}]}},
+        "stopReason": "end_turn",
+        "usage": {"inputTokens": 9, "outputTokens": 2, "totalTokens": 11},
+        "metrics": {"latencyMs": 1},
+    }
+
+
+API: Final = Api(
+    name="bedrock-converse",
+    title="Amazon Bedrock Converse",
+    extensions=Extensions(
+        event={"eventstream": eventstream.event(b'{"n":1}', "futureEvent")},
+        event_level="should",  # unions are open, and clients "SHOULD NOT fail"
+        # structures only: `start`, `delta` and `reasoningContent` are unions, which hold one member
+        objects=((), ("start", "toolUse"), ("delta", "toolUse"), ("usage",), ("metrics",)),
+        field_level="must",
+        source="https://smithy.io/2.0/guides/evolving-models.html",
+    ),
+    write=write_messages,
+    ending=Ending(
+        is_terminal=_is_terminal,
+        count_ended_calls=_count_ended_calls,
+        content=("delta",),
+        error_frame={
+            "eventstream": eventstream.event(
+                b'{"message":"The service is currently unavailable."}',
+                "serviceUnavailableException",
+                "exception",
+            )
+        },
+        error_type="serviceUnavailableException",
+        error_message="The service is currently unavailable.",
+        source="https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html",
+    ),
+    endpoints=Endpoints(
+        streams=("/model/{model+}/converse-stream",), documents=("/model/{model+}/converse",)
+    ),
+    canned_replies=(
+        CannedReply(
+            path="/model/{model+}/converse-stream",
+            content_type="application/vnd.amazon.eventstream",
+            write=write_messages,
+            payloads=_stream,
+            document=_document,
+        ),
+    ),
+    requests=RequestForm(
+        canonical=drop_nulls,
+        call_ids=(("messages", "*", "content", "*", "toolUse", "toolUseId"),),
+    ),
+    key=Key(header="authorization", prefix="Bearer ", variable="AWS_BEARER_TOKEN_BEDROCK"),
+    importing=Importing(
+        stream=re.compile(r"/converse-stream/?$"),
+        document=re.compile(r"/model/[^/]+/(?:converse|invoke)$"),
+        path="/model/converse-stream",
+    ),
+    # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
+    probing=Probing(
+        answer=(
+            *require("object", "output", "output.message", "usage", "metrics"),
+            *require('"assistant"', "output.message.role"),
+            *require("list", "output.message.content"),
+            *require("name", "stopReason"),
+            *require("count", "usage.inputTokens", "usage.outputTokens", "usage.totalTokens"),
+        ),
+        error=require("name", "message"),
+        stop_sequences=("inferenceConfig", "stopSequences"),
+        tool_by_name=True,
+    ),
+    smoke=SmokeStreams(
+        text_cassette="plain-text",
+        text="The kettle is on the second shelf.",
+        call_cassette="single-call",
+        call_name="get_weather",
+        call_arguments={"city": "Paris"},
+    ),
+    reducing=Reducing(block_index=("contentBlockIndex",)),
+)

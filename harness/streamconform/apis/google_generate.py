@@ -1,0 +1,254 @@
+"""Gemini's `streamGenerateContent`, at Google AI and at Vertex AI: SSE with `alt=sse`, else a JSON array."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from streamconform.apis.api import (
+    Api,
+    CannedReply,
+    Ending,
+    Endpoints,
+    Extensions,
+    Importing,
+    Json,
+    Key,
+    Probing,
+    Reducing,
+    RequestForm,
+    SmokeStreams,
+    Target,
+    require,
+)
+from streamconform.apis.payloads import Payload, as_object, as_objects
+from streamconform.model.trial import Framing
+from streamconform.wire import json_array, sse
+from streamconform.wire.reframe import write_events
+
+
+def _is_terminal(payload: Payload) -> bool:
+    blocked = as_object(payload.get("promptFeedback")).get("blockReason")
+    return bool(payload.get("error") or blocked) or any(
+        candidate.get("index", 0) == 0 and candidate.get("finishReason")
+        for candidate in as_objects(payload.get("candidates"))
+    )
+
+
+def _count_ended_calls(payloads: Sequence[Payload]) -> int:
+    """Return how many parts hold a whole call, or close one that came in pieces."""
+    parts = (
+        part
+        for payload in payloads
+        for candidate in as_objects(payload.get("candidates"))
+        for part in as_objects(as_object(candidate.get("content")).get("parts"))
+    )
+    calls = [part[name] for part in parts for name in ("functionCall", "toolCall") if name in part]
+    return len([call for call in calls if as_object(call).get("willContinue") is not True])
+
+
+def _wants_sse(target: Target) -> bool:
+    return target.query.get("alt") == ["sse"]
+
+
+def _wants_array(target: Target) -> bool:
+    return not _wants_sse(target)
+
+
+def _find_mismatch(target: Target, recorded: Target, framed: Framing) -> str | None:
+    del recorded
+    if _wants_sse(target) == (framed == "sse"):
+        return None
+    if framed == "sse":
+        return "the client asks for a JSON array (no `alt=sse`); the recording is SSE"
+    return "the client asks for SSE (`alt=sse`); the recording is a JSON array"
+
+
+_SNAKE: Final = re.compile(r"_([a-z0-9])")
+_OPAQUE: Final = frozenset({"args", "response", "properties"})
+"""Members that hold names of the user's own."""
+_BYTES: Final = frozenset({"thoughtSignature", "data"})
+"""Members that hold bytes: base64 of either alphabet (google-genai writes - and _)."""
+_STANDARD_ALPHABET: Final = str.maketrans("-_", "+/")
+_NO_SIGNATURE: Final = frozenset({"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"})
+"""Words that are sent in place of a signature (https://ai.google.dev/gemini-api/docs/thought-signatures)."""
+
+
+def _canonical(body: Json) -> Json:
+    """Keys are read in camel and in snake case, bytes in either base64; a schema's types in either case.
+
+    https://protobuf.dev/programming-guides/json/ and https://ai.google.dev/api/caching#Schema
+    """
+    made: Json = _camel_case(body)
+    system = made.get("systemInstruction")
+    if isinstance(system, Mapping):
+        made["systemInstruction"] = {key: value for key, value in system.items() if key != "role"}
+    for declaration in _declarations(made.get("tools")):
+        schema = declaration.pop("parametersJsonSchema", None) or declaration.get("parameters")
+        if schema is not None:
+            declaration["parameters"] = _lower_types(schema)
+    return made
+
+
+def _declarations(tools: Any) -> Iterator[Json]:
+    """Yield the function declarations of all tools; other tools are skipped."""
+    for tool in tools if isinstance(tools, list) else ():
+        declared = tool.get("functionDeclarations") if isinstance(tool, Mapping) else None
+        for declaration in declared if isinstance(declared, list) else ():
+            if isinstance(declaration, dict):
+                yield declaration
+
+
+def _camel_case(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_camel_case(item) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    named = {_SNAKE.sub(lambda found: found[1].upper(), key): item for key, item in value.items()}
+    return {key: _canonical_member(key, item) for key, item in named.items()}
+
+
+def _canonical_member(key: str, value: Any) -> Any:
+    if key in _OPAQUE or key.startswith("parameters"):
+        return value
+    if key in _BYTES and isinstance(value, str):
+        return value if value in _NO_SIGNATURE else value.translate(_STANDARD_ALPHABET)
+    return _camel_case(value)
+
+
+def _lower_types(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_lower_types(item) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    return {
+        key: item.lower() if key == "type" and isinstance(item, str) else _lower_types(item)
+        for key, item in schema.items()
+    }
+
+
+def _stream(model: str) -> Iterator[Json]:
+    yield _response(model)
+
+
+def _response(model: str) -> Json:
+    content = {"role": "model", "parts": [{"text": "OK"}]}
+    return {
+        "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
+        "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 2, "totalTokenCount": 11},
+        "modelVersion": model,
+        "responseId": "plain",
+    }
+
+
+def _write_array(payloads: Iterable[bytes]) -> bytes:
+    return b"[" + b",\r\n".join(payloads) + b"\n]\n"
+
+
+_MODELS: Final = (
+    "/{version}/models/{model}",
+    "/models/{model}",
+    "/{version}/publishers/{publisher}/models/{model}",
+    "/{version}/projects/{project}/locations/{location}/publishers/{publisher}/models/{model}",
+)
+
+_PATH: Final = f"{_MODELS[0]}:streamGenerateContent"
+
+API: Final = Api(
+    name="google-generate",
+    title="Google Gemini generateContent",
+    extensions=Extensions(
+        event={
+            "sse": sse.event(b'{"futureChunk":{"n":1}}', None),
+            "json_array": json_array.element(b'{"futureChunk":{"n":1}}'),
+        },
+        event_level="should",  # the documentation does not mention chunks without a known field
+        objects=(
+            (),
+            ("candidates", "*"),
+            ("candidates", "*", "content"),
+            ("candidates", "*", "content", "parts", "*"),
+            ("usageMetadata",),
+            ("promptFeedback",),
+            ("error",),
+        ),
+        field_level="must",
+        source="https://google.aip.dev/180",
+    ),
+    write=write_events,
+    ending=Ending(
+        is_terminal=_is_terminal,
+        count_ended_calls=_count_ended_calls,
+        content=("candidates",),
+        error_frame={
+            "sse": sse.event(
+                b'{"error":{"code":503,"message":"The model is overloaded. Please try again later.",'
+                b'"status":"UNAVAILABLE"}}',
+                None,
+            )
+        },
+        error_type="UNAVAILABLE",
+        error_message="The model is overloaded. Please try again later.",
+        source="https://ai.google.dev/gemini-api/docs/troubleshooting",
+    ),
+    endpoints=Endpoints(
+        streams=tuple(f"{path}:streamGenerateContent" for path in _MODELS),
+        documents=tuple(f"{path}:generateContent" for path in _MODELS),
+        find_mismatch=_find_mismatch,
+    ),
+    canned_replies=(
+        CannedReply(
+            matches=_wants_sse,
+            path=_PATH,
+            content_type="text/event-stream",
+            write=write_events,
+            payloads=_stream,
+            document=_response,
+        ),
+        CannedReply(
+            matches=_wants_array,
+            path=_PATH,
+            content_type="application/json",
+            write=_write_array,
+            payloads=_stream,
+            document=_response,
+        ),
+    ),
+    requests=RequestForm(
+        canonical=_canonical,
+        call_ids=(("contents", "*", "parts", "*", "functionCall", "id"),),
+    ),
+    key=Key(header="x-goog-api-key", variable="GEMINI_API_KEY"),
+    importing=Importing(
+        stream=re.compile(r":streamGenerateContent$"),
+        document=re.compile(r":generateContent$"),
+        path="/v1beta/models/gemini:streamGenerateContent",
+    ),
+    # https://ai.google.dev/api/generate-content
+    probing=Probing(
+        answer=(
+            *require("list", "candidates"),
+            *require("name", "candidates[].finishReason"),
+            *require("object", "usageMetadata"),
+            *require("count", "usageMetadata.promptTokenCount", "usageMetadata.totalTokenCount"),
+            *require("name", "modelVersion", "responseId", level="should"),
+        ),
+        error=(
+            *require("object", "error"),
+            *require("count", "error.code"),
+            *require("name", "error.message", "error.status"),
+        ),
+        messages="contents",
+        stop_sequences=("generationConfig", "stopSequences"),
+        tool_by_name=True,
+    ),
+    smoke=SmokeStreams(
+        text_cassette="several-chunks",
+        text="Marble is limestone that heat and pressure have changed. Its veins are what was clay.",
+        call_cassette="one-call",
+        call_name="get_weather",
+        call_arguments={"city": "Porto", "unit": "celsius"},
+    ),
+    reducing=Reducing(kept=frozenset({"data", "mimeType"})),  # of inline data
+)

@@ -1,0 +1,13 @@
+"""What the two APIs of OpenAI share: the key, the host, and the error document. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from streamconform.apis.api import Key, Recording, require
+
+KEY: Final = Key(header="authorization", prefix="Bearer ", variable="OPENAI_API_KEY")
+RECORDING: Final = Recording(streaming_only=("stream_options",), host="api.openai.com")
+
+# https://platform.openai.com/docs/guides/error-codes
+ERROR: Final = (*require("object", "error"), *require("name", "error.message", "error.type"))

@@ -1,0 +1,30 @@
+"""Equal spellings that several APIs share: text or one part, a member that is null or absent. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Json = dict[str, Any]
+
+
+def drop_nulls(body: Mapping[str, Any]) -> Json:
+    """Drop the body's null members, which mean their default; a null deeper in it may mean something else."""
+    return {name: value for name, value in body.items() if value is not None}
+
+
+def as_parts(content: Any, type_: str) -> Any:
+    """Return text as the list of one part that it stands for; anything else unchanged."""
+    return [{"type": type_, "text": content}] if isinstance(content, str) else content
+
+
+def map_messages(messages: Any, change: Callable[[Json], Json]) -> Any:
+    """Return the list `messages` with every object changed; anything else unchanged."""
+    if not isinstance(messages, list):
+        return messages
+    return [change(dict(message)) if isinstance(message, Mapping) else message for message in messages]
+
+
+def with_content_parts(message: Json) -> Json:
+    """Return a message whose `content`, if it is text, is a list of one text part."""
+    return {**message, "content": as_parts(message["content"], "text")} if "content" in message else message

@@ -1,0 +1,57 @@
+"""The framings of a stream: how a body is split into frames, and what it is sent as. Pure.
+
+Nothing here reads a payload: parsing is the implementation's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Final
+
+from streamconform.model.trial import Framing
+from streamconform.wire import eventstream, json_array, json_text, ndjson, sse
+from streamconform.wire.frames import Frame
+
+SPLITTERS: Final[Mapping[Framing, Callable[[bytes], tuple[Frame, ...]]]] = {
+    "sse": sse.split,
+    "ndjson": ndjson.split,
+    "json_array": json_array.split,
+    "eventstream": eventstream.split,
+    "document": lambda _: (),
+}
+
+MEDIA_TYPES: Final[Mapping[Framing, str]] = {
+    "sse": "text/event-stream",
+    "ndjson": "application/x-ndjson",
+    "json_array": "application/json",
+    "eventstream": "application/vnd.amazon.eventstream",
+    "document": "application/json",
+}
+"""The content type of a body in each framing."""
+
+
+@lru_cache(maxsize=8)
+def split(framed: Framing, body: bytes) -> tuple[Frame, ...]:
+    """Return the frames of `body`; a document has none. Cached: the same body is split many times."""
+    return SPLITTERS[framed](body)
+
+
+def is_stream(framed: Framing, body: bytes) -> bool:
+    """Return whether `body` holds frames in this framing."""
+    frames = split(framed, body)
+    if not frames or framed != "ndjson":
+        return bool(frames)
+    first = json_text.parse(frames[0].payload)  # any text has lines, so the first must be an object
+    return first is not None and first.kind == "object"
+
+
+def with_payload(framed: Framing, body: bytes, frame: Frame, payload: bytes) -> bytes:
+    """Return the bytes of `frame` with another payload; unchanged where the payload is in several pieces."""
+    whole = body[frame.start : frame.end]
+    if frame.value is None:
+        return whole
+    if framed == "eventstream":
+        return eventstream.with_payload(whole, payload)
+    start, stop = frame.value
+    return body[frame.start : start] + payload + body[stop : frame.end]
