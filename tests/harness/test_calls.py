@@ -12,7 +12,7 @@ from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Errored, Fault, Greeting, Observation, Output, Skipped
 from streamconform.adapters.program import Program
 from streamconform.errors import SourceError
-from streamconform.judge.judge import judge, not_claimed
+from streamconform.judge.judge import explain_skip, judge
 from streamconform.known_failures.context import checked
 from streamconform.model.capability import CAPABILITIES, OF_STREAMS
 from streamconform.model.leaf import AnyOf, Literally
@@ -173,7 +173,7 @@ def test_functions_are_never_claimed_by_silence():
     assert unclaimed(heal, named) == "heal is not claimed"
     by_api = Greeting(name="x", capabilities={"a": frozenset({"usage"}), "b": frozenset({"heal"})})
     assert unclaimed(heal, by_api) is None
-    assert not_claimed(call, CAPABILITIES) is None
+    assert explain_skip(call, CAPABILITIES) is None
 
 
 def test_known_failures_can_name_its_one_check():

@@ -15,7 +15,7 @@ from streamconform.adapters.connect import connect
 from streamconform.adapters.interface import Greeting, Observation
 from streamconform.apis import APIS
 from streamconform.errors import SelectionError, SourceError
-from streamconform.judge.round_trip import checks_of_round_trip
+from streamconform.judge.round_trip import check_round_trip
 from streamconform.known_failures.context import checked
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
@@ -203,7 +203,7 @@ def test_what_goes_wrong_on_the_way_is_told_at_its_place(sources, tmp_path):
     assert [each.message for each in told["refuses"].checks] == ["it was not sent: no tools here"]
     assert len(told["one request"].observation["sent"]) == 1
     messages = {each.path: each.message for each in told["one request"].checks}
-    assert messages["request.body"] == "no second request came: the results were not sent back"
+    assert messages["request.body"] == "no second request was received: the tool results were not sent back"
     lines = (tmp_path / "results.jsonl").read_text("utf-8").splitlines()
     assert [found for line in lines for found in problems("results.v1", json.loads(line))] == []
 
@@ -213,11 +213,7 @@ def test_the_first_answer_is_judged_where_it_is_told(sources):
     (trial,) = trials(sources, "whole")
     good = {"status": "complete", "stop": {"reason": "stop"}, "content": []}
     paths = [
-        {
-            each.path
-            for each in checks_of_round_trip(trial, seen, CAPABILITIES)[0]
-            if each.path[:6] == "first."
-        }
+        {each.path for each in check_round_trip(trial, seen, CAPABILITIES)[0] if each.path[:6] == "first."}
         for seen in (Observation(good), Observation(good, first=good))
     ]
     assert paths[0] == set()

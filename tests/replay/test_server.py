@@ -13,7 +13,7 @@ import httpx
 import pytest
 from streamconform.adapters.feed import Gate
 from streamconform.replay import request, sending
-from streamconform.replay.request import Bounds
+from streamconform.replay.request import ServerLimits
 from streamconform.replay.server import HOST, ReplayServer
 
 from .sockets import BODY, CHUNKS, Got, answer, asked, connect, post, read, trial
@@ -73,13 +73,13 @@ def test_a_reset_comes_behind_the_bytes_and_is_no_end_of_file():
 
 
 def test_a_reset_waits_until_a_client_of_this_machine_has_read(monkeypatch):
-    monkeypatch.setattr(sending, "TO_READ", 60.0)
+    monkeypatch.setattr(sending, "_READ_SECONDS", 60.0)
 
     def late(port, request):
         with socket.create_connection((HOST, port)) as own:
             own.sendall(request)
             own.recv(1, socket.MSG_PEEK)  # its first bytes are there, and stay there
-            time.sleep(10 * sending.TO_TAKE)
+            time.sleep(10 * sending._PROCESS_SECONDS)
             assert own.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0, "no RST came"
             data = b""
             try:
@@ -104,7 +104,7 @@ def test_a_stall_is_silent_with_the_connection_open_then_closes_without_an_end_o
     assert (got.chunks, got.end) == ([*CHUNKS[:2]], "eof")
 
     async def silent():
-        async with ReplayServer(bounds=Bounds(stall_seconds=None)) as server:
+        async with ReplayServer(bounds=ServerLimits(stall_seconds=None)) as server:
             with server.exchange(trial("stall.1", CHUNKS[:2])) as exchange:
                 reader, writer = await connect(server)
                 writer.write(post(exchange.base_url.removeprefix(server.url) + "/v1/messages"))
@@ -194,7 +194,7 @@ def test_a_client_may_ask_before_it_sends_a_large_body():
 
 
 def test_what_the_client_sent_is_kept_within_bounds(monkeypatch):
-    monkeypatch.setattr(request, "KEPT_BODY", 10)
+    monkeypatch.setattr(request, "MAX_KEPT_BODY", 10)
     _, exchange = answer(trial(), until=LAST, headers="X-Api-Key: conform\r\n")
     ((received, made),) = exchange.requests
     assert (received.method, received.target) == ("POST", "/v1/messages")
@@ -343,7 +343,7 @@ def test_what_is_no_request_is_refused_and_the_others_are_served(sent, status, m
 
 def test_half_a_request_and_connections_without_end_cost_little():
     async def starved():
-        bounds = Bounds(connections=3, request_seconds=0.1)
+        bounds = ServerLimits(connections=3, request_seconds=0.1)
         async with ReplayServer(bounds=bounds) as server:
             with server.exchange(trial()) as exchange:
                 path = exchange.base_url.removeprefix(server.url) + "/v1/messages"

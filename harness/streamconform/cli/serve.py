@@ -16,14 +16,14 @@ from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import Case
 from streamconform.model.trial import DELIVERIES, FAULTS, Trial
 from streamconform.replay.reply import Reply
-from streamconform.replay.request import Bounds, Received
+from streamconform.replay.request import ReceivedRequest, ServerLimits
 from streamconform.replay.server import ReplayServer
 from streamconform.reports.words import counted, printable
 from streamconform.suite.catalog import read_catalog
 from streamconform.suite.expand import make_trial
 from streamconform.suite.select import select_apis, select_ids
 
-PATIENT: Final = Bounds(request_seconds=3600, idle_seconds=3600, stall_seconds=None)
+PATIENT: Final = ServerLimits(request_seconds=3600, idle_seconds=3600, stall_seconds=None)
 """Whoever steps through a client takes their time."""
 
 
@@ -95,7 +95,7 @@ def _found(id_: str, cases: Mapping[str, Case], seed: int) -> Trial | str:
         return str(error)
 
 
-def _shown(id_: str, received: Received, reply: Reply) -> None:
-    words = reply.note or reply.unfit or ""
+def _shown(id_: str, received: ReceivedRequest, reply: Reply) -> None:
+    words = reply.note or reply.mismatch or ""
     said = f"{received.method} {received.target[:200]}  {received.size} bytes  {reply.status}  {id_}  {words}"
     click.echo(printable(said.rstrip(), 1000), err=True)

@@ -8,9 +8,9 @@ from datetime import date
 
 from streamconform.adapters.interface import Observation
 from streamconform.errors import Problem
-from streamconform.judge.judge import checks_of, checks_of_output
-from streamconform.judge.request import paths_of
-from streamconform.judge.round_trip import paths_of_round_trip
+from streamconform.judge.judge import check_observation, check_output
+from streamconform.judge.request import list_check_paths
+from streamconform.judge.round_trip import list_round_trip_paths
 from streamconform.known_failures.match import Checked, Finding, problems
 from streamconform.known_failures.model import KnownFailure, KnownFailures
 from streamconform.model.capability import CAPABILITIES, Claims
@@ -47,12 +47,12 @@ def checked(trial: AnyTrial, claims: Claims) -> Checked:
     if isinstance(trial, Call):
         expect = trial.case.expect
         if isinstance(expect, RequestExpectation):
-            only = frozenset(paths_of(expect))
+            only = frozenset(list_check_paths(expect))
         else:
-            only = frozenset(each.path for each in checks_of_output(trial, None))
+            only = frozenset(each.path for each in check_output(trial, None))
         return Checked(only, only)
     if isinstance(trial, RoundTrip):
-        only = paths_of_round_trip(trial, claims)
+        only = list_round_trip_paths(trial, claims)
         return Checked(only, only)
     certain = _paths(trial, claims)
     whole = certain if trial.derived is None else _paths(replace(trial, derived=None), claims)
@@ -106,5 +106,5 @@ def _matches(entry: KnownFailure, trial: AnyTrial) -> bool:
 
 
 def _paths(trial: Trial, claims: Claims) -> frozenset[str]:
-    checks, _ = checks_of(trial, NOTHING, claims, lambda _: None)
+    checks, _ = check_observation(trial, NOTHING, claims, lambda _: None)
     return frozenset(check.path for check in checks)

@@ -14,7 +14,7 @@ from streamconform.model.trial import Trial
 from streamconform.replay.endpoints import read_target
 
 
-def plain(api: str, target: str, id_: str, model: str) -> Trial:
+def make_canned_trial(api: str, target: str, id_: str, model: str) -> Trial:
     """Return the answer to a request for `target`, as a stream and, as its twin, without streaming."""
     reply = APIS[api].choose_reply(read_target(target))
     body = reply.write(json.dumps(payload).encode() for payload in reply.payloads(model))

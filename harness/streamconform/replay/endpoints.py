@@ -12,45 +12,49 @@ from streamconform.apis import APIS
 from streamconform.apis.api import Target
 from streamconform.model.cassette import Cassette
 
-Asks = Literal["stream", "document"]
+AnswerKind = Literal["stream", "document"]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestMatch:
     """What a request asks for: an answer as a stream, or in one piece; or why it asks for neither."""
 
-    kind: Asks | None
+    kind: AnswerKind | None
     note: str | None = None
     """What is to be known of it, where the answer is not what was expected."""
     unfit: str | None = None
     """Why the recorded answer is none to this request, though it is a right one."""
 
 
-def asked(cassette: Cassette, method: str, target: str, stream: object) -> Asked:
+def match_request(cassette: Cassette, method: str, target: str, stream: object) -> RequestMatch:
     """Return what is asked for with `method` and `target`, the path under the base URL with its query.
 
     `stream` is that member of the body; None where it has none.
     """
     endpoints = APIS[cassette.api].endpoints
     path = read_target(target).path
-    streams = path == read_target(cassette.request.path).path or _any(path, endpoints.streams)
-    documents = _any(path, endpoints.documents)
+    streams = path == read_target(cassette.request.path).path or _matches_any(path, endpoints.streams)
+    documents = _matches_any(path, endpoints.documents)
     if method != "POST" or not (streams or documents):
-        return Asked(None, f"the server got `{method} {target}`; expected {expected(cassette.api)}")
+        return RequestMatch(
+            None, f"the server got `{method} {target}`; expected {describe_endpoint(cassette.api)}"
+        )
     as_recorded = not streams or target == cassette.request.path
-    unfit = None if as_recorded else _unfit(cassette, target)
+    unfit = None if as_recorded else _find_mismatch(cassette, target)
     if unfit is not None:
-        return Asked(None, unfit=unfit)
+        return RequestMatch(None, unfit=unfit)
     if endpoints.documents:
-        return Asked("document" if documents else "stream")
+        return RequestMatch("document" if documents else "stream")
     if stream is False:
-        return Asked("document")
+        return RequestMatch("document")
     if stream is None and not endpoints.streams_by_default:
-        return Asked("stream", "the request does not say `stream: true`; the provider would not stream")
-    return Asked("stream")
+        return RequestMatch(
+            "stream", "the request does not say `stream: true`; the provider would not stream"
+        )
+    return RequestMatch("stream")
 
 
-def expected(api: str) -> str:
+def describe_endpoint(api: str) -> str:
     """Return in words what a client of `api` sends, below its base URL."""
     return f"`POST BASE_URL{APIS[api].endpoints.usual}`"
 
@@ -61,7 +65,7 @@ def read_target(target: str) -> Target:
     return Target(unquote(path), parse_qs(query))
 
 
-def _unfit(cassette: Cassette, target: str) -> str | None:
+def _find_mismatch(cassette: Cassette, target: str) -> str | None:
     """Return why a client that sends `target` never gets this recording: it was made with the other form."""
     api = APIS[cassette.api]
     framed = api.detect_framing(cassette.status, cassette.body)
@@ -71,12 +75,12 @@ def _unfit(cassette: Cassette, target: str) -> str | None:
     return api.endpoints.find_mismatch(read_target(target), recorded, framed)
 
 
-def _any(path: str, templates: tuple[str, ...]) -> bool:
-    return any(_pattern(each).fullmatch(path) for each in templates)
+def _matches_any(path: str, templates: tuple[str, ...]) -> bool:
+    return any(_compile_template(each).fullmatch(path) for each in templates)
 
 
 @cache
-def _pattern(template: str) -> re.Pattern[str]:
+def _compile_template(template: str) -> re.Pattern[str]:
     kinds = {"": "[^/]+", "+": ".+"}
     parts = re.split(r"\{[a-z]+(\+?)\}", template)
     return re.compile("".join(kinds[part] if i % 2 else re.escape(part) for i, part in enumerate(parts)))

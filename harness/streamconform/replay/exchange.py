@@ -8,30 +8,32 @@ from typing import Any, Final
 
 from streamconform.adapters.feed import Gate
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
-from streamconform.replay.canned_replies import plain
-from streamconform.replay.endpoints import asked, expected
-from streamconform.replay.reply import Reply, problem, reply
-from streamconform.replay.request import Received
+from streamconform.replay.canned_replies import make_canned_trial
+from streamconform.replay.endpoints import describe_endpoint, match_request
+from streamconform.replay.reply import Reply, make_error_reply, make_reply
+from streamconform.replay.request import ReceivedRequest
 
-KEPT: Final = 16
+_MAX_REQUESTS: Final = 16
 """Requests of one trial that are kept; whoever asks more often is answered no more."""
-TOO_OFTEN: Final = f"it was asked {KEPT} times, and is answered no more; turn the client's retries off"
-MAX_STRAYS: Final = 4
-SHOWN: Final = 8
+_TOO_MANY_REQUESTS: Final = (
+    f"it was asked {_MAX_REQUESTS} times, and is answered no more; turn the client's retries off"
+)
+_MAX_STRAYS: Final = 4
+_MAX_SHOWN: Final = 8
 """Requests that results show of a trial."""
 
 
 @dataclass(slots=True, eq=False)
-class Exchange:
+class TrialExchange:
     """A trial that is on: the same answer to every request, of a round trip the second from then on."""
 
     base_url: str
     trial: AnyTrial
     gate: Gate | None = None
     time_scale: float = 0.0
-    requests: list[tuple[Received, Reply]] = field(default_factory=list)
+    requests: list[tuple[ReceivedRequest, Reply]] = field(default_factory=list)
     """Each request, its target without the prefix, and what was answered."""
-    asked: list[Received] = field(default_factory=list)
+    match_request: list[ReceivedRequest] = field(default_factory=list)
     """Those among them that ask the model for an answer."""
     strays: list[str] = field(default_factory=list)
     """What came meanwhile and names no trial, in words."""
@@ -43,14 +45,14 @@ class Exchange:
     transports: set[asyncio.WriteTransport] = field(default_factory=set)
     """The connections on which an answer is being sent."""
 
-    def answer(self, received: Received, target: str) -> Reply:
+    def answer(self, received: ReceivedRequest, target: str) -> Reply:
         """Return the answer to a request for `target`, the path below the base URL, and keep both."""
-        if len(self.requests) >= KEPT:
+        if len(self.requests) >= _MAX_REQUESTS:
             self.too_often = True
-            return problem(404, TOO_OFTEN, "one request")
+            return make_error_reply(404, _TOO_MANY_REQUESTS, "one request")
         trial = self._answering(target)
-        wanted = asked(trial.case.cassette, received.method, target, received.stream)
-        made = reply(trial, wanted, received.header("accept-encoding"), self.time_scale)
+        wanted = match_request(trial.case.cassette, received.method, target, received.stream)
+        made = make_reply(trial, wanted, received.header("accept-encoding"), self.time_scale)
         self.sent = 0
         kept = replace(received, target=target, rest=b"")
         self.requests.append((kept, made))
@@ -64,7 +66,7 @@ class Exchange:
             case RoundTrip(_, first, second):
                 return second if self.asked else first
             case Call(case):
-                return plain(case.api or "", target, case.id, str(case.input["model"]))
+                return make_canned_trial(case.api or "", target, case.id, str(case.input["model"]))
             case trial:
                 return trial
 
@@ -87,11 +89,11 @@ class Exchange:
     def complaint(self) -> str | None:
         """Return what was wrong with the requests, or None."""
         if self.too_often:
-            return TOO_OFTEN
+            return _TOO_MANY_REQUESTS
         wrong = next((made.note for _, made in self.requests if made.note), None)
         if wrong is not None or self.answered:
             return wrong
-        wanted = f"expected {expected(self.trial.case.api or '')}"
+        wanted = f"expected {describe_endpoint(self.trial.case.api or '')}"
         if self.strays:
             return f"the server got {self.strays[0]}; {wanted}"
         return f"no request came; {wanted}: does the client get the base URL?"
@@ -110,7 +112,7 @@ class Exchange:
 
     def stray(self, words: str) -> None:
         """Note what came meanwhile and names no trial."""
-        if len(self.strays) < MAX_STRAYS and words not in self.strays:
+        if len(self.strays) < _MAX_STRAYS and words not in self.strays:
             self.strays.append(words)
 
     @property
@@ -122,7 +124,7 @@ class Exchange:
         """Return the requests as results show them."""
         return [
             {"method": each.method, "path": each.target[:400], "bytes": each.size, "status": made.status}
-            for each, made in self.requests[:SHOWN]
+            for each, made in self.requests[:_MAX_SHOWN]
         ]
 
     def end(self) -> None:

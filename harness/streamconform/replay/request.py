@@ -11,18 +11,18 @@ import h11
 
 MAX_BODY: Final = 32 * 1024 * 1024
 """Bytes of a request: what the largest context with images needs."""
-VERSIONS: Final = (b"1.0", b"1.1")
-KEPT_BODY: Final = 1024 * 1024
+_VERSIONS: Final = (b"1.0", b"1.1")
+MAX_KEPT_BODY: Final = 1024 * 1024
 """Bytes of a request that are kept."""
-SHOWN: Final = 400
+_MAX_SHOWN_BODY: Final = 400
 """Bytes of a body that is no JSON that results show."""
-TLS: Final = b"\x16\x03"
+_TLS_HANDSHAKE: Final = b"\x16\x03"
 """How a handshake begins: what comes is meant for `https`."""
-HALF: Final = "half a request"
+PARTIAL_REQUEST: Final = "half a request"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class ServerLimits:
     """What a client may cost."""
 
     connections: int = 512
@@ -37,7 +37,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Received:
+class ReceivedRequest:
     """A request as it came. `target` is the path with its query; header names are lower-case."""
 
     method: str
@@ -76,18 +76,18 @@ class Received:
     def as_built(self) -> dict[str, Any]:
         """Return it as functions that build requests do; a body that is no JSON as the text that it is."""
         value = self.json
-        body = self.body[:SHOWN].decode("utf-8", "backslashreplace") if value is None else value
+        body = self.body[:_MAX_SHOWN_BODY].decode("utf-8", "backslashreplace") if value is None else value
         headers = {name: self.header(name) for name, _ in self.headers}
         return {"body": body, "headers": headers, "path": self.target}
 
 
 @dataclass(slots=True, eq=False)
-class Line:
+class ClientConnection:
     """The connection to a client."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
-    bounds: Bounds
+    bounds: ServerLimits
     half: bool = False
     """Whether a request has begun to come that has not ended."""
 
@@ -108,7 +108,7 @@ class BadRequest(Exception):
         self.words = words
 
 
-async def receive(line: Line, begun: bytes) -> Received | None:
+async def receive_request(line: ClientConnection, begun: bytes) -> ReceivedRequest | None:
     """Return the next request, None where the client went without one; raises `BadRequest`.
 
     `begun` are bytes that came behind the request before. Raises `TimeoutError` where it takes too long.
@@ -128,7 +128,7 @@ async def receive(line: Line, begun: bytes) -> Received | None:
             try:
                 event = connection.next_event()
             except h11.RemoteProtocolError as error:
-                raise BadRequest(error.error_status_hint, _mistaken(line, data, error)) from error
+                raise BadRequest(error.error_status_hint, _describe_error(line, data, error)) from error
             match event:
                 case h11.NEED_DATA:
                     if connection.they_are_waiting_for_100_continue and request is not None:
@@ -139,35 +139,39 @@ async def receive(line: Line, begun: bytes) -> Received | None:
                         line.half = True
                     connection.receive_data(data)
                 case h11.Request():
-                    if event.http_version not in VERSIONS:
+                    if event.http_version not in _VERSIONS:
                         raise BadRequest(505, f"a request of HTTP/{event.http_version.decode()}")
                     request = event
                 case h11.Data():
                     size += len(event.data)
-                    body += event.data[: KEPT_BODY - len(body)]
+                    body += event.data[: MAX_KEPT_BODY - len(body)]
                     if size > MAX_BODY:
                         raise BadRequest(413, f"a body of more than {MAX_BODY} bytes")
                 case h11.EndOfMessage() if request is not None:
                     line.half = False
                     keep = connection.their_state is not h11.MUST_CLOSE
-                    return _received(request, bytes(body), size, keep=keep, rest=connection.trailing_data[0])
+                    return _make_request(
+                        request, bytes(body), size, keep=keep, rest=connection.trailing_data[0]
+                    )
                 case _:
                     return None
 
 
-def _mistaken(line: Line, data: bytes, error: h11.RemoteProtocolError) -> str:
+def _describe_error(line: ClientConnection, data: bytes, error: h11.RemoteProtocolError) -> str:
     """Return what it is that came, where `data` is the last of it."""
     if line.half and not data:
-        return HALF
-    if data.startswith(TLS):
+        return PARTIAL_REQUEST
+    if data.startswith(_TLS_HANDSHAKE):
         return "a TLS handshake; the base URL begins with `http:`, keep it so"
     if error.error_status_hint == 431:
         return f"a head of more than {line.bounds.head_bytes} bytes"
     return f"what is no request of HTTP/1.1 ({str(error).partition(':')[0]})"
 
 
-def _received(request: h11.Request, body: bytes, size: int, *, keep: bool, rest: bytes) -> Received:
-    return Received(
+def _make_request(
+    request: h11.Request, body: bytes, size: int, *, keep: bool, rest: bytes
+) -> ReceivedRequest:
+    return ReceivedRequest(
         method=request.method.decode("ascii", "replace"),
         target=request.target.decode("latin-1"),
         headers=tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers),

@@ -15,19 +15,26 @@ from urllib.parse import unquote
 
 from streamconform.adapters.feed import Gate
 from streamconform.model.trial import AnyTrial, Trial
-from streamconform.replay.exchange import Exchange
-from streamconform.replay.reply import Reply, head, problem
-from streamconform.replay.request import HALF, BadRequest, Bounds, Line, Received, receive
-from streamconform.replay.sending import send
+from streamconform.replay.exchange import TrialExchange
+from streamconform.replay.reply import Reply, encode_head, make_error_reply
+from streamconform.replay.request import (
+    PARTIAL_REQUEST,
+    BadRequest,
+    ClientConnection,
+    ReceivedRequest,
+    ServerLimits,
+    receive_request,
+)
+from streamconform.replay.sending import send_reply
 
 HOST: Final = "127.0.0.1"
-PREFIX: Final = re.compile(r"/x/(?P<id>[0-9]+|[^/?]+/[^/?]+/[^/?]+)(?=/|\?|$)")
+_PREFIX: Final = re.compile(r"/x/(?P<id>[0-9]+|[^/?]+/[^/?]+/[^/?]+)(?=/|\?|$)")
 """`/x/7`, a trial of a run; `/x/api/topic/case@delivery`, a trial by its id."""
-WANTED: Final = "a path that begins with a trial's base URL, `/x/…`"
+_EXPECTED_PATH: Final = "a path that begins with a trial's base URL, `/x/…`"
 
-Find = Callable[[str], Trial | str]
+FindTrial = Callable[[str], Trial | str]
 """Returns the trial of an id, or why there is none."""
-Watch = Callable[[str, Received, Reply], None]
+WatchRequest = Callable[[str, ReceivedRequest, Reply], None]
 """Sees each request, with the id of its trial and its target below that, and what is answered."""
 
 
@@ -36,26 +43,26 @@ class ReplayServer:
 
     def __init__(
         self,
-        find: Find | None = None,
+        find: FindTrial | None = None,
         *,
         port: int = 0,
-        bounds: Bounds | None = None,
+        bounds: ServerLimits | None = None,
         time_scale: float = 0.0,
-        watch: Watch | None = None,
+        watch: WatchRequest | None = None,
     ) -> None:
         """Hold the settings; nothing listens yet. `port` 0 is any that is free."""
         self.url = ""
         """Where it listens, without a slash at the end."""
         self._find = find
         self._port = port
-        self._bounds = bounds or Bounds()
+        self._bounds = bounds or ServerLimits()
         self._time_scale = time_scale
         self._watch = watch
         self._server: asyncio.Server | None = None
         self._ids = itertools.count(1)
-        self._exchanges: dict[str, Exchange] = {}
+        self._exchanges: dict[str, TrialExchange] = {}
         self._connections: set[asyncio.Task[None]] = set()
-        self._idle: dict[asyncio.Task[None], Line] = {}
+        self._idle: dict[asyncio.Task[None], ClientConnection] = {}
         """The connections that wait for a request, or for the rest of one, longest first."""
         self._mistakes: list[BaseException] = []
 
@@ -79,17 +86,17 @@ class ReplayServer:
             raise self._mistakes[0]
 
     @contextlib.contextmanager
-    def exchange(self, trial: AnyTrial, gate: Gate | None = None) -> Iterator[Exchange]:
+    def exchange(self, trial: AnyTrial, gate: Gate | None = None) -> Iterator[TrialExchange]:
         """Answer with `trial` under a base URL of its own, until the context ends."""
         id_ = str(next(self._ids))
-        exchange = Exchange(self.base_url(id_), trial, gate, self._time_scale)
+        exchange = TrialExchange(self.base_url(id_), trial, gate, self._time_scale)
         self._exchanges[id_] = exchange
         try:
             yield exchange
         finally:
             del self._exchanges[id_]
             if any(line.half for line in self._idle.values()):
-                exchange.stray(HALF)
+                exchange.stray(PARTIAL_REQUEST)
             exchange.end()
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -98,7 +105,7 @@ class ReplayServer:
                 writer.transport.abort()
                 return
             self._idle.pop(next(iter(self._idle))).writer.transport.abort()  # the one that was longest
-        task = asyncio.ensure_future(self._connected(Line(reader, writer, self._bounds)))
+        task = asyncio.ensure_future(self._connected(ClientConnection(reader, writer, self._bounds)))
         self._connections.add(task)
         task.add_done_callback(self._ended)
 
@@ -108,7 +115,7 @@ class ReplayServer:
         if mistake is not None:
             self._mistakes.append(mistake)
 
-    async def _connected(self, line: Line) -> None:
+    async def _connected(self, line: ClientConnection) -> None:
         connected: socket.socket = line.writer.get_extra_info("socket")
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         line.writer.transport.set_write_buffer_limits(high=0)  # so that `drain` waits for every byte
@@ -119,7 +126,7 @@ class ReplayServer:
         finally:
             line.writer.close()
 
-    async def _converse(self, line: Line) -> None:
+    async def _converse(self, line: ClientConnection) -> None:
         """Answer request after request, as long as the client keeps the connection."""
         task = asyncio.current_task()
         assert task is not None, "every connection has a task"
@@ -127,11 +134,11 @@ class ReplayServer:
         while goes_on:
             self._idle[task] = line
             try:
-                received = await receive(line, rest)
+                received = await receive_request(line, rest)
             except BadRequest as bad:
                 self._astray(bad.words)
-                made = problem(bad.status, f"the server got {bad.words}", "a request of HTTP/1.1")
-                await line.write(head(made, "length", close=True) + made.chunks[0])
+                made = make_error_reply(bad.status, f"the server got {bad.words}", "a request of HTTP/1.1")
+                await line.write(encode_head(made, "length", close=True) + made.chunks[0])
                 return
             finally:
                 self._idle.pop(task, None)
@@ -140,15 +147,15 @@ class ReplayServer:
             goes_on = await self._answer(received, line)
             rest = received.rest
 
-    async def _answer(self, received: Received, line: Line) -> bool:
+    async def _answer(self, received: ReceivedRequest, line: ClientConnection) -> bool:
         """Send the answer; return whether the connection can go on."""
-        found = PREFIX.match(received.target)
+        found = _PREFIX.match(received.target)
         id_ = unquote(found["id"]) if found else ""
         below = received.target[found.end() if found else 0 :] or "/"
         exchange = self._exchange(id_)
         if isinstance(exchange, str):
             self._astray(f"`{received.method} {received.target[:200]}`: {exchange}")
-            made, over, gate, sent = _stray(received, exchange), asyncio.Event(), None, None
+            made, over, gate, sent = _make_stray_reply(received, exchange), asyncio.Event(), None, None
         else:
             made = exchange.answer(received, below)
             over, gate, sent = exchange.over, exchange.gate_of(made), exchange.has_sent
@@ -156,12 +163,12 @@ class ReplayServer:
         if self._watch is not None:
             self._watch(id_, replace(received, target=below), made)
         try:
-            return await send(made, received, line, over, gate, sent)
+            return await send_reply(made, received, line, over, gate, sent)
         finally:
             if not isinstance(exchange, str):
                 exchange.transports.discard(line.writer.transport)
 
-    def _exchange(self, id_: str) -> Exchange | str:
+    def _exchange(self, id_: str) -> TrialExchange | str:
         """Return what answers for the trial `id_`, or why nothing does."""
         if not id_:
             return "without the path of the base URL"
@@ -172,7 +179,7 @@ class ReplayServer:
         found = self._find(id_)
         if isinstance(found, str):
             return found
-        return Exchange(self.base_url(id_), found, None, self._time_scale)
+        return TrialExchange(self.base_url(id_), found, None, self._time_scale)
 
     def base_url(self, id_: str) -> str:
         """Return the base URL of a trial."""
@@ -184,6 +191,8 @@ class ReplayServer:
             each.stray(words)
 
 
-def _stray(received: Received, why: str) -> Reply:
+def _make_stray_reply(received: ReceivedRequest, why: str) -> Reply:
     """Return the answer to a request for no trial."""
-    return problem(404, f"`{received.method} {received.target[:200]}`: {why}", WANTED, note=why)
+    return make_error_reply(
+        404, f"`{received.method} {received.target[:200]}`: {why}", _EXPECTED_PATH, note=why
+    )

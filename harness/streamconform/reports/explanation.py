@@ -13,12 +13,12 @@ from streamconform.adapters.interface import Answer, Greeting, Observation, Outp
 from streamconform.adapters.program import Collateral
 from streamconform.apis import APIS
 from streamconform.judge import decode
-from streamconform.judge.judge import Judgement, checks_of, checks_of_output, judge
-from streamconform.judge.round_trip import checks_of_round_trip
+from streamconform.judge.judge import Judgement, check_observation, check_output, judge
+from streamconform.judge.round_trip import check_round_trip
 from streamconform.model.capability import CALLED
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check
-from streamconform.replay.exchange import Exchange
+from streamconform.replay.exchange import TrialExchange
 from streamconform.reports.divergence import place
 from streamconform.reports.style import Line
 from streamconform.reports.terminal import STYLES
@@ -48,7 +48,7 @@ class Explained:
     answer: Answer | Collateral
     framewise: Answer | Collateral | None = None
     """What it answered to the same bytes, a chunk a frame: so each event stands beside its frame."""
-    exchange: Exchange | None = None
+    exchange: TrialExchange | None = None
     """Over HTTP what it asked the server."""
 
 
@@ -133,15 +133,15 @@ def _judged(given: Explained) -> _Found:
         judgement = over_http(judgement, given.exchange, answer)
     match trial, answer:
         case Trial(), Observation():
-            checks, _ = checks_of(trial, answer, claims, blame.first_delta)
+            checks, _ = check_observation(trial, answer, claims, blame.first_delta)
             told = blame.told(trial, judgement.checks, claims)
             wrong = judgement.verdict != "pass"
             return _Found(judgement, checks, told, _departed(trial, answer, blame) if wrong else None)
         case RoundTrip(), Observation():
-            checks, _ = checks_of_round_trip(trial, answer, claims)
+            checks, _ = check_round_trip(trial, answer, claims)
             return _Found(judgement, checks, judgement.checks)
         case Call(), Output(output):
-            return _Found(judgement, checks_of_output(trial, output), judgement.checks)
+            return _Found(judgement, check_output(trial, output), judgement.checks)
         case _:
             return _Found(judgement, [], judgement.checks)
 
@@ -152,8 +152,8 @@ def _departed(trial: Trial, answer: Observation, blame: Blame) -> int | None:
     if not positions or len(positions) >= MAX_POSITIONS:
         return None
     try:
-        return place(decode.events(answer.events), positions).departed
-    except decode.Malformed:
+        return place(decode.decode_events(answer.events), positions).departed
+    except decode.MalformedError:
         return None
 
 

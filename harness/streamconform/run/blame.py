@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from streamconform.apis import APIS
 from streamconform.judge import align, decode
-from streamconform.judge.compare import field
-from streamconform.judge.match import same
+from streamconform.judge.compare import read_field
+from streamconform.judge.match import is_equal
 from streamconform.model.capability import CAPABILITIES, Claims
 from streamconform.model.outcome import Outcome, ToolCall
 from streamconform.model.trial import Trial
@@ -95,7 +95,7 @@ class Blame:
         missing = [number for number in at if number not in known]
         if missing and self._snapshots is not None:
             given = self._snapshots(_fed(trial), missing)
-            known |= {n: decode.outcome(each) for n, each in zip(missing, given, strict=False)}
+            known |= {n: decode.decode_outcome(each) for n, each in zip(missing, given, strict=False)}
         while len(self._memory) > REMEMBERED:
             del self._memory[next(iter(self._memory))]
         return [(number, known[number]) for number in at if number in known]
@@ -129,10 +129,10 @@ class _Reader:
 
     def __call__(self, outcome: Outcome) -> Any:
         if not self.path.startswith("content."):
-            return field(outcome, self.path)
+            return read_field(outcome, self.path)
         expect = self.trial.expect
-        blocks = align.got_blocks(
-            outcome.content, self.claims or CAPABILITIES, align.named_kinds(expect.content or ())
+        blocks = align.normalize_received(
+            outcome.content, self.claims or CAPABILITIES, align.collect_kinds(expect.content or ())
         )
         _, where, *rest = self.path.split(".")
         if where == "length":
@@ -154,7 +154,7 @@ def _changes(outcomes: list[tuple[int, Outcome]], reader: _Reader) -> list[tuple
     value, before = reader(NOTHING_YET), -1
     for number, outcome in outcomes:
         now = reader(outcome)
-        if not same(value, now):
+        if not is_equal(value, now):
             found.append((before, number))
         value, before = now, number
     return found

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 from streamconform.adapters.feed import Feed, Gate
 from streamconform.adapters.interface import Answer, Hang, Observation, Output
 from streamconform.adapters.program import Collateral, Program
-from streamconform.judge.compare import FAILED
-from streamconform.judge.judge import FirstDelta, Judgement, verdict_of
+from streamconform.judge.compare import FAILED_VERDICT
+from streamconform.judge.judge import FirstDelta, Judgement, decide_verdict
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check
 from streamconform.run.plan import Judged
 
 if TYPE_CHECKING:
     from streamconform.adapters.in_process import Inside
-    from streamconform.replay.exchange import Exchange
+    from streamconform.replay.exchange import TrialExchange
     from streamconform.replay.server import ReplayServer
 
 
@@ -35,7 +35,7 @@ class Asker:
 
     async def ask(
         self, program: Program | Inside, trial: AnyTrial, seconds: float
-    ) -> tuple[Answer | Collateral, Exchange | None]:
+    ) -> tuple[Answer | Collateral, TrialExchange | None]:
         """Return the answer of `program` to `trial`, and over HTTP what it asked the server."""
         events = "events" in self.judged.greeting.claims(trial.case.api)
         if not isinstance(trial, Trial):
@@ -53,7 +53,7 @@ class Asker:
 
     async def _conversed(
         self, program: Program | Inside, trial: Call | RoundTrip, seconds: float
-    ) -> tuple[Answer | Collateral, Exchange | None]:
+    ) -> tuple[Answer | Collateral, TrialExchange | None]:
         """Return the answer to a call, or over HTTP what was sent for a conversation."""
         of_requests = isinstance(trial, RoundTrip) or trial.case.kind == "request"
         server = self.server if self.judged.input == "http" and of_requests else None
@@ -77,7 +77,7 @@ class Asker:
         return Gate(len(trial.chunks)) if ends is not None and ends <= begins else None
 
 
-def over_http(judgement: Judgement, exchange: Exchange, answer: Answer) -> Judgement:
+def over_http(judgement: Judgement, exchange: TrialExchange, answer: Answer) -> Judgement:
     """Return `judgement` with what the server saw: why nothing can be judged, or what was wrong.
 
     What is as expected, though nobody asked for it, does not pass: it was not read. A client that tells
@@ -85,14 +85,14 @@ def over_http(judgement: Judgement, exchange: Exchange, answer: Answer) -> Judge
     """
     if isinstance(exchange.trial, Call):
         return _of_request(judgement, exchange, answer)
-    if exchange.unfit is not None and isinstance(answer, Observation):
-        return Judgement("skipped", None, reason=exchange.unfit)
+    if exchange.mismatch is not None and isinstance(answer, Observation):
+        return Judgement("skipped", None, reason=exchange.mismatch)
     complaint = exchange.complaint
     if isinstance(answer, Observation) and judgement.verdict in ("pass", "warn") and not exchange.answered:
         if isinstance(answer.outcome, Mapping) and answer.outcome.get("status") == "error":
             return Judgement("skipped", None, reason=f"the client failed by itself: {complaint}")
         return Judgement("faulted", "adapter", reason=f"not-asked: it answered, but {complaint}")
-    if isinstance(exchange.trial, RoundTrip) and isinstance(answer, Observation) and not exchange.asked:
+    if isinstance(exchange.trial, RoundTrip) and isinstance(answer, Observation) and not exchange.model_requests:
         return _unasked(answer, exchange)
     if judgement.verdict == "pass":
         return judgement
@@ -103,17 +103,17 @@ def over_http(judgement: Judgement, exchange: Exchange, answer: Answer) -> Judge
     return replace(judgement, reason=words or None)
 
 
-def _of_request(judgement: Judgement, exchange: Exchange, answer: Answer) -> Judgement:
+def _of_request(judgement: Judgement, exchange: TrialExchange, answer: Answer) -> Judgement:
     """Return the judgement on the first request for the model; who sent none may have refused to."""
     if isinstance(answer, Observation):
         return _unasked(answer, exchange)
-    count = len(exchange.asked)
+    count = len(exchange.model_requests)
     if isinstance(answer, Output) and judgement.verdict != "pass" and count > 1:
         return replace(judgement, reason=f"{count} requests came, the first is judged")
     return judgement
 
 
-def _unasked(answer: Observation, exchange: Exchange) -> Judgement:
+def _unasked(answer: Observation, exchange: TrialExchange) -> Judgement:
     """Return the judgement on who sent nothing: the client refused, where it tells of an error."""
     outcome, level = answer.outcome, exchange.trial.level
     if not (isinstance(outcome, Mapping) and outcome.get("status") == "error"):
@@ -123,13 +123,13 @@ def _unasked(answer: Observation, exchange: Exchange) -> Judgement:
     said = error.get("message") if isinstance(error, Mapping) else None
     path = "request.body" if isinstance(exchange.trial, RoundTrip) else "body"
     message = f"it was not sent: {said or exchange.complaint}"
-    refused = Check(path=path, level=level, verdict=FAILED[level], expected={}, message=message)
+    refused = Check(path=path, level=level, verdict=FAILED_VERDICT[level], expected={}, message=message)
     reason = None if said else exchange.complaint
-    return Judgement(verdict_of([refused]), "implementation", (refused,), reason=reason)
+    return Judgement(decide_verdict([refused]), "implementation", (refused,), reason=reason)
 
 
-def with_requests(told: Mapping[str, Any] | None, exchange: Exchange | None) -> Mapping[str, Any] | None:
+def with_requests(told: Mapping[str, Any] | None, exchange: TrialExchange | None) -> Mapping[str, Any] | None:
     """Return what results keep of an answer, with the requests that the server got."""
     if exchange is None:
         return told
-    return {**(told or {}), "requests": exchange.told()}
+    return {**(told or {}), "requests": exchange.describe_requests()}

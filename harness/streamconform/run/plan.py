@@ -9,8 +9,8 @@ from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Greeting
 from streamconform.apis import APIS
 from streamconform.errors import UsageError
-from streamconform.judge.judge import not_claimed
-from streamconform.judge.proxy_expectation import seen_through
+from streamconform.judge.judge import explain_skip
+from streamconform.judge.proxy_expectation import adapt_to_proxy
 from streamconform.model.case import AnyCase, Case
 from streamconform.model.result import ImplementationInfo
 from streamconform.model.trial import AnyTrial, Input, Trial, inputs
@@ -48,7 +48,7 @@ class Judged:
     def seen(self, trial: AnyTrial) -> AnyTrial:
         """Return `trial` as it is judged: through another api where the implementation is a proxy."""
         through = self.greeting.through
-        return seen_through(trial, through) if through is not None and isinstance(trial, Trial) else trial
+        return adapt_to_proxy(trial, through) if through is not None and isinstance(trial, Trial) else trial
 
     @property
     def info(self) -> ImplementationInfo:
@@ -107,7 +107,7 @@ def unclaimed(case: AnyCase, greeting: Greeting) -> str | None:
         return f"the api {case.api} is not claimed"
     if greeting.through is not None and isinstance(case, Case) and _answers(case) != 1:
         return f"its stream has {_answers(case)} answers, and the client of a proxy asks for one"
-    return not_claimed(case, greeting.claims(case.api))
+    return explain_skip(case, greeting.claims(case.api))
 
 
 def _answers(case: Case) -> object:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from streamconform.adapters.interface import Answer, Fault, Hang
 from streamconform.adapters.program import Collateral, Program
 from streamconform.errors import ImplementationError
-from streamconform.judge.judge import Judgement, judge, observation_json
+from streamconform.judge.judge import Judgement, judge, serialize_answer
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AnyTrial, Trial
 from streamconform.model.verdict import UNEXPECTED
@@ -22,7 +22,7 @@ from streamconform.run.dispatch import Asker, over_http, with_requests
 from streamconform.run.plan import Judged, Settings
 
 if TYPE_CHECKING:
-    from streamconform.replay.exchange import Exchange
+    from streamconform.replay.exchange import TrialExchange
     from streamconform.replay.server import ReplayServer
 
 GIVE_UP_AFTER = 50
@@ -145,7 +145,7 @@ async def _lane(program: Program, work: Work, bench: Bench) -> None:
         trial = work.waiting.popleft()
         started = time.perf_counter()
         answer: Answer | Collateral
-        exchange: Exchange | None = None
+        exchange: TrialExchange | None = None
         if tally.gave_up(index):
             words = f"not asked: the program ended {tally.barren} times in a row ({work.last_fault})"
             answer = Fault("gave-up", words)
@@ -166,7 +166,7 @@ async def _lane(program: Program, work: Work, bench: Bench) -> None:
 
 
 def result_of(
-    judged: Judged, trial: AnyTrial, answer: Answer, exchange: Exchange | None, ms: float, blame: Blame
+    judged: Judged, trial: AnyTrial, answer: Answer, exchange: TrialExchange | None, ms: float, blame: Blame
 ) -> TrialResult:
     """Return what comes of an answer: judged, with the frames of what fails; known failures are not told."""
     claims = judged.greeting.claims(trial.case.api)
@@ -201,7 +201,7 @@ def _result(
     judgement: Judgement,
     ms: float,
     answer: Answer | None = None,
-    exchange: Exchange | None = None,
+    exchange: TrialExchange | None = None,
 ) -> TrialResult:
     clean = judgement.verdict == "pass" and not judgement.checks
     return TrialResult(
@@ -216,7 +216,7 @@ def _result(
         checks=judgement.checks,
         passed=judgement.passed,
         reason=judgement.reason,
-        observation=None if clean or answer is None else with_requests(observation_json(answer), exchange),
+        observation=None if clean or answer is None else with_requests(serialize_answer(answer), exchange),
         title=None if clean else trial.case.title,
         guards=() if clean else trial.case.guards,
     )

@@ -21,7 +21,7 @@ from streamconform.adapters.program import Collateral, Program
 from streamconform.errors import ImplementationError
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AnyTrial
-from streamconform.replay.exchange import Exchange
+from streamconform.replay.exchange import TrialExchange
 from streamconform.replay.server import ReplayServer
 from streamconform.run.blame import Blame
 from streamconform.run.dispatch import Asker
@@ -80,12 +80,12 @@ class Single:
         """Return what an adapter in this process raised in the last trial."""
         return self._program.raised if isinstance(self._program, Inside) else None
 
-    async def _answer(self, asker: Asker, trial: AnyTrial) -> tuple[Answer, Exchange | None]:
+    async def _answer(self, asker: Asker, trial: AnyTrial) -> tuple[Answer, TrialExchange | None]:
         tally, index = self._tally, asker.judged.index
         if tally.gave_up(index):
             words = f"not asked: the program ended {tally.barren} times in a row ({self._last_fault})"
             return Fault("gave-up", words), None
-        exchange: Exchange | None = None
+        exchange: TrialExchange | None = None
         answer: Answer | Collateral
         try:
             program = await self._alive()

@@ -13,7 +13,7 @@ from streamconform.model.trial import Framing
 from streamconform.wire import eventstream, json_array, json_text, ndjson, sse
 from streamconform.wire.frames import Frame
 
-SPLITTERS: Final[Mapping[Framing, Callable[[bytes], tuple[Frame, ...]]]] = {
+_SPLITTERS: Final[Mapping[Framing, Callable[[bytes], tuple[Frame, ...]]]] = {
     "sse": sse.split,
     "ndjson": ndjson.split,
     "json_array": json_array.split,
@@ -34,7 +34,7 @@ MEDIA_TYPES: Final[Mapping[Framing, str]] = {
 @lru_cache(maxsize=8)
 def split(framed: Framing, body: bytes) -> tuple[Frame, ...]:
     """Return the frames of `body`; a document has none. Cached: the same body is split many times."""
-    return SPLITTERS[framed](body)
+    return _SPLITTERS[framed](body)
 
 
 def is_stream(framed: Framing, body: bytes) -> bool:
@@ -46,12 +46,12 @@ def is_stream(framed: Framing, body: bytes) -> bool:
     return first is not None and first.kind == "object"
 
 
-def with_payload(framed: Framing, body: bytes, frame: Frame, payload: bytes) -> bytes:
+def replace_payload(framed: Framing, body: bytes, frame: Frame, payload: bytes) -> bytes:
     """Return the bytes of `frame` with another payload; unchanged where the payload is in several pieces."""
     whole = body[frame.start : frame.end]
     if frame.value is None:
         return whole
     if framed == "eventstream":
-        return eventstream.with_payload(whole, payload)
+        return eventstream.replace_payload(whole, payload)
     start, stop = frame.value
     return body[frame.start : start] + payload + body[stop : frame.end]

@@ -9,8 +9,8 @@ import re
 
 from streamconform.wire.frames import Frame
 
-TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|["{}\[\],]|[^\s"{}\[\],]+', re.DOTALL)
-OPENING = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*\[")
+_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|["{}\[\],]|[^\s"{}\[\],]+', re.DOTALL)
+_OPENING = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*\[")
 SEPARATOR = b",\r\n"
 
 
@@ -22,12 +22,12 @@ def split(body: bytes) -> tuple[Frame, ...]:
     that is cut behind a frame has that element whole, and one that was cut inside an element ends before
     it. Brackets are counted, not matched: an element that is no JSON is a frame all the same.
     """
-    opening = OPENING.match(body)
+    opening = _OPENING.match(body)
     if opening is None:
         return ()
     frames: list[Frame] = []
     depth = begun = end = 0
-    for token in TOKEN.finditer(body, opening.end()):
+    for token in _TOKEN.finditer(body, opening.end()):
         text = token[0]
         if text == b'"':  # no end of this string follows
             break
@@ -46,6 +46,6 @@ def split(body: bytes) -> tuple[Frame, ...]:
     return tuple(frames)
 
 
-def element(payload: bytes) -> bytes:
+def encode_element(payload: bytes) -> bytes:
     """Return the bytes of one more element, with the comma before it."""
     return SEPARATOR + payload

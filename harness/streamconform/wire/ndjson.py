@@ -8,7 +8,7 @@ from __future__ import annotations
 from streamconform.wire import json_text
 from streamconform.wire.frames import Frame
 
-SPACE = b" \t\r\n"
+_WHITESPACE = b" \t\r\n"
 """What JSON takes for white space; so a line may end with CR LF too."""
 
 
@@ -23,15 +23,15 @@ def split(body: bytes) -> tuple[Frame, ...]:
     while start < len(body):
         line_end = body.find(b"\n", start)
         end = len(body) if line_end < 0 else line_end + 1
-        line = body[start:end]
-        payload = line.strip(SPACE)
+        encode_line = body[start:end]
+        payload = encode_line.strip(_WHITESPACE)
         if payload and (line_end >= 0 or json_text.is_json(payload)):
-            at = end - len(line.lstrip(SPACE))
+            at = end - len(encode_line.lstrip(_WHITESPACE))
             frames.append(Frame(start, end, payload, (at, at + len(payload))))
         start = end
     return tuple(frames)
 
 
-def line(payload: bytes) -> bytes:
+def encode_line(payload: bytes) -> bytes:
     """Return the bytes of one line with its LF."""
     return payload + b"\n"

@@ -15,25 +15,25 @@ Writer = Callable[[Iterable[bytes]], bytes]
 """Returns the body whose frames hold these payloads."""
 
 
-class NotStrippedError(ValueError):
+class NotPayloadError(ValueError):
     """A line is not the payload of one frame."""
 
 
-def restore(text: bytes, write: Writer) -> bytes:
+def restore_framing(text: bytes, write: Writer) -> bytes:
     """Return the body whose payloads are the lines of `text`, framed by `write`; empty lines are ignored.
 
     Raises `NotStrippedError` with the number of the line.
     """
     lines = [(n, line) for n, line in enumerate(text.split(b"\n"), start=1) if line.strip()]
     if not lines:
-        raise NotStrippedError("it holds no line")
+        raise NotPayloadError("it holds no line")
     for number, line in lines:
-        if type_of(line) is None:
-            raise NotStrippedError(f"line {number} is not a JSON object")
+        if read_type(line) is None:
+            raise NotPayloadError(f"line {number} is not a JSON object")
     return write(line.rstrip(b"\r") for _, line in lines)
 
 
-def type_of(payload: bytes) -> str | None:
+def read_type(payload: bytes) -> str | None:
     """Return the `type` of a payload, empty where it has none; None where it is not an object."""
     try:
         value = json.loads(payload)
@@ -47,17 +47,17 @@ def type_of(payload: bytes) -> str | None:
 
 def write_named_events(payloads: Iterable[bytes]) -> bytes:
     """Return SSE events, each named after the type of its payload."""
-    return b"".join(sse.event(payload, type_of(payload) or None) for payload in payloads)
+    return b"".join(sse.encode_event(payload, read_type(payload) or None) for payload in payloads)
 
 
 def write_events(payloads: Iterable[bytes]) -> bytes:
     """Return SSE events without names."""
-    return b"".join(sse.event(payload, None) for payload in payloads)
+    return b"".join(sse.encode_event(payload, None) for payload in payloads)
 
 
 def write_events_and_done(payloads: Iterable[bytes]) -> bytes:
     """Return SSE events without names, and `[DONE]` after them."""
-    return write_events(payloads) + sse.event(b"[DONE]", None)
+    return write_events(payloads) + sse.encode_event(b"[DONE]", None)
 
 
 def write_lines(payloads: Iterable[bytes]) -> bytes:
@@ -68,14 +68,14 @@ def write_lines(payloads: Iterable[bytes]) -> bytes:
 def write_messages(payloads: Iterable[bytes]) -> bytes:
     """Return binary messages: a payload is an object whose only key names the event in its value."""
     return b"".join(
-        eventstream.event(*_member(number, payload)) for number, payload in enumerate(payloads, 1)
+        eventstream.encode_event(*_read_member(number, payload)) for number, payload in enumerate(payloads, 1)
     )
 
 
-def _member(number: int, payload: bytes) -> tuple[bytes, str]:
+def _read_member(number: int, payload: bytes) -> tuple[bytes, str]:
     """Return the value of the only member of `payload`, as it is written there, and the member's name."""
     root = json_text.parse(payload)
     if root is None or len(root.keys) != 1:
-        raise NotStrippedError(f"payload {number} does not name one event: expected {{name: event}}")
+        raise NotPayloadError(f"payload {number} does not name one event: expected {{name: event}}")
     value = root.items[0]
     return payload[value.start : value.end], json.loads(payload[slice(*root.keys[0])])

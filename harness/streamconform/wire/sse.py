@@ -15,7 +15,7 @@ from streamconform.wire.frames import Frame
 BOM = b"\xef\xbb\xbf"
 
 
-class Line(NamedTuple):
+class SseLine(NamedTuple):
     """`body[start:stop]` is the line, `body[stop:end]` its end (empty at the end of the body)."""
 
     start: int
@@ -23,12 +23,12 @@ class Line(NamedTuple):
     end: int
 
 
-def lines(body: bytes) -> Iterator[Line]:
+def split_lines(body: bytes) -> Iterator[SseLine]:
     """Yield the lines of `body`; ends are LF, CR LF and CR, nothing else."""
     position = len(BOM) if body.startswith(BOM) else 0
     for line in body[position:].splitlines(keepends=True):  # of bytes: str knows more line ends
         end = position + len(line)
-        yield Line(position, position + len(line.rstrip(b"\r\n")), end)
+        yield SseLine(position, position + len(line.rstrip(b"\r\n")), end)
         position = end
 
 
@@ -39,28 +39,28 @@ def split(body: bytes) -> tuple[Frame, ...]:
     else the body was cut inside it, and it is left out.
     """
     frames = []
-    block: list[Line] = []
-    for line in lines(body):
+    block: list[SseLine] = []
+    for line in split_lines(body):
         if line.start != line.stop:
             block.append(line)
             continue
-        frame = _event(body, block, line.end)
+        frame = _read_event(body, block, line.end)
         if frame is not None:
             frames.append(frame)
         block = []
-    last = _event(body, block, len(body))
+    last = _read_event(body, block, len(body))
     if last is not None and (last.payload.strip() == b"[DONE]" or json_text.is_json(last.payload)):
         frames.append(last)
     return tuple(frames)
 
 
-def event(payload: bytes, name: str | None) -> bytes:
+def encode_event(payload: bytes, name: str | None) -> bytes:
     """Return the bytes of one event with LF line ends."""
     head = b"" if name is None else b"event: " + name.encode() + b"\n"
     return head + b"data: " + payload + b"\n\n"
 
 
-def _event(body: bytes, block: list[Line], end: int) -> Frame | None:
+def _read_event(body: bytes, block: list[SseLine], end: int) -> Frame | None:
     name = None
     values: list[tuple[int, int]] = []
     for line in block:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from streamconform.adapters.interface import Observation
 from streamconform.judge import decode
-from streamconform.judge.judge import checks_of
+from streamconform.judge.judge import check_observation
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import Trial
@@ -144,8 +144,8 @@ class Failures:
         if not positions or len(positions) >= MAX_POSITIONS:
             return None
         try:
-            return place(decode.events(events), positions)
-        except decode.Malformed:
+            return place(decode.decode_events(events), positions)
+        except decode.MalformedError:
             return None
 
 
@@ -202,7 +202,9 @@ def _as_text(given: Any) -> str:
 def _right(first: TrialResult, trial: Trial, seen: Mapping[str, Any]) -> list[list[str]]:
     """Return [path, value] of what was as expected; claims are not known, so only what holds is told."""
     failed = {check.path for check in first.checks}
-    checks, _ = checks_of(trial, Observation(seen["outcome"]), CAPABILITIES - {"events"}, lambda _: None)
+    checks, _ = check_observation(
+        trial, Observation(seen["outcome"]), CAPABILITIES - {"events"}, lambda _: None
+    )
     return [
         [each.path, value(each.got, 200)]
         for each in checks

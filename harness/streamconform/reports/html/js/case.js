@@ -130,7 +130,7 @@ function brief(check) {
   if (check.since) return null;
   const wanted = matcher(check.expected) || asText(check.expected ?? null);
   if (check.message) {
-    const said = check.message === "the block did not come" ? "" : null;
+    const said = check.message === "content block missing" ? "" : null;
     return said === "" && wanted.length <= BRIEF && !wanted.includes("\n") ? [wanted, check.message] : null;
   }
   const came = asText(check.got ?? null);
