@@ -102,7 +102,7 @@ def test_a_binary_message_is_named_by_its_only_key_and_holds_what_stood_there():
 
 @pytest.mark.parametrize("line", [b"{}", b'{"a":1,"b":2}'])
 def test_a_payload_that_does_not_name_one_event_is_refused(line):
-    with pytest.raises(NotPayloadError, match="payload 2 does not name one event"):
+    with pytest.raises(NotPayloadError, match="payload 2 is not an object with one key"):
         restore_framing(b'{"a":{}}\n' + line, APIS["bedrock-converse"].write)
 
 
@@ -128,7 +128,7 @@ WRONG = {
     ),
     "heads for ever": ("a.txt", b"HTTP/1.1 100 Continue\r\n\r\n" * 50, API, "more than 20 heads"),
     "a line that is no object": ("a.jsonl", b'{"type":"a"}\n[1]\n', API, "line 2 is not a JSON object"),
-    "no line": ("a.jsonl", b"\n\n", API, "it holds no line"),
+    "no line": ("a.jsonl", b"\n\n", API, "the file has no lines"),
 }
 
 

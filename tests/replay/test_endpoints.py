@@ -113,4 +113,4 @@ def test_a_client_that_asks_for_the_other_form_is_not_judged_by_this_one(api, na
     given = match_request(cassette(api, name, own), "POST", target, stream=True)
     assert given.kind is None
     assert given.note is None
-    assert says in given.unfit
+    assert says in given.mismatch

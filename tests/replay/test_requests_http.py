@@ -114,7 +114,7 @@ SENT = {
     "asks twice, at first wrong": ("fail", IMPLEMENTATION, "2 requests came, the first is judged"),
     "sends no JSON": ("fail", IMPLEMENTATION, None),
     "refuses": ("fail", IMPLEMENTATION, None),
-    "asks nothing": ("faulted", ADAPTER, "not-asked: it answered, but no request came"),
+    "asks nothing": ("faulted", ADAPTER, "not-asked: it answered, but no request arrived"),
     "another path": ("faulted", ADAPTER, "not-asked: it answered, but the server got `POST /v1/complete`"),
     "raises": ("faulted", ADAPTER, "ValueError: mine"),
 }

@@ -199,7 +199,7 @@ def test_what_goes_wrong_on_the_way_is_told_at_its_place(sources, tmp_path):
         assert (told[name].verdict, told[name].culprit) == (verdict, culprit), name
         assert paths <= {each.path for each in told[name].checks}, name
         assert told[name].checks or not paths, name
-    assert told["asks nothing"].reason.startswith("not-asked: it answered, but no request came")
+    assert told["asks nothing"].reason.startswith("not-asked: it answered, but no request arrived")
     assert [each.message for each in told["refuses"].checks] == ["it was not sent: no tools here"]
     assert len(told["one request"].observation["sent"]) == 1
     messages = {each.path: each.message for each in told["one request"].checks}

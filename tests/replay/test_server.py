@@ -27,7 +27,9 @@ def test_each_chunk_of_the_trial_is_a_chunk_on_the_wire():
     got, exchange = answer(trial(), until=LAST)
     assert (got.status, got.chunks) == (200, [*CHUNKS, b""])
     assert b"content-type: text/event-stream" in got.head
-    assert exchange.told() == [{"method": "POST", "path": "/v1/messages", "bytes": 15, "status": 200}]
+    assert exchange.describe_requests() == [
+        {"method": "POST", "path": "/v1/messages", "bytes": 15, "status": 200}
+    ]
     assert exchange.complaint is None
 
 
@@ -64,7 +66,7 @@ def test_who_does_not_accept_gzip_gets_none_and_is_not_judged_by_it(accepts):
     headers = f"accept-encoding: {accepts}\r\n" if accepts else ""
     got, exchange = answer(trial("gzip"), headers=headers, until=LAST)
     assert got.chunks == [*CHUNKS, b""]
-    assert exchange.unfit == "the client does not accept gzip"
+    assert exchange.mismatch == "the client does not accept gzip"
 
 
 def test_a_reset_comes_behind_the_bytes_and_is_no_end_of_file():
@@ -219,7 +221,7 @@ def test_the_twin_answers_who_asks_for_no_stream():
     got, exchange = answer(of, body=b'{"stream":false}', headers="connection: close\r\n")
     assert (got.status, got.body) == (200, b'{"type":"message"}')
     assert b"content-type: application/json" in got.head
-    assert "in one piece" in exchange.complaint
+    assert "without streaming" in exchange.complaint
 
 
 @pytest.mark.parametrize("delivery", ["recorded", "cut-after-frame.2", "stall.1"])
@@ -227,7 +229,7 @@ def test_where_there_is_no_answer_in_one_piece_the_document_says_so(delivery):
     got, exchange = answer(trial(delivery), body=b'{"stream":false}', headers="connection: close\r\n")
     error = json.loads(got.body)["error"]
     assert (got.status, error["type"]) == (400, "streamconform_replay")
-    assert "in one piece" in error["message"]
+    assert "without streaming" in error["message"]
     assert exchange.complaint == error["message"]
 
 
@@ -274,7 +276,7 @@ def test_a_request_without_the_prefix_is_told_to_the_trials_that_are_on():
 
     got, complaint = asyncio.run(astray())
     assert (got.status, json.loads(got.body)["error"]["expected"][:11]) == (404, "a path that")
-    assert complaint.startswith("the server got `POST /v1/messages`: without the path of the base URL")
+    assert complaint.startswith("the server got `POST /v1/messages`: the path does not begin with a base URL")
 
 
 def test_a_trial_that_is_over_answers_no_more_and_its_streams_end():
@@ -294,7 +296,7 @@ def test_a_trial_that_is_over_answers_no_more_and_its_streams_end():
     assert end in ("eof", "reset")
     assert not ended
     assert (late.status, len(exchange.requests)) == (404, 1)
-    assert b"or it is over" in late.body
+    assert b"or it has ended" in late.body
 
 
 @pytest.mark.parametrize(("unread", "reset"), [(0, False), (64 * 1024 * 1024, True)])

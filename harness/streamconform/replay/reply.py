@@ -1,4 +1,7 @@
-"""What the server answers: the bytes of a trial, how they are sent, and how they end. Pure."""
+"""Make replies: the bytes of a trial, how they are sent, and how they end. Pure.
+
+h11 is not used for replies, because it cannot end a body of HTTP/1.1 with the connection.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from streamconform.model.trial import DELIVERIES, Trial
 from streamconform.replay.endpoints import RequestMatch, describe_endpoint
 
 Transfer = Literal["chunked", "length", "close"]
-"""How the end of a body is told: by the last chunk, by its length, or by the end of the connection."""
+"""How a body ends: by a last chunk, by its length, or by the end of the connection."""
 ReplyEnding = Literal["whole", "reset", "stall"]
 
 _TRANSFERS: Final[Mapping[str, Transfer]] = {
@@ -24,131 +27,136 @@ _TRANSFERS: Final[Mapping[str, Transfer]] = {
     "cut-inside-json": "close",
     "cut-inside-utf8": "close",
 }
-"""The deliveries and faults that are not sent chunked: so that each way is gone, and a cut shows nowhere."""
+"""Deliveries and faults that are not sent chunked, so that each kind of transfer is used.
+
+Cuts end properly, so that no transport error reveals them; only `reset` and `stall` break the transport.
+"""
 _ENDINGS: Final[Mapping[str, ReplyEnding]] = {"reset": "reset", "stall": "stall"}
 _GZIP_CODINGS: Final = frozenset({"gzip", "x-gzip", "*"})
 _ZERO_WEIGHT: Final = re.compile(r"q=0(\.0*)?")
 _HOP_HEADERS: Final = frozenset(
     {"connection", "content-encoding", "content-length", "keep-alive", "trailer", "transfer-encoding"}
 )
-"""Headers that say how a message is sent: those of the recording are not true of ours."""
+"""Headers about the transfer of a message; those of the recording do not apply to the replay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """An answer, ready to be sent."""
+    """A response, ready to be sent."""
 
     status: int
     headers: Mapping[str, str]
     chunks: tuple[bytes, ...]
     transfer: Transfer = "length"
     ending: ReplyEnding = "whole"
-    at: tuple[float, ...] = ()
-    """For each chunk the seconds since the request at which it goes; empty: at once."""
+    times: tuple[float, ...] = ()
+    """When each chunk is sent, in seconds since the request; empty if all are sent at once."""
     recorded: bool = False
     """Whether the chunks are those of the trial."""
     note: str | None = None
-    """What is to be known of the request, where the outcome is not as expected."""
-    unfit: str | None = None
-    """Why nothing can be judged by this answer."""
+    """What is wrong with the request; it is reported if the outcome is not as expected."""
+    mismatch: str | None = None
+    """Why nothing can be judged by this reply."""
 
 
-def make_reply(trial: Trial, asked: RequestMatch, accepts: str, time_scale: float = 0.0) -> Reply:
-    """Return the answer of `trial` to a request; `accepts` is its header `accept-encoding`.
+def make_reply(trial: Trial, request: RequestMatch, accepts: str, time_scale: float = 0.0) -> Reply:
+    """Return the reply of `trial` to a request whose `accept-encoding` header is `accepts`.
 
-    Times are those of the recording, `time_scale` times as long; 0 is at once.
+    Chunks are sent at the times of the recording multiplied by `time_scale`; 0 sends all at once.
     """
-    match asked.kind:
+    match request.kind:
         case "stream":
-            return _make_stream_reply(trial, asked, accepts, time_scale)
+            return _make_stream_reply(trial, request, accepts, time_scale)
         case "document":
             return _make_document_reply(trial)
         case None:
-            status = 404 if asked.unfit is None else 400
-            words = asked.unfit or asked.note or ""
-            return make_error_reply(
-                status, words, describe_endpoint(trial.case.api), note=asked.note, unfit=asked.unfit
-            )
+            status = 404 if request.mismatch is None else 400
+            message = request.mismatch or request.note or ""
+            expected = describe_endpoint(trial.case.api)
+            return make_error_reply(status, message, expected, note=request.note, mismatch=request.mismatch)
 
 
 def make_error_reply(
-    status: int, words: str, wanted: str, *, note: str | None = None, unfit: str | None = None
+    status: int, message: str, expected: str, *, note: str | None = None, mismatch: str | None = None
 ) -> Reply:
-    """Return the document that says what is wrong with a request, and what was expected."""
-    told = {"error": {"type": "streamconform_replay", "message": words, "expected": wanted}}
-    body = json.dumps(told, ensure_ascii=False).encode() + b"\n"
+    """Return the document that states what is wrong with a request, and what was expected."""
+    error = {"error": {"type": "streamconform_replay", "message": message, "expected": expected}}
+    body = json.dumps(error, ensure_ascii=False).encode() + b"\n"
     headers = {"content-type": "application/json"}
-    return Reply(status=status, headers=headers, chunks=(body,), note=note, unfit=unfit)
+    return Reply(status=status, headers=headers, chunks=(body,), note=note, mismatch=mismatch)
 
 
-def encode_head(of: Reply, transfer: Transfer, *, close: bool) -> bytes:
-    """Return the status line and the headers."""
-    phrase = HTTPStatus(of.status).phrase if of.status in set(HTTPStatus) else "Unknown"
-    lines = [f"HTTP/1.1 {of.status} {phrase}"]
-    lines += [f"{name}: {value}" for name, value in of.headers.items() if name not in _HOP_HEADERS]
-    if of.headers.get("content-encoding") == "gzip":
+def encode_head(reply: Reply, transfer: Transfer, *, close: bool) -> bytes:
+    """Return the encoded status line and headers."""
+    phrase = HTTPStatus(reply.status).phrase if reply.status in set(HTTPStatus) else "Unknown"
+    lines = [f"HTTP/1.1 {reply.status} {phrase}"]
+    lines += [f"{name}: {value}" for name, value in reply.headers.items() if name not in _HOP_HEADERS]
+    if reply.headers.get("content-encoding") == "gzip":
         lines.append("content-encoding: gzip")
     match transfer:
         case "chunked":
             lines.append("transfer-encoding: chunked")
         case "length":
-            lines.append(f"content-length: {sum(map(len, of.chunks))}")
+            lines.append(f"content-length: {sum(map(len, reply.chunks))}")
         case "close":
             pass
     if close:
         lines.append("connection: close")
-    return "".join(f"{_escape_line(line)}\r\n" for line in lines).encode("latin-1", "replace") + b"\r\n"
+    return (
+        "".join(f"{_replace_unprintable(line)}\r\n" for line in lines).encode("latin-1", "replace") + b"\r\n"
+    )
 
 
 def encode_chunk(chunk: bytes, transfer: Transfer) -> bytes:
-    """Return `chunk` as it goes into the socket, in one write; an empty one would end a chunked body."""
+    """Return `chunk` encoded for one write to the socket."""
+    # An empty chunk stays empty: encoded, it would end the body.
     return b"%x\r\n%b\r\n" % (len(chunk), chunk) if chunk and transfer == "chunked" else chunk
 
 
 LAST_CHUNK: Final = b"0\r\n\r\n"
 _CHUNK_INTERVAL: Final = 0.1
-"""Seconds between the first chunk of a document and the next: short as it is, one read could bring all."""
+"""Seconds between the chunks of a document, which is so short that one read could return all of them."""
 
 
-def _make_stream_reply(trial: Trial, asked: RequestMatch, accepts: str, time_scale: float) -> Reply:
+def _make_stream_reply(trial: Trial, request: RequestMatch, accepts: str, time_scale: float) -> Reply:
     cassette, kind = trial.case.cassette, trial.delivery.partition(".")[0]
     headers = {name: value for name, value in cassette.headers.items() if name not in _HOP_HEADERS}
-    chunks, unfit = trial.chunks, None
+    chunks, mismatch = trial.chunks, None
     if kind == "gzip":
         if _accepts_gzip(accepts):
             headers["content-encoding"] = "gzip"
             chunks = tuple(_compress_chunks(trial.chunks))
         else:
-            unfit = "the client does not accept gzip"
+            mismatch = "the client does not accept gzip"
     return Reply(
         status=cassette.status,
         headers=headers,
         chunks=chunks,
         transfer=_TRANSFERS.get(kind, "chunked"),
         ending=_ENDINGS.get(kind, "whole"),
-        at=_schedule_chunks(trial, time_scale),
+        times=_schedule_chunks(trial, time_scale),
         recorded=True,
-        note=asked.note,
-        unfit=unfit,
+        note=request.note,
+        mismatch=mismatch,
     )
 
 
 def _make_document_reply(trial: Trial) -> Reply:
-    """Return the answer in one piece: the twin, or a word that there is none."""
+    """Return the answer without streaming: the twin, or an error if there is none."""
     cassette = trial.case.cassette
-    wanted = "a request for a stream"
+    expected = "a request for a stream"
     if trial.delivery not in DELIVERIES:
-        words = "the client asks for an answer in one piece; this trial is about a stream that breaks"
-        return make_error_reply(400, words, wanted, note=words)
+        message = "the client requested an answer without streaming, but this trial is a broken stream"
+        return make_error_reply(400, message, expected, note=message)
     if cassette.status >= 400:
         headers = {name: value for name, value in cassette.headers.items() if name not in _HOP_HEADERS}
         return Reply(status=cassette.status, headers=headers, chunks=(cassette.body,), recorded=True)
     if cassette.twin is None:
-        words = "the client asks for an answer in one piece; this recording has none, it is a stream"
-        return make_error_reply(400, words, wanted, note=words)
-    words = "the client asked for an answer in one piece, and got that"
+        message = "the client requested an answer without streaming, but this recording has only a stream"
+        return make_error_reply(400, message, expected, note=message)
+    note = "the client requested an answer without streaming, and got one"
     headers = {"content-type": "application/json"}
-    return Reply(status=cassette.status, headers=headers, chunks=(cassette.twin,), note=words)
+    return Reply(status=cassette.status, headers=headers, chunks=(cassette.twin,), note=note)
 
 
 def _schedule_chunks(trial: Trial, scale: float) -> tuple[float, ...]:
@@ -164,7 +172,7 @@ def _schedule_chunks(trial: Trial, scale: float) -> tuple[float, ...]:
 
 
 def _compress_chunks(chunks: tuple[bytes, ...]) -> Iterator[bytes]:
-    """Yield `chunks` compressed, each so that it can be read when it comes."""
+    """Yield `chunks` compressed; each can be decompressed when it arrives."""
     compressor = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)
     last = len(chunks) - 1
     for i, chunk in enumerate(chunks):
@@ -172,13 +180,13 @@ def _compress_chunks(chunks: tuple[bytes, ...]) -> Iterator[bytes]:
 
 
 def _accepts_gzip(accepts: str) -> bool:
-    """Return whether gzip is among the codings that a header names, and not refused (`;q=0`)."""
-    for each in accepts.lower().split(","):
-        coding, _, weight = each.partition(";")
+    """Return whether an `accept-encoding` header accepts gzip (`;q=0` rejects it)."""
+    for item in accepts.lower().split(","):
+        coding, _, weight = item.partition(";")
         if coding.strip() in _GZIP_CODINGS and not _ZERO_WEIGHT.fullmatch(weight.replace(" ", "")):
             return True
     return False
 
 
-def _escape_line(text: str) -> str:
+def _replace_unprintable(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)

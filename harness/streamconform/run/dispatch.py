@@ -92,7 +92,11 @@ def over_http(judgement: Judgement, exchange: TrialExchange, answer: Answer) -> 
         if isinstance(answer.outcome, Mapping) and answer.outcome.get("status") == "error":
             return Judgement("skipped", None, reason=f"the client failed by itself: {complaint}")
         return Judgement("faulted", "adapter", reason=f"not-asked: it answered, but {complaint}")
-    if isinstance(exchange.trial, RoundTrip) and isinstance(answer, Observation) and not exchange.model_requests:
+    if (
+        isinstance(exchange.trial, RoundTrip)
+        and isinstance(answer, Observation)
+        and not exchange.model_requests
+    ):
         return _unasked(answer, exchange)
     if judgement.verdict == "pass":
         return judgement

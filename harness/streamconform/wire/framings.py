@@ -1,7 +1,4 @@
-"""The framings of a stream: how a body is split into frames, and what it is sent as. Pure.
-
-Nothing here reads a payload: parsing is the implementation's business.
-"""
+"""The framings of streams: split a body into frames, replace a payload, look up the content type. Pure."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ MEDIA_TYPES: Final[Mapping[Framing, str]] = {
 
 @lru_cache(maxsize=8)
 def split(framed: Framing, body: bytes) -> tuple[Frame, ...]:
-    """Return the frames of `body`; a document has none. Cached: the same body is split many times."""
+    """Return the frames of `body`; a document has none. Cached, since each delivery splits the same body."""
     return _SPLITTERS[framed](body)
 
 
@@ -42,12 +39,12 @@ def is_stream(framed: Framing, body: bytes) -> bool:
     frames = split(framed, body)
     if not frames or framed != "ndjson":
         return bool(frames)
-    first = json_text.parse(frames[0].payload)  # any text has lines, so the first must be an object
+    first = json_text.parse(frames[0].payload)  # any text has lines: require an object
     return first is not None and first.kind == "object"
 
 
 def replace_payload(framed: Framing, body: bytes, frame: Frame, payload: bytes) -> bytes:
-    """Return the bytes of `frame` with another payload; unchanged where the payload is in several pieces."""
+    """Return the bytes of `frame` with another payload; unchanged if its payload is not contiguous."""
     whole = body[frame.start : frame.end]
     if frame.value is None:
         return whole

@@ -1,6 +1,6 @@
-"""JSON as text: where its tokens stand, so that it can be rearranged without being written anew.
+"""Find the tokens of JSON text and rearrange them without decoding.
 
-Writing a value anew would change numbers, escapes and duplicate keys; moving spans of text does not.
+Decoding and encoding a value would change numbers, escapes and duplicate keys; moving spans of text does not.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import orjson
 
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _MAX_DEPTH = 200
-"""Deeper payloads are left as they are."""
+"""Payloads that are nested deeper are not rearranged."""
 _CACHE_SIZE = 512
-"""Texts whose tokens are kept: the payloads of one body, which several deliveries rearrange in turn."""
+"""Texts whose tokens are cached: about the payloads of one body, which several deliveries rearrange."""
 
 
 _KINDS = {ord("{"): "object", ord("["): "array"}
@@ -27,7 +27,7 @@ _KINDS = {ord("{"): "object", ord("["): "array"}
 
 @dataclass(slots=True)
 class Node:
-    """A value and its span; an object has `keys` (spans) beside the `items`, an array only `items`."""
+    """A value and its span; an object has `keys` (spans) and `items`, an array only `items`."""
 
     start: int
     end: int
@@ -38,15 +38,13 @@ class Node:
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def find_tokens(text: bytes) -> tuple[tuple[int, int], ...] | None:
-    """Return the spans of the tokens of `text`, or None where it is not JSON.
-
-    What is broken has to stay broken in the same way, and `[DONE]` as it is.
-    """
+    """Return the spans of the tokens of `text`, or None if it is not JSON."""
+    # Invalid JSON and `[DONE]` must pass through unchanged: deliveries do not alter what a stream says.
     return tuple(token.span() for token in _TOKEN.finditer(text)) if _is_json(text) else None
 
 
 def is_json(text: bytes) -> bool:
-    """Return whether `text` is one JSON value; bytes that are not UTF-8 inside strings do not count."""
+    """Return whether `text` is one JSON value; invalid UTF-8 inside strings is tolerated."""
     try:
         json.loads(text.decode("utf-8", "replace"), parse_constant=_reject_constant)
     except (ValueError, RecursionError):
@@ -56,9 +54,9 @@ def is_json(text: bytes) -> bool:
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def parse(text: bytes) -> Node | None:
-    """Return the value of `text` as spans, or None where the text is not one object or array.
+    """Return the value of `text` as spans, or None if the text is not one object or array.
 
-    The value is shared: nobody may change it.
+    The value is cached and must not be changed.
     """
     spans = find_tokens(text)
     if not spans:
@@ -67,10 +65,10 @@ def parse(text: bytes) -> Node | None:
     key: tuple[int, int] | None = None
     root: Node | None = None
     for i, (start, end) in enumerate(spans):
-        mark = text[start]
-        if mark in b",:":
+        first = text[start]
+        if first in b",:":
             continue
-        if mark in b"}]":
+        if first in b"}]":
             if not open_nodes or len(open_nodes) > _MAX_DEPTH:
                 return None
             root = open_nodes.pop()
@@ -82,7 +80,7 @@ def parse(text: bytes) -> Node | None:
         if parent is not None and parent.kind == "object" and key is None:
             key = (start, end)
             continue
-        node = Node(start, end, _KINDS.get(mark, "scalar"))
+        node = Node(start, end, _KINDS.get(first, "scalar"))
         if parent is not None:
             parent.items.append(node)
             if key is not None:
@@ -96,17 +94,14 @@ def parse(text: bytes) -> Node | None:
 def reverse_keys(text: bytes) -> bytes:
     """Return `text` with the members of every object in reverse order.
 
-    Objects with duplicate keys keep their order, because the last of them wins.
+    Objects with duplicate keys keep their order, because the last duplicate wins.
     """
     root = parse(text)
     return text if root is None else _rewrite(text, root, _reverse_order)
 
 
 def add_member(text: bytes, member: bytes, paths: Sequence[tuple[str, ...]]) -> bytes:
-    """Return `text` with `member` put last into each object that `paths` name from the root.
-
-    In a path `*` is every item of an array.
-    """
+    """Return `text` with `member` appended to each object at `paths`, in which `*` is every array item."""
     root = parse(text)
     if root is None or root.kind != "object":
         return text
@@ -119,13 +114,13 @@ def add_member(text: bytes, member: bytes, paths: Sequence[tuple[str, ...]]) -> 
 
 
 def pad(text: bytes, space: bytes) -> bytes:
-    """Return `text` with `space` between any two tokens."""
+    """Return `text` with `space` between every two tokens."""
     spans = find_tokens(text)
     return text if not spans else space.join(text[start:end] for start, end in spans)
 
 
 def break_after(text: bytes, every: int) -> list[bytes]:
-    """Return `text` in pieces that end behind every `every`-th token."""
+    """Return `text` in pieces that end after every `every`-th token."""
     spans = find_tokens(text)
     if not spans:
         return [text]
@@ -134,10 +129,11 @@ def break_after(text: bytes, every: int) -> list[bytes]:
 
 
 def _is_json(text: bytes) -> bool:
-    """Return whether `text` is JSON. orjson refuses half a surrogate pair, deep nesting and huge numbers."""
+    """Return whether `text` is JSON."""
     try:
         orjson.loads(text)
     except orjson.JSONDecodeError:
+        # orjson is fast, but rejects lone surrogates, deep nesting and huge numbers.
         try:
             json.loads(text.decode(), parse_int=str)
         except (ValueError, RecursionError):
@@ -156,8 +152,8 @@ def _find_children(text: bytes, node: Node, name: str) -> list[Node]:
     if node.kind == "array":
         return node.items if name == "*" else []
     quoted = b'"' + name.encode() + b'"'
-    found = [item for key, item in zip(node.keys, node.items, strict=False) if text[slice(*key)] == quoted]
-    return found[-1:]
+    items = [item for key, item in zip(node.keys, node.items, strict=False) if text[slice(*key)] == quoted]
+    return items[-1:]  # the last duplicate wins
 
 
 def _rewrite(text: bytes, node: Node, arrange: Callable[[bytes, Node], list[int]]) -> bytes:
@@ -179,5 +175,5 @@ def _reverse_order(text: bytes, node: Node) -> list[int]:
 
 
 def _reject_constant(constant: str) -> NoReturn:
-    """Refuse NaN and Infinity, which only Python takes for JSON."""
+    """Reject NaN and Infinity, which Python accepts although they are not JSON."""
     raise ValueError(constant)
