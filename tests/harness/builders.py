@@ -15,7 +15,7 @@ from streamconform.model.case import CallCase, Case, Kind, Level, Skip
 from streamconform.model.cassette import Authored, Cassette, ChunkMark, Provenance, Request
 from streamconform.model.leaf import AnyOf, Literally
 from streamconform.model.trial import Call, Framing, Trial
-from streamconform.resources import bundled
+from streamconform.resources import find_bundled
 from streamconform.suite import expectation
 from streamconform.suite.load import Sources, collect, spec_files
 from streamconform.wire import eventstream
@@ -203,7 +203,7 @@ def call(
 @cache
 def bundled_cases() -> tuple[Case, ...]:
     """The streams of the bundled suite that load; that all do is a test of the suite, not of the harness."""
-    sources = Sources(bundled("specs"), bundled("cassettes"))
+    sources = Sources(find_bundled("specs"), find_bundled("cassettes"))
     return tuple(each for each in collect(sources, spec_files(sources.specs)).cases if isinstance(each, Case))
 
 

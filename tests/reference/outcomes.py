@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from streamconform.model.case import Case
-from streamconform.resources import bundled
+from streamconform.resources import find_bundled
 from streamconform.suite.load import Sources, load
 from streamconform_reference.adapter import open_decoder
 from streamconform_reference.apis import DECODERS
@@ -202,7 +202,7 @@ class Decoded:
 def decoded_cases() -> tuple[Decoded, ...]:
     """Return the outcome of each cassette of the bundled stream cases."""
     found: dict[str, Decoded] = {}
-    for case in load(Sources(bundled("specs"), bundled("cassettes"))):
+    for case in load(Sources(find_bundled("specs"), find_bundled("cassettes"))):
         if not isinstance(case, Case) or case.api not in DECODERS:
             continue
         cassette = case.cassette

@@ -8,7 +8,7 @@ import pytest
 from streamconform.judge.request import compare_request
 from streamconform.model.case import CallCase
 from streamconform.model.request import RequestExpectation
-from streamconform.resources import bundled
+from streamconform.resources import find_bundled
 from streamconform.suite.load import Sources, load
 from streamconform_mutants import MUTANTS
 from streamconform_mutants import load as load_mutant
@@ -23,7 +23,7 @@ NAMES = sorted(name for name in MUTANTS if "build_request" in vars(load_mutant(n
 
 @cache
 def cases() -> tuple[CallCase, ...]:
-    every = load(Sources(bundled("specs"), bundled("cassettes")))
+    every = load(Sources(find_bundled("specs"), find_bundled("cassettes")))
     return tuple(case for case in every if isinstance(case, CallCase) and case.kind == "request")
 
 

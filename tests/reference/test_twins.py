@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 from streamconform.model.case import Case
-from streamconform.resources import bundled
+from streamconform.resources import find_bundled
 from streamconform.suite.load import Sources, load
 from streamconform_reference import adapter, decode_document
 
-CASES = [each for each in load(Sources(bundled("specs"), bundled("cassettes"))) if isinstance(each, Case)]
+CASES = [
+    each for each in load(Sources(find_bundled("specs"), find_bundled("cassettes"))) if isinstance(each, Case)
+]
 TWINS = {
     f"{case.api}-{case.cassette.name}": case.cassette for case in CASES if case.cassette.twin is not None
 }

@@ -19,7 +19,7 @@ from streamconform.judge.round_trip import check_round_trip
 from streamconform.known_failures.context import checked
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
-from streamconform.resources import bundled
+from streamconform.resources import find_bundled
 from streamconform.run.plan import Settings, unclaimed
 from streamconform.run.session import Order, Progress, conduct
 from streamconform.schemas import problems
@@ -71,7 +71,7 @@ def sources(tmp_path, monkeypatch):
     for folder in (made.specs, made.cassettes):
         (folder / "anthropic-messages").mkdir(parents=True)
     for name in ("first-delta-empty", "single-text-block"):
-        for path in (bundled("cassettes") / "anthropic-messages").glob(f"{name}.*"):
+        for path in (find_bundled("cassettes") / "anthropic-messages").glob(f"{name}.*"):
             shutil.copy(path, made.cassettes / "anthropic-messages")
     write(made, SPEC)
     (tmp_path / "over_http.py").write_text((HERE / "over_http.py").read_text("utf-8"), "utf-8")
@@ -112,7 +112,7 @@ def test_the_reference_sends_the_result_back_and_reads_the_answer(sources, tmp_p
 
 @cache
 def bundled_round_trips():
-    made = Sources(bundled("specs"), bundled("cassettes"))
+    made = Sources(find_bundled("specs"), find_bundled("cassettes"))
     loaded = collect(made, [made.specs / api / "round-trips.yaml" for api in APIS])
     assert loaded.problems == []
     return tuple(loaded.cases)
@@ -300,7 +300,7 @@ VERBS = {
     ("explain", "one-call@crlf"): (2, "a round trip has recorded, whole, bytewise, random"),
     ("explain", "one-call"): (2, "`reference` takes `bytes`"),
     ("minimise", "one-call", "-i", "reference"): (2, "is about requests"),
-    ("check", "over_http.py", "--case", "one-call"): (2, "which only the server sees"),
+    ("check", "over_http.py", "--case", "one-call"): (2, "which only a server sees"),
     ("run", "-i", "python:over_http:adapter", "--deliver", "fast", "--report", "html=r.html"): (
         0,
         "2 trials",

@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-from streamconform.resources import bundled
+from streamconform.resources import find_bundled
 from streamconform.suite.load import Sources, load, spec_files
 
 SPECS = Path(__file__).resolve().parents[2] / "specs"
-CASES = {case.id: case for case in load(Sources(bundled("specs"), bundled("cassettes")))}
+CASES = {case.id: case for case in load(Sources(find_bundled("specs"), find_bundled("cassettes")))}
 POLICY = (SPECS / "POLICY.md").read_text("utf-8")
 NOT_COVERED = (SPECS / "NOT_COVERED.md").read_text("utf-8")
 ENTRY = re.compile(

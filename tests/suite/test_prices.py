@@ -23,7 +23,7 @@ from genai_prices.types import (
 from streamconform.apis import APIS
 from streamconform.model.case import Case
 from streamconform.model.leaf import AnyOf, Literally
-from streamconform.resources import bundled
+from streamconform.resources import find_bundled
 from streamconform.suite.load import Sources, load
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -100,7 +100,7 @@ OTHER_TOTALS: Mapping[str, tuple[str, str]] = {
 
 CASES = {
     case.id: case
-    for case in load(Sources(bundled("specs"), bundled("cassettes")))
+    for case in load(Sources(find_bundled("specs"), find_bundled("cassettes")))
     if isinstance(case, Case) and case.pricing is not None and "cost.total" in case.expect.fields
 }
 

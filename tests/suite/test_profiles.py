@@ -7,13 +7,13 @@ from collections import Counter
 import pytest
 from streamconform.apis import APIS
 from streamconform.model.trial import DELIVERIES
-from streamconform.resources import bundled
+from streamconform.resources import find_bundled
 from streamconform.suite.load import Sources, load
 from streamconform.suite.profiles import load_profiles
 
-CASES = load(Sources(bundled("specs"), bundled("cassettes")))
+CASES = load(Sources(find_bundled("specs"), find_bundled("cassettes")))
 LEVELS = {case.id: case.level for case in CASES}
-PROFILES = {each.name: each for each in load_profiles(bundled("specs"), tuple(LEVELS))}
+PROFILES = {each.name: each for each in load_profiles(find_bundled("specs"), tuple(LEVELS))}
 CORE = [each for name, each in PROFILES.items() if name.startswith("core-")]
 
 

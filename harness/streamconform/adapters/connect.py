@@ -25,9 +25,9 @@ class Connection:
 
 
 def _peer(name: str) -> tuple[str, ...]:
-    from streamconform.peers.environments import program
+    from streamconform.peers.environments import build_command
 
-    return program(name)
+    return build_command(name)
 
 
 def connect(impl: str) -> Connection:

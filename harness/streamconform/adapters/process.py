@@ -14,7 +14,7 @@ from collections import deque
 
 from streamconform.adapters.environment import stripped
 from streamconform.adapters.process_cleanup import kill_marked, new_mark
-from streamconform.printable import legible
+from streamconform.printable import escape_unprintable
 
 STDERR_TAIL = 4000
 """Characters of stderr that are kept of each read, and shown at most."""
@@ -133,7 +133,7 @@ class Process:
             how = f"signal {signal.Signals(-code).name}"
         tail = last_words(self.stderr())
         hint = "; it is to go on until `stop`" if code == 0 else ""
-        return f"the program ended ({how}{hint})" + (f": {printable(tail)}" if tail else "")
+        return f"the program ended ({how}{hint})" + (f": {escape_unprintable(tail[:500])}" if tail else "")
 
     def stderr(self) -> str:
         """Return the end of what it wrote to stderr, as it came."""
@@ -166,11 +166,6 @@ def last_words(stderr: str) -> str:
 def unusable(impl: str, why: str, stderr: str) -> str:
     """Return the message for a program that cannot be used: its own last words where it has any."""
     if stderr and "\n" not in stderr:
-        return f"`{impl}` cannot be used: {printable(stderr)}"
-    lines = "\n".join(f"  | {printable(line)}" for line in stderr.splitlines()[-STDERR_LINES:])
+        return f"`{impl}` cannot be used: {escape_unprintable(stderr[:500])}"
+    lines = "\n".join(f"  | {escape_unprintable(line[:500])}" for line in stderr.splitlines()[-STDERR_LINES:])
     return f"`{impl}` cannot be used: {why}" + (f"; its stderr ends:\n{lines}" if stderr else "")
-
-
-def printable(text: str) -> str:
-    """Return the beginning of `text` with whatever could move a terminal's cursor written as escapes."""
-    return legible(text[:500])

@@ -26,7 +26,7 @@ from streamconform.adapters.strict_json import MAX_DEPTH, NotANumber, deep, stri
 from streamconform.model.capability import CALLED, CAPABILITIES, Claims
 from streamconform.model.case import Case
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
-from streamconform.printable import legible
+from streamconform.printable import escape_unprintable
 from streamconform.schemas import problems
 
 VERSION: Final = 1
@@ -228,7 +228,7 @@ def parsed(line: bytes) -> Mapping[str, Any]:
 def shown(line: bytes) -> str:
     """Return the beginning of `line` as harmless text: bytes that are no UTF-8, and controls, as escapes."""
     whole = line.rstrip(b"\r\n")
-    harmless = legible(whole[:SHOWN].decode("utf-8", "backslashreplace"))
+    harmless = escape_unprintable(whole[:SHOWN].decode("utf-8", "backslashreplace"))
     return f"`{harmless}`" if len(whole) <= SHOWN else f"`{harmless}…` ({len(line)} bytes)"
 
 

@@ -143,7 +143,7 @@ def _response(model: str) -> Json:
 
 
 def _write_array(payloads: Iterable[bytes]) -> bytes:
-    return b"[" + b",\r\n".join(payloads) + b"\n]\n"
+    return b"[" + json_array.SEPARATOR.join(payloads) + b"\n]\n"
 
 
 _MODELS: Final = (

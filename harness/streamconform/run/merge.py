@@ -11,7 +11,7 @@ from typing import Any, Final, NoReturn
 from streamconform.errors import ReportError
 from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
 from streamconform.model.trial import DELIVERIES, FAULTS
-from streamconform.printable import legible
+from streamconform.printable import escape_unprintable
 from streamconform.run.exits import Exit, worst
 from streamconform.run.reading import FOLDERS
 from streamconform.run.results import Results
@@ -92,7 +92,7 @@ def _same_suite(one_name: str, one: Header, name: str, other: Header) -> None:
 
 def _twice(one: str, other: str, info: ImplementationInfo, trial: TrialResult) -> NoReturn:
     where = f"twice in `{one}`" if one == other else f"in `{one}` and in `{other}`"
-    what = f"`{legible(trial.id[:200])}` of `{legible(info.impl[:200])}`"
+    what = f"`{escape_unprintable(trial.id[:200])}` of `{escape_unprintable(info.impl[:200])}`"
     raise ReportError(f"{what} is {where}: shards of a run share no trial; make a report of each run")
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NoReturn, TypeVar, Union, cast, get_args
 
 from streamconform.errors import Problem, ReportError
 from streamconform.model.result import Footer, Header, TrialResult
-from streamconform.printable import legible
+from streamconform.printable import escape_unprintable
 from streamconform.run.results import SCHEMA, Results
 
 T = TypeVar("T")
@@ -98,7 +98,7 @@ def _decoded(path: Path, number: int, line: bytes) -> dict[str, Any] | None:
 
 
 def _malformed(path: Path, number: int, message: str) -> NoReturn:
-    raise ReportError(str(Problem(str(path), number, legible(message[:400]))))
+    raise ReportError(str(Problem(str(path), number, escape_unprintable(message[:400]))))
 
 
 def _refuse(word: str) -> float:

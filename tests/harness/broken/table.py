@@ -91,12 +91,12 @@ def happens(broken: Broken) -> Happened:
             finished = conduct(
                 order,
                 Path(folder) / "results.jsonl",
-                Progress(terminal.begun, terminal.ended, lambda *seen: answers.append(seen[2])),
+                Progress(terminal.start, terminal.advance, lambda *seen: answers.append(seen[2])),
             )
         except ImplementationError as error:
             words = str(error).replace(f"{folder}/", "")
             return Happened(f"exit {error.exit_code}", (), "", words, words, _left(mark))
-        terminal.finished(finished.results, 0.0)
+        terminal.finish(finished.results, 0.0)
         seen = _judged(finished, answers, out.getvalue(), _left(mark))
         return replace(seen, sockets=_sockets() - before, seconds=time.monotonic() - began)
 
@@ -109,6 +109,11 @@ def page(rows: Mapping[str, str]) -> str:
         lines += [rows[broken.id] for broken in TABLE if broken.part == part]
         lines.append("")
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def generate() -> dict[Path, bytes]:
+    """Return the page, after running every adapter of the table."""
+    return {DOCUMENT: page({broken.id: row(broken, happens(broken)) for broken in TABLE}).encode()}
 
 
 def row(broken: Broken, seen: Happened) -> str:
@@ -239,7 +244,7 @@ fault it was, the program is ended with everything that it started and begun ane
 after count. Only what cannot be started, or greeted, ends the run before it began, with exit code 3.
 
 Each program below answers the first, third and fourth of four runs well and does in the second what the
-table says. `python -m tests.harness.broken` runs them all and writes this page. The limits in it are the
+table says. `python -m tests.docs broken` runs them all and writes this page. The limits in it are the
 real ones, except that those which never answer were waited for {SHORT:g} s only, over HTTP for
 {SHORT_OVER_HTTP:g} s.
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from streamconform.errors import SourceError
 from streamconform.model.cassette import Cassette, ChunkMark, Derived
-from streamconform.reports.words import printable
+from streamconform.printable import escape_line
 from streamconform.schemas import check
 from streamconform.suite import cassettes
 from streamconform.tools.minimise.oracle import Candidate
@@ -99,7 +99,7 @@ def spec(case: Candidate, kept: Cassette, command: str, what: str) -> str:
     head = f"spec: 1\napi: {own.api}\ntopic: {kept.name}\ncases:\n"
     first, *rest = dump(entry, kept.name).splitlines(keepends=True)
     indented = "".join("    " + line if line.strip() else line for line in rest)
-    remark = REMARK.format(command=printable(command, 400), what=printable(what, 200))
+    remark = REMARK.format(command=escape_line(command, 400), what=escape_line(what, 200))
     return f"{remark}{head}  - {first}{indented}"
 
 
