@@ -9,7 +9,7 @@ import shutil
 import pytest
 import yaml
 from streamconform.cli import VERBS
-from streamconform.suite.load import spec_files
+from streamconform.suite.load import list_spec_files
 
 from .project import ROOT
 
@@ -324,7 +324,7 @@ def test_the_command_line_wins_over_the_config_file(project):
 
 
 def test_every_bundled_spec_is_plain_yaml_for_other_readers_too():
-    for path in spec_files(ROOT / "specs"):
+    for path in list_spec_files(ROOT / "specs"):
         assert yaml.safe_load(path.read_text("utf-8"))["topic"] == path.stem
 
 

@@ -17,7 +17,7 @@ from streamconform.model.leaf import AnyOf, Literally
 from streamconform.model.trial import Call, Framing, Trial
 from streamconform.resources import find_bundled
 from streamconform.suite import expectation
-from streamconform.suite.load import Sources, collect, spec_files
+from streamconform.suite.load import Sources, collect, list_spec_files
 from streamconform.wire import eventstream
 
 ANTHROPIC = "anthropic-messages"
@@ -204,7 +204,9 @@ def call(
 def bundled_cases() -> tuple[Case, ...]:
     """The streams of the bundled suite that load; that all do is a test of the suite, not of the harness."""
     sources = Sources(find_bundled("specs"), find_bundled("cassettes"))
-    return tuple(each for each in collect(sources, spec_files(sources.specs)).cases if isinstance(each, Case))
+    return tuple(
+        each for each in collect(sources, list_spec_files(sources.specs)).cases if isinstance(each, Case)
+    )
 
 
 @cache

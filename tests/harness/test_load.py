@@ -10,7 +10,7 @@ from streamconform.model.leaf import Literally
 from streamconform.model.outcome import Usage
 from streamconform.suite import cassettes
 from streamconform.suite.lint import lint_all, lint_paths
-from streamconform.suite.load import Sources, load, spec_files
+from streamconform.suite.load import Sources, list_spec_files, load
 
 from . import builders
 
@@ -143,12 +143,12 @@ def test_a_spoiled_cassette_is_told_once_for_all_its_cases(sources):
 def test_only_folders_named_like_an_api_are_specs(sources):
     write(sources, "not a spec", "notes/text.yaml")
     path = write(sources, GOOD)
-    assert spec_files(sources.specs) == [path]
+    assert list_spec_files(sources.specs) == [path]
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path):
     with pytest.raises(SelectionError, match="is not a folder"):
-        spec_files(tmp_path / "nothing")
+        list_spec_files(tmp_path / "nothing")
 
 
 def test_lint_finds_nothing_wrong_with_a_good_suite(sources):

@@ -297,7 +297,7 @@ VERBS = {
         0,
         "request.body.messages.length",
     ),
-    ("explain", "one-call@crlf"): (2, "a round trip has recorded, whole, bytewise, random"),
+    ("explain", "one-call@crlf"): (2, "round trips have recorded, whole, bytewise, random"),
     ("explain", "one-call"): (2, "`reference` takes `bytes`"),
     ("minimise", "one-call", "-i", "reference"): (2, "is about requests"),
     ("check", "over_http.py", "--case", "one-call"): (2, "which only a server sees"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from streamconform.resources import find_bundled
-from streamconform.suite.load import Sources, load, spec_files
+from streamconform.suite.load import Sources, list_spec_files, load
 
 SPECS = Path(__file__).resolve().parents[2] / "specs"
 CASES = {case.id: case for case in load(Sources(find_bundled("specs"), find_bundled("cassettes")))}
@@ -83,5 +83,5 @@ def test_items_of_not_covered_are_sorted_within_their_group():
 
 
 def test_what_is_no_folder_of_an_api_is_no_spec():
-    assert {path.suffix for path in spec_files(SPECS)} == {".yaml"}
-    assert {path.parent.name for path in spec_files(SPECS)}.isdisjoint({"profiles", "specs"})
+    assert {path.suffix for path in list_spec_files(SPECS)} == {".yaml"}
+    assert {path.parent.name for path in list_spec_files(SPECS)}.isdisjoint({"profiles", "specs"})

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from streamconform.model.case import AnyCase
-from streamconform.suite.load import COMMON, Sources, load, spec_files
+from streamconform.suite.load import COMMON, Sources, list_spec_files, load
 from streamconform.yaml_text import reader
 
 _CASES_KEY: Final = re.compile(rb"^cases:[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?\n)*( *)- ", re.MULTILINE)
@@ -47,7 +47,7 @@ class Catalog:
 
 def read_catalog(sources: Sources) -> Catalog:
     """Return the catalog of the specs; raises `SourceError` if a spec is not even valid YAML."""
-    return Catalog(sources, {path: read_case_ids(path) for path in spec_files(sources.specs)})
+    return Catalog(sources, {path: read_case_ids(path) for path in list_spec_files(sources.specs)})
 
 
 def read_case_ids(path: Path) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ def read_case_ids(path: Path) -> tuple[str, ...]:
     return tuple(f"{path.parent.name}/{path.stem}/{name}" for name in names)
 
 
-def api_of(case_id: str) -> str | None:
+def parse_api(case_id: str) -> str | None:
     """Return the API in a case id; None for cases of functions, which belong to no API."""
     folder = case_id.partition("/")[0]
     return None if folder == COMMON else folder

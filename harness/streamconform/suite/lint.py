@@ -12,7 +12,7 @@ from streamconform.errors import Problem, SelectionError, SourceError
 from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.leaf import Literally
 from streamconform.suite import cassettes
-from streamconform.suite.load import LoadResult, Sources, collect, spec_files
+from streamconform.suite.load import LoadResult, Sources, collect, list_spec_files
 from streamconform.suite.profiles import load_profiles
 
 _METADATA_SUFFIX: Final = ".yaml"
@@ -24,7 +24,7 @@ def lint_all(sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
     Cassettes without a case are a problem; with `strict`, so are unreviewed cases and those without sources
     or tags.
     """
-    loaded = collect(sources, spec_files(sources.specs))
+    loaded = collect(sources, list_spec_files(sources.specs))
     problems = list(loaded.problems)
     problems += _check_unused(sources, loaded)
     problems += _check_comparable(loaded)
@@ -51,7 +51,7 @@ def lint_paths(paths: Iterable[Path], sources: Sources, *, strict: bool) -> tupl
 
 
 def _lint_folder(path: Path, sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
-    if not spec_files(path):
+    if not list_spec_files(path):
         raise SelectionError(f"no specs in `{path}`; expected files <api>/<topic>.yaml")
     return lint_all(Sources(path, _find_cassettes(path.resolve(), sources)), strict=strict)
 

@@ -47,13 +47,13 @@ def load(
 
     Raises `SourceError` with every problem of the files, and of the cassettes that these cases name.
     """
-    result = collect(sources, spec_files(sources.specs) if files is None else files, ids)
+    result = collect(sources, list_spec_files(sources.specs) if files is None else files, ids)
     if result.problems:
         raise SourceError(tuple(result.problems))
     return tuple(result.cases)
 
 
-def spec_files(folder: Path) -> list[Path]:
+def list_spec_files(folder: Path) -> list[Path]:
     """Return the spec files in the subfolders of `folder` that are named after an API, and in `common`."""
     if not folder.is_dir():
         raise SelectionError(
