@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from streamconform.model.case import AnyCase
-from streamconform.suite.load import COMMON, Sources, list_spec_files, load
+from streamconform.suite.load import Sources, list_spec_files, load
 from streamconform.yaml_text import reader
 
 _CASES_KEY: Final = re.compile(rb"^cases:[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?\n)*( *)- ", re.MULTILINE)
@@ -57,12 +57,6 @@ def read_case_ids(path: Path) -> tuple[str, ...]:
     if names is None:
         names = _parse_ids(data, path)
     return tuple(f"{path.parent.name}/{path.stem}/{name}" for name in names)
-
-
-def parse_api(case_id: str) -> str | None:
-    """Return the API in a case id; None for cases of functions, which belong to no API."""
-    folder = case_id.partition("/")[0]
-    return None if folder == COMMON else folder
 
 
 def _scan_ids(data: bytes) -> list[str] | None:
