@@ -17,7 +17,7 @@ from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Block, Other, Outcome, Refusal, Text, Thinking, ToolCall
 from streamconform.run.blame import ReferenceInput
 from streamconform.schemas import check_document
-from streamconform.suite.cassettes import write_whole
+from streamconform.suite.cassettes import write_atomically
 from streamconform.yaml_text import reader
 from streamconform.yaml_text.writer import FlowMap, dump
 
@@ -40,7 +40,7 @@ def add(specs: Path, cassette: Cassette, topic: str, title: str) -> Path:
     path = specs / cassette.api / f"{topic}.yaml"
     text = composed(specs, cassette, topic, title)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, text.encode())
+    write_atomically(path, text.encode())
     return path
 
 
@@ -72,7 +72,7 @@ def case_text(cassette: Cassette, title: str) -> str:
         "reviewed": False,
     }
     said = _said(cassette)
-    found = decode.outcome(said[-1]["outcome"])
+    found = decode.decode_outcome(said[-1]["outcome"])
     seen = usage_seen(said, found)
     if seen:
         case["usage_seen"] = [FlowMap(each) for each in seen]
@@ -83,7 +83,7 @@ def case_text(cassette: Cassette, title: str) -> str:
 
 def outcome(cassette: Cassette) -> Outcome:
     """Return what the reference makes of `cassette`; raises `DraftRefused` where it cannot read the api."""
-    return decode.outcome(_said(cassette)[-1]["outcome"])
+    return decode.decode_outcome(_said(cassette)[-1]["outcome"])
 
 
 def _said(cassette: Cassette) -> list[dict[str, Any]]:
@@ -98,7 +98,9 @@ def usage_seen(said: Iterable[dict[str, Any]], found: Outcome) -> list[dict[str,
     """Return the usage reports that were no longer true in the end, each once: a cut may end with one."""
     reports = (each["usage"] for each in said if each.get("type") == "usage")
     counted = ({name: n for name, n in each.items() if n is not None} for each in reports)
-    seen = {tuple(each.items()): each for each in counted if each and decode.usage(each) != found.usage}
+    seen = {
+        tuple(each.items()): each for each in counted if each and decode.decode_usage(each) != found.usage
+    }
     return list(seen.values())
 
 
@@ -107,7 +109,7 @@ def expected(found: Outcome, body: bytes) -> dict[str, Any]:
 
     An id that is not in `body` was made up by the parser; another one may make up another.
     """
-    blocks = align.got_blocks(found.content, CAPABILITIES, frozenset())
+    blocks = align.normalize_received(found.content, CAPABILITIES, frozenset())
     expect: dict[str, Any] = {
         "status": found.status,
         "stop": FlowMap(reason=found.stop.reason, raw=found.stop.raw),
