@@ -13,10 +13,9 @@ from urllib.parse import urlsplit
 
 import aiohttp
 from streamconform_proxy import Route
-from streamconform_proxy.bounds import Bounds
-from streamconform_proxy.server import Proxy
-from streamconform_proxy.upstream import Patience
-from streamconform_proxy.upstream import Upstream as Asker
+from streamconform_proxy.bounds import ProxyBounds
+from streamconform_proxy.server import ProxyServer
+from streamconform_proxy.upstream import UpstreamClient, UpstreamTimeouts
 
 from .upstreams import Json, Play, Upstream, playing
 
@@ -70,7 +69,7 @@ class Got:
 class Between:
     """The proxy, what it logs, its upstream, and a client to ask with."""
 
-    proxy: Proxy
+    proxy: ProxyServer
     upstream: Upstream
     client: aiohttp.ClientSession
     log: list[str] = field(default_factory=list)
@@ -105,21 +104,21 @@ class Between:
 async def proxied(
     play: Play,
     route: Route = TO_OLLAMA,
-    bounds: Bounds | None = None,
-    patience: Patience | None = None,
+    bounds: ProxyBounds | None = None,
+    timeouts: UpstreamTimeouts | None = None,
     url: str = "",
     **given: Any,
 ) -> AsyncIterator[Between]:
     """Start an upstream that answers with `play`, and a proxy in front of it, or of `url`."""
     log: list[str] = []
-    async with playing(play) as upstream, Asker(url or upstream.url, patience) as asker:
+    async with playing(play) as upstream, UpstreamClient(url or upstream.url, timeouts) as upstream_client:
         logged = asyncio.Event()
 
-        def say(line: str) -> None:
+        def write_log(line: str) -> None:
             log.append(line)
             logged.set()
 
-        proxy = Proxy(route, asker, bounds=bounds, say=say, **given)
+        proxy = ProxyServer(route, upstream_client, bounds=bounds, write_log=write_log, **given)
         await proxy.start()
         try:
             async with aiohttp.ClientSession() as client:

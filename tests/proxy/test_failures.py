@@ -8,8 +8,8 @@ import socket
 from urllib.parse import urlsplit
 
 import pytest
-from streamconform_proxy.bounds import Bounds
-from streamconform_proxy.upstream import Patience
+from streamconform_proxy.bounds import ProxyBounds
+from streamconform_proxy.upstream import UpstreamTimeouts
 
 from .started import ASKED, TO_ANTHROPIC, proxied, run
 from .upstreams import event, last, record, saying
@@ -50,7 +50,7 @@ def test_an_upstream_that_is_not_there_is_a_bad_gateway(body):
         async with proxied(saying(), url=f"http://127.0.0.1:{port}") as between:
             got = await between.post(body)
             assert (got.status, got.document["error"]["type"]) == (502, "api_error")
-            assert "cannot be reached" in got.document["error"]["message"]
+            assert "cannot reach the upstream" in got.document["error"]["message"]
 
     run(test())
 
@@ -62,7 +62,7 @@ def test_an_upstream_that_does_not_answer_is_a_gateway_timeout(body):
         await wire.until_gone()
 
     async def test():
-        async with proxied(play, patience=Patience(answer=0.1)) as between:
+        async with proxied(play, timeouts=UpstreamTimeouts(answer=0.1)) as between:
             got = await between.post(body)
             assert (got.status, got.document["error"]["type"]) == (504, "timeout_error")
             await between.upstream.closed()
@@ -135,7 +135,7 @@ def lost(how):
 )
 def test_an_upstream_that_is_lost_in_mid_stream_ends_it_with_an_error_event(how, kind):
     async def test():
-        async with proxied(lost(how), patience=Patience(idle=0.2)) as between:
+        async with proxied(lost(how), timeouts=UpstreamTimeouts(idle=0.2)) as between:
             got = await between.post()
             if got.status == 200:
                 assert got.types[-1] == "error"
@@ -198,7 +198,7 @@ def test_an_upstream_that_says_nothing_does_not_leave_the_client_without_a_sign_
         await wire.end()
 
     async def test():
-        async with proxied(play, bounds=Bounds(ping=0.05)) as between:
+        async with proxied(play, bounds=ProxyBounds(ping=0.05)) as between:
             got = await between.post()
             assert (got.types.count("ping") > 2, got.text, got.types[-1]) == (True, "Hello", "message_stop")
 
@@ -226,7 +226,7 @@ def test_a_client_that_leaves_ends_the_request_upstream(spoken, body):
             writer.close()
             await gone.wait()
             await between.logged.wait()
-            assert between.log[-1].endswith("the client left")
+            assert between.log[-1].endswith("the client disconnected")
 
     run(test())
 
@@ -275,7 +275,7 @@ def test_a_client_that_does_not_read_stops_the_upstream_from_sending():
 )
 def test_a_client_that_never_reads_is_given_up(play, body):
     async def test():
-        async with proxied(play, bounds=Bounds(stalled=0.2)) as between:
+        async with proxied(play, bounds=ProxyBounds(stalled=0.2)) as between:
             _, writer = await between.connect(body)
             await between.logged.wait()
             assert "read nothing" in between.log[-1]
@@ -309,7 +309,7 @@ def test_there_is_a_bound_of_requests_at_a_time():
         await saying("x")(received, wire)
 
     async def test():
-        async with proxied(play, bounds=Bounds(streams=2)) as between:
+        async with proxied(play, bounds=ProxyBounds(streams=2)) as between:
             tasks = [asyncio.ensure_future(between.post()) for _ in range(2)]
             for _ in tasks:
                 await begun.acquire()
@@ -362,14 +362,14 @@ def test_a_stop_ends_what_does_not_end_with_an_error(body):
         await wire.until_gone()
 
     async def test():
-        async with proxied(play, bounds=Bounds(grace=0.1)) as between:
+        async with proxied(play, bounds=ProxyBounds(grace=0.1)) as between:
             answer = asyncio.ensure_future(between.post(body))
             await begun.wait()
             await between.proxy.stop()
             got = await answer
             if body["stream"] and got.status == 200:
                 assert got.types[-1] == "error"
-                assert "stopped" in got.events[-1]["error"]["message"]
+                assert "stopping" in got.events[-1]["error"]["message"]
             else:
                 assert (got.status, got.document["error"]["type"]) == (529, "overloaded_error")
             await between.upstream.closed()
@@ -384,7 +384,7 @@ def test_a_connection_that_was_kept_gets_no_more_while_the_proxy_stops():
         await saying("x")(received, wire)
 
     async def test():
-        async with proxied(play, bounds=Bounds(grace=0.5)) as between:
+        async with proxied(play, bounds=ProxyBounds(grace=0.5)) as between:
             hanging = asyncio.ensure_future(between.post())
             assert (await between.post(NOT_STREAMED)).status == 200
             stopping = asyncio.ensure_future(between.proxy.stop())
@@ -403,7 +403,7 @@ def test_a_mistake_of_the_proxy_is_told_to_both_sides_and_the_next_request_is_se
     async def test():
         async with proxied(saying("x")) as between:
             with monkeypatch.context() as broken:
-                broken.setattr(server, "ask", lambda *_: 1 / 0)
+                broken.setattr(server, "translate_request", lambda *_: 1 / 0)
                 got = await between.post()
             assert (got.status, got.document["error"]["type"]) == (500, "api_error")
             assert "ZeroDivisionError" in "".join(between.log)

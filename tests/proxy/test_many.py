@@ -9,7 +9,7 @@ from collections import Counter
 from urllib.parse import urlsplit
 
 import pytest
-from streamconform_proxy.bounds import Bounds
+from streamconform_proxy.bounds import ProxyBounds
 
 from .program import started
 from .started import ASKED, proxied, run
@@ -126,7 +126,7 @@ def test_of_many_streams_no_socket_and_no_memory_is_left():
 def test_of_many_streams_no_task_is_left():
     async def test():
         rounds = Rounds()
-        async with proxied(rounds, bounds=Bounds(streams=STREAMS)) as between:
+        async with proxied(rounds, bounds=ProxyBounds(streams=STREAMS)) as between:
             before = asyncio.all_tasks()
             assert await one_round(between.proxy.url, between.upstream, rounds, WARM) == due(WARM)
             while asyncio.all_tasks() - before:  # noqa: ASYNC110 - the tasks are those of a server

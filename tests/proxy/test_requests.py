@@ -7,7 +7,7 @@ import json
 
 import pytest
 from streamconform_proxy import Route
-from streamconform_proxy.bounds import Bounds
+from streamconform_proxy.bounds import ProxyBounds
 
 from .started import ASKED, TO_ANTHROPIC, TO_OLLAMA, TO_OPENAI, proxied, run
 from .upstreams import SSE, chunk, event, last, record, saying
@@ -164,7 +164,7 @@ def test_what_is_not_served_is_refused_in_the_envelope_of_the_api(method, path, 
 )
 def test_a_request_that_is_none_is_refused_and_nobody_is_asked(body, status, kind):
     async def test():
-        async with proxied(saying(), bounds=Bounds(body=1_000_000)) as between:
+        async with proxied(saying(), bounds=ProxyBounds(body=1_000_000)) as between:
             got = await between.post(body)
             assert (got.status, got.document["error"]["type"]) == (status, kind)
             assert between.upstream.received == []
@@ -193,7 +193,7 @@ def test_a_body_without_a_length_is_bounded_too():
             yield b" " * 65536
 
     async def test():
-        async with proxied(saying(), bounds=Bounds(body=1_000_000)) as between:
+        async with proxied(saying(), bounds=ProxyBounds(body=1_000_000)) as between:
             assert (await between.ask("POST", "/v1/messages", data=endless())).status == 413
 
     run(test())
@@ -201,7 +201,7 @@ def test_a_body_without_a_length_is_bounded_too():
 
 def test_a_body_that_does_not_come_is_refused():
     async def test():
-        async with proxied(saying(), bounds=Bounds(receive=0.05)) as between:
+        async with proxied(saying(), bounds=ProxyBounds(receive=0.05)) as between:
             reader, writer = await between.connect()
             await reader.read()  # the whole answer, and the end of an idle connection
             writer.write(b"")
