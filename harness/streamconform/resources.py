@@ -10,7 +10,7 @@ from streamconform.errors import UsageError
 _PACKAGE: Final = Path(__file__).resolve().parent
 
 
-def bundled(kind: Literal["specs", "cassettes"]) -> Path:
+def find_bundled(kind: Literal["specs", "cassettes"]) -> Path:
     """Return the folder of the bundled `specs` or `cassettes`; raises `UsageError` if it is missing."""
     # The checkout comes first: an editable install copies the files once, and the copy goes out of date.
     checkout = _PACKAGE.parents[1] / kind

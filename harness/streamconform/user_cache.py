@@ -10,7 +10,7 @@ VARIABLE: Final = "CONFORM_CACHE"
 """Environment variable that names the folder."""
 
 
-def user_cache(folder: str | None) -> Path:
+def find_user_cache(folder: str | None) -> Path:
     """Return `folder`, else `CONFORM_CACHE`, else `streamconform` in the user's cache folder."""
     folder = folder or os.environ.get(VARIABLE)
     if folder:

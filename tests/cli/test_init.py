@@ -119,7 +119,7 @@ def test_nothing_that_is_there_is_overwritten_without_force(package):
         made = made.with_file(name, "# mine\n")
     ran = made.run("init")
     assert written(ran) == []
-    assert ran.out.count("it is there already; --force overwrites it") == 4
+    assert ran.out.count("it exists; use --force to overwrite it") == 4
     assert {(made.folder / name).read_text() for name in EVERY} == {"# mine\n"}
 
 

@@ -212,4 +212,4 @@ def test_a_selection_that_cannot_be_is_one_clear_message(project, words, said):
 def test_a_wrong_choice_in_the_config_is_told_like_one_on_the_command_line(project, key):
     ran = project.with_file("conform.toml", f'{key} = "pigeon"\n').run("list")
     assert ran.code == 2
-    assert f"`{key}` is `pigeon`; known are" in ran.err
+    assert f"`{key}` is `pigeon`; expected one of" in ran.err

@@ -14,7 +14,7 @@ from streamconform.apis.api import Target
 from streamconform.apis.payloads import read_payload
 from streamconform.model.case import LEVELS
 from streamconform.replay.endpoints import read_target
-from streamconform.resources import bundled
+from streamconform.resources import find_bundled
 from streamconform.schemas import schema
 from streamconform.wire.framings import MEDIA_TYPES, is_stream, split
 
@@ -126,4 +126,4 @@ class TestRecord:
 
     def test_its_smoke_recordings_are_bundled(self, api):
         for name in (api.smoke.text_cassette, api.smoke.call_cassette):
-            assert (bundled("cassettes") / api.name / f"{name}.yaml").is_file()
+            assert (find_bundled("cassettes") / api.name / f"{name}.yaml").is_file()

@@ -11,6 +11,7 @@ from streamconform.run.blame import Blame, installed
 from streamconform.wire import sse
 from streamconform.wire.framings import split
 
+from .. import bundled_suite
 from . import builders
 
 FRAMES = list(builders.TEXT_FRAMES)
@@ -117,7 +118,7 @@ def test_without_a_teller_checks_have_no_frames():
 
 
 def test_calls_that_are_called_complete_belong_to_the_frames_that_ended_them():
-    case = next(each for each in builders.bundled_cases() if each.id.endswith("tool-use/parallel-calls"))
+    case = next(each for each in bundled_suite.streams() if each.id.endswith("tool-use/parallel-calls"))
     told = frames_of("content.complete_calls", 0, case=case)
     frames = split(APIS[case.api].detect_framing(200, case.cassette.body), case.cassette.body)
     assert told
@@ -131,7 +132,7 @@ def test_a_document_has_no_frames():
 def test_frames_of_bundled_cassettes_lie_in_the_body_and_name_the_usage():
     blame = Blame(installed())
     check = Check(path="usage.output", level="must", verdict="fail")
-    for case in builders.bundled_cases()[::10]:
+    for case in bundled_suite.streams()[::10]:
         trial = builders.trial(case)
         (told,) = blame.told(trial, [check], CAPABILITIES)
         frames = split(APIS[case.api].detect_framing(case.cassette.status, trial.body), trial.body)

@@ -17,6 +17,7 @@ from streamconform.model.trial import FAULTS, Framing
 from streamconform.suite.expand import expand
 from streamconform.wire.framings import split
 
+from .. import bundled_suite
 from . import builders
 
 CUTS = ("cut-after-frame", "cut-inside-json", "cut-inside-utf8")
@@ -32,7 +33,7 @@ def broken(case: Case, *, every: bool) -> tuple[Fault, ...]:
 
 @cache
 def by_id() -> dict[str, tuple[Fault, ...]]:
-    return {case.id: broken(case, every=True) for case in builders.bundled_cases()}
+    return {case.id: broken(case, every=True) for case in bundled_suite.streams()}
 
 
 def every(case: Case) -> tuple[Fault, ...]:
@@ -40,7 +41,7 @@ def every(case: Case) -> tuple[Fault, ...]:
 
 
 def all_faults():
-    return ((case, fault) for case in builders.bundled_cases() for fault in every(case))
+    return ((case, fault) for case in bundled_suite.streams() for fault in every(case))
 
 
 def named(case: Case, name: str) -> Fault:
@@ -48,7 +49,7 @@ def named(case: Case, name: str) -> Fault:
 
 
 def test_the_same_case_breaks_the_same_way_at_places_of_its_own():
-    for case in builders.bundled_cases():
+    for case in bundled_suite.streams():
         assert every(case) == broken(case, every=True), case.id
         names = Counter(fault.name for fault in every(case))
         assert max(names.values(), default=0) <= 1, case.id
@@ -122,7 +123,7 @@ def test_an_error_frame_comes_only_where_the_stream_would_have_been_whole():
 
 
 def test_one_of_each_kind_is_enough_where_not_all_are_asked_for():
-    for case in builders.bundled_cases():
+    for case in bundled_suite.streams():
         few = [fault.name for fault in broken(case, every=False)]
         assert len({name.partition(".")[0] for name in few}) == len(few), case.id
         assert set(few) <= {fault.name for fault in every(case)}, case.id

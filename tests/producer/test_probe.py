@@ -316,10 +316,10 @@ def test_the_key_of_the_environment_is_sent_and_kept_nowhere(tmp_path, probe, mo
 
 
 REFUSED: list[tuple[tuple[str, ...], str]] = [
-    (("ftp://127.0.0.1", "--api", CHAT), "URL is no http or https address"),
-    (("http://me:pw@127.0.0.1", "--api", CHAT), "keys come from the environment"),
+    (("ftp://127.0.0.1", "--api", CHAT), "URL is not an http or https URL"),
+    (("http://me:pw@127.0.0.1", "--api", CHAT), "put keys into the environment"),
     (("http://127.0.0.1:9", "--api", CHAT, "-k", "nothing"), "matches no question; there are text"),
-    (("http://127.0.0.1:9", "--api", "google-generate"), "give --model NAME"),
+    (("http://127.0.0.1:9", "--api", "google-generate"), "add --model NAME"),
     (("http://127.0.0.1:9", "--api", CHAT, "--header", "authorization: x"), "carries a key"),
 ]
 

@@ -19,7 +19,7 @@ from streamconform.cli import main
 from streamconform.errors import UsageError
 from streamconform.model.case import Case
 from streamconform.model.result import TrialResult
-from streamconform.resources import bundled
+from streamconform.resources import find_bundled
 from streamconform.run.blame import Blame, installed
 from streamconform.run.plan import Settings
 from streamconform.run.reading import read as read_results
@@ -124,7 +124,7 @@ BROKEN = {
 @cache
 def cases() -> dict[str, Case]:
     """Return the streams of Ollama by name; what the command does beside this takes longer."""
-    sources = Sources(bundled("specs"), bundled("cassettes"))
+    sources = Sources(find_bundled("specs"), find_bundled("cassettes"))
     found = collect(sources, (sources.specs / "ollama-chat").glob("*.yaml")).cases
     return {case.id.rpartition("/")[2]: case for case in found if isinstance(case, Case)}
 

@@ -96,15 +96,15 @@ def test_a_port_that_is_taken_is_said_so(tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--from", "openai-chat", "--to", "ollama-chat", *UPSTREAM), "nothing translates from openai-chat"),
-        ((*FROM_TO, "--upstream", "localhost:11434"), "no http or https address"),
-        ((*FROM_TO, "--upstream", "http://me:secret@localhost"), "holds a user"),
+        (("--from", "openai-chat", "--to", "ollama-chat", *UPSTREAM), "cannot translate from openai-chat"),
+        ((*FROM_TO, "--upstream", "localhost:11434"), "is not an http or https URL"),
+        ((*FROM_TO, "--upstream", "http://me:secret@localhost"), "has a user"),
         ((*FROM_TO, *UPSTREAM, "--host", "192.0.2.1"), "add --expose"),
-        ((*FROM_TO, *UPSTREAM, "--model", "=x"), "neither NAME nor FROM=TO"),
-        ((*FROM_TO, *UPSTREAM, "--model", "a=b", "--model", "a=c"), "says twice"),
-        ((*FROM_TO, *UPSTREAM, "--model", "a", "--model", "c"), "says twice"),
-        ((*FROM_TO, *UPSTREAM, "--key-env", "NO_SUCH_KEY"), "no such variable"),
-        ((*FROM_TO, "--upstream", "http://10.0.0.1", "--key-env", "SOME_KEY"), "in the clear"),
+        ((*FROM_TO, *UPSTREAM, "--model", "=x"), "expected NAME or FROM=TO"),
+        ((*FROM_TO, *UPSTREAM, "--model", "a=b", "--model", "a=c"), "is given twice"),
+        ((*FROM_TO, *UPSTREAM, "--model", "a", "--model", "c"), "is given twice"),
+        ((*FROM_TO, *UPSTREAM, "--key-env", "NO_SUCH_KEY"), "the environment variable is missing or empty"),
+        ((*FROM_TO, "--upstream", "http://10.0.0.1", "--key-env", "SOME_KEY"), "unencrypted"),
     ],
 )
 def test_a_mistake_of_the_user_is_said_in_one_sentence(words, said):

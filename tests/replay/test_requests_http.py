@@ -19,7 +19,7 @@ from streamconform.model.trial import Call
 from streamconform.replay.canned_replies import plain
 from streamconform.replay.endpoints import Asked, asked
 from streamconform.replay.reply import reply
-from streamconform.resources import bundled
+from streamconform.resources import find_bundled
 from streamconform.run.plan import Settings
 from streamconform.run.session import Order, Progress, conduct
 from streamconform.schemas import problems
@@ -33,7 +33,7 @@ HERE = Path(__file__).parent
 
 @cache
 def request_cases():
-    sources = Sources(bundled("specs"), bundled("cassettes"))
+    sources = Sources(find_bundled("specs"), find_bundled("cassettes"))
     files = [path for api in APIS for path in sorted((sources.specs / api).glob("requests*.yaml"))]
     loaded = collect(sources, files)
     assert loaded.problems == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -19,7 +18,7 @@ from streamconform.judge.round_trip import checks_of_round_trip
 from streamconform.known_failures.context import checked
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
-from streamconform.resources import bundled
+from streamconform.resources import find_bundled
 from streamconform.run.plan import Settings, unclaimed
 from streamconform.run.session import Order, Progress, conduct
 from streamconform.schemas import problems
@@ -27,7 +26,7 @@ from streamconform.suite.expand import expand
 from streamconform.suite.lint import lint_all
 from streamconform.suite.load import Sources, collect, load
 
-from ..cli.project import CONFORM
+from ..cli.project import Project
 
 HERE = Path(__file__).parent
 SPEC = """\
@@ -71,7 +70,7 @@ def sources(tmp_path, monkeypatch):
     for folder in (made.specs, made.cassettes):
         (folder / "anthropic-messages").mkdir(parents=True)
     for name in ("first-delta-empty", "single-text-block"):
-        for path in (bundled("cassettes") / "anthropic-messages").glob(f"{name}.*"):
+        for path in (find_bundled("cassettes") / "anthropic-messages").glob(f"{name}.*"):
             shutil.copy(path, made.cassettes / "anthropic-messages")
     write(made, SPEC)
     (tmp_path / "over_http.py").write_text((HERE / "over_http.py").read_text("utf-8"), "utf-8")
@@ -112,7 +111,7 @@ def test_the_reference_sends_the_result_back_and_reads_the_answer(sources, tmp_p
 
 @cache
 def bundled_round_trips():
-    made = Sources(bundled("specs"), bundled("cassettes"))
+    made = Sources(find_bundled("specs"), find_bundled("cassettes"))
     loaded = collect(made, [made.specs / api / "round-trips.yaml" for api in APIS])
     assert loaded.problems == []
     return tuple(loaded.cases)
@@ -304,7 +303,7 @@ VERBS = {
     ("explain", "one-call@crlf"): (2, "a round trip has recorded, whole, bytewise, random"),
     ("explain", "one-call"): (2, "`reference` takes `bytes`"),
     ("minimise", "one-call", "-i", "reference"): (2, "is about requests"),
-    ("check", "over_http.py", "--case", "one-call"): (2, "which only the server sees"),
+    ("check", "over_http.py", "--case", "one-call"): (2, "which only a server sees"),
     ("run", "-i", "python:over_http:adapter", "--deliver", "fast", "--report", "html=r.html"): (
         0,
         "2 trials",
@@ -315,6 +314,6 @@ VERBS = {
 @pytest.mark.parametrize("words", VERBS)
 def test_every_verb_says_something_sensible_of_it(sources, words):
     where = ("--specs", str(sources.specs), "--cassettes", str(sources.cassettes))
-    done = subprocess.run((*CONFORM, *words, *where), capture_output=True, text=True, check=False)
+    ran = Project(Path.cwd()).run(*words, *where)
     code, says = VERBS[words]
-    assert (done.returncode, says in done.stdout + done.stderr) == (code, True), done.stdout + done.stderr
+    assert (ran.code, says in ran.out + ran.err) == (code, True), ran.out + ran.err

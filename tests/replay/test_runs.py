@@ -19,6 +19,7 @@ from streamconform.run.plan import Settings
 from streamconform.run.session import Finished, Order, Progress, conduct
 from streamconform.suite.expand import expand, one
 
+from .. import bundled_suite
 from ..harness import builders
 
 HERE = Path(__file__).parent
@@ -80,7 +81,7 @@ def there(tmp_path, monkeypatch):
 
 @cache
 def first_of_each_api():
-    cases = builders.bundled_cases()
+    cases = bundled_suite.streams()
     return tuple(next(case for case in cases if case.id.startswith(start)) for start in CASES)
 
 

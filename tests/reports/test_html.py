@@ -26,7 +26,7 @@ from streamconform.run.reading import read
 from streamconform.suite.expand import one
 
 from ..cli.project import Project
-from .golden import RESULTS, cut_file
+from .golden import RESULTS, write_cut_results
 
 WHOLE = merge([("results.jsonl", read(RESULTS))])
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
@@ -89,7 +89,7 @@ def test_every_trial_is_in_the_grid(suite):
 
 
 def test_what_is_missing_is_said(tmp_path):
-    killed = read(cut_file(tmp_path))
+    killed = read(write_cut_results(tmp_path))
     assert "These results are incomplete: the run was killed" in html.render(killed)
     gone = replace(WHOLE.header, selection={"specs": str(tmp_path / "gone")})
     assert "because the suite cannot be read" in html.render(replace(WHOLE, header=gone))

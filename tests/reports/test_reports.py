@@ -20,7 +20,8 @@ from streamconform.run.merge import ordered
 from streamconform.run.reading import read
 from streamconform.schemas import problems
 
-from .golden import HERE, RESULTS, cut_file, golden, made
+from ..docs.blocks import describe_outdated
+from .golden import HERE, RESULTS, golden_path, render_report, write_cut_results
 
 WHOLE = read(RESULTS)
 XSD = xmlschema.XMLSchema(HERE / "junit.xsd")
@@ -65,9 +66,10 @@ def test_the_fixture_has_every_verdict_and_is_in_the_published_form():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_report_is_the_golden_file_byte_by_byte(kind, tmp_path):
-    """`python -m tests.reports.golden` writes them anew."""
-    assert made(kind, RESULTS) == golden(kind, whole=True).read_bytes()
-    assert made(kind, cut_file(tmp_path)) == golden(kind, whole=False).read_bytes()
+    for whole, results in ((True, RESULTS), (False, write_cut_results(tmp_path))):
+        path = golden_path(kind, whole=whole)
+        assert path.is_file(), describe_outdated("reports")
+        assert render_report(kind, results) == path.read_bytes(), describe_outdated("reports")
 
 
 @pytest.mark.parametrize("kind", KINDS)

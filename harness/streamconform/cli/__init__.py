@@ -14,6 +14,8 @@ import click
 from streamconform import __version__
 from streamconform.errors import ConformError
 
+__all__ = ["VERBS", "conform", "main"]
+
 VERBS: Final[Mapping[str, str]] = {
     "run": "Judge implementations against the recorded streams.",
     "list": "List the cases that a run would judge.",

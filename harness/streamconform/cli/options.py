@@ -25,7 +25,7 @@ from streamconform.model.trial import (
     inputs,
 )
 from streamconform.reports import HTML, STREAMED
-from streamconform.resources import bundled
+from streamconform.resources import find_bundled
 from streamconform.run.pool import is_unexpected
 from streamconform.run.reading import read
 from streamconform.run.results import Results
@@ -171,8 +171,8 @@ def find_sources(settings: dict[str, Any]) -> Sources:
         sibling = Path(specs).resolve().parent / "cassettes"
         cassettes = sibling if sibling.is_dir() else None
     return Sources(
-        Path(specs) if specs else bundled("specs"),
-        Path(cassettes) if cassettes else bundled("cassettes"),
+        Path(specs) if specs else find_bundled("specs"),
+        Path(cassettes) if cassettes else find_bundled("cassettes"),
     )
 
 

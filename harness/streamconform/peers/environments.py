@@ -13,7 +13,7 @@ from typing import Final
 from streamconform.errors import ImplementationError, UsageError
 from streamconform.peers import node_package
 from streamconform.peers.table import PEERS, Peer
-from streamconform.user_cache import user_cache
+from streamconform.user_cache import find_user_cache
 
 MANIFEST: Final = "environment.json"
 """File in an environment that lists what is installed. It exists only if the installation finished."""
@@ -36,7 +36,7 @@ class Environment:
 
 def get_environments_folder(cache: str | None = None) -> Path:
     """Return the folder that holds all environments, in the cache folder that the user named, if any."""
-    return user_cache(cache) / "peers"
+    return find_user_cache(cache) / "peers"
 
 
 def find_peer(name: str) -> Peer:

@@ -2,5 +2,7 @@
 
 from typing import Final
 
+__all__ = ["ROOT"]
+
 ROOT: Final = "conform"
 """What the node ids of our items begin with. It is here because every module of the package needs it."""

@@ -228,11 +228,13 @@ def format_frames(numbers: tuple[int, ...]) -> str:
 
 def _format_last_line(results: Results, seconds: float | None) -> str:
     """Return the headline with the time taken, and the number of trials that did not run."""
-    time = "" if seconds is None else f" in {seconds:.1f} s"
+    headline = format_headline(results)
+    if seconds is not None:
+        headline += f"; ran in {seconds:.1f} s" if " failed, in " in headline else f" in {seconds:.1f} s"
     if results.footer is not None and results.footer.complete:
-        return f"{format_headline(results)}{time}"
+        return headline
     not_run = format_count(results.header.trials - len(results.trials), "trial")
-    return f"{format_headline(results)}{time}; incomplete, {not_run} not run"
+    return f"{headline}; incomplete, {not_run} not run"
 
 
 def _format_deliveries(failure: Failure, results: Results) -> str:

@@ -111,6 +111,11 @@ def page(rows: Mapping[str, str]) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
+def generate() -> dict[Path, bytes]:
+    """Return the page, after running every adapter of the table."""
+    return {DOCUMENT: page({broken.id: row(broken, happens(broken)) for broken in TABLE}).encode()}
+
+
 def row(broken: Broken, seen: Happened) -> str:
     """Return the line of the table for what was seen of `broken`."""
     kind = f"`{seen.kind}`" if seen.kind else ""
@@ -239,7 +244,7 @@ fault it was, the program is ended with everything that it started and begun ane
 after count. Only what cannot be started, or greeted, ends the run before it began, with exit code 3.
 
 Each program below answers the first, third and fourth of four runs well and does in the second what the
-table says. `python -m tests.harness.broken` runs them all and writes this page. The limits in it are the
+table says. `python -m tests.docs broken` runs them all and writes this page. The limits in it are the
 real ones, except that those which never answer were waited for {SHORT:g} s only, over HTTP for
 {SHORT_OVER_HTTP:g} s.
 

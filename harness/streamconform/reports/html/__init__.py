@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from streamconform.run.results import Results
 
+__all__ = ["render"]
+
 
 def render(results: Results, baseline: Results | None = None) -> str:
     """Return the page of `results`; with `baseline` it also lists what is new, fixed and still failing.

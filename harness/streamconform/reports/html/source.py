@@ -11,7 +11,7 @@ from streamconform.errors import ConformError
 from streamconform.model.case import AnyCase, Case
 from streamconform.model.trial import Trial
 from streamconform.printable import escape_line
-from streamconform.resources import bundled
+from streamconform.resources import find_bundled
 from streamconform.run.results import Results
 from streamconform.suite.catalog import read_catalog
 from streamconform.suite.expand import one
@@ -41,11 +41,11 @@ def read_suite(results: Results) -> Suite:
     header = results.header
     specs_setting, cassettes_setting = header.selection.get("specs"), header.selection.get("cassettes")
     try:
-        specs = Path(specs_setting) if specs_setting else bundled("specs")
+        specs = Path(specs_setting) if specs_setting else find_bundled("specs")
         if specs_setting and not cassettes_setting:
             sibling = specs.resolve().parent / "cassettes"
             cassettes_setting = sibling if sibling.is_dir() else None
-        cassettes = Path(cassettes_setting) if cassettes_setting else bundled("cassettes")
+        cassettes = Path(cassettes_setting) if cassettes_setting else find_bundled("cassettes")
         catalog = read_catalog(Sources(specs, cassettes))
         judged = {trial.case for trial in results.trials}
         cases = catalog.load(judged.intersection(catalog.ids))

@@ -11,7 +11,7 @@ from typing import Final
 
 from streamconform.errors import Problem, SourceError, UsageError
 from streamconform.tools.corpus.sources import SOURCES, Source
-from streamconform.user_cache import user_cache
+from streamconform.user_cache import find_user_cache
 
 ABOUT: Final = "source.json"
 """In the folder of a source: what was pulled. It is there if and only if the pull came to its end."""
@@ -32,7 +32,7 @@ class Pulled:
 
 def home(given: str | None) -> Path:
     """Return the folder of pulled sources; `given` is the cache folder that a user names."""
-    return user_cache(given) / "corpus"
+    return find_user_cache(given) / "corpus"
 
 
 def named(name: str) -> Source:
