@@ -16,7 +16,7 @@ from .test_proxy_relay import TYPES, build_request, count_ids, decode
 CASSETTES = Path(__file__).parents[2] / "cassettes"
 SUFFIXES = {"ollama-chat": ".ndjson", "openai-chat": ".sse", "anthropic-messages": ".sse"}
 HEALED = "anthropic-messages"
-"""The client's api in which arguments are an object whatever the upstream says."""
+"""The client API in which arguments are always an object."""
 
 
 def load_answers(upstream: str) -> Iterator[tuple[str, bytes, Outcome]]:
@@ -77,7 +77,7 @@ def test_it_is_a_legal_stream(names: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize("names", ROUTES, ids=" ".join)
-def test_an_answer_that_did_not_end_has_no_end(names: tuple[str, str]) -> None:
+def test_an_unfinished_answer_has_no_terminal_event(names: tuple[str, str]) -> None:
     for name, body, outcome in load_answers(names[1]):
         if outcome.status != "complete":
             output = run_relay(names, body)

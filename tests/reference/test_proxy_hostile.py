@@ -146,7 +146,7 @@ def replace_value(body: Json, path: tuple[Any, ...], value: Any) -> Json:
 
 
 @pytest.mark.parametrize("names", ROUTES, ids=" ".join)
-def test_a_request_with_anything_anywhere_is_translated_or_refused(names: tuple[str, str]) -> None:
+def test_a_request_with_any_value_anywhere_is_translated_or_rejected(names: tuple[str, str]) -> None:
     route = Route(client=names[0], upstream=names[1])
     body = BODIES[names[0]]
     assert translate_request(route, json.dumps(body).encode(), {}).content
@@ -165,7 +165,7 @@ def test_a_request_with_anything_anywhere_is_translated_or_refused(names: tuple[
 
 
 @pytest.mark.parametrize("path", list(find_paths(ANTHROPIC)), ids=lambda path: ".".join(map(str, path)))
-def test_a_count_of_anything_is_a_number_or_refused(path: tuple[Any, ...]) -> None:
+def test_a_token_count_of_any_request_is_a_number_or_rejected(path: tuple[Any, ...]) -> None:
     for value in ODD:
         body = json.dumps(replace_value(ANTHROPIC, path, value)).encode()
         try:
@@ -177,7 +177,7 @@ def test_a_count_of_anything_is_a_number_or_refused(path: tuple[Any, ...]) -> No
 
 
 @pytest.mark.parametrize("names", ROUTES, ids=" ".join)
-def test_an_answer_of_damaged_bytes_ends(names: tuple[str, str]) -> None:
+def test_a_damaged_answer_ends(names: tuple[str, str]) -> None:
     streamed, document = build_request(*names), build_request(*names, stream=False)
     headers = {"content-type": TYPES[names[1]]}
     rng = random.Random(8)  # noqa: S311 - damage, not secrets

@@ -26,7 +26,7 @@ def translate(names: tuple[str, str], route: Json | None = None, **fields: Any) 
     )
 
 
-# Rows: route, what the client's body has, and what the upstream's then has at these paths; None is nothing.
+# Rows: route, fields of the client's body, and the upstream's values by path; None means that it is absent.
 TRANSLATED: tuple[tuple[tuple[str, str], Json, Json], ...] = (
     (OLLAMA, {}, {"model": "qwen3", "options.num_predict": 50, "stream": False, "think": None}),
     (OLLAMA, {}, {"messages": [{"role": "user", "content": "Hi there"}]}),
@@ -104,7 +104,7 @@ def get_path(body: Any, path: str) -> Any:
 
 
 @pytest.mark.parametrize(("names", "given", "expected"), TRANSLATED)
-def test_a_field_has_its_counterpart(names: tuple[str, str], given: Json, expected: Json) -> None:
+def test_a_field_is_carried_over(names: tuple[str, str], given: Json, expected: Json) -> None:
     request = translate(names, **given)
     assert {path: get_path(request.body, path) for path in expected} == expected
     assert json.loads(request.content) == request.body
@@ -130,7 +130,7 @@ def test_no_key_is_sent_unless_it_is_the_upstreams(names: tuple[str, str], path:
     assert translate(names, {"key": "k-1"}).headers[header] == form.format(key="k-1")
 
 
-def test_the_upstream_has_its_own_names_of_models() -> None:
+def test_models_are_mapped_to_the_upstreams() -> None:
     models = {"claude-x": "qwen3:8b", "*": "llama3"}
     for given, named in (("claude-x", "qwen3:8b"), ("claude-y", "llama3")):
         request = translate(OLLAMA, {"models": models}, model=given)
@@ -138,14 +138,14 @@ def test_the_upstream_has_its_own_names_of_models() -> None:
     assert translate(OLLAMA, {"models": {"claude-x": "m"}}, model="same").body["model"] == "same"
 
 
-def test_the_gate_is_about_the_upstreams_model() -> None:
+def test_thinking_is_checked_for_the_upstreams_model() -> None:
     thinking = {"thinking": {"type": "adaptive"}, "model": "qwen3"}
     assert translate(OLLAMA, **thinking).wants_thinking
     with pytest.raises(RequestError, match="llama3"):
         translate(OLLAMA, {"models": {"*": "llama3"}}, **thinking)
 
 
-def test_the_host_decides_about_fields_of_its_own() -> None:
+def test_some_fields_depend_on_the_host() -> None:
     session = {"metadata": {"user_id": "s"}}
     assert translate(CHAT, {"host": "api.openai.com"}, **session).body["prompt_cache_key"] == "s"
     assert "prompt_cache_key" not in translate(CHAT, {"host": "127.0.0.1"}, **session).body
@@ -186,7 +186,7 @@ def test_fields_that_affect_the_answer_are_kept() -> None:
     assert not translate(MESSAGES, stream=True).wants_usage
 
 
-def test_a_client_asks_for_arguments_before_they_are_checked() -> None:
+def test_a_client_can_request_unchecked_arguments() -> None:
     tool = {"name": "f", "input_schema": SCHEMA}
     assert not translate(CHAT, tools=[tool]).wants_unchecked_arguments
     assert translate(CHAT, tools=[tool, {**tool, "eager_input_streaming": True}]).wants_unchecked_arguments
@@ -207,14 +207,14 @@ def test_a_client_asks_for_arguments_before_they_are_checked() -> None:
         (MESSAGES, {"response_format": "json"}, "response_format: expected an object"),
     ],
 )
-def test_a_field_of_another_kind_is_refused(names: tuple[str, str], fields: Json, words: str) -> None:
+def test_a_field_of_the_wrong_type_is_rejected(names: tuple[str, str], fields: Json, words: str) -> None:
     with pytest.raises(RequestError) as refusal:
         translate(names, **fields)
     assert refusal.value.message.startswith(words)
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'"a"', b"\xff", b"[" * 500, b"NaN", b"null"])
-def test_a_body_that_is_no_object_is_refused(body: bytes) -> None:
+def test_a_body_that_is_not_an_object_is_rejected(body: bytes) -> None:
     with pytest.raises(RequestError) as refusal:
         translate_request(Route(client=OLLAMA[0], upstream=OLLAMA[1]), body, {})
     assert (refusal.value.status, refusal.value.type) == (400, "invalid_request_error")

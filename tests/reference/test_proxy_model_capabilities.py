@@ -38,17 +38,17 @@ FAILING = (
 
 
 @pytest.mark.parametrize("model", THINKERS.split())
-def test_a_model_thinks_by_how_its_name_begins(model: str) -> None:
+def test_a_models_name_prefix_decides(model: str) -> None:
     assert can_think(model)
 
 
 @pytest.mark.parametrize("model", ["", *OTHERS.split()])
-def test_no_other_model_does(model: str) -> None:
+def test_other_models_cannot_think(model: str) -> None:
     assert not can_think(model)
 
 
 @pytest.mark.parametrize("wish", [{}, {"budget": 1024}, {"effort": "high"}])
-def test_thinking_of_a_model_that_does_not_is_refused(wish: dict[str, Any]) -> None:
+def test_thinking_is_rejected_for_a_model_that_cannot(wish: dict[str, Any]) -> None:
     with pytest.raises(RequestError) as refusal:
         check_thinking({"model": "llama3:8b", "messages": [], "thinking": wish}, "ollama-chat")
     assert (refusal.value.status, refusal.value.type) == (400, NOT_SUPPORTED)
@@ -67,7 +67,7 @@ def test_thinking_is_disabled_for_a_model_that_thinks() -> None:
     assert check_thinking(conversation, "ollama-chat") == conversation
 
 
-def test_the_table_is_about_no_other_upstream() -> None:
+def test_other_upstreams_are_not_checked() -> None:
     conversation = {"model": "gpt-6", "messages": [], "thinking": {"budget": 1024}}
     assert check_thinking(conversation, "openai-chat") == conversation
 

@@ -1,4 +1,4 @@
-"""What the proxy says of itself, and what its page says of that."""
+"""The proxy's startup message and access log, and their documentation."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "proxy.md").read_text("ut
 OLLAMA = Route(client="anthropic-messages", upstream="ollama-chat", models={"*": "qwen3:8b"})
 
 
-def lines(route):
-    own = "the upstream gets each client's own key"
+def format_lines(route):
+    keys = "the upstream gets each client's own key"
     return list(
         format_startup(
-            "http://127.0.0.1:8089", route, "http://127.0.0.1:11434", keys=own, bounds=ProxyBounds().summary
+            "http://127.0.0.1:8089", route, "http://127.0.0.1:11434", keys=keys, bounds=ProxyBounds().summary
         )
     )
 
 
-def test_the_banner_on_the_page_is_the_one_that_is_printed():
-    assert "\n".join(lines(OLLAMA)) in PAGE
+def test_the_documentation_quotes_the_startup_message():
+    assert "\n".join(format_lines(OLLAMA)) in PAGE
 
 
 @pytest.mark.parametrize(("client", "upstream"), ROUTES)
-def test_every_pair_is_on_the_page_and_the_client_is_told_its_variable(client, upstream):
+def test_every_route_is_documented_and_names_the_clients_variable(client, upstream):
     assert f"| `{client}` | `{upstream}` |" in PAGE
-    told = "\n".join(lines(Route(client=client, upstream=upstream)))
+    message = "\n".join(format_lines(Route(client=client, upstream=upstream)))
     variable = {"anthropic-messages": "ANTHROPIC_BASE_URL=", "openai-chat": "OPENAI_BASE_URL="}[client]
-    assert variable in told
-    assert ("thinking:" in told) == (upstream == "ollama-chat")
-    assert told.endswith(ProxyBounds().summary)
+    assert variable in message
+    assert ("thinking:" in message) == (upstream == "ollama-chat")
+    assert message.endswith(ProxyBounds().summary)
 
 
 @pytest.mark.parametrize(
-    ("models", "said"),
+    ("models", "expected"),
     [
         ({}, "unchanged"),
         ({"*": "b"}, "all = b"),
@@ -47,11 +47,11 @@ def test_every_pair_is_on_the_page_and_the_client_is_told_its_variable(client, u
         ({"a": "b", "*": "c"}, "a = b, all others = c"),
     ],
 )
-def test_models_are_named(models, said):
-    assert f"  models:   {said}" in lines(replace(OLLAMA, models=models))
+def test_the_startup_message_lists_the_models(models, expected):
+    assert f"  models:   {expected}" in format_lines(replace(OLLAMA, models=models))
 
 
-def test_what_clients_write_into_the_log_does_nothing_to_a_terminal_and_is_short():
+def test_log_lines_are_printable_and_short():
     record = AccessRecord("POST", "/\x1b[2J\r\n" + "é" * 1000, 404, 7, ["a", "b"])
     line = record.format_line(1.4)
     assert line.startswith("POST /?[2J??é")
