@@ -344,7 +344,7 @@ def test_findings_are_json_where_that_is_asked_for(project):
         (("smoke", "--", sys.executable, "-c", ""), 3, "it ended before it answered the greeting"),
         (("smoke",), 2, "name one implementation"),
         (("smoke", "reference", "--", "cat"), 2, "use one of them"),
-        (("smoke", "magic:x"), 2, "`magic:` is not a form"),
+        (("smoke", "magic:x"), 2, "unknown form `magic:`"),
     ],
 )
 def test_what_cannot_be_started_is_one_clear_message(project, words, code, said):

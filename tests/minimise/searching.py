@@ -10,7 +10,7 @@ from streamconform.adapters.interface import Greeting, Observation
 from streamconform.judge.judge import judge
 from streamconform.model.case import Case
 from streamconform.resources import find_bundled
-from streamconform.run.blame import Fed
+from streamconform.run.blame import ReferenceInput
 from streamconform.suite.expand import expand, one
 from streamconform.suite.load import Sources, collect, load
 from streamconform.tools.minimise.search import Order, Search
@@ -56,6 +56,8 @@ def verdicts(case, adapter, deliveries=("recorded",), faults="none"):
 def answer(adapter, trial):
     """What an adapter says to a trial."""
     cassette = trial.case.cassette
-    fed = Fed(cassette.api, cassette.status, cassette.headers, trial.chunks, pricing=trial.case.pricing)
+    fed = ReferenceInput(
+        cassette.api, cassette.status, cassette.headers, trial.chunks, pricing=trial.case.pricing
+    )
     *events, last = adapter(fed)
     return Observation(last["outcome"], events)

@@ -21,7 +21,7 @@ from streamconform.reports.html.page import escape_in_script
 from streamconform.reports.html.source import read_suite
 from streamconform.reports.html.wires import MAX_BODY, case_to_json, wire_to_json
 from streamconform.reports.summary import format_headline
-from streamconform.run.merge import merge, ordered
+from streamconform.run.merge import merge, sort_trials
 from streamconform.run.reading import read
 from streamconform.suite.expand import one
 
@@ -43,7 +43,7 @@ def page():
 
 
 def test_the_page_is_the_same_in_whatever_order_trials_ended(page):
-    assert html.render(ordered(replace(WHOLE, trials=WHOLE.trials[::-1]))) == page
+    assert html.render(sort_trials(replace(WHOLE, trials=WHOLE.trials[::-1]))) == page
 
 
 def test_the_page_holds_nothing_unseen_and_loads_nothing(page):

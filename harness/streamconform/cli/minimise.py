@@ -18,7 +18,7 @@ from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.trial import DELIVERY_SETS, Trial
 from streamconform.run.exits import Exit
-from streamconform.run.interruptible import run
+from streamconform.run.interruptible import run_interruptible
 from streamconform.suite.expand import expand, one
 from streamconform.tools.minimise import render
 from streamconform.tools.minimise.oracle import Budget, Candidate
@@ -119,7 +119,7 @@ def command(
     interrupted = False
     try:
         with _progress_bar(search):
-            run(search.run())
+            run_interruptible(search.run())
     except KeyboardInterrupt:
         interrupted = True
     if search.best is None:

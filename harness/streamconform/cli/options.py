@@ -22,7 +22,7 @@ from streamconform.model.trial import (
     AnyTrial,
     FaultSet,
     Input,
-    inputs,
+    supported_inputs,
 )
 from streamconform.reports import HTML, STREAMED
 from streamconform.resources import find_bundled
@@ -218,7 +218,7 @@ def select(settings: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
     # HTTP has all the trials that bytes have, and more. Which input mode each implementation uses is known
     # only when it has started, so a run expands for HTTP and drops then what an implementation cannot take.
     expanded = expand(candidates, deliveries, "http", seed, faults)
-    feedable = (trial for trial in expanded if input_mode is None or input_mode in inputs(trial))
+    feedable = (trial for trial in expanded if input_mode is None or input_mode in supported_inputs(trial))
     may_be_empty = shard is not None or ids is not None
     matching = select_trials(feedable, patterns, lenient=may_be_empty)
     selected = tuple(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from streamconform.errors import ReportError, UsageError
-from streamconform.run.merge import ordered
+from streamconform.run.merge import sort_trials
 from streamconform.run.results import Results
 from streamconform.suite.cassettes import write_whole
 
@@ -69,7 +69,7 @@ def write_report(
     `page_context` returns what the matrix page at a path needs besides results; it is called only by reports
     that need it. `baseline` is an earlier run, for the report that shows what changed.
     """
-    sorted_results = ordered(results)
+    sorted_results = sort_trials(results)
     match kind:
         case "matrix":
             text = _load_renderer(kind)(sorted_results, page_context(path))

@@ -29,8 +29,8 @@ from streamconform.reports.describe import (
 from streamconform.reports.divergence import place_events
 from streamconform.reports.style import StyledLine
 from streamconform.reports.terminal import STYLES, format_frames
-from streamconform.run.blame import MAX_POSITIONS, Blame, installed
-from streamconform.run.dispatch import over_http
+from streamconform.run.blame import MAX_POSITIONS, Blame, load_snapshots
+from streamconform.run.dispatch import apply_http_checks
 from streamconform.wire.frames import Frame
 from streamconform.wire.framings import split
 
@@ -139,14 +139,14 @@ def _judge(explained: ExplainedTrial) -> _Judged:
     if isinstance(answer, Collateral):
         return _Judged(None, [], ())
     claims = explained.greeting.claims(trial.case.api)
-    blame = Blame(installed())
-    judgement = judge(trial, answer, claims, blame.first_delta)
+    blame = Blame(load_snapshots())
+    judgement = judge(trial, answer, claims, blame.find_first_delta)
     if explained.exchange is not None:
-        judgement = over_http(judgement, explained.exchange, answer)
+        judgement = apply_http_checks(judgement, explained.exchange, answer)
     match trial, answer:
         case Trial(), Observation():
-            checks, _ = checks_of(trial, answer, claims, blame.first_delta)
-            failed = blame.told(trial, judgement.checks, claims)
+            checks, _ = checks_of(trial, answer, claims, blame.find_first_delta)
+            failed = blame.add_frames(trial, judgement.checks, claims)
             diverged = None if judgement.verdict == "pass" else _find_divergence(trial, answer, blame)
             return _Judged(judgement, checks, failed, diverged)
         case RoundTrip(), Observation():
@@ -160,7 +160,7 @@ def _judge(explained: ExplainedTrial) -> _Judged:
 
 def _find_divergence(trial: Trial, answer: Observation, blame: Blame) -> int | None:
     """Return the first frame at which the events differ from a correct parser's; None if that is unknown."""
-    snapshots = blame.outcomes(trial) if isinstance(answer.events, list) else ()
+    snapshots = blame.list_outcomes(trial) if isinstance(answer.events, list) else ()
     if not snapshots or len(snapshots) >= MAX_POSITIONS:
         return None
     try:

@@ -15,8 +15,8 @@ from streamconform.judge import align, decode
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Block, Other, Outcome, Refusal, Text, Thinking, ToolCall
-from streamconform.run.blame import Fed
-from streamconform.schemas import check
+from streamconform.run.blame import ReferenceInput
+from streamconform.schemas import check_document
 from streamconform.suite.cassettes import write_whole
 from streamconform.yaml_text import reader
 from streamconform.yaml_text.writer import FlowMap, dump
@@ -53,7 +53,7 @@ def composed(specs: Path, cassette: Cassette, topic: str, title: str) -> str:
     text = (before or f"spec: 1\napi: {cassette.api}\ntopic: {topic}\ncases:\n") + case_text(cassette, title)
     try:
         document = reader.parse(text.encode(), str(path))
-        problems = check("spec.v1", document)
+        problems = check_document("spec.v1", document)
     except SourceError as error:
         problems = error.problems
     else:
@@ -91,7 +91,7 @@ def _said(cassette: Cassette) -> list[dict[str, Any]]:
 
     if cassette.api not in adapter.apis:
         raise DraftRefused(f"the bundled parser does not read {cassette.api} yet, so no draft can be made")
-    return [*adapter(Fed(cassette.api, cassette.status, cassette.headers, (cassette.body,)))]
+    return [*adapter(ReferenceInput(cassette.api, cassette.status, cassette.headers, (cassette.body,)))]
 
 
 def usage_seen(said: Iterable[dict[str, Any]], found: Outcome) -> list[dict[str, int]]:
@@ -128,7 +128,7 @@ def _present(path: Path) -> tuple[str, list[str]]:
     if not path.exists():
         return "", []
     document = reader.read(path)
-    problems = check("spec.v1", document)
+    problems = check_document("spec.v1", document)
     if problems:
         raise SourceError(problems)
     text = path.read_bytes().decode()
