@@ -103,7 +103,7 @@ def test_a_port_in_use_is_reported(tmp_path):
         ((*FROM_TO, *UPSTREAM, "--model", "=x"), "expected NAME or FROM=TO"),
         ((*FROM_TO, *UPSTREAM, "--model", "a=b", "--model", "a=c"), "is given twice"),
         ((*FROM_TO, *UPSTREAM, "--model", "a", "--model", "c"), "is given twice"),
-        ((*FROM_TO, *UPSTREAM, "--key-env", "NO_SUCH_KEY"), "the environment variable is missing or empty"),
+        ((*FROM_TO, *UPSTREAM, "--key-env", "NO_SUCH_KEY"), "is missing or empty"),
         ((*FROM_TO, "--upstream", "http://10.0.0.1", "--key-env", "SOME_KEY"), "unencrypted"),
     ],
 )

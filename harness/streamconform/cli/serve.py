@@ -92,7 +92,7 @@ def _find_path(case: Case) -> str:
 def _find_trial(id_: str, cases: Mapping[str, Case], seed: int) -> Trial | str:
     name, _, delivery = id_.partition("@")
     if name not in cases:
-        return f"no case `{name[:200]}` is served"
+        return f"no case `{name[:200]}` is served here"
     try:
         return make_trial(cases[name], delivery or "recorded", seed)
     except SelectionError as error:
