@@ -100,7 +100,7 @@ def final_text_doubled(stream: v1.V1Stream, payload: Payload) -> None:
     response = object_at(payload, "response")
     text = response.get("text")
     if isinstance(text, str):
-        stream.say(text)
+        stream.append_text(text)
     v1.on_stream_end(stream, {**payload, "response": {**response, "text": ""}})
 
 
@@ -125,7 +125,7 @@ def finish_reason_hardcoded(message: Json) -> None:
 )
 def no_parameters_as_null(stream: v2.V2Stream, payload: Payload) -> None:
     """Reports null as the arguments of a call without parameters."""
-    slot = stream.slot("call", payload)
+    slot = stream.find_slot("call", payload)
     if stream.message.text(slot).strip() in ("", "null"):
         stream.message.settle_arguments(slot, "null")
         stream.message.end(slot)

@@ -9,7 +9,7 @@ from streamconform_reference.healing import heal_tool_arguments
 from streamconform_reference.json_text import codec
 from streamconform_reference.json_text.incremental import partial_value
 from streamconform_reference.outcome import Json
-from streamconform_reference.tokens import CHUNK, count_tokens
+from streamconform_reference.tokens import CHARACTERS_PER_TOKEN, count_tokens
 
 from .json_values import close_json
 from .registry import FunctionMutants
@@ -146,7 +146,7 @@ def words_as_tokens(request: Any) -> int:
 
 def _shorten_words(value: Any) -> Any:
     if isinstance(value, str):
-        return " ".join(word[:CHUNK] for word in value.split())
+        return " ".join(word[:CHARACTERS_PER_TOKEN] for word in value.split())
     if isinstance(value, list):
         return [_shorten_words(item) for item in value]
     if isinstance(value, dict):

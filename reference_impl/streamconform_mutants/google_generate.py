@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from streamconform_reference.apis.google_generate.calls import Calls
+from streamconform_reference.apis.google_generate.calls import FunctionCalls
 from streamconform_reference.apis.google_generate.decode import GoogleGenerateDecoder
 from streamconform_reference.apis.google_generate.framing import GoogleFraming, GoogleSseFraming
 from streamconform_reference.apis.google_generate.reasons import STOP_REASONS
@@ -61,7 +61,7 @@ class BareErrorIgnored(GoogleFraming):
     issues=("NousResearch/hermes-agent#101536", "omnigent-ai/omnigent#28"),
     fails=CONTENT,
 )
-class CallsOfOneNameJoined(Calls):
+class CallsOfOneNameJoined(FunctionCalls):
     """Stores calls by name, so parallel calls of one tool become one."""
 
     @cached_property
@@ -154,7 +154,7 @@ class FirstReasonEnds(GoogleGenerateDecoder):
     issues=("BerriAI/litellm#23815", "mpfaffenberger/code_puppy#293"),
     fails=ARGUMENTS,
 )
-class PartialNullDropped(Calls):
+class PartialNullDropped(FunctionCalls):
     """Drops a null among arguments that are streamed value by value."""
 
     def take(self, part: Any, signature: str) -> None:

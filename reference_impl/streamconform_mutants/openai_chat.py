@@ -8,8 +8,8 @@ from functools import cached_property
 
 from streamconform_reference.apis.openai_chat.decode import OpenaiChatDecoder
 from streamconform_reference.apis.openai_chat.reasoning import TEXT_KEYS, Reasoning, read_reasoning
-from streamconform_reference.apis.openai_chat.tool_calls import Call, Calls, Fragment
-from streamconform_reference.apis.openai_chat.usage import buckets
+from streamconform_reference.apis.openai_chat.tool_calls import Fragment, ToolCalls, WireCall
+from streamconform_reference.apis.openai_chat.usage import compute_buckets
 from streamconform_reference.decoding.decoder import DONE_MARK, BrokenPayloadError, Payload
 from streamconform_reference.framing import Frame
 from streamconform_reference.outcome import Json
@@ -29,7 +29,7 @@ mutants = StreamMutants("openai-chat", OpenaiChatDecoder)
 )
 def cached_subset_not_subtracted(counts: Mapping[str, int]) -> dict[str, int | None]:
     """Counts the whole prompt as input, including the cached part that is counted separately."""
-    return {**buckets(counts), "input": counts.get("prompt")}
+    return {**compute_buckets(counts), "input": counts.get("prompt")}
 
 
 @mutants.decoder(
@@ -80,10 +80,10 @@ class DoneMarkAsSuccess(OpenaiChatDecoder):
     issues=("AstrBotDevs/AstrBot#6692", "sgl-project/sglang#5661"),
     fails=(*CONTENT, "**:stop.reason"),
 )
-class MissingIndexLost(Calls):
+class MissingIndexLost(ToolCalls):
     """Drops the fragments of tool calls that have no index."""
 
-    def resolve(self, fragment: Fragment) -> Call | None:
+    def resolve(self, fragment: Fragment) -> WireCall | None:
         return None if fragment.index is None else super().resolve(fragment)
 
 
@@ -116,10 +116,10 @@ class NullUsageErases(OpenaiChatDecoder):
     issues=("can1357/oh-my-pi#1779", "google/adk-go#1254"),
     fails=ARGUMENTS,
 )
-class ObjectArgumentsDropped(Calls):
+class ObjectArgumentsDropped(ToolCalls):
     """Drops arguments sent as an object instead of text."""
 
-    def add_arguments(self, call: Call, arguments: object) -> None:
+    def add_arguments(self, call: WireCall, arguments: object) -> None:
         if isinstance(arguments, str):
             super().add_arguments(call, arguments)
 
@@ -134,7 +134,7 @@ def reasoning_added_to_output(counts: Mapping[str, int]) -> dict[str, int | None
     """Adds the reasoning tokens to the completion tokens, which already include them."""
     completion = counts.get("completion")
     output = None if completion is None else completion + counts.get("reasoning", 0)
-    return {**buckets(counts), "output": output}
+    return {**compute_buckets(counts), "output": output}
 
 
 @mutants.replace(
@@ -157,15 +157,15 @@ def reasoning_doubled(delta: Payload) -> Iterator[Reasoning]:
     issues=("run-llama/llama_index#21693", "langchain4j/langchain4j#4544"),
     fails=(*CONTENT, "**:invariant.streaming"),
 )
-class RepeatedIdJoined(Calls):
+class RepeatedIdJoined(ToolCalls):
     """Concatenates an id that is repeated in every fragment."""
 
-    def describe(self, call: Call, fragment: Fragment) -> None:
+    def describe(self, call: WireCall, fragment: Fragment) -> None:
         self.joined[call.slot] = self.joined.get(call.slot, "") + fragment.id
         super().describe(call, replace(fragment, id=""))
 
     # Without a name the start of the call is held back until its end, when all ids have been read.
-    def add_arguments(self, call: Call, arguments: object) -> None:
+    def add_arguments(self, call: WireCall, arguments: object) -> None:
         name, call.name = call.name, ""
         super().add_arguments(call, arguments)
         call.name = name
@@ -186,16 +186,16 @@ class RepeatedIdJoined(Calls):
     issues=("NousResearch/hermes-agent#8259", "NousResearch/hermes-agent#11984", "bytedance/deer-flow#654"),
     fails=("**:content.*.tool_call.name", "**:invariant.streaming"),
 )
-class RepeatedNameJoined(Calls):
+class RepeatedNameJoined(ToolCalls):
     """Concatenates a name that is repeated in every fragment."""
 
-    def describe(self, call: Call, fragment: Fragment) -> None:
+    def describe(self, call: WireCall, fragment: Fragment) -> None:
         super().describe(call, fragment)
         self.joined[call.slot] = self.joined.get(call.slot, "") + fragment.name
         self.message.describe_call(call.slot, name=self.joined[call.slot])
 
     # Without a name the start of the call is held back until its end, when all names have been read.
-    def add_arguments(self, call: Call, arguments: object) -> None:
+    def add_arguments(self, call: WireCall, arguments: object) -> None:
         name, call.name = call.name, ""
         super().add_arguments(call, arguments)
         call.name = name
@@ -211,12 +211,12 @@ class RepeatedNameJoined(Calls):
     issues=("langchain-ai/langchain#35281", "huggingface/smolagents#1958", "ai-dynamo/dynamo#4723"),
     fails=CONTENT,
 )
-class ReusedIndexMerged(Calls):
+class ReusedIndexMerged(ToolCalls):
     """Merges parallel calls that share one index, although their ids differ."""
 
-    def resolve(self, fragment: Fragment) -> Call | None:
+    def resolve(self, fragment: Fragment) -> WireCall | None:
         call = self._by_index.get(fragment.index)
-        return call if isinstance(call, Call) else super().resolve(fragment)
+        return call if isinstance(call, WireCall) else super().resolve(fragment)
 
 
 @mutants.output(

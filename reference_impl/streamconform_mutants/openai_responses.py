@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import Any, Final
 
 from streamconform_reference.apis.openai_responses import decode
-from streamconform_reference.apis.openai_responses.answer import Answer
+from streamconform_reference.apis.openai_responses.answer import ResponseState
 from streamconform_reference.apis.openai_responses.calls import CALLS
 from streamconform_reference.apis.openai_responses.decode import OpenaiResponsesDecoder
 from streamconform_reference.decoding import fields
@@ -72,7 +72,7 @@ class CurrentCallJoined(OpenaiResponsesDecoder):
     issues=("lidge-jun/opencodex#4652", "anomalyco/opencode#44862"),
     fails=(*ARGUMENTS, *ARGUMENTS_TEXT, *COMPLETE),
 )
-def done_arguments_doubled(answer: Answer, payload: Payload) -> None:
+def done_arguments_doubled(answer: ResponseState, payload: Payload) -> None:
     """Appends the arguments of `done` to those of the deltas."""
     decode.on_arguments_delta(answer, {**payload, "delta": payload.get("arguments")})
     decode.on_arguments_done(answer, {**payload, "arguments": None}, key="arguments")
@@ -121,7 +121,7 @@ class EncryptedContentOfStart(OpenaiResponsesDecoder):
     issues=("BerriAI/litellm#32475", "lsdefine/GenericAgent#753"),
     fails=ERROR,
 )
-def failed_as_stop(answer: Answer, _: Payload) -> None:
+def failed_as_stop(answer: ResponseState, _: Payload) -> None:
     """Treats `response.failed` as the end of a complete answer."""
     answer.message.stop("stop", None)
     answer.message.complete()
@@ -149,7 +149,7 @@ class FinalOutputIgnored(OpenaiResponsesDecoder):
     issues=("openai/openai-dotnet#881", "vercel/ai#20179", "can1357/oh-my-pi#2570"),
     fails=ERROR,
 )
-def flat_error_ignored(answer: Answer, payload: Payload) -> None:
+def flat_error_ignored(answer: ResponseState, payload: Payload) -> None:
     """Reads only the nested form of the event `error` and treats the documented flat one as success."""
     if object_at(payload, "error"):
         decode.on_error(answer, payload)
@@ -174,7 +174,7 @@ class HostedToolAsClient(OpenaiResponsesDecoder):
     def __init__(self, *, pricing: Any = None, **fields: Any) -> None:
         super().__init__(pricing=pricing, **fields)
         self.message = _ClientCallAssembler(Pricing(pricing) if pricing is not None else None)
-        self.answer = Answer(self.message)
+        self.answer = ResponseState(self.message)
 
 
 @mutants.replace(
@@ -184,7 +184,7 @@ class HostedToolAsClient(OpenaiResponsesDecoder):
     issues=("pydantic/pydantic-ai#7911", "langchain-ai/langchain#33840", "BerriAI/litellm#37710"),
     fails=("**:stop.**", *USAGE, *COMPLETE),
 )
-def incomplete_as_stop(answer: Answer, _: Payload) -> None:
+def incomplete_as_stop(answer: ResponseState, _: Payload) -> None:
     """Treats `response.incomplete` as a normal end and loses its reason and usage."""
     answer.message.stop("stop", None)
     answer.message.complete()
@@ -247,7 +247,7 @@ class SummaryPartsGlued(OpenaiResponsesDecoder):
                 return
             payload = {**payload, "summary_index": 0}
         elif item.get("type") == "reasoning":
-            glued = "".join(fields.text(part, "text") for part in fields.parts(item, "summary"))
+            glued = "".join(fields.read_text(part, "text") for part in fields.read_objects(item, "summary"))
             summary = [{"type": "summary_text", "text": glued}]
             payload = {**payload, "item": {**item, "summary": summary}}
         super().read(payload)

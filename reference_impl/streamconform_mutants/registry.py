@@ -17,7 +17,7 @@ from streamconform_reference.adapter import (
     adapter,
     adapter_for,
     build_request,
-    describe,
+    describe_adapter,
 )
 from streamconform_reference.apis import DECODERS
 from streamconform_reference.decoding.decoder import Decoder
@@ -92,7 +92,7 @@ class StreamMutants(Registry):
                     change(message)
                     yield message
 
-            return describe(broken, name=f"mutant:{name}", apis=[self.api])
+            return describe_adapter(broken, name=f"mutant:{name}", apis=[self.api])
 
         return self.register(name, issues, fails, make)
 
@@ -143,7 +143,7 @@ class FunctionMutants(Registry):
                 raise KeyError(run.api)
 
             calls: dict[str, Function] = {function: lambda _, value: broken(value)}
-            return describe(decode_nothing, calls, name=f"mutant:{name}", apis=())
+            return describe_adapter(decode_nothing, calls, name=f"mutant:{name}", apis=())
 
         return self.register(name, issues, fails, make)
 

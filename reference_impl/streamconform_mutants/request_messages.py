@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from streamconform_reference.requests.conversation import ANY_ID, NO_RESULT, json_text
+from streamconform_reference.requests.conversation import ANY_ID, NO_RESULT, format_json
 
 from .registry import Body, Conversation, RequestMutants
 
@@ -459,10 +459,10 @@ def input_as_text(_: Conversation, body: Body) -> None:
         for block in content:
             call = block.get("toolUse", block)
             if "input" in call:
-                call["input"] = json_text(call["input"])
+                call["input"] = format_json(call["input"])
     for message in body["messages"]:
         for call in message.get("tool_calls", ()):
-            call["function"]["arguments"] = json_text(call["function"]["arguments"])
+            call["function"]["arguments"] = format_json(call["function"]["arguments"])
 
 
 @mutants.body(

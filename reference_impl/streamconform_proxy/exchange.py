@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from aiohttp import web
-from streamconform_reference.requests.errors import RefusedError
+from streamconform_reference.requests.errors import RequestError
 
 from streamconform_proxy.access_log import Account
 from streamconform_proxy.bounds import Bounds
@@ -108,7 +108,7 @@ class Exchange:
         self._account.notes.append(words)
         kind = type_of(status)
         if self._relay is None or self._response is None:
-            return response_of(refused(self._asked.route.client, RefusedError(status, kind, words)))
+            return response_of(refused(self._asked.route.client, RequestError(status, kind, words)))
         if not self._relay.ended:
             await self._write(self._relay, self._relay.break_off(words, type=kind))
         return self._finish(self._relay)

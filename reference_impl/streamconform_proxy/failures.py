@@ -12,8 +12,8 @@ from typing import Any, Final
 from streamconform_reference.decoding.provider_errors import read_error_body
 from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import Error
-from streamconform_reference.requests.errors import INVALID, RefusedError
-from streamconform_reference.requests.fields import need, objects
+from streamconform_reference.requests.errors import INVALID, RequestError
+from streamconform_reference.requests.fields import read_objects, require_field
 from streamconform_reference.tokens import count_tokens
 
 from streamconform_proxy.translate import Asked, read_body
@@ -57,7 +57,7 @@ class Answer:
     body: bytes
 
 
-def refused(api: str, error: RefusedError, headers: Mapping[str, str] | None = None) -> Answer:
+def refused(api: str, error: RequestError, headers: Mapping[str, str] | None = None) -> Answer:
     """Return the answer to a client of this api whose request is not served.
 
     Also for what the server itself finds: no such path (404, `not_found_error`), another method (405,
@@ -78,7 +78,7 @@ def failed(asked: Asked, *, status: int, headers: Mapping[str, str], body: bytes
     said = read_error_body(body, status)
     kept = {name: headers[name] for name in PASSED_ON if name in headers}
     words = said.message or _NOTHING_SAID.format(status=status)
-    return refused(asked.route.client, RefusedError(status, type_of(status), words), kept)
+    return refused(asked.route.client, RequestError(status, type_of(status), words), kept)
 
 
 def counted(body: bytes) -> Answer:
@@ -88,9 +88,9 @@ def counted(body: bytes) -> Answer:
         RefusedError: the body is not JSON, or has no messages.
     """
     asked = read_body(body)
-    need(asked, "model", "name")
-    need(asked, "messages", "list")
-    for _ in objects(asked, "messages"):
+    require_field(asked, "model", "name")
+    require_field(asked, "messages", "list")
+    for _ in read_objects(asked, "messages"):
         pass
     return Answer(200, JSON, codec.dumps({"input_tokens": count_tokens(asked)}))
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from streamconform_reference.decoding.provider_errors import read_error_body
 from streamconform_reference.outcome import Json
-from streamconform_reference.requests.errors import RefusedError
+from streamconform_reference.requests.errors import RequestError
 
 THINKING_CAPABLE: Final = ("qwen3", "deepseek-r1", "magistral", "nemotron", "glm4", "qwq")
 """What the names of models that think begin with; tag and namespace do not count."""
@@ -60,7 +60,7 @@ def gated(conversation: Json, upstream: str) -> Json:
         return conversation
     if conversation["thinking"] != "off":
         known = ", ".join(THINKING_CAPABLE)
-        raise RefusedError(
+        raise RequestError(
             400,
             NOT_SUPPORTED,
             f"thinking: `{conversation['model']}` does not think; models whose names begin with {known} do. "

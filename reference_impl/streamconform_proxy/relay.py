@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from streamconform_reference.apis import ANSWERS, DECODERS, ENCODERS
+from streamconform_reference.apis import DECODERS, DOCUMENT_WRITERS, ENCODERS
 from streamconform_reference.document import decode_document
-from streamconform_reference.encoding.encoder import Encoder, Placed, pieces
+from streamconform_reference.encoding.encoder import Encoder, PlacedBlock, to_pieces
 from streamconform_reference.events import Done, Event, Failed, UsageUpdate
 from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import Error, Outcome, Usage
-from streamconform_reference.requests.errors import RefusedError
+from streamconform_reference.requests.errors import RequestError
 
 from streamconform_proxy.failures import JSON, Answer, as_told, refused
 from streamconform_proxy.shape import Manner, NewId, Shaper, Unsaid, random_digits, shaped
@@ -167,13 +167,13 @@ def whole(
     answer = shaped(given, manner(asked, new_id))
     if answer.error is not None:
         return early_answer(asked, answer.error)
-    document = ANSWERS[client](answer, model=asked.model, response_id=name, created=created)
+    document = DOCUMENT_WRITERS[client](answer, model=asked.model, response_id=name, created=created)
     return Answer(200, JSON, codec.dumps(document))
 
 
 def events_of(outcome: Outcome) -> Iterable[Event]:
     """Return the events of a whole answer: what has none has no form in another api."""
-    return (piece for piece in pieces(outcome) if not isinstance(piece, Placed))
+    return (piece for piece in to_pieces(outcome) if not isinstance(piece, PlacedBlock))
 
 
 def manner(asked: Asked, new_id: NewId) -> Manner:
@@ -202,4 +202,4 @@ def early_answer(asked: Asked, error: Error) -> Answer:
     """Return the answer for an upstream that failed before its answer began."""
     told = as_told(error)
     status = told.status or 502
-    return refused(asked.route.client, RefusedError(status, told.type or "api_error", told.message or ""))
+    return refused(asked.route.client, RequestError(status, told.type or "api_error", told.message or ""))

@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from aiohttp import web
-from streamconform_reference.requests.errors import INVALID, RefusedError
+from streamconform_reference.requests.errors import INVALID, RequestError
 
 from streamconform_proxy.access_log import Account, Say, logger_to
 from streamconform_proxy.bounds import MAX_HEADER_FIELD, Bounds
@@ -139,7 +139,7 @@ class Proxy:
     async def _answer(self, request: web.Request, account: Account) -> web.StreamResponse:
         try:
             return await self._dispatch(request, account)
-        except RefusedError as error:
+        except RequestError as error:
             account.notes.append(error.message)
             return response_of(refused(self._route.client, error))
         except (ConnectionError, web.HTTPException):
@@ -148,20 +148,20 @@ class Proxy:
             self._say(traceback.format_exc().rstrip())
             account.notes.append("a mistake of the proxy")
             words = "the proxy made a mistake; what it was stands in its log"
-            return response_of(refused(self._route.client, RefusedError(500, type_of(500), words)))
+            return response_of(refused(self._route.client, RequestError(500, type_of(500), words)))
 
     async def _dispatch(self, request: web.Request, account: Account) -> web.StreamResponse:
-        """Return the response; raises `RefusedError` where the request is not served."""
+        """Return the response; raises `RequestError` where the request is not served."""
         _must_not_come_from_a_page(request)
         served = ENDPOINTS[self._route.client]
         methods = ("POST",) if request.path in served else ("GET", "HEAD") if request.path in LOCAL else ()
         if not methods:
             known = ", ".join(f"POST {path}" for path in served)
-            raise RefusedError(
+            raise RequestError(
                 404, "not_found_error", f"there is no `{request.path[:200]}` here; there is {known}"
             )
         if request.method not in methods:
-            error = RefusedError(405, INVALID, f"`{request.path}` takes {methods[0]}")
+            error = RequestError(405, INVALID, f"`{request.path}` takes {methods[0]}")
             account.notes.append(error.message)
             return response_of(refused(self._route.client, error, {"allow": ", ".join(methods)}))
         if request.path in LOCAL:
@@ -171,12 +171,12 @@ class Proxy:
 
     @contextmanager
     def _slot(self) -> Iterator[None]:
-        """Count a request; raises `RefusedError` where there are too many."""
+        """Count a request; raises `RequestError` where there are too many."""
         if self._stopping:
-            raise RefusedError(503, type_of(503), STOPPING)
+            raise RequestError(503, type_of(503), STOPPING)
         if self._count >= self._bounds.streams:
             words = f"the proxy serves {self._bounds.streams} requests at a time"
-            raise RefusedError(503, type_of(503), words)
+            raise RequestError(503, type_of(503), words)
         self._count += 1
         self._idle.clear()
         try:
@@ -209,12 +209,12 @@ class Proxy:
         finally:
             self._deadlines.discard(deadline)
         if exchange is None:
-            raise RefusedError(status, type_of(status), words)
+            raise RequestError(status, type_of(status), words)
         return await exchange.break_off(status, words)
 
     async def _body(self, request: web.Request) -> bytes:
-        """Return the body; raises `RefusedError` where it is too large, or too slow."""
-        too_large = RefusedError(413, "request_too_large", f"a request has at most {self._bounds.body} bytes")
+        """Return the body; raises `RequestError` where it is too large, or too slow."""
+        too_large = RequestError(413, "request_too_large", f"a request has at most {self._bounds.body} bytes")
         if (request.content_length or 0) > self._bounds.body:
             raise too_large
         try:
@@ -224,7 +224,7 @@ class Proxy:
             raise too_large from None
         except TimeoutError:
             words = f"the request did not come within {self._bounds.receive:g} s"
-            raise RefusedError(408, "timeout_error", words) from None
+            raise RequestError(408, "timeout_error", words) from None
 
     def _route_for(self, headers: Mapping[str, str]) -> Route:
         """Return the route with the key that is the client's, where it has none of its own."""
@@ -236,7 +236,7 @@ class Proxy:
 
 
 def _must_not_come_from_a_page(request: web.Request) -> None:
-    """Raise `RefusedError` for what a browser sends for a page of another site: it would use the keys."""
+    """Raise `RequestError` for what a browser sends for a page of another site: it would use the keys."""
     origin = request.headers.get("origin")
     if origin is None:
         return
@@ -245,4 +245,4 @@ def _must_not_come_from_a_page(request: web.Request) -> None:
     except ValueError:
         host = None
     if host is None or not LOOPBACK.fullmatch(host):
-        raise RefusedError(403, "permission_error", "pages of other sites may not use this proxy")
+        raise RequestError(403, "permission_error", "pages of other sites may not use this proxy")

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
-from streamconform_reference.apis import CONVERSATIONS, REQUESTS
+from streamconform_reference.apis import REQUEST_BUILDERS, REQUEST_READERS
 from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import Json
-from streamconform_reference.requests.errors import invalid
-from streamconform_reference.requests.fields import take
+from streamconform_reference.requests.errors import invalid_request
+from streamconform_reference.requests.fields import read_field
 from streamconform_reference.tokens import count_tokens
 
 from streamconform_proxy.model_capabilities import gated
@@ -66,21 +66,21 @@ def listed(value: Any) -> Any:
     if isinstance(value, str):
         return [value]
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise invalid("stop: expected text or a list of texts")
+        raise invalid_request("stop: expected text or a list of texts")
     return value
 
 
 def texts(value: Any) -> Any:
     """Return stop sequences, none as nothing."""
     if not all(isinstance(each, str) for each in value):
-        raise invalid("stop_sequences: expected a list of texts")
+        raise invalid_request("stop_sequences: expected a list of texts")
     return value or None
 
 
 def schema_of(config: Any) -> Any:
     """Return the JSON Schema that an answer has to fit, None where none is asked for."""
-    form = take(config, "format", "object", "output_config") or {}
-    return take(form, "schema", "object", "output_config.format")
+    form = read_field(config, "format", "object", "output_config") or {}
+    return read_field(form, "schema", "object", "output_config.format")
 
 
 def response_format(config: Any) -> Any:
@@ -92,8 +92,8 @@ def response_format(config: Any) -> Any:
 
 def output_format(form: Any) -> Any:
     """Return OpenAI's format as Anthropic's; there is none for JSON of any kind."""
-    named = take(form, "json_schema", "object", "response_format") or {}
-    schema = take(named, "schema", "object", "response_format.json_schema")
+    named = read_field(form, "json_schema", "object", "response_format") or {}
+    schema = read_field(named, "schema", "object", "response_format.json_schema")
     return schema and {"type": "json_schema", "schema": schema}
 
 
@@ -182,10 +182,10 @@ def ask(route: Route, body: bytes, headers: Mapping[str, str]) -> Asked:
     """
     given = read_body(body)
     carried = CARRIED[route.client, route.upstream]
-    said = CONVERSATIONS[route.client](given, headers)
+    said = REQUEST_READERS[route.client](given, headers)
     facts = {"facts": {"host": route.host}} if route.host else {}
     named = gated({**said, **facts, "model": route.model(said["model"])}, route.upstream)
-    request = REQUESTS[route.upstream](named)
+    request = REQUEST_BUILDERS[route.upstream](named)
     sent: Json = request["body"]
     for each in carried:
         carry(each, given, sent)
@@ -221,15 +221,15 @@ def read_body(body: bytes) -> Json:
     try:
         given = codec.loads(body)
     except codec.NotJsonError as error:
-        raise invalid(f"the body is not JSON: {error}") from None
+        raise invalid_request(f"the body is not JSON: {error}") from None
     if not isinstance(given, dict):
-        raise invalid("the body is not a JSON object")
+        raise invalid_request("the body is not a JSON object")
     return given
 
 
 def carry(what: Carried, given: Mapping[str, Any], to: Json) -> None:
     """Set the field of the upstream's body, where the client's has it."""
-    value = given.get(what.given) if what.kind == "any" else take(given, what.given, what.kind)
+    value = given.get(what.given) if what.kind == "any" else read_field(given, what.given, what.kind)
     value = None if value is None else what.by(value)
     if value is None:
         return

@@ -1,9 +1,9 @@
-"""The reference implementation as a program: protocol version 1, JSON lines on stdin and stdout.
+"""The reference implementation as a program that speaks protocol version 1: JSON lines on stdin and stdout.
 
-This is the smallest honest example of such a program. It answers `hello` with what it can do, each
-`run` and each `call` with one `result`, and ends at `stop` or at the end of its input. A run of mode
-`push` has its chunks in lines of their own: events are told between them, as they happen. stdout is
-for the protocol alone.
+This is a minimal complete example of such a program. It answers `hello` with its capabilities, and each
+`run` and `call` with one `result`; it exits at `stop` or at the end of its input. In mode `push` the
+chunks of a run arrive as separate lines, and its events are written between them as they happen. stdout
+carries only the protocol.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ INPUTS: Final = (*adapter.inputs, "push")
 
 @dataclass(frozen=True, slots=True)
 class BytesRun:
-    """A `run` message, as the adapter takes it; of mode `push` it has no chunks yet."""
+    """A `run` message in the form that the adapter takes; in mode `push` it has no chunks yet."""
 
     api: str
     status: int
@@ -40,8 +40,8 @@ class BytesRun:
     chunks: tuple[bytes, ...]
 
 
-def hello() -> dict[str, Any]:
-    """Return the answer to the greeting."""
+def build_hello() -> dict[str, Any]:
+    """Return the reply to `hello`."""
     return {
         "op": "hello",
         "protocol": PROTOCOL,
@@ -53,98 +53,100 @@ def hello() -> dict[str, Any]:
     }
 
 
-def run(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the outcome of a run with its chunks, and its events where they are wanted."""
-    *events, last = adapter(bytes_run(message))
+def run_bytes(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the outcome of a run with its chunks, and its events if the message wants them."""
+    *events, last = adapter(parse_run(message))
     return {**last, "events": events} if "events" in message["want"] else last
 
 
-def bytes_run(message: Mapping[str, Any]) -> BytesRun:
-    """Return a `run` message as the adapter takes it."""
-    given = message["input"]
+def parse_run(message: Mapping[str, Any]) -> BytesRun:
+    """Return a `run` message in the form that the adapter takes."""
+    run_input = message["input"]
     return BytesRun(
         api=message["api"],
-        status=given["status"],
-        headers=given["headers"],
+        status=run_input["status"],
+        headers=run_input["headers"],
         request=message.get("request"),
         model=message.get("model"),
         pricing=message.get("pricing"),
-        chunks=tuple(base64.b64decode(chunk) for chunk in given.get("chunks", ())),
+        chunks=tuple(base64.b64decode(chunk) for chunk in run_input.get("chunks", ())),
     )
 
 
-def declined(message: Mapping[str, Any]) -> str | None:
-    """Return why a run is not answered, or None."""
+def find_skip_reason(message: Mapping[str, Any]) -> str | None:
+    """Return the reason to skip a run, None if it can be run."""
     if message["api"] not in adapter.apis:
-        return f"does not read {message['api']}"
+        return f"does not support API {message['api']}"
     mode = message["input"]["mode"]
-    return None if mode in INPUTS else f"is not fed by mode {mode}"
+    return None if mode in INPUTS else f"does not support input mode {mode}"
 
 
-def call(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the function of a call makes of its input, or why it was skipped."""
+def call_function(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the output of the function that a call names, or the reason to skip the call."""
     function = FUNCTIONS.get(message["function"])
     if function is None:
-        return {"skipped": {"reason": f"has no function {message['function']}"}}
+        return {"skipped": {"reason": f"does not support function {message['function']}"}}
     return {"output": function(message.get("api"), message["input"])}
 
 
 class Session:
-    """A conversation: what is told to each message, and the pushed runs that have not ended."""
+    """One connection to a harness; it keeps the pushed runs that have not ended, by their id."""
 
     def __init__(self) -> None:
-        """Begin before the first message."""
+        """Start with no open runs."""
         self._open: dict[str, tuple[Decoder, bool]] = {}
 
-    def answers(self, message: Any) -> Iterator[dict[str, Any]]:
-        """Yield the lines that answer one message, none where there is nothing to say."""
+    def reply_to(self, message: Any) -> Iterator[dict[str, Any]]:
+        """Yield the lines that answer one message; a message of an unknown form has none."""
         match message:
             case {"op": "hello"}:
-                yield hello()
-            case {"op": str(op), "id": str(number)}:
+                yield build_hello()
+            case {"op": str(op), "id": str(run_id)}:
                 try:
-                    yield from self._answered(op, number, message)
-                except Exception as error:  # noqa: BLE001 - our own fault is an answer, never a crash
-                    self._open.pop(number, None)
-                    told = {"message": repr(error), "traceback": traceback.format_exc()}
-                    yield {"op": "result", "id": number, "errored": told}
+                    yield from self._dispatch(op, run_id, message)
+                except Exception as error:  # noqa: BLE001 - a bug here is reported as a result, not a crash
+                    self._open.pop(run_id, None)
+                    failure = {"message": repr(error), "traceback": traceback.format_exc()}
+                    yield {"op": "result", "id": run_id, "errored": failure}
             case _:
                 pass
 
-    def _answered(self, op: str, number: str, message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        result = {"op": "result", "id": number}
+    def _dispatch(self, op: str, run_id: str, message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        result = {"op": "result", "id": run_id}
         match op:
             case "run":
-                why = declined(message)
-                if why is not None:
-                    yield {**result, "skipped": {"reason": why}}
+                reason = find_skip_reason(message)
+                if reason is not None:
+                    yield {**result, "skipped": {"reason": reason}}
                 elif message["input"]["mode"] == "push":
-                    decoder = open_decoder(bytes_run(message), DECODERS)
-                    self._open[number] = decoder, "events" in message["want"]
+                    decoder = open_decoder(parse_run(message), DECODERS)
+                    self._open[run_id] = decoder, "events" in message["want"]
                 else:
-                    yield {**result, **run(message)}
-            case "chunk" if number in self._open:
-                decoder, live = self._open[number]
-                yield from _told(number, decoder.receive_data(base64.b64decode(message["data"])), live=live)
-            case "eof" if number in self._open:
-                decoder, live = self._open.pop(number)
-                yield from _told(number, decoder.receive_eof(), live=live)
+                    yield {**result, **run_bytes(message)}
+            case "chunk" if run_id in self._open:
+                decoder, live = self._open[run_id]
+                yield from _format_events(
+                    run_id, decoder.receive_data(base64.b64decode(message["data"])), live=live
+                )
+            case "eof" if run_id in self._open:
+                decoder, live = self._open.pop(run_id)
+                yield from _format_events(run_id, decoder.receive_eof(), live=live)
                 yield {**result, "outcome": decoder.outcome.to_json()}
             case "chunk" | "eof":
-                pass  # of a run that is answered
+                pass  # the run already has its result, for example after an error
             case "call":
-                yield {**result, **call(message)}
+                yield {**result, **call_function(message)}
             case _:
-                yield {**result, "skipped": {"reason": f"does not know {op}"}}
+                yield {**result, "skipped": {"reason": f"does not support op {op}"}}
 
 
-def _told(number: str, events: list[Event], *, live: bool) -> Iterator[dict[str, Any]]:
+def _format_events(run_id: str, events: list[Event], *, live: bool) -> Iterator[dict[str, Any]]:
     for event in events if live else ():
-        yield {"op": "event", "id": number, "event": event.to_json()}
+        yield {"op": "event", "id": run_id, "event": event.to_json()}
 
 
 def main() -> None:
-    """Answer line by line until `stop` or the end of the input."""
+    """Answer line by line until `stop` or the end of stdin."""
     session = Session()
     for line in sys.stdin.buffer:
         try:
@@ -154,7 +156,7 @@ def main() -> None:
             continue
         if isinstance(message, dict) and message.get("op") == "stop":
             break
-        for line_out in session.answers(message):
+        for line_out in session.reply_to(message):
             sys.stdout.buffer.write(codec.dumps(line_out) + b"\n")
         sys.stdout.buffer.flush()
 

@@ -1,4 +1,4 @@
-"""The interface for a harness in the same process: one exchange in, its events and outcome out."""
+"""The in-process interface for a harness: takes one exchange, yields its events and its outcome."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol, cast
 from streamconform_reference.decoding.decoder import Decoder
 from streamconform_reference.json_text.incremental import partial_value
 
-from .apis import DECODERS, REQUESTS
+from .apis import DECODERS, REQUEST_BUILDERS
 from .healing import heal_tool_arguments
 from .outcome import Json
 from .tokens import count_tokens
@@ -16,7 +16,7 @@ from .tokens import count_tokens
 VERSION: Final = "0.1.0"
 
 Function = Callable[[str | None, Any], Any]
-"""What is called with an api, or None, and an input, and returns a JSON value."""
+"""A function of the protocol's `call`: takes an API name or None, and an input; returns a JSON value."""
 
 CAPABILITIES: Final = (
     "tool_calls",
@@ -33,23 +33,23 @@ CAPABILITIES: Final = (
     "provider_tools",
     "raw_stop",
 )
-"""What every decoder has."""
+"""The capabilities that every decoder has."""
 
-NEEDED: Final = {
+CAPABILITY_OF_FUNCTION: Final = {
     "heal": "heal",
     "partial": "partial_json",
     "count_tokens": "count_tokens",
     "build_request": "requests",
 }
-"""The capability of each function."""
+"""The capability that stands for each function of the protocol's `call`."""
 
 
 class Run(Protocol):
-    """One exchange: what was asked, and the response as it came. Header names are in lower case."""
+    """One exchange: the API, and the response as it arrived. Header names are in lower case."""
 
     @property
     def api(self) -> str:
-        """The wire format."""
+        """The wire format, for example `openai-chat`."""
 
     @property
     def status(self) -> int:
@@ -61,15 +61,15 @@ class Run(Protocol):
 
     @property
     def pricing(self) -> Mapping[str, Any] | None:
-        """Prices of the model as decimal strings; None leaves the cost out."""
+        """Prices of the model as decimal strings; with None the cost is None."""
 
     @property
     def chunks(self) -> Iterable[bytes]:
-        """The body, as the network reads delivered it."""
+        """The body, one chunk per network read."""
 
 
 class Adapter(Protocol):
-    """A callable that a harness can judge, and what it says of itself."""
+    """A callable that a harness can test, with attributes that describe it."""
 
     info: Mapping[str, str]
     apis: Sequence[str]
@@ -77,40 +77,40 @@ class Adapter(Protocol):
     capabilities: Sequence[str]
 
     def __call__(self, run: Run) -> Iterator[Json]:
-        """Yield the events of the run as they happen, and last `{"outcome": ...}`."""
+        """Yield the events of the run as they happen, then `{"outcome": ...}`."""
 
 
-def heal(api: str | None, given: Any) -> Json:
-    """Return tool arguments, in whatever form they came, as an object."""
+def heal(api: str | None, value: Any) -> Json:
+    """Return tool arguments of any form as an object; see `healing`."""
     del api
-    return heal_tool_arguments(given)
+    return heal_tool_arguments(value)
 
 
-def partial(api: str | None, given: str) -> Any:
-    """Return the best-effort value of the beginning of a JSON text."""
+def partial_json(api: str | None, value: str) -> Any:
+    """Return the best-effort value of a truncated JSON text; see `json_text.incremental`."""
     del api
-    return partial_value(given)
+    return partial_value(value)
 
 
-def count(api: str | None, given: Mapping[str, Any]) -> int:
-    """Return the estimate of the input tokens of a request to Anthropic's API."""
+def count_request_tokens(api: str | None, value: Mapping[str, Any]) -> int:
+    """Return an estimate of the input tokens of a request to Anthropic's API; see `tokens`."""
     del api
-    return count_tokens(given)
+    return count_tokens(value)
 
 
-def build_request(api: str | None, given: Mapping[str, Any]) -> Json:
-    """Return the request that a conversation is, `{"body": {...}, "headers": {...}, "path": ...}`.
+def build_request(api: str | None, value: Mapping[str, Any]) -> Json:
+    """Return the HTTP request for a conversation: `{"body": {...}, "headers": {...}, "path": ...}`.
 
     Raises:
-        KeyError: no such api is known.
+        KeyError: the API is unknown.
     """
-    return REQUESTS[api or ""](given)
+    return REQUEST_BUILDERS[api or ""](value)
 
 
 FUNCTIONS: Final[Mapping[str, Function]] = {
     "heal": heal,
-    "partial": partial,
-    "count_tokens": count,
+    "partial": partial_json,
+    "count_tokens": count_request_tokens,
     "build_request": build_request,
 }
 
@@ -121,7 +121,7 @@ def adapter_for(
     *,
     name: str = "streamconform-reference",
 ) -> Adapter:
-    """Return an adapter that decodes with these classes; it raises KeyError for any other api."""
+    """Return an adapter that decodes with these classes; calling it raises KeyError for any other API."""
 
     def adapter(run: Run) -> Iterator[Json]:
         decoder = open_decoder(run, decoders)
@@ -132,24 +132,27 @@ def adapter_for(
             yield event.to_json()
         yield {"outcome": decoder.outcome.to_json()}
 
-    return describe(adapter, functions or {}, name=name, apis=decoders)
+    return describe_adapter(adapter, functions or {}, name=name, apis=decoders)
 
 
-def describe(
+def describe_adapter(
     function: Callable[[Run], Iterator[Json]],
     functions: Mapping[str, Function] | None = None,
     *,
     name: str,
     apis: Iterable[str],
 ) -> Adapter:
-    """Return the function with the attributes that make it an adapter, `functions` among them."""
-    named = functions or {}
+    """Return the function with the attributes of an adapter, and with `functions` as attributes too."""
+    function_table = functions or {}
     vars(function).update(
-        named,
+        function_table,
         info={"name": name, "version": VERSION, "language": "python"},
         apis=list(apis),
         inputs=["bytes"],
-        capabilities=[*CAPABILITIES, *(NEEDED[each] for each in named)],
+        capabilities=[
+            *CAPABILITIES,
+            *(CAPABILITY_OF_FUNCTION[function_name] for function_name in function_table),
+        ],
     )
     return cast("Adapter", function)
 
@@ -158,17 +161,17 @@ adapter: Final = adapter_for(DECODERS, FUNCTIONS)
 
 
 def snapshots(run: Run, at: Iterable[int]) -> Iterator[Json]:
-    """Yield the outcome after each frame number in `at`, which ascends from 0.
+    """Yield the outcome after each frame number in `at`, in ascending order from 0.
 
-    The end of the body is not taken, so an answer that breaks off stays as its last frame left it.
-    A number behind the last frame gives the outcome after the last frame.
+    The end of the body is not processed, so a truncated answer stays as its last frame left it. A number
+    beyond the last frame gives the outcome after the last frame.
     """
     decoder = open_decoder(run, DECODERS)
-    states = _after_each_frame(decoder, run)
-    seen = -1
+    states = _read_frames(decoder, run)
+    last_frame = -1
     for number in at:
-        while seen < number:
-            seen = next(states, number)
+        while last_frame < number:
+            last_frame = next(states, number)
         yield decoder.snapshot().to_json()
 
 
@@ -177,7 +180,7 @@ def open_decoder(run: Run, decoders: Mapping[str, type[Decoder]]) -> Decoder:
     return decoders[run.api](status=run.status, headers=run.headers, pricing=run.pricing)
 
 
-def _after_each_frame(decoder: Decoder, run: Run) -> Iterator[int]:
+def _read_frames(decoder: Decoder, run: Run) -> Iterator[int]:
     if decoder.failed:
         return
     number = -1

@@ -1,11 +1,11 @@
-"""Answers without streaming: a document in, the outcome that the stream would have had out."""
+"""Decode answers without streaming: a document in, the outcome of the equivalent stream out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from streamconform_reference.apis import DECODERS, DOCUMENTS
+from streamconform_reference.apis import DECODERS, DOCUMENT_READERS
 from streamconform_reference.decoding.decoder import BrokenPayloadError
 from streamconform_reference.decoding.provider_errors import protocol_error, read_error
 from streamconform_reference.json_text import codec
@@ -15,12 +15,12 @@ from streamconform_reference.outcome import Outcome
 def decode_document(
     body: bytes, api: str, status: int = 200, pricing: Mapping[str, Any] | None = None
 ) -> Outcome:
-    """Return the outcome of a whole answer, or of an error document. No bytes raise.
+    """Return the outcome of a whole answer or of an error document. No input bytes raise.
 
     Raises:
-        KeyError: no such api is known.
+        KeyError: the API is unknown.
     """
-    as_stream = DOCUMENTS[api]
+    as_stream = DOCUMENT_READERS[api]
     decoder = DECODERS[api](status=status, pricing=pricing)
     if decoder.failed:
         decoder.receive_data(body)
@@ -32,7 +32,7 @@ def decode_document(
         decoder.message.fail(protocol_error(f"the document is not JSON: {error}"))
         return decoder.outcome
     if not isinstance(document, dict):
-        decoder.message.fail(protocol_error("the document is no object"))
+        decoder.message.fail(protocol_error("the document is not a JSON object"))
         return decoder.outcome
     try:
         for payload in as_stream(document):

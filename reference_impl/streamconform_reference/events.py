@@ -1,7 +1,7 @@
-"""The steps of a live answer, one value each. `to_json` gives the event in the normal form.
+"""The events of a live answer. `to_json` returns an event in the normal form.
 
 `content_index` is the position of the block in the outcome's content. The last event of an answer
-is `Done` or `Failed`, and nothing comes after it.
+is `Done` or `Failed`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .outcome import Cost, Error, Executor, Json, ProseKind, Stop, ToolCall, Usa
 
 @dataclass(frozen=True, slots=True)
 class ProseStart:
-    """A block of text, thinking or refusal begins."""
+    """A block of text, thinking or refusal starts."""
 
     content_index: int
     kind: ProseKind
@@ -26,7 +26,7 @@ class ProseStart:
 
 @dataclass(frozen=True, slots=True)
 class ProseDelta:
-    """The next piece of a block of text, thinking or refusal; never empty."""
+    """The next part of a block of text, thinking or refusal; never empty."""
 
     content_index: int
     kind: ProseKind
@@ -43,7 +43,7 @@ class ProseDelta:
 
 @dataclass(frozen=True, slots=True)
 class TextEnd:
-    """A block of text or refusal has ended with this text."""
+    """A block of text or refusal ends; `text` is all of it."""
 
     content_index: int
     kind: Literal["text", "refusal"]
@@ -60,7 +60,7 @@ class TextEnd:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingEnd:
-    """A block of thinking has ended."""
+    """A block of thinking ends; `text` is all of it."""
 
     content_index: int
     text: str
@@ -80,10 +80,10 @@ class ThinkingEnd:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallStart:
-    """A tool call begins; id and name are final.
+    """A tool call starts; its id and name are final.
 
-    Who runs it, and whether its text is no JSON but the arguments themselves, is for encoders, and not in the
-    normal form of the event.
+    `executor` and `free_text` (the text is the arguments, not JSON) are for encoders; the event's normal
+    form omits them.
     """
 
     content_index: int
@@ -104,7 +104,7 @@ class ToolCallStart:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallDelta:
-    """The next fragment of the arguments' text; never empty, and not JSON by itself."""
+    """The next fragment of the arguments' text; never empty, and in general not JSON by itself."""
 
     content_index: int
     delta: str
@@ -120,7 +120,7 @@ class ToolCallDelta:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallEnd:
-    """A tool call has ended; the value equals the block of the outcome."""
+    """A tool call ends; `tool_call` equals the block in the outcome."""
 
     content_index: int
     tool_call: ToolCall
@@ -136,7 +136,7 @@ class ToolCallEnd:
 
 @dataclass(frozen=True, slots=True)
 class UsageUpdate:
-    """The usage so far, after a report of it."""
+    """The usage so far, after each usage report."""
 
     usage: Usage
     cost: Cost | None
@@ -163,7 +163,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The answer will not become complete; `error` is None where the stream merely broke off."""
+    """The answer cannot complete; `error` is None if the stream was merely cut off."""
 
     status: Literal["incomplete", "error"]
     error: Error | None

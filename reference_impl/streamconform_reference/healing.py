@@ -1,15 +1,15 @@
-r"""Tool arguments as small models and their servers write them, brought back to an object.
+r"""Repair the tool arguments of small models and their servers to an object.
 
-Healing is a step of its own, for whoever asks for it: no decoder does it. It takes the forms in which
-arguments come, and the first one that fits holds, so JSON that is right is never changed:
+Healing is a separate step that callers request; no decoder heals. The first form that matches applies,
+so valid JSON is never changed:
 
-1. An object is itself.
-2. JSON text of an object is that object. Where the text is of a text, that text is healed.
+1. An object stays as it is.
+2. JSON text of an object becomes that object. JSON text of a string is decoded, then healed.
 3. Text that was escaped once too often (`{\"path\":\"C:\\\\temp\"}`) is the inside of a JSON string:
-   exactly one layer is undone, every escape in it, and what comes out is JSON text of an object.
-4. No arguments (null, or text that is empty or blank) are an empty object.
-5. Anything else is `{"raw": ...}`: kept as it came, for a person or the model to look at. A text that was
-   cut is one of these: closing its brackets would make up arguments.
+   exactly one layer of escapes is undone, and the result is JSON text of an object.
+4. Missing arguments (null, or empty or blank text) become an empty object.
+5. Anything else becomes `{"raw": ...}`, unchanged, for a person or the model to inspect. This includes
+   truncated text: closing its brackets would invent arguments.
 
 Source: https://www.rfc-editor.org/rfc/rfc8259 section 7, and the issues that the cases in
 `specs/common/heal.yaml` name.
@@ -23,11 +23,11 @@ from typing import Any, Final
 from streamconform_reference.json_text import codec
 
 _LAYERS: Final = 3
-"""How often text is looked for inside text."""
+"""Layers of JSON text inside JSON text that are decoded."""
 
 
 def heal_tool_arguments(arguments: Any) -> dict[str, Any]:
-    """Return the arguments as an object; nothing raises."""
+    """Return the arguments as an object; no input raises."""
     if arguments is None:
         return {}
     if isinstance(arguments, dict):
@@ -36,30 +36,28 @@ def heal_tool_arguments(arguments: Any) -> dict[str, Any]:
         return {"raw": arguments}
     if not arguments.strip():
         return {}
-    healed = _object(arguments, _LAYERS)
+    healed = _heal_text(arguments, _LAYERS)
     return {"raw": arguments} if healed is None else healed
 
 
-def _object(text: str, layers: int) -> dict[str, Any] | None:
-    """Return the object that the text means, None where it means none."""
+def _heal_text(text: str, layers: int) -> dict[str, Any] | None:
+    """Return the object that the text encodes, None if it encodes none."""
     try:
         value = codec.loads_text(text)
     except codec.NotJsonError:
-        inner = _unescaped(text)
+        inner = _undo_escapes(text)
     else:
         if value is None:
             return {}
         if isinstance(value, dict):
             return value
         inner = value if isinstance(value, str) else None
-    return None if inner is None or layers == 1 else _object(inner, layers - 1)
+    return None if inner is None or layers == 1 else _heal_text(inner, layers - 1)
 
 
-def _unescaped(text: str) -> str | None:
-    """Return the text with one layer of string escapes undone, None where it is not escaped so.
-
-    Line ends and tabs stand raw between the tokens of such texts, which a JSON string may not have.
-    """
+def _undo_escapes(text: str) -> str | None:
+    """Return the text with one layer of string escapes undone, None if it has none or a broken one."""
+    # `strict=False`: such texts contain raw line ends and tabs between tokens, which a JSON string forbids.
     try:
         value: str = json.loads(f'"{text}"', strict=False)
     except (ValueError, RecursionError):

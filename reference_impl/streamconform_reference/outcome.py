@@ -1,7 +1,7 @@
-"""What a stream amounts to, in the normal form that every provider's answer is brought to.
+"""The outcome of a stream: one normal form for every provider's answers.
 
-Values only. `to_json` gives the normal form with all its keys; an absent value is None, and None
-means "not reported", never zero.
+This module has values only. `to_json` returns the normal form with all its keys. None means "not
+reported", never zero.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Text with which the model declines, where the api marks it as such."""
+    """Text in which the model declines, if the API marks it as a refusal."""
 
     text: str
 
@@ -40,9 +40,9 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thinking:
-    """Reasoning, and what the api wants back unchanged in the next request.
+    """Reasoning, and the signature that the next request must return unchanged.
 
-    The text is empty where the provider shows none. The signature of a redacted block is its data.
+    The text is empty if the provider hides it. The signature of a redacted block is its encrypted data.
     """
 
     text: str
@@ -61,10 +61,10 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A call of a tool. Only a complete one with arguments may be executed.
+    """A tool call. A client may execute it only if it is complete and has arguments.
 
-    `arguments` is a JSON value, None while the call is not complete or where its text does not
-    parse. `arguments_text` is the fragments joined, None where no fragment came.
+    `arguments` is a JSON value, None until the call is complete and if its text does not parse.
+    `arguments_text` is the joined fragments, None if there were none.
     """
 
     id: str
@@ -89,7 +89,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """A piece of the answer without a common form: a citation, the result of a provider's tool."""
+    """A block without a common form, for example a citation or the result of a provider's tool."""
 
     kind: str
     data: Any
@@ -104,7 +104,7 @@ Block = Text | Refusal | Thinking | ToolCall | Other
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Why the answer ended: by our word and by the provider's."""
+    """The stop reason: in the normal form, and as the provider spells it."""
 
     reason: StopReason | None
     raw: str | None
@@ -116,9 +116,9 @@ class Stop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens in disjoint buckets.
+    """Token counts in disjoint buckets: `input` excludes cache reads and writes.
 
-    `cache_write_1h` is a part of `cache_write` and `reasoning` a part of `output`.
+    `cache_write_1h` is a part of `cache_write`, and `reasoning` is a part of `output`.
     """
 
     input: int | None = None
@@ -144,7 +144,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """US dollars as decimal strings in plain notation; `total` is the sum of the others."""
+    """US dollars as decimal strings without exponents; `total` is the sum of the others."""
 
     input: str
     cache_read: str
@@ -168,10 +168,10 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Error:
-    """What went wrong, as far as it could be read.
+    """An error, with every field that could be read.
 
-    `type` is the provider's word, or `protocol` where the bytes are not what the api sends.
-    `status` is the HTTP status of the failure, None where nothing names one.
+    `type` is the provider's error type, or `protocol` if the bytes do not follow the API's format.
+    `status` is the HTTP status of the failure, None if it is unknown.
     """
 
     type: str | None
@@ -185,7 +185,7 @@ class Error:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The whole answer, or the answer so far."""
+    """The whole answer, or the part that has arrived."""
 
     status: Status
     content: tuple[Block, ...]

@@ -1,10 +1,10 @@
-"""Token counts and a price table in, US dollars out: exact decimals, no float anywhere.
+"""Compute the cost in US dollars from token counts and a price table, in exact decimals without floats.
 
 The table is a mapping of decimal strings in USD per million tokens:
 `input output cache_read cache_write_5m cache_write_1h web_search_per_1000`, with optional `tiers`
 (`[{above: 200000, input: ...}]`) and `service_tier` (`{flex: "0.5"}`).
-A value that is no plain decimal number is as good as absent. Without a price for input and output
-there is no cost, since a total that silently leaves out tokens is worse than none.
+A value that is not a plain decimal number counts as absent. Without a price for input and output the
+cost is None, because a total that silently omits tokens is worse than none.
 
 Source of the rules (5-minute and 1-hour writes, web search, long prompts, batch):
 https://platform.claude.com/docs/en/about-claude/pricing
@@ -21,9 +21,9 @@ from typing import Any, Final
 from .outcome import Cost, Usage
 
 _PLAIN_NUMBER: Final = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,12})?")
-# Wide enough to be exact: 16 digits of tokens, 21 of a price, 21 of a multiplier, and their sums.
+# Precise enough to be exact: 16 digits of tokens, 21 of a price, 21 of a multiplier, and their sums.
 _EXACT: Final = Context(prec=80)
-_LARGEST_TOTAL: Final = Decimal(10) ** 15  # the normal form has 15 digits before the point
+_LARGEST_TOTAL: Final = Decimal(10) ** 15  # the normal form allows 15 digits before the point
 _ZERO: Final = Decimal(0)
 _ONE: Final = Decimal(1)
 
@@ -46,124 +46,124 @@ class _Parts:
     output: Decimal
 
     def sum(self) -> Decimal:
-        return _sum((self.input, self.cache_read, self.cache_write, self.output))
+        return _add_amounts((self.input, self.cache_read, self.cache_write, self.output))
 
 
 @dataclass(frozen=True, slots=True)
 class Pricing:
-    """The price table of one model, as it was given."""
+    """The price table of one model, unvalidated."""
 
     table: Mapping[str, Any]
 
     def cost(
-        self, usage: Usage, *, service_tier: str | None = None, apart: Iterable[Usage] = ()
+        self, usage: Usage, *, service_tier: str | None = None, extra: Iterable[Usage] = ()
     ) -> Cost | None:
-        """Return what the answer costs; None where the table cannot price it. Never raises.
+        """Return the cost of the answer, None if the table cannot price it. Never raises.
 
-        `service_tier` is the response's; its multiplier holds for tokens, not for searches. `apart`
-        are tokens that the provider bills but leaves out of `usage`; with the searches they are
-        `other`.
+        `service_tier` is the response's; its multiplier applies to tokens, not to searches. `extra` is
+        usage that the provider bills but omits from `usage`; its cost and that of searches are `other`.
         """
-        prices = _prices(self.table, usage)
+        prices = _read_prices(self.table, usage)
         if prices is None:
             return None
-        factor = _factor(self.table, service_tier)
-        parts = _token_parts(usage, prices, factor)
+        factor = _read_factor(self.table, service_tier)
+        parts = _price_tokens(usage, prices, factor)
         per_search = prices.web_search_per_1000.scaleb(-3, _EXACT)
-        other = _EXACT.multiply(Decimal(usage.web_searches or 0), per_search)
-        for more in apart:
-            own_prices = _prices(self.table, more) or prices  # a tier may differ: another request
-            other = _EXACT.add(other, _token_parts(more, own_prices, factor).sum())
-        total = _EXACT.add(parts.sum(), other)
+        other_cost = _EXACT.multiply(Decimal(usage.web_searches or 0), per_search)
+        for extra_usage in extra:
+            # Usage in `extra` belongs to another request, so its prompt may reach another tier.
+            extra_prices = _read_prices(self.table, extra_usage) or prices
+            other_cost = _EXACT.add(other_cost, _price_tokens(extra_usage, extra_prices, factor).sum())
+        total = _EXACT.add(parts.sum(), other_cost)
         if total >= _LARGEST_TOTAL:
             return None
         return Cost(
-            input=_plain(parts.input),
-            cache_read=_plain(parts.cache_read),
-            cache_write=_plain(parts.cache_write),
-            output=_plain(parts.output),
-            other=_plain(other),
-            total=_plain(total),
+            input=_format_amount(parts.input),
+            cache_read=_format_amount(parts.cache_read),
+            cache_write=_format_amount(parts.cache_write),
+            output=_format_amount(parts.output),
+            other=_format_amount(other_cost),
+            total=_format_amount(total),
         )
 
 
-def _prices(table: Mapping[str, Any], usage: Usage) -> _Prices | None:
-    """Return the prices of a request with this prompt: a tier is a cliff and prices all of it."""
+def _read_prices(table: Mapping[str, Any], usage: Usage) -> _Prices | None:
+    """Return the prices of a request with this prompt; a tier prices the whole request, not its excess."""
     prompt = (usage.input or 0) + (usage.cache_read or 0) + (usage.cache_write or 0)
-    given = _decimals(table) | _decimals(_tier(table.get("tiers"), prompt))
-    base, output = given.get("input"), given.get("output")
+    amounts = _read_decimals(table) | _read_decimals(_find_tier(table.get("tiers"), prompt))
+    base, output = amounts.get("input"), amounts.get("output")
     if base is None or output is None:
         return None
-    cache_write_5m = given.get("cache_write_5m", base)
+    cache_write_5m = amounts.get("cache_write_5m", base)
     return _Prices(
         input=base,
         output=output,
-        cache_read=given.get("cache_read", base),
+        cache_read=amounts.get("cache_read", base),
         cache_write_5m=cache_write_5m,
-        cache_write_1h=given.get("cache_write_1h", cache_write_5m),
-        web_search_per_1000=given.get("web_search_per_1000", _ZERO),
+        cache_write_1h=amounts.get("cache_write_1h", cache_write_5m),
+        web_search_per_1000=amounts.get("web_search_per_1000", _ZERO),
     )
 
 
-def _tier(tiers: Any, prompt: int) -> Mapping[str, Any]:
-    """Return the tier with the highest `above` that the prompt exceeds, else nothing."""
+def _find_tier(tiers: Any, prompt: int) -> Mapping[str, Any]:
+    """Return the tier with the highest `above` that the prompt exceeds, an empty one if there is none."""
     reached = [
         (above, number, tier)
         for number, tier in enumerate(tiers if isinstance(tiers, (list, tuple)) else ())
         if isinstance(tier, Mapping)
-        if (above := _decimal(tier.get("above"))) is not None and prompt > above
+        if (above := _read_decimal(tier.get("above"))) is not None and prompt > above
     ]
     return max(reached)[2] if reached else {}
 
 
-def _factor(table: Mapping[str, Any], service_tier: str | None) -> Decimal:
+def _read_factor(table: Mapping[str, Any], service_tier: str | None) -> Decimal:
     multipliers = table.get("service_tier")
     if service_tier is None or not isinstance(multipliers, Mapping):
         return _ONE
-    factor = _decimal(multipliers.get(service_tier))
+    factor = _read_decimal(multipliers.get(service_tier))
     return _ONE if factor is None else factor
 
 
-def _token_parts(usage: Usage, prices: _Prices, factor: Decimal) -> _Parts:
+def _price_tokens(usage: Usage, prices: _Prices, factor: Decimal) -> _Parts:
     written = usage.cache_write or 0
     for_an_hour = min(usage.cache_write_1h or 0, written)
 
-    def part(tokens: int | None, price: Decimal) -> Decimal:
+    def price_tokens(tokens: int | None, price: Decimal) -> Decimal:
         dollars = _EXACT.multiply(Decimal(tokens or 0), price).scaleb(-6, _EXACT)
         return _EXACT.multiply(dollars, factor)
 
     return _Parts(
-        input=part(usage.input, prices.input),
-        cache_read=part(usage.cache_read, prices.cache_read),
+        input=price_tokens(usage.input, prices.input),
+        cache_read=price_tokens(usage.cache_read, prices.cache_read),
         cache_write=_EXACT.add(
-            part(written - for_an_hour, prices.cache_write_5m),
-            part(for_an_hour, prices.cache_write_1h),
+            price_tokens(written - for_an_hour, prices.cache_write_5m),
+            price_tokens(for_an_hour, prices.cache_write_1h),
         ),
-        output=part(usage.output, prices.output),
+        output=price_tokens(usage.output, prices.output),
     )
 
 
-def _decimals(table: Mapping[str, Any]) -> dict[str, Decimal]:
-    found = ((key, _decimal(value)) for key, value in table.items())
-    return {key: number for key, number in found if number is not None}
+def _read_decimals(table: Mapping[str, Any]) -> dict[str, Decimal]:
+    numbers = ((key, _read_decimal(value)) for key, value in table.items())
+    return {key: number for key, number in numbers if number is not None}
 
 
-def _decimal(value: Any) -> Decimal | None:
-    """Return a plain decimal string or a small whole number as a Decimal; None for all else."""
+def _read_decimal(value: Any) -> Decimal | None:
+    """Return a plain decimal string or a small integer as a Decimal, None for anything else."""
     text = str(value) if type(value) is int and abs(value) < 10**9 else value
     if not isinstance(text, str) or not _PLAIN_NUMBER.fullmatch(text):
         return None
     return Decimal(text)
 
 
-def _sum(amounts: Iterable[Decimal]) -> Decimal:
+def _add_amounts(amounts: Iterable[Decimal]) -> Decimal:
     total = _ZERO
     for amount in amounts:
         total = _EXACT.add(total, amount)
     return total
 
 
-def _plain(amount: Decimal) -> str:
-    """Return the amount without an exponent and without zeros at its end: `0.0048`, `12`, `0`."""
+def _format_amount(amount: Decimal) -> str:
+    """Return the amount without an exponent and without trailing zeros: `0.0048`, `12`, `0`."""
     text = format(amount, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -15,20 +15,21 @@ from streamconform.tools.smoke.conversation import converse, steps
 from streamconform.tools.smoke.schema_messages import closest, misfits
 from streamconform.tools.smoke.streams import streams
 
-from ..harness import builders
-from .smoke_document import DOCUMENT, filled
+from .. import bundled_suite
+from ..docs import smoke
+from ..docs.blocks import describe_outdated
 
 PROGRAM = """\
 import copy, json, os, sys, time
-from streamconform_reference.__main__ import Session, hello
+from streamconform_reference.__main__ import Session, build_hello
 from streamconform_reference.json_text import codec
 
 def write(value):
     sys.stdout.buffer.write(codec.dumps(value) + b"\\n")
     sys.stdout.buffer.flush()
 
-def answer(message): return next(Session().answers(message), None)
-def greeting(): return hello() | {{"apis": ["anthropic-messages"]}}
+def answer(message): return next(Session().reply_to(message), None)
+def greeting(): return build_hello() | {{"apis": ["anthropic-messages"]}}
 def reply(message): return answer(message)
 def outcome(given): return given
 def said(message):
@@ -72,7 +73,7 @@ def outcome(line):
 
 
 def greets(more):
-    return f"def greeting(): return hello() | {{'apis': ['anthropic-messages']}} | {more}"
+    return f"def greeting(): return build_hello() | {{'apis': ['anthropic-messages']}} | {more}"
 
 
 WRONG = [
@@ -343,7 +344,7 @@ def test_findings_are_json_where_that_is_asked_for(project):
         (("smoke", "--", sys.executable, "-c", ""), 3, "it ended before it answered the greeting"),
         (("smoke",), 2, "name one implementation"),
         (("smoke", "reference", "--", "cat"), 2, "use one of them"),
-        (("smoke", "magic:x"), 2, "`magic:` is not a form"),
+        (("smoke", "magic:x"), 2, "unknown form `magic:`"),
     ],
 )
 def test_what_cannot_be_started_is_one_clear_message(project, words, code, said):
@@ -375,7 +376,7 @@ def test_what_is_asked_are_cases_of_the_suite_and_expects_what_they_do(api):
     of = APIS[api].smoke
     expected = {
         each.cassette.name: each.expect.content
-        for each in builders.bundled_cases()
+        for each in bundled_suite.streams()
         if each.api == api
         and each.cassette.name in (of.text_cassette, of.call_cassette)
         and each.level == "must"
@@ -428,7 +429,7 @@ def test_a_program_that_takes_pushed_chunks_is_fed_so(tmp_path):
 PUSHED = """
 session = Session()
 def said(message):
-    for each in session.answers(message): write(each)
+    for each in session.reply_to(message): write(each)
 """
 
 
@@ -452,5 +453,5 @@ def test_a_misfit_names_the_place_the_value_and_what_is_expected():
 
 
 def test_the_output_in_the_adapter_guide_is_what_is_printed():
-    """`python -m tests.cli.smoke_document` writes it anew."""
-    assert filled() == DOCUMENT.read_text("utf-8")
+    for page, content in smoke.generate().items():
+        assert content == page.read_bytes(), describe_outdated("smoke")

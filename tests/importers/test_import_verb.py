@@ -8,7 +8,7 @@ import sys
 import pytest
 import yaml
 
-from ..cli.project import CONFORM, Project
+from ..cli.project import Project
 from ..harness.builders import TEXT_FRAMES, sse_body
 
 BODY = sse_body(TEXT_FRAMES).decode()
@@ -107,14 +107,8 @@ def test_name_topic_and_folders_can_be_chosen(project):
 
 
 def test_stdin_is_read(project):
-    done = subprocess.run(
-        (*CONFORM, "import", "-", *API, "--name", "piped"),
-        cwd=project.folder,
-        input=BODY.encode(),
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    ran = project.run("import", "-", *API, "--name", "piped", stdin=BODY)
+    assert ran.code == 0, ran.err
     assert (project.folder / "cassettes/anthropic-messages/piped.sse").read_bytes() == BODY.encode()
 
 

@@ -12,6 +12,7 @@ import pytest
 from streamconform.suite import cassettes
 from streamconform.yaml_text import reader
 
+from ..cli.project import Project
 from .anthropic import answer
 from .recorder import REQUEST
 from .server import HEAD as HEAD_OF_STREAM
@@ -41,14 +42,8 @@ def test_a_stream_becomes_a_cassette_and_a_draft_that_only_strict_lint_refuses(r
     ]
     sources = ("--specs", "specs", "--cassettes", "cassettes")
     for words, code in (("lint", *sources), 0), (("lint", "--strict", *sources), 2), (("run", *sources), 0):
-        done = subprocess.run(
-            (sys.executable, "-m", "streamconform", *words),
-            cwd=recorder.folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == code, done.stdout + done.stderr
+        done = Project(recorder.folder).run(*words)
+        assert done.code == code, done.out + done.err
     assert "reviewed: false" in recorder.spec()
     assert "DRAFT" in recorder.spec()
     assert "text: Hi, you." in recorder.spec()

@@ -1,4 +1,4 @@
-"""Small authored Converse streams, each with one thing that goes wrong in the wild."""
+"""Small authored Converse streams, each with one defect or peculiarity of real servers."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def header(name: str, kind: int, value: bytes) -> bytes:
 
 
 def message(headers: bytes, payload: bytes) -> bytes:
-    """Return one message with right lengths and checksums."""
+    """Return one message with correct lengths and checksums."""
     lengths = struct.pack(">II", len(headers) + len(payload) + 16, len(headers))
     before = lengths + struct.pack(">I", zlib.crc32(lengths)) + headers + payload
     return before + struct.pack(">I", zlib.crc32(before))
 
 
 def frame(kind: str, payload: Any) -> bytes:
-    """Return an event as it comes."""
+    """Return an event message."""
     names = {":event-type": kind, ":content-type": "application/json", ":message-type": "event"}
     return named(names, json.dumps({**payload, "p": "abcd"}, ensure_ascii=False).encode())
 

@@ -1,4 +1,4 @@
-"""The real recorded streams that other projects made, where STREAMCONFORM_CORPUS names their folder."""
+"""Recorded streams of other projects, in the folder that STREAMCONFORM_CORPUS names."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from streamconform.tools.compare.recordings import Folder, read
 
 @cache
 def corpus() -> Folder:
-    """Return all of it; nothing where there is no folder."""
+    """Return all recordings, none if there is no folder."""
     folder = os.environ.get("STREAMCONFORM_CORPUS")
     return read(Path(folder), (), None) if folder else Folder((), ())
 
 
 def streams(*folders: str) -> list[Case]:
-    """Return the streams that lie in these folders, of all where none is named; HTTP errors are none."""
+    """Return the streams in these folders, by default in all; HTTP errors are excluded."""
     return [
         case
         for case in corpus().cases
@@ -28,5 +28,5 @@ def streams(*folders: str) -> list[Case]:
 
 
 def params(cases: list[Case]) -> list[object]:
-    """Return the cases as parameters that are named like their files."""
+    """Return the cases as parameters with their file names as ids."""
     return [pytest.param(case, id=case.id) for case in cases]

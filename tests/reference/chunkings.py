@@ -1,4 +1,4 @@
-"""Ways to cut a body into network reads."""
+"""Ways to cut a body into chunks."""
 
 from __future__ import annotations
 
@@ -19,6 +19,12 @@ def two_way_cuts(body: bytes) -> Iterator[list[bytes]]:
     return ([body[:i], body[i:]] for i in range(1, len(body)))
 
 
+def some_two_way_cuts(body: bytes, count: int) -> Iterator[list[bytes]]:
+    """Cut once at `count` places that are the same each time."""
+    rng = random.Random(len(body))  # noqa: S311 - cuts, not secrets
+    return ([body[:i], body[i:]] for i in rng.sample(range(1, len(body)), count))
+
+
 def at_random(body: bytes, seed: int) -> list[bytes]:
     rng = random.Random(seed)  # noqa: S311 - cuts, not secrets
     chunks = []
@@ -30,6 +36,6 @@ def at_random(body: bytes, seed: int) -> list[bytes]:
 
 
 def at(body: bytes, cuts: list[int]) -> list[bytes]:
-    """Cut at these offsets; one beyond the end cuts nothing."""
+    """Cut at these offsets; offsets beyond the end are ignored."""
     bounds = [0, *sorted({min(cut, len(body)) for cut in cuts}), len(body)]
     return [body[a:b] for a, b in pairwise(bounds)]

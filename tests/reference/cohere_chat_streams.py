@@ -1,4 +1,4 @@
-"""Small authored Cohere streams of both versions, each with one thing that goes wrong in the wild."""
+"""Small authored Cohere streams of both versions, each with one defect or peculiarity of real servers."""
 
 from __future__ import annotations
 

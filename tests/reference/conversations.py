@@ -1,4 +1,4 @@
-"""Parts of conversations, and what requests are asked with in tests."""
+"""Parts of conversations, and helpers to build requests from them."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def whole(api: str, *messages: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def said(api: str, *messages: dict[str, Any], **more: Any) -> list[Any]:
-    """Return the messages of the request, under whatever name the api has for them."""
+    """Return the messages of the request, under the API's name for them."""
     body = asked(api, *messages, **more)
     sent = next(body[key] for key in ("messages", "contents", "input") if key in body)
     assert isinstance(sent, list)

@@ -1,4 +1,4 @@
-"""A run as a harness hands it over, and what the reference makes of it."""
+"""A run as a harness passes it, and the reference's result for it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def decode(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A body, and how it comes; `expect` maps a path into the outcome to the value there."""
+    """A body and its response metadata; `expect` maps paths in the outcome to values."""
 
     id: str
     body: bytes
@@ -76,7 +76,7 @@ def text_block(words: str) -> dict[str, Any]:
 
 
 def joined_deltas(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Join neighbouring deltas of one block; how the bytes are cut may not change more."""
+    """Join adjacent deltas of one block; different chunks may change nothing else."""
     joined: list[dict[str, Any]] = []
     for event in events:
         before = joined[-1] if joined else {}
@@ -89,7 +89,7 @@ def joined_deltas(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def assert_event_rules(answer: Answer) -> None:
-    """Hold deltas to lie in their block and sum to it, and one terminal event to be last."""
+    """Assert that deltas lie in their block and sum to it, and that one terminal event is last."""
     terminal = [kind for kind in answer.types() if kind in ("done", "error")]
     assert terminal == answer.types()[-1:], answer.types()
     begun: set[int] = set()

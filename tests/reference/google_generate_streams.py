@@ -1,4 +1,4 @@
-"""Small authored Gemini streams, each with one thing that goes wrong in the wild."""
+"""Small authored Gemini streams, each with one defect or peculiarity of real servers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ SIGNATURE = "c2lnbmF0dXJl"
 
 
 def sse(*payloads: Payload, end: str = "\r\n") -> bytes:
-    """Return the payloads as server-sent events, as `alt=sse` has them."""
+    """Return the payloads as server-sent events, as with `alt=sse`."""
     frames = (f"data: {json.dumps(payload, ensure_ascii=False)}{end}{end}" for payload in payloads)
     return "".join(frames).encode("utf-8", "surrogatepass")
 
 
 def array(*payloads: Payload, indent: int | None = 2) -> bytes:
-    """Return the payloads as one array, as it comes without `alt=sse`."""
+    """Return the payloads as one array, as without `alt=sse`."""
     elements = [json.dumps(payload, ensure_ascii=False, indent=indent).encode() for payload in payloads]
     return b"[" + b"\n,\r\n".join(elements) + b"\n]"
 
@@ -53,7 +53,7 @@ def call(name: str = "f", args: Any = None, *, signature: str = "", **fields: An
 
 
 def goes_on(*entries: Payload, more: bool = True) -> Payload:
-    """Return a part with partial arguments for the open call; without entries it says nothing else."""
+    """Return a part with partial arguments for the open call, empty without entries."""
     function: Payload = {"partialArgs": list(entries)} if entries else {}
     return {"functionCall": {**function, **({"willContinue": True} if more else {})}}
 

@@ -1,4 +1,4 @@
-"""A small legal stream of each api as payloads, for tests that break one thing in it."""
+"""A small legal stream of each API as payloads, for tests that break one rule."""
 
 from __future__ import annotations
 
@@ -276,7 +276,7 @@ STREAMS = {
 
 
 def frames(api: str, payloads: list[Json]) -> list[Frame]:
-    """Return the payloads as frames of the api; of Bedrock the key of a payload is its type."""
+    """Return the payloads as frames of the API; for Bedrock the key of a payload is its type."""
     return [_frame(api, each) for each in payloads]
 
 

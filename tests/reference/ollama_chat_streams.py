@@ -1,4 +1,4 @@
-"""Small authored Ollama streams, each with one thing that goes wrong in the wild."""
+"""Small authored Ollama streams, each with one defect or peculiarity of real servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small authored Chat Completions streams, each with one thing that goes wrong in the wild."""
+"""Small authored Chat Completions streams, each with one defect or peculiarity of real servers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HEAD = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "mo
 
 
 def frames(*payloads: Payload, end: str = "\n") -> bytes:
-    """Return the payloads as server-sent events, without the mark at the end."""
+    """Return the payloads as server-sent events, without `[DONE]`."""
     text = "".join(f"data: {json.dumps(p, ensure_ascii=False)}{end}{end}" for p in payloads)
     return text.encode("utf-8", "surrogatepass")
 
@@ -42,7 +42,7 @@ def call(
     args: Any = None,
     **fields: Any,
 ) -> Payload:
-    """Return an entry of `tool_calls`; what is None is left out."""
+    """Return an entry of `tool_calls`, without fields that are None."""
     function = {key: value for key, value in (("name", name), ("arguments", args)) if value is not None}
     own = {key: value for key, value in (("index", index), ("id", id)) if value is not None}
     return {**own, "function": function, **fields}

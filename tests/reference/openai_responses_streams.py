@@ -1,4 +1,4 @@
-"""Small authored OpenAI Responses streams, each with one thing that goes wrong in the wild."""
+"""Small authored OpenAI Responses streams, each with one defect or peculiarity of real servers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PROGRESS: Payload = {"type": "response.in_progress", "response": response()}
 
 
 def completed(*output: Payload, status: str = "completed", **fields: Any) -> Payload:
-    """Return the end; without items it has an empty list of them."""
+    """Return the end event, by default with an empty list of items."""
     ends = {"usage": USAGE, "service_tier": "default", "output": list(output), **fields}
     return {"type": "response.completed", "response": response(status, **ends)}
 
@@ -109,7 +109,7 @@ def thinks(words: str, part: int = 0, index: int = 0) -> Payload:
 
 
 def whole_text(words: str, index: int = 0) -> tuple[Payload, ...]:
-    """Return a message as the documentation has it."""
+    """Return a message in the documented form."""
     place = {"content_index": 0, "item_id": "msg_1"}
     half = len(words) // 2
     return (
@@ -124,7 +124,7 @@ def whole_text(words: str, index: int = 0) -> tuple[Payload, ...]:
 
 
 def whole_call(arguments: str, index: int = 0, number: int = 1) -> tuple[Payload, ...]:
-    """Return a call as the documentation has it."""
+    """Return a call in the documented form."""
     half = len(arguments) // 2
     return (
         added(call(number), index),

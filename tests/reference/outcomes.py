@@ -1,4 +1,4 @@
-"""Outcomes to be encoded: one for each thing that an api may not be able to say, and those of cassettes."""
+"""Outcomes to encode: one for each property that an API may be unable to express, and those of cassettes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
-from streamconform.model.case import Case
-from streamconform.resources import find_bundled
-from streamconform.suite.load import Sources, load
 from streamconform_reference.adapter import open_decoder
 from streamconform_reference.apis import DECODERS
 from streamconform_reference.outcome import (
@@ -26,6 +23,8 @@ from streamconform_reference.outcome import (
     ToolCall,
     Usage,
 )
+
+from ..bundled_suite import streams
 
 STOPS = [
     ("stop", "end_turn"),
@@ -81,7 +80,7 @@ OTHERS = [
 
 
 def whole(*content: Block, **fields: Any) -> Outcome:
-    """Return an outcome that is complete unless said otherwise."""
+    """Return an outcome, by default a complete one."""
     usual: dict[str, Any] = {
         "status": "complete",
         "stop": Stop("stop", "end_turn"),
@@ -95,7 +94,7 @@ def whole(*content: Block, **fields: Any) -> Outcome:
 
 
 def a_call(**fields: Any) -> ToolCall:
-    """Return a call that is complete unless said otherwise."""
+    """Return a call, by default a complete one."""
     usual: dict[str, Any] = {
         "id": "toolu_1",
         "name": "f",
@@ -191,7 +190,7 @@ EXAMPLES: Mapping[str, Outcome] = {
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What the reference makes of the cassette of a bundled case."""
+    """The reference's outcome for the cassette of a bundled case."""
 
     name: str
     api: str
@@ -200,10 +199,10 @@ class Decoded:
 
 @cache
 def decoded_cases() -> tuple[Decoded, ...]:
-    """Return the outcome of each cassette of a bundled case about a stream."""
+    """Return the outcome of each cassette of the bundled stream cases."""
     found: dict[str, Decoded] = {}
-    for case in load(Sources(find_bundled("specs"), find_bundled("cassettes"))):
-        if not isinstance(case, Case) or case.api not in DECODERS:
+    for case in streams():
+        if case.api not in DECODERS:
             continue
         cassette = case.cassette
         run = SimpleNamespace(

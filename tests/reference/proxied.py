@@ -1,4 +1,4 @@
-"""Answers of upstreams, each with one thing that translating proxies get wrong, and what a client then gets.
+"""Answers of upstreams, each with one thing that translating proxies get wrong, and the client's result.
 
 What a client gets is told in short, a word or two for each event. The issues beside the rows are of those
 proxies.
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Row:
-    """An upstream's body, and what comes out behind the start of the message and its ping."""
+    """An upstream's body, and the output after the start of the message and its ping."""
 
     body: bytes
     told: str
@@ -156,7 +156,7 @@ OLLAMA: dict[str, Row] = {
     ),
     "a line that is no JSON": Row(
         ollama.lines(ollama.record("par")) + b"oops\n",
-        "0:text +par | error api_error: a payload is not JSON: *",
+        "0:text +par | error api_error: payload is not valid JSON: *",
     ),
     "the end without a last record": Row(
         ollama.lines(ollama.record("a"), ollama.record("b")),

@@ -1,4 +1,4 @@
-"""The authored streams of every api, and inputs of the functions that belong to none."""
+"""The authored streams of every API, and inputs of functions that belong to none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference as others reach it: a generator, snapshots, and a program on stdin and stdout."""
+"""The reference's interfaces: a generator, snapshots, and a program on stdin and stdout."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_events_come_before_the_next_chunk_is_taken() -> None:
     assert seen == ["first", "second chunk", "second"]
 
 
-def test_the_adapter_says_what_it_is() -> None:
+def test_the_adapter_describes_itself() -> None:
     assert adapter.info["name"] == "streamconform-reference"
     assert adapter.info["version"] == __version__
     assert adapter.apis == list(DECODERS)
@@ -39,7 +39,7 @@ def test_the_adapter_says_what_it_is() -> None:
     assert {"cost", "heal", "partial_json"} <= set(adapter.capabilities)
 
 
-def test_nothing_that_streams_can_show_is_left_out_of_what_the_reference_claims() -> None:
+def test_the_reference_claims_every_stream_capability() -> None:
     assert OF_STREAMS - set(adapter.capabilities) == set()
 
 
@@ -68,7 +68,7 @@ def test_snapshots_of_an_error_document_have_nothing_to_show() -> None:
 
 
 def talk(*lines: Any) -> list[dict[str, Any]]:
-    """Return what the program answers to these messages, or raw lines."""
+    """Return the program's replies to these messages or raw lines."""
     sent = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines]
     done = subprocess.run(
         [sys.executable, "-m", "streamconform_reference"],
@@ -113,10 +113,10 @@ def test_the_program_answers_every_message_and_survives_bad_ones() -> None:
     expected = decode(body)
     assert (events["outcome"], events["events"]) == (expected.outcome, expected.events)
     assert plain == {"op": "result", "id": "3", "outcome": expected.outcome}
-    assert api["skipped"] == {"reason": "does not read no-such-api"}
-    assert mode["skipped"] == {"reason": "is not fed by mode http"}
+    assert api["skipped"] == {"reason": "does not support API no-such-api"}
+    assert mode["skipped"] == {"reason": "does not support input mode http"}
     assert call == {"op": "result", "id": "6", "output": {"a": 1}}
-    assert function["skipped"] == {"reason": "has no function no-such-function"}
+    assert function["skipped"] == {"reason": "does not support function no-such-function"}
     assert surrogate["outcome"]["content"][0]["text"] == "\ud800"
 
 

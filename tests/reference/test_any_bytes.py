@@ -1,4 +1,4 @@
-"""Of any api: no bytes raise, every answer ends once, and how the bytes are cut changes nothing."""
+"""For every API: no bytes raise, every answer ends once, and chunks do not change the result."""
 
 from __future__ import annotations
 

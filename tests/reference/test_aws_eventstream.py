@@ -1,4 +1,4 @@
-"""Framing of AWS event streams: lengths, headers and checksums, however the bytes are cut."""
+"""Framing of AWS event streams: lengths, headers and checksums, in any chunks."""
 
 from __future__ import annotations
 
@@ -98,20 +98,22 @@ BROKEN = [
     Broken("headers-beyond-the-message", prelude(20, 9), "9 bytes of headers do not fit into 20 bytes"),
     Broken("payload-too-long", prelude(2**24 * 3 // 2 + 17, 0), "are more than a message can have"),
     Broken("headers-too-long", prelude(2**18, 2**17 + 1), "are more than a message can have"),
-    Broken("unknown-header-type", message(header("a", 10, b""), b""), "10 is no type of a header"),
-    Broken("header-twice", message(EVENT + EVENT, b""), "the header `:event-type` stands twice"),
-    Broken("name-beyond-the-headers", message(b"\x09ab", b""), "its headers end in the middle of one"),
-    Broken("header-without-a-type", message(b"\x01a", b""), "its headers end in the middle of one"),
-    Broken("text-beyond-the-headers", message(header("a", 7, b"\x00\x05ab"), b""), "its headers end in"),
-    Broken("number-beyond-the-headers", message(header("a", 5, b"\x00"), b""), "its headers end in"),
-    Broken("uuid-beyond-the-headers", message(header("a", 9, b"\x00"), b""), "its headers end in"),
-    Broken("length-beyond-the-headers", message(header("a", 6, b"\x00"), b""), "its headers end in"),
+    Broken("unknown-header-type", message(header("a", 10, b""), b""), "unknown header type 10"),
+    Broken("header-twice", message(EVENT + EVENT, b""), "duplicate header `:event-type`"),
+    Broken("name-beyond-the-headers", message(b"\x09ab", b""), "the headers are truncated"),
+    Broken("header-without-a-type", message(b"\x01a", b""), "the headers are truncated"),
+    Broken(
+        "text-beyond-the-headers", message(header("a", 7, b"\x00\x05ab"), b""), "the headers are truncated"
+    ),
+    Broken("number-beyond-the-headers", message(header("a", 5, b"\x00"), b""), "the headers are truncated"),
+    Broken("uuid-beyond-the-headers", message(header("a", 9, b"\x00"), b""), "the headers are truncated"),
+    Broken("length-beyond-the-headers", message(header("a", 6, b"\x00"), b""), "the headers are truncated"),
     Broken("text-in-mid-stream", b"event: error\ndata: {}\n\n", "the checksum of its lengths is wrong"),
 ]
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in BROKEN])
-def test_what_is_broken_is_a_fault_behind_the_frames_before_it(case: Broken) -> None:
+def test_a_broken_message_is_a_fault_after_the_earlier_frames(case: Broken) -> None:
     body = GOOD + case.body
     for chunks in ([body], chunkings.bytewise(body), *chunkings.two_way_cuts(body)):
         frames, fault, recognised = read(chunks)
@@ -122,7 +124,7 @@ def test_what_is_broken_is_a_fault_behind_the_frames_before_it(case: Broken) -> 
         assert recognised
 
 
-def test_nothing_is_framed_behind_a_fault() -> None:
+def test_no_frames_follow_a_fault() -> None:
     framing = EventStreamFraming()
     assert framing.receive(damaged(GOOD, len(GOOD) - 1) + GOOD) == []
     fault = framing.fault

@@ -1,4 +1,4 @@
-"""Recorded streams: events and outcome agree, a cut one is never complete, and an HTTP error says what it is.
+"""Recorded streams: events match the outcome, a cut stream is never complete, HTTP errors are read.
 
 That the outcome does not depend on the chunks is shown by `conform compare` (tests/corpus).
 """
@@ -31,13 +31,13 @@ def answer(case: Case, body: bytes) -> Answer:
 
 
 def payloads(case: Case, body: bytes) -> list[Any]:
-    """Return the payloads of the frames in this part of the body, by the harness's own reader."""
+    """Return the payloads of the frames in this part of the body, read with the harness."""
     framed = APIS[case.api].detect_framing(case.cassette.status, case.cassette.body)
     return [read_payload(frame.payload) for frame in split(framed, body)]
 
 
 def start_of_terminal(case: Case) -> int:
-    """Return the offset of the first terminal frame, by the harness's own reader; of the end if none."""
+    """Return the offset of the first terminal frame, read with the harness, or of the end otherwise."""
     body = case.cassette.body
     frames = split(APIS[case.api].detect_framing(case.cassette.status, body), body)
     ends = (frame.start for frame in frames if APIS[case.api].ending.is_terminal(read_payload(frame.payload)))
@@ -66,7 +66,7 @@ def test_a_recorded_stream_is_never_complete_before_its_terminal_frame(case: Cas
 
 
 @pytest.mark.parametrize("case", params(ERRORS))
-def test_an_http_error_says_type_message_and_status(case: Case) -> None:
+def test_an_http_error_has_type_message_and_status(case: Case) -> None:
     found = answer(case, case.cassette.body).outcome
     error, said = found["error"], case.cassette.body.decode()
     assert (found["status"], found["stop"]["reason"], found["content"]) == ("error", "error", [])

@@ -1,4 +1,4 @@
-"""Recorded streams against what else is in them: their own final answers, their records, other framings."""
+"""Recorded streams compared with their own final answers, their records, and other framings."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def decode(case: Case, body: bytes | None = None) -> Answer:
 
 
 def document(case: Case, value: Any) -> dict[str, Any]:
-    """Return the outcome of an answer in one piece."""
+    """Return the outcome of an answer in a single chunk."""
     return dict(decode_document(json.dumps(value).encode(), case.api).to_json())
 
 
 def payloads(body: bytes) -> list[dict[str, Any]]:
-    """Return the payloads of SSE or of a JSON array, read as a whole."""
+    """Return the payloads of SSE or of a JSON array, read from the whole body."""
     if body.lstrip().startswith(b"["):
         elements: list[dict[str, Any]] = json.loads(body)
         return elements
@@ -62,7 +62,7 @@ def others(outcome: dict[str, Any], kind: str) -> list[str]:
 
 
 def essence(outcome: dict[str, Any], call: tuple[str, ...]) -> dict[str, Any]:
-    """Return what deltas and a final answer have in common, calls by these fields, in an own order."""
+    """Return the parts that deltas and a final answer share, calls by these fields, in a fixed order."""
     calls = ([each[name] for name in call] for each in outcome["content"] if each["type"] == "tool_call")
     return {
         "text": "".join(texts(outcome, "text")),
@@ -77,7 +77,7 @@ def essence(outcome: dict[str, Any], call: tuple[str, ...]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", params(COHERE_V1))
-def test_the_events_of_cohere_v1_say_what_its_final_answer_says(case: Case) -> None:
+def test_the_events_of_cohere_v1_match_its_final_answer(case: Case) -> None:
     lines = case.cassette.body.splitlines()
     last = json.loads(lines[-1])
     told = ("text", "tool_calls", "citations", "documents", "search_results", "search_queries")
@@ -92,7 +92,7 @@ def test_the_events_of_cohere_v1_say_what_its_final_answer_says(case: Case) -> N
 
 
 @pytest.mark.parametrize("case", params(streams("openai-responses")))
-def test_the_deltas_of_responses_alone_say_what_the_final_answer_says(case: Case) -> None:
+def test_the_deltas_of_responses_match_the_final_answer(case: Case) -> None:
     frames = payloads(case.cassette.body)
     end = next((at for at, frame in enumerate(frames) if frame["type"] in TERMINAL), None)
     final = {} if end is None else frames[end].get("response", {})
@@ -111,7 +111,7 @@ def test_both_framings_of_google_are_there() -> None:
 
 
 @pytest.mark.parametrize("case", params(GOOGLE))
-def test_both_framings_of_google_say_the_same(case: Case) -> None:
+def test_both_framings_of_google_give_the_same_outcome(case: Case) -> None:
     chunks = payloads(case.cassette.body)
     expected = decode(case).outcome
     assert decode(case, json.dumps(chunks).encode()).outcome == expected
@@ -121,7 +121,7 @@ def test_both_framings_of_google_say_the_same(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", params(streams("ollama-chat")))
-def test_an_answer_of_ollama_is_what_its_records_say_one_by_one(case: Case) -> None:
+def test_an_answer_of_ollama_is_the_sum_of_its_records(case: Case) -> None:
     messages = [json.loads(line)["message"] for line in case.cassette.body.splitlines() if line]
     outcome = decode(case).outcome
     for kind, key in (("text", "content"), ("thinking", "thinking")):

@@ -1,4 +1,4 @@
-"""The answer without streaming has the outcome that its stream would have had."""
+"""The answer without streaming has the outcome of the equivalent stream."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from streamconform_reference import DECODERS, decode_document
-from streamconform_reference.apis import DOCUMENTS
+from streamconform_reference.apis import DOCUMENT_READERS
 
 from . import openai_chat_streams as chat
 from . import streams as anthropic
@@ -90,7 +90,7 @@ def test_a_message_equals_its_stream_but_for_the_text_of_its_calls() -> None:
     assert found == expected
 
 
-@pytest.mark.parametrize("api", sorted(DOCUMENTS))
+@pytest.mark.parametrize("api", sorted(DOCUMENT_READERS))
 @pytest.mark.parametrize(
     ("body", "status", "error"),
     [
@@ -112,11 +112,11 @@ def test_an_error_document(api: str, body: bytes, status: int, error: tuple[Any,
     assert error[0] == "protocol" or found["error"]["message"] == error[1]
 
 
-@pytest.mark.parametrize("api", sorted(DOCUMENTS))
+@pytest.mark.parametrize("api", sorted(DOCUMENT_READERS))
 @given(body=st.binary(max_size=80))
 def test_no_document_raises(api: str, body: bytes) -> None:
     assert decode_document(body, api).status in ("error", "incomplete")
 
 
 def test_every_api_that_streams_reads_documents() -> None:
-    assert set(DOCUMENTS) == set(DECODERS)
+    assert set(DOCUMENT_READERS) == set(DECODERS)

@@ -1,19 +1,20 @@
-"""Encoded answers as a client sees them, frame by frame; and what waits for what."""
+"""Encoded answers as a client sees them, frame by frame, with their delays."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from streamconform_reference.apis import ANSWERS, ENCODERS
-from streamconform_reference.apis.anthropic_messages import AnthropicMessagesEncoder
+from streamconform_reference.apis import DOCUMENT_WRITERS, ENCODERS
+from streamconform_reference.apis.anthropic_messages.encode import AnthropicMessagesEncoder
 from streamconform_reference.encoding.encoder import Piece, encode
 from streamconform_reference.events import ProseStart, ToolCallDelta, ToolCallEnd, ToolCallStart, UsageUpdate
 from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.json_text.codec import loads
 from streamconform_reference.outcome import Outcome, Usage
 
-from .losses import PAGE, renewed
+from ..docs import losses
+from ..docs.blocks import describe_outdated
 from .outcomes import CITATIONS, EXAMPLES, a_call
 
 ANSWER = EXAMPLES["everything at its usual place"]
@@ -120,7 +121,7 @@ def test_a_second_call_waits_until_the_first_has_ended() -> None:
 
 
 @pytest.mark.parametrize("call_id", ["srvtoolu_1", "mcptoolu_1"])
-def test_a_call_that_anthropic_ran_is_none_for_the_client(call_id: str) -> None:
+def test_a_call_that_anthropic_ran_is_not_for_the_client(call_id: str) -> None:
     encoder = AnthropicMessagesEncoder(model="m", response_id="msg_1")
     start, _ = payloads(encoder.piece(ToolCallStart(0, call_id, "web_search", "provider")))
     kind = "mcp_tool_use" if call_id.startswith("mcp") else "server_tool_use"
@@ -128,7 +129,9 @@ def test_a_call_that_anthropic_ran_is_none_for_the_client(call_id: str) -> None:
 
 
 def test_a_citation_is_in_the_text_that_it_is_for() -> None:
-    document = ANSWERS["anthropic-messages"](EXAMPLES["all kinds of other"], model="m", response_id="msg_1")
+    document = DOCUMENT_WRITERS["anthropic-messages"](
+        EXAMPLES["all kinds of other"], model="m", response_id="msg_1"
+    )
     text = {"type": "text", "text": "Hi", "citations": [CITATIONS["anthropic-messages"]]}
     assert document["content"][0] == text
 
@@ -147,13 +150,12 @@ def test_thinking_without_a_signature_has_an_empty_one() -> None:
 
 @pytest.mark.parametrize("api", ["anthropic-messages", "openai-chat", "ollama-chat"])
 def test_an_answer_that_broke_off_is_an_error_document(api: str) -> None:
-    document = ANSWERS[api](EXAMPLES["broke off"], model="m", response_id="r")
+    document = DOCUMENT_WRITERS[api](EXAMPLES["broke off"], model="m", response_id="r")
     error = document["error"]
     message = error if isinstance(error, str) else error["message"]
     assert message == "the answer broke off"
 
 
 def test_the_page_has_the_losses_of_today() -> None:
-    """`python -m tests.reference.losses` writes them anew."""
-    page = PAGE.read_text("utf-8")
-    assert renewed(page) == page
+    for page, content in losses.generate().items():
+        assert content == page.read_bytes(), describe_outdated("losses")

@@ -1,4 +1,4 @@
-"""What is decoded from an encoded answer is the answer, but for what its api cannot say."""
+"""Decoding an encoded answer gives the answer, except for the API's losses."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
-from streamconform_reference.apis import ANSWERS, DECODERS, ENCODERS, LOSSES
+from streamconform_reference.apis import DECODERS, DOCUMENT_WRITERS, ENCODERS, LOSSES
 from streamconform_reference.apis.grammars import GRAMMARS
 from streamconform_reference.document import decode_document
 from streamconform_reference.encoding.encoder import (
     FORMS,
-    NAMELESS,
+    PLACEHOLDER,
     Encoder,
     Form,
     Piece,
+    apply_losses,
     encode,
-    expressed,
-    pieces,
+    to_pieces,
 )
 from streamconform_reference.events import (
     Done,
@@ -34,7 +34,7 @@ from streamconform_reference.events import (
 from streamconform_reference.json_text.codec import dumps
 from streamconform_reference.outcome import Error, Outcome, Stop, Text, Usage
 
-from .drawn_outcomes import outcomes
+from .generated_outcomes import outcomes
 from .outcomes import CALLED, EXAMPLES, a_call, decoded_cases, whole
 
 APIS = sorted(ENCODERS)
@@ -58,15 +58,15 @@ def decoded(api: str, body: bytes) -> Outcome:
 
 
 def said(api: str, given: Outcome, form: Form = "stream") -> Outcome:
-    """Return what is decoded from the stream or the document that says an outcome."""
+    """Return the decoded stream or document of an outcome."""
     if form == "stream":
         return decoded(api, encode(ENCODERS, api, given))
-    names = {"model": given.model or NAMELESS, "response_id": given.response_id or NAMELESS}
-    return decode_document(dumps(ANSWERS[api](given, **names)), api)
+    names = {"model": given.model or PLACEHOLDER, "response_id": given.response_id or PLACEHOLDER}
+    return decode_document(dumps(DOCUMENT_WRITERS[api](given, **names)), api)
 
 
 def broken(api: str, body: bytes, *, broke_off: bool = False) -> list[str]:
-    """Return the rules that must hold and do not, in a stream."""
+    """Return the `must` rules that a stream violates."""
     found = GRAMMARS[api].of_body([body], UNCHECKED)
     allowed = OPEN if broke_off else set()
     return [
@@ -75,35 +75,35 @@ def broken(api: str, body: bytes, *, broke_off: bool = False) -> list[str]:
 
 
 def assert_said(api: str, given: Outcome) -> None:
-    """Assert that stream and document say what they can say, which they then say as it is."""
-    stream = expressed(LOSSES, api, given)
+    """Assert that stream and document decode to the expressed outcome, and that this is stable."""
+    stream = apply_losses(LOSSES, api, given)
     assert said(api, given) == stream, api
-    assert expressed(LOSSES, api, stream) == stream, api
-    assert said(api, given, "document") == expressed(LOSSES, api, given, form="document"), api
+    assert apply_losses(LOSSES, api, stream) == stream, api
+    assert said(api, given, "document") == apply_losses(LOSSES, api, given, form="document"), api
     body = encode(ENCODERS, api, given)
     assert broken(api, body, broke_off=given.status == "incomplete") == [], api
 
 
 def test_every_api_that_is_encoded_has_all_tables() -> None:
-    assert ENCODERS.keys() == ANSWERS.keys() == LOSSES.keys()
+    assert ENCODERS.keys() == DOCUMENT_WRITERS.keys() == LOSSES.keys()
     assert ENCODERS.keys() <= DECODERS.keys()
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_every_api_says_an_example(name: str) -> None:
+def test_every_api_encodes_the_examples(name: str) -> None:
     for api in APIS:
         assert_said(api, EXAMPLES[name])
 
 
 @settings(max_examples=80)
 @given(given=outcomes())
-def test_every_api_says_any_outcome(given: Outcome) -> None:
+def test_every_api_encodes_any_outcome(given: Outcome) -> None:
     for api in APIS:
         assert_said(api, given)
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_an_api_says_the_answers_of_its_own_cassettes(api: str) -> None:
+def test_an_api_encodes_the_answers_of_its_own_cassettes(api: str) -> None:
     own = [case.outcome for case in decoded_cases() if case.api == api]
     assert own
     for outcome in own:
@@ -111,9 +111,9 @@ def test_an_api_says_the_answers_of_its_own_cassettes(api: str) -> None:
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_an_api_says_the_answers_of_others(api: str) -> None:
+def test_an_api_encodes_the_answers_of_other_apis(api: str) -> None:
     for case in decoded_cases()[::4]:
-        assert said(api, case.outcome) == expressed(LOSSES, api, case.outcome), case.name
+        assert said(api, case.outcome) == apply_losses(LOSSES, api, case.outcome), case.name
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -137,7 +137,7 @@ def test_rows_have_names_of_their_own(api: str) -> None:
 
 
 def characters(parts: Iterable[Piece]) -> Iterable[Piece]:
-    """Yield the pieces with every delta cut into its characters."""
+    """Yield the pieces with every delta split into characters."""
     for part in parts:
         if isinstance(part, (ProseDelta, ToolCallDelta)):
             yield from (replace(part, delta=character) for character in part.delta)
@@ -148,10 +148,12 @@ def characters(parts: Iterable[Piece]) -> Iterable[Piece]:
 @pytest.mark.parametrize("api", APIS)
 def test_it_does_not_matter_how_an_answer_is_cut_into_pieces(api: str) -> None:
     for name, outcome in EXAMPLES.items():
-        encoder = ENCODERS[api](model=outcome.model or NAMELESS, response_id=outcome.response_id or NAMELESS)
-        parts = characters(pieces(outcome))
+        encoder = ENCODERS[api](
+            model=outcome.model or PLACEHOLDER, response_id=outcome.response_id or PLACEHOLDER
+        )
+        parts = characters(to_pieces(outcome))
         body = encoder.opening() + b"".join(encoder.piece(part) for part in parts)
-        assert decoded(api, body) == expressed(LOSSES, api, outcome), name
+        assert decoded(api, body) == apply_losses(LOSSES, api, outcome), name
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -166,27 +168,27 @@ def test_text_is_written_when_it_comes(api: str) -> None:
 
 
 @pytest.mark.parametrize(("api", "framing"), FRAMINGS)
-def test_an_answer_is_said_in_each_framing(api: str, framing: str) -> None:
+def test_an_answer_is_encoded_in_each_framing(api: str, framing: str) -> None:
     for name, outcome in EXAMPLES.items():
         body = encode(ENCODERS, api, outcome, framing=framing)
-        assert decoded(api, body) == expressed(LOSSES, api, outcome), name
+        assert decoded(api, body) == apply_losses(LOSSES, api, outcome), name
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_a_ping_says_nothing(api: str) -> None:
+def test_a_ping_changes_nothing(api: str) -> None:
     outcome = EXAMPLES["everything at its usual place"]
     encoder = made(api)
     written = [encoder.opening(), encoder.ping()]
-    for part in pieces(outcome):
+    for part in to_pieces(outcome):
         written += [encoder.piece(part), b"" if isinstance(part, Done) else encoder.ping()]
     body = b"".join(written)
-    assert decoded(api, body) == expressed(LOSSES, api, outcome)
+    assert decoded(api, body) == apply_losses(LOSSES, api, outcome)
     assert broken(api, body) == []
 
 
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("last", [Done(Stop("stop", None)), Failed("incomplete", None)])
-def test_nothing_is_written_behind_the_end(api: str, last: Piece) -> None:
+def test_nothing_is_written_after_the_end(api: str, last: Piece) -> None:
     encoder = made(api)
     encoder.opening()
     encoder.piece(last)
@@ -203,7 +205,7 @@ def test_nothing_is_written_behind_the_end(api: str, last: Piece) -> None:
 def test_a_name_and_a_line_separator_of_any_kind_stay_in_their_frame(api: str) -> None:
     words = "a\nb\rc\u2028d\x85e\x0bf\x1cg"
     outcome = whole(Text(words), model=words)
-    assert said(api, outcome) == expressed(LOSSES, api, outcome)
+    assert said(api, outcome) == apply_losses(LOSSES, api, outcome)
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -223,13 +225,13 @@ def test_calls_whose_fragments_interleave_stay_apart(api: str) -> None:
     ]
     encoder = made(api)
     body = encoder.opening() + b"".join(encoder.piece(part) for part in parts)
-    assert decoded(api, body) == expressed(LOSSES, api, whole(first, second, stop=CALLED))
+    assert decoded(api, body) == apply_losses(LOSSES, api, whole(first, second, stop=CALLED))
     assert broken(api, body) == []
 
 
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("status", ["incomplete", "error"])
-def test_nobody_may_run_a_call_of_an_answer_that_did_not_end_it(api: str, status: str) -> None:
+def test_an_unended_call_is_not_executable(api: str, status: str) -> None:
     encoder = made(api)
     parts: list[Piece] = [
         ToolCallStart(0, "toolu_1", "f"),

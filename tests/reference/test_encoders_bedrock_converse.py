@@ -1,4 +1,4 @@
-"""What is particular in the event streams of Bedrock that are written."""
+"""Details of the Bedrock encoder."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from streamconform_reference.apis import ANSWERS, ENCODERS
+from streamconform_reference.apis import DOCUMENT_WRITERS, ENCODERS
 from streamconform_reference.encoding.encoder import encode
 from streamconform_reference.events import ToolCallDelta, ToolCallStart
 from streamconform_reference.framing.aws_eventstream import EventStreamFraming
@@ -20,7 +20,7 @@ Message = tuple[dict[str, Any], dict[str, Any]]
 
 
 def messages(body: bytes) -> list[Message]:
-    """Return headers and payload of each message."""
+    """Return the headers and the payload of each message."""
     framing = EventStreamFraming()
     frames = framing.receive(body) + framing.end()
     assert framing.fault is None
@@ -86,7 +86,7 @@ def test_a_message_that_no_header_can_hold_is_in_the_payload() -> None:
     assert payload == {"message": "x" * 70_000}
 
 
-def test_usage_is_told_behind_the_reason_to_stop() -> None:
+def test_usage_follows_the_stop_reason() -> None:
     usage = Usage(input=1, cache_read=2, cache_write=3, cache_write_1h=1, output=7)
     (before, _), (last, payload) = events(whole(Text("Hi"), usage=usage))[-2:]
     assert (before, last) == ("messageStop", "metadata")
@@ -120,7 +120,9 @@ def test_a_citation_is_a_delta_of_its_text() -> None:
 
 
 def test_a_text_with_citations_is_one_block_of_a_document() -> None:
-    document = ANSWERS[API](whole(Text("Hi"), CITATION, CITATION, Text("Ho")), model="m", response_id="r")
+    document = DOCUMENT_WRITERS[API](
+        whole(Text("Hi"), CITATION, CITATION, Text("Ho")), model="m", response_id="r"
+    )
     assert document["output"]["message"]["content"] == [
         {"citationsContent": {"content": [{"text": "Hi"}], "citations": [CITATION.data] * 2}},
         {"text": "Ho"},

@@ -1,4 +1,4 @@
-"""What is particular in the streams of Cohere that are written, in version 2 and in version 1."""
+"""Details of the Cohere encoders, version 2 and version 1."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hypothesis import settings
 from streamconform_reference.apis import DECODERS, ENCODERS
 from streamconform_reference.apis.cohere_chat.losses_v1 import V1_LOSSES
 from streamconform_reference.apis.grammars import GRAMMARS
-from streamconform_reference.encoding.encoder import encode, expressed
+from streamconform_reference.encoding.encoder import apply_losses, encode
 from streamconform_reference.outcome import Error, Other, Outcome, Stop, Text, Usage
 
-from .drawn_outcomes import outcomes
+from .generated_outcomes import outcomes
 from .outcomes import CALLED, EXAMPLES, SIGNED, a_call, whole
 
 API = "cohere-chat"
@@ -36,9 +36,9 @@ def assert_said_by_version_1(outcome: Outcome) -> None:
     decoder = DECODERS[API]()
     decoder.receive_data(body)
     decoder.receive_eof()
-    can_say = expressed({API: V1_LOSSES}, API, outcome)
+    can_say = apply_losses({API: V1_LOSSES}, API, outcome)
     assert decoder.outcome == can_say
-    assert expressed({API: V1_LOSSES}, API, can_say) == can_say
+    assert apply_losses({API: V1_LOSSES}, API, can_say) == can_say
     found = GRAMMARS[API].of_body([body])
     allowed = {"one-terminal"} if outcome.status == "incomplete" else set()
     assert [each for each in found if each.level == "must" and each.rule not in allowed] == []
@@ -70,12 +70,12 @@ def test_content_and_calls_are_counted_apart() -> None:
         ),
     ],
 )
-def test_an_answer_that_failed_says_so_in_its_last_event(error: Error, delta: dict[str, str]) -> None:
+def test_a_failed_answer_has_its_error_in_the_last_event(error: Error, delta: dict[str, str]) -> None:
     last = events(whole(Text("Hi"), status="error", stop=Stop("error", None), error=error))[-1]
     assert last == {"type": "message-end", "delta": {"usage": {}, **delta}}
 
 
-def test_what_the_cache_has_to_do_with_is_billed_as_input() -> None:
+def test_cache_tokens_are_billed_as_input() -> None:
     usage = Usage(input=1, cache_read=2, cache_write=3, output=7, reasoning=4, web_searches=1)
     assert events(whole(Text("Hi"), usage=usage))[-1]["delta"]["usage"] == {
         "billed_units": {"input_tokens": 6, "output_tokens": 7, "search_units": 1},
@@ -99,13 +99,13 @@ def test_null_as_arguments_is_not_taken_for_none() -> None:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_version_1_says_an_example(name: str) -> None:
+def test_version_1_encodes_the_examples(name: str) -> None:
     assert_said_by_version_1(EXAMPLES[name])
 
 
 @settings(max_examples=60)
 @drawn(given=outcomes())
-def test_version_1_says_any_outcome(given: Outcome) -> None:
+def test_version_1_encodes_any_outcome(given: Outcome) -> None:
     assert_said_by_version_1(given)
 
 
@@ -121,7 +121,7 @@ def test_every_row_of_version_1_applies_to_an_example() -> None:
     assert idle == set()
 
 
-def test_version_1_tells_all_calls_at_once_and_the_whole_answer_at_the_end() -> None:
+def test_version_1_writes_all_calls_in_one_event_and_repeats_the_answer_at_the_end() -> None:
     given = whole(Text("Hi"), a_call(), a_call(id="toolu_2"), stop=CALLED)
     *_, calls, last = records(given)
     assert calls["event_type"] == "tool-calls-generation"
@@ -132,7 +132,7 @@ def test_version_1_tells_all_calls_at_once_and_the_whole_answer_at_the_end() -> 
     assert (last["response"]["text"], last["response"]["tool_calls"]) == ("Hi", calls["tool_calls"])
 
 
-def test_version_1_tells_its_own_blocks_as_they_were() -> None:
+def test_version_1_writes_its_own_blocks_unchanged() -> None:
     own = [
         Other("search_query", {"text": "x", "generation_id": "g"}),
         Other("search_result", {"search_query": {"text": "x"}, "document_ids": ["d"]}),
@@ -140,6 +140,6 @@ def test_version_1_tells_its_own_blocks_as_they_were() -> None:
         Text("Hi"),
         Other("citation", CITATION),
     ]
-    assert expressed({API: V1_LOSSES}, API, whole(*own)).content == tuple(own)
+    assert apply_losses({API: V1_LOSSES}, API, whole(*own)).content == tuple(own)
     assert_said_by_version_1(whole(*own))
     assert records(whole(*own))[-1]["response"]["citations"] == [CITATION]

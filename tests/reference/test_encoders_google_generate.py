@@ -1,4 +1,4 @@
-"""What is particular in the streams of Gemini that are written."""
+"""Details of the Gemini encoder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamconform_reference.apis import ENCODERS, LOSSES
 from streamconform_reference.apis.grammars import GRAMMARS
-from streamconform_reference.encoding.encoder import encode, expressed
+from streamconform_reference.encoding.encoder import apply_losses, encode
 from streamconform_reference.events import Done, ToolCallDelta, ToolCallEnd, ToolCallStart
 from streamconform_reference.outcome import Error, Other, Outcome, Stop, Text, Thinking, Usage
 
@@ -24,7 +24,7 @@ def chunks(outcome: Outcome) -> list[dict[str, Any]]:
 
 
 def parts(outcome: Outcome) -> list[dict[str, Any]]:
-    """Return the parts of an outcome's stream, but for the empty one with which it ends."""
+    """Return the parts of an outcome's stream, except the empty one at its end."""
     found = [
         part
         for chunk in chunks(outcome)
@@ -87,12 +87,12 @@ def test_a_blocked_prompt_has_no_candidates() -> None:
     assert "candidates" not in chunk
 
 
-def test_the_reason_for_which_a_prompt_is_blocked_is_none_of_an_answer() -> None:
+def test_a_block_reason_is_not_a_finish_reason() -> None:
     last = chunks(whole(Text("Hi"), stop=Stop("content_filter", "JAILBREAK")))[-1]
     assert last["candidates"][0]["finishReason"] == "SAFETY"
 
 
-def test_the_total_is_the_sum_of_what_does_not_overlap() -> None:
+def test_the_total_is_the_sum_of_disjoint_counts() -> None:
     usage = Usage(input=10, cache_read=4, cache_write=1, output=9, reasoning=5)
     assert chunks(whole(Text("Hi"), usage=usage))[-1]["usageMetadata"] == {
         "promptTokenCount": 15,
@@ -149,13 +149,13 @@ def test_an_encoder_that_never_began_ends_the_answer() -> None:
 def test_a_second_report_about_the_candidate_replaces_the_first() -> None:
     first, second = (Other("groundingMetadata", {"webSearchQueries": [query]}) for query in ("x", "y"))
     given = whole(first, Text("Hi"), second)
-    assert expressed(LOSSES, API, given).content == (second, Text("Hi"))
+    assert apply_losses(LOSSES, API, given).content == (second, Text("Hi"))
 
 
 def test_thinking_goes_on_until_it_is_signed() -> None:
     unsigned = Thinking(text="a", signature=None, redacted=False)
     given = whole(unsigned, unsigned, SIGNED, SIGNED)
-    assert expressed(LOSSES, API, given).content == (
+    assert apply_losses(LOSSES, API, given).content == (
         Thinking(text="aahm", signature="c2ln", redacted=False),
         SIGNED,
     )

@@ -1,4 +1,4 @@
-"""What is particular in the streams of OpenAI Responses that are written."""
+"""Details of the OpenAI Responses encoder."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from streamconform_reference.apis import ANSWERS, DECODERS, ENCODERS, LOSSES
+from streamconform_reference.apis import DECODERS, DOCUMENT_WRITERS, ENCODERS, LOSSES
 from streamconform_reference.apis.grammars import GRAMMARS
-from streamconform_reference.encoding.encoder import Placed, encode, expressed
+from streamconform_reference.encoding.encoder import PlacedBlock, apply_losses, encode
 from streamconform_reference.events import Done, ToolCallDelta, ToolCallStart
 from streamconform_reference.outcome import (
     Error,
@@ -30,7 +30,7 @@ Event = dict[str, Any]
 
 
 def read(body: bytes) -> list[Event]:
-    """Return the payloads, each of which has the name of its event."""
+    """Return the payloads, after checking that each has the name of its event."""
     found = []
     for frame in filter(None, body.split(b"\n\n")):
         name, data = frame.split(b"\n")
@@ -101,10 +101,10 @@ def test_only_an_answer_that_came_to_its_end_is_completed(
 def test_a_refusal_in_words_is_a_part_of_a_completed_answer() -> None:
     given = whole(Refusal("No."), stop=Stop("refusal", "refusal"))
     assert kinds(given)[3:6] == ["content_part.added", "refusal.delta", "refusal.done"]
-    assert expressed(LOSSES, API, given).stop == Stop("refusal", "completed")
+    assert apply_losses(LOSSES, API, given).stop == Stop("refusal", "completed")
 
 
-def test_an_answer_that_failed_says_why_in_its_response() -> None:
+def test_a_failed_answer_has_its_error_in_its_response() -> None:
     error = Error("overloaded_error", "Busy.", 529)
     last = told(whole(Text("Hi"), status="error", stop=Stop("error", None), error=error))[-1]
     assert last["type"] == "response.failed"
@@ -139,7 +139,7 @@ def test_redacted_thinking_is_reasoning_without_a_summary() -> None:
     assert (reasoning["summary"], reasoning["encrypted_content"]) == ([], "ZW5j")
 
 
-def test_a_citation_is_told_while_its_text_is_open_and_kept_in_its_part() -> None:
+def test_a_citation_is_written_while_its_text_is_open_and_repeated_in_its_part() -> None:
     events = told(whole(Text("Hi"), Other("citation", CITATION)))
     at = next(place for place, event in enumerate(events) if "annotation.added" in event["type"])
     assert events[at]["annotation"] == CITATION
@@ -147,18 +147,18 @@ def test_a_citation_is_told_while_its_text_is_open_and_kept_in_its_part() -> Non
     assert events[-1]["response"]["output"][0]["content"][0]["annotations"] == [CITATION]
 
 
-def test_a_call_of_a_hosted_tool_is_told_with_what_it_found() -> None:
+def test_a_hosted_call_is_written_with_its_result() -> None:
     encoder = ENCODERS[API](model="m", response_id="r")
     encoder.opening()
     assert encoder.piece(ToolCallStart(0, "ws_1", "web_search", "provider")) == b""
-    added, done = read(encoder.piece(Placed(1, Other("web_search_call", WEB_SEARCH))))
+    added, done = read(encoder.piece(PlacedBlock(1, Other("web_search_call", WEB_SEARCH))))
     assert added["item"] == {"type": "web_search_call", "id": "ws_1"}
     assert done["item"] == WEB_SEARCH
 
 
 def test_a_call_of_free_text_is_one_of_a_custom_tool() -> None:
     given = whole(a_call(arguments="ls", arguments_text="ls"), stop=CALLED)
-    assert expressed(LOSSES, API, given).content == given.content
+    assert apply_losses(LOSSES, API, given).content == given.content
     assert kinds(given)[2:6] == [
         "output_item.added",
         "custom_tool_call_input.delta",
@@ -195,7 +195,7 @@ def test_a_call_that_was_cut_off_is_an_incomplete_item() -> None:
     assert events[-1]["response"]["output"][0]["status"] == "incomplete"
 
 
-def test_input_includes_what_the_cache_has_to_do_with() -> None:
+def test_input_includes_cache_tokens() -> None:
     usage = Usage(input=1, cache_read=2, cache_write=3, output=7, reasoning=4, web_searches=1)
     response = told(whole(Text("Hi"), usage=usage))[-1]["response"]
     assert response["usage"] == {
@@ -210,7 +210,7 @@ def test_input_includes_what_the_cache_has_to_do_with() -> None:
 
 def test_the_document_is_the_last_response() -> None:
     given = EXAMPLES["everything at its usual place"]
-    assert ANSWERS[API](given, model="m", response_id="r") == told(given)[-1]["response"]
+    assert DOCUMENT_WRITERS[API](given, model="m", response_id="r") == told(given)[-1]["response"]
 
 
 def test_items_that_come_inside_a_text_wait_for_its_end() -> None:

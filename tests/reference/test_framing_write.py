@@ -1,4 +1,4 @@
-"""What is written in a framing is read by it as it was."""
+"""Each framing reads its own output unchanged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from streamconform_reference.framing.write import (
     ARRAY_END,
     SSE_COMMENT,
     array_element,
-    event_stream_message,
+    encode_event_stream_message,
     ndjson,
     sse,
 )
@@ -42,7 +42,7 @@ WRITERS: dict[str, tuple[Callable[[], Framing], Callable[[Sequence[Any]], bytes]
     "sse with comments": (SseFraming, each(lambda payload: SSE_COMMENT + sse(payload) + SSE_COMMENT)),
     "ndjson": (NdjsonFraming, each(ndjson)),
     "json array": (JsonArrayFraming, as_array),
-    "event stream": (EventStreamFraming, each(lambda payload: event_stream_message(HEADERS, payload))),
+    "event stream": (EventStreamFraming, each(lambda payload: encode_event_stream_message(HEADERS, payload))),
 }
 PAYLOADS = st.dictionaries(st.text(max_size=4), st.text(max_size=6) | st.integers(), max_size=3)
 
@@ -69,6 +69,6 @@ def test_an_event_has_its_name() -> None:
 
 
 def test_a_message_has_its_headers() -> None:
-    (frame,) = EventStreamFraming().receive(event_stream_message(HEADERS, {}))
+    (frame,) = EventStreamFraming().receive(encode_event_stream_message(HEADERS, {}))
     assert frame.event == b"messageStart"
     assert dict(frame.headers) == HEADERS

@@ -1,4 +1,4 @@
-"""Recorded streams of first-party providers break no rule that must hold: else the grammar is wrong."""
+"""Recorded streams of first-party providers violate no `must` rule: if they do, the grammar is wrong."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def own() -> tuple[tuple[str, Case, Any], ...]:
 
 
 @pytest.mark.parametrize("folder", FIRST_PARTY)
-def test_what_a_provider_made_breaks_no_rule_that_must_hold(folder):
+def test_recorded_streams_of_providers_violate_no_must_rule(folder):
     judged = [each for each in own() if each[0].startswith(f"{folder}/")]
     assert len(judged) >= 30
     broken = {}

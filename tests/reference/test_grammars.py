@@ -1,4 +1,4 @@
-"""The grammars: a legal stream breaks no rule, and each rule is broken by an edit of one."""
+"""The grammars: a legal stream violates no rule, and an edited one violates each rule."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def deviations(stream: str, payloads: list[Json]) -> list[Deviation]:
 
 
 def put(at: int, path: str, value: Any) -> Edit:
-    """Set what stands at a path of a payload; None as the last value of `drop` takes it away."""
+    """Set the value at a path of a payload; None as the last value of `drop` removes it."""
 
     def edit(payloads: list[Json]) -> None:
         *holders, last = path.split(".")
@@ -271,7 +271,7 @@ def test_every_rule_that_apis_share_is_broken_by_some_edit():
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b'{"error": {}}'])
 @pytest.mark.parametrize("api", sorted({*GRAMMARS} - {"ollama-chat", "cohere-chat"}))
-def test_what_is_no_stream_breaks_the_framing(api, body):
+def test_a_body_that_is_not_a_stream_violates_the_framing_rule(api, body):
     assert "framing" in {each.rule for each in GRAMMARS[api].of_body([body])}
 
 
@@ -286,7 +286,7 @@ def test_unknown_fields_are_legal_everywhere(stream):
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Return the paths of all that stands in a payload, but for what says its type."""
+    """Return the paths of all values in a payload, except its type."""
     keys = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     own = [(*path, key) for key, _ in keys if key not in ("type", "event_type", "[DONE]")]
     return own + [deeper for key in own for deeper in leaves(value[key[-1]], key)]
@@ -295,7 +295,7 @@ def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("odd", [[], 7], ids=repr)
 @pytest.mark.parametrize("stream", STREAMS)
 def test_no_value_of_another_type_raises(stream, odd):
-    """What is odd stands at one place after the other."""
+    """One odd value at each place in turn."""
     for number, payload in enumerate(STREAMS[stream]):
         for *holders, last in leaves(payload):
             payloads = copy.deepcopy(STREAMS[stream])

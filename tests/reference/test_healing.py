@@ -1,4 +1,4 @@
-"""Tool arguments back to an object: whatever is JSON of an object is never changed."""
+"""Healing tool arguments to an object: JSON of an object is never changed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_text_that_was_escaped_once_too_often_is_the_object(
 
 
 @given(st.text())
-def test_no_text_raises_and_what_is_not_healed_is_kept(text: str) -> None:
+def test_no_text_raises_and_unhealed_text_is_kept(text: str) -> None:
     healed = heal_tool_arguments(text)
     assert isinstance(healed, dict)
     if healed.keys() == {"raw"} and healed["raw"] != text:

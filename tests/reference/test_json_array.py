@@ -1,4 +1,4 @@
-"""Framing of a streamed JSON array: one frame an element, however the bytes are cut."""
+"""Framing of a streamed JSON array: one frame per element, in any chunks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON in and out: exact where orjson is not, bounded, and never an exception but one."""
+"""Reading and writing JSON: exact where orjson is not, bounded, and with a single exception type."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_values_are_exact(text: str, value: Any) -> None:
         '{"a":' * 100_000,
     ],
 )
-def test_what_is_not_json_is_refused(text: str) -> None:
+def test_invalid_json_is_rejected(text: str) -> None:
     with pytest.raises(NotJsonError):
         codec.loads_text(text)
     assert not codec.is_json(text.encode())

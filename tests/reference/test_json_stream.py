@@ -1,4 +1,4 @@
-"""The value of JSON text so far: the same however it is cut, equal to the whole at its end, and growing."""
+"""The value of truncated JSON text: independent of the cuts, equal to the whole at its end, and growing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read(pieces: Any) -> JsonStream:
 
 
 def grows(before: Any, after: Any) -> bool:
-    """Whether a value may follow another: it has all of it, but numbers and what was null may be others."""
+    """Whether a value may follow another: it extends it, but numbers and nulls may change."""
     match before, after:
         case dict(), dict():
             return all(key in after and grows(value, after[key]) for key, value in before.items())
@@ -100,14 +100,14 @@ def test_no_text_raises_and_every_cut_of_it_gives_the_same(text: str) -> None:
         ("[" + "9" * (MAX_NUMBER + 1) + "]", []),
     ],
 )
-def test_a_mistake_ends_the_reading_and_what_came_before_stays(text: str, value: Any) -> None:
+def test_a_syntax_error_ends_the_parsing_and_keeps_the_earlier_value(text: str, value: Any) -> None:
     stream = read([text, ',"b":2}'])
     assert stream.value() == value
     assert stream.broken
     assert not stream.complete
 
 
-def test_a_lone_surrogate_is_shown_once_no_second_half_can_follow() -> None:
+def test_a_lone_surrogate_appears_once_no_second_half_can_follow() -> None:
     assert partial_value(r'"a\ud83d') == "a"
     assert partial_value(r'"a\ud83dx') == "a\ud83dx"
     assert partial_value(r'"a\ud83d\u0041') == "a\ud83dA"
@@ -130,7 +130,7 @@ def test_a_number_at_the_end_may_go_on_and_is_complete_as_it_is() -> None:
     assert read(["12.", "5"]).value() == 12.5
 
 
-def test_what_is_open_is_a_copy() -> None:
+def test_open_containers_are_copies() -> None:
     stream = read(['{"a":[1,'])
     before = stream.value()
     stream.add('2,"b"]')

@@ -1,4 +1,4 @@
-"""Framing of JSON lines: one frame a line, however the bytes are cut."""
+"""Framing of JSON lines: one frame per line, in any chunks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose fragment is it? Tool calls of Chat Completions, by index, id and name in every disorder."""
+"""Assignment of fragments to tool calls of Chat Completions, by index, id and name, in any order."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def made(answer: Answer) -> list[tuple[str, str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Entries, one chunk each, or several in a tuple; the calls they make. An id None is any id."""
+    """Entries, one chunk each or several in a tuple, and the resulting calls. An id of None means any id."""
 
     id: str
     entries: tuple[dict[str, Any] | tuple[dict[str, Any], ...], ...]
@@ -290,7 +290,7 @@ def test_a_malformed_call_is_complete_without_arguments() -> None:
     assert answer.types()[-2:] == ["toolcall_end", "done"]
 
 
-def test_calls_behind_an_intermediate_reason_are_new_and_end_with_the_next_one() -> None:
+def test_calls_after_an_intermediate_reason_are_new_and_end_with_the_next_one() -> None:
     first = (calls(call(name="f", args="{}")), ends("tool_calls"), calls(call(name="f", args='{"x":1}')))
     assert [(b["arguments"], b["complete"]) for b in decode(sse(*first, ends())).content] == [
         ({}, True),

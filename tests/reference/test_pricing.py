@@ -1,4 +1,4 @@
-"""Cost: figures worked out by hand, exact, and None rather than wrong."""
+"""Cost: figures computed by hand, exact, and None if a price is missing."""
 
 from __future__ import annotations
 
@@ -169,9 +169,9 @@ def test_cost_is_the_figure_worked_out_by_hand(case: Case) -> None:
     assert found | case.parts == found
 
 
-def test_tokens_apart_are_other_and_have_their_own_tier() -> None:
-    apart = Usage(input=60385, output=522)
-    cost = Pricing(OPUS).cost(Usage(input=612, output=2819), apart=[apart])
+def test_extra_usage_costs_other_and_has_its_own_tier() -> None:
+    extra = Usage(input=60385, output=522)
+    cost = Pricing(OPUS).cost(Usage(input=612, output=2819), extra=[extra])
     assert cost is not None
     # 60385 x 4 + 522 x 20; 612 x 4 + 2819 x 20
     assert (cost.other, cost.total) == ("0.25198", "0.310808")

@@ -1,4 +1,4 @@
-"""`python -m streamconform_reference` as a conversation: pushed runs, and what is no part of one."""
+"""`python -m streamconform_reference` as a session: pushed runs, and messages outside of one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def chunk(id_: str, data: bytes):
 
 
 def answers(session: Session, message) -> list[dict]:
-    return list(session.answers(message))
+    return list(session.reply_to(message))
 
 
 def test_events_come_out_as_their_chunks_go_in():
@@ -34,7 +34,7 @@ def test_events_come_out_as_their_chunks_go_in():
     assert rest[-1]["outcome"]["status"] == "complete"
 
 
-def test_events_that_nobody_wants_are_not_told():
+def test_unwanted_events_are_not_written():
     session = Session()
     assert answers(session, asked("1")) + answers(session, chunk("1", BODY)) == []
     (result,) = answers(session, {"op": "eof", "id": "1"})
@@ -51,7 +51,7 @@ def test_pushed_runs_do_not_mix():
     assert (cut["outcome"]["status"], whole["outcome"]["status"]) == ("incomplete", "complete")
 
 
-def test_our_own_fault_ends_the_run_and_what_comes_of_it_later_is_ignored():
+def test_an_internal_error_ends_the_run_and_later_messages_are_ignored():
     session = Session()
     answers(session, asked("1"))
     (result,) = answers(session, {"op": "chunk", "id": "1", "data": 5})
@@ -59,7 +59,7 @@ def test_our_own_fault_ends_the_run_and_what_comes_of_it_later_is_ignored():
     assert answers(session, chunk("1", BODY)) + answers(session, {"op": "eof", "id": "1"}) == []
 
 
-def test_what_it_is_not_fed_by_and_an_api_that_nobody_knows_are_declined():
+def test_unsupported_input_modes_and_unknown_apis_are_skipped():
     session = Session()
     over_http = {"mode": "http", "base_url": "http://127.0.0.1:1/x/1", "api_key": "k"}
     (one,) = answers(session, asked("1") | {"input": over_http})

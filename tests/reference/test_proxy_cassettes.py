@@ -1,4 +1,4 @@
-"""The proxy in front of every bundled answer: what it says comes through, in a legal stream."""
+"""The proxy in front of every bundled answer: the content passes through, in a legal stream."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEALED = "anthropic-messages"
 
 
 def answers(upstream: str) -> Iterator[tuple[str, bytes, Outcome]]:
-    """Yield every recorded and authored stream, and what it amounts to."""
+    """Yield every recorded and authored stream, with its outcome."""
     for path in sorted((CASSETTES / upstream).glob(f"*{SUFFIXES[upstream]}")):
         body = path.read_bytes()
         yield path.stem, body, decoded(upstream, body)
@@ -42,7 +42,7 @@ def calls(outcome: Outcome) -> list[ToolCall]:
 
 
 @pytest.mark.parametrize("names", ROUTES, ids=" ".join)
-def test_what_was_said_comes_through(names: tuple[str, str]) -> None:
+def test_the_content_passes_through(names: tuple[str, str]) -> None:
     client, upstream = names
     seen = 0
     for name, body, given in answers(upstream):

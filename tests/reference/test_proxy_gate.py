@@ -1,4 +1,4 @@
-"""Thinking is asked of models that think, and of no others."""
+"""Thinking is requested only of models that think."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamconform_proxy import thinking_refused, thinks
 from streamconform_proxy.model_capabilities import NOT_SUPPORTED, gated
-from streamconform_reference.requests.errors import RefusedError
+from streamconform_reference.requests.errors import RequestError
 
 THINKERS = """
     qwen3 qwen3:8b QWEN3:4b qwen3:latest Qwen3-8B-GGUF:Q4_K_M hf.co/x/qwen3:8b hf.co/unsloth/Qwen3-4B-GGUF
@@ -49,20 +49,20 @@ def test_no_other_model_does(model: str) -> None:
 
 @pytest.mark.parametrize("wish", [{}, {"budget": 1024}, {"effort": "high"}])
 def test_thinking_of_a_model_that_does_not_is_refused(wish: dict[str, Any]) -> None:
-    with pytest.raises(RefusedError) as refusal:
+    with pytest.raises(RequestError) as refusal:
         gated({"model": "llama3:8b", "messages": [], "thinking": wish}, "ollama-chat")
     assert (refusal.value.status, refusal.value.type) == (400, NOT_SUPPORTED)
     assert "`llama3:8b` does not think" in refusal.value.message
     assert "deepseek-r1" in refusal.value.message
 
 
-def test_no_thinking_is_asked_of_any_model() -> None:
+def test_no_thinking_is_requested_of_any_model() -> None:
     asked = {"model": "llama3", "messages": []}
     assert gated(asked, "ollama-chat") == asked
     assert gated({**asked, "thinking": "off"}, "ollama-chat") == asked
 
 
-def test_a_model_that_thinks_is_told_not_to() -> None:
+def test_thinking_is_disabled_for_a_model_that_thinks() -> None:
     asked = {"model": "qwen3", "messages": [], "thinking": "off"}
     assert gated(asked, "ollama-chat") == asked
 
@@ -73,10 +73,10 @@ def test_the_table_is_about_no_other_upstream() -> None:
 
 
 @pytest.mark.parametrize(("status", "document"), REFUSING)
-def test_a_server_says_that_its_model_does_not_think(status: int, document: Any) -> None:
+def test_a_server_rejects_thinking(status: int, document: Any) -> None:
     assert thinking_refused(status, json.dumps(document).encode())
 
 
 @pytest.mark.parametrize(("status", "document"), FAILING)
-def test_other_failures_say_nothing_of_it(status: int, document: Any) -> None:
+def test_other_failures_are_not_about_thinking(status: int, document: Any) -> None:
     assert not thinking_refused(status, b"<html>" if document is None else json.dumps(document).encode())

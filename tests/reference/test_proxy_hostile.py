@@ -1,4 +1,4 @@
-"""Whatever a client or an upstream sends, the proxy translates or refuses it."""
+"""The proxy translates or rejects anything that a client or an upstream sends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from streamconform_proxy import ROUTES, Relay, Route, ask, counted, failed, thinking_refused, whole
-from streamconform_reference.requests.errors import RefusedError
+from streamconform_reference.requests.errors import RequestError
 
 from .chunkings import at_random
 from .samples import SAMPLES
@@ -121,7 +121,7 @@ BODIES = {"anthropic-messages": ANTHROPIC, "openai-chat": OPENAI}
 
 
 def paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield where every value inside a value stands."""
+    """Yield the path of every value inside a value."""
     for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
         yield (*path, key)
         yield from paths(value[key], (*path, key))
@@ -146,7 +146,7 @@ def test_a_request_with_anything_anywhere_is_translated_or_refused(names: tuple[
         for value in ODD:
             try:
                 sent = ask(route, json.dumps(changed(body, path, value)).encode(), {})
-            except RefusedError as refusal:
+            except RequestError as refusal:
                 assert (refusal.status, bool(refusal.message)) == (400, True)  # noqa: PT017 - one or the other
                 seen[False] += 1
             else:
@@ -161,7 +161,7 @@ def test_a_count_of_anything_is_a_number_or_refused(path: tuple[Any, ...]) -> No
         body = json.dumps(changed(ANTHROPIC, path, value)).encode()
         try:
             answer = counted(body)
-        except RefusedError as refusal:
+        except RequestError as refusal:
             assert refusal.status == 400  # noqa: PT017 - one or the other
         else:
             assert json.loads(answer.body)["input_tokens"] >= 0
@@ -196,7 +196,7 @@ def test_the_answer_of_another_api_ends(names: tuple[str, str], api: str) -> Non
 
 
 @pytest.mark.parametrize("value", ODD)
-def test_a_failure_of_any_form_is_told(value: Any) -> None:
+def test_failures_of_any_form_are_reported(value: Any) -> None:
     for document in (value, {"error": value}, {"error": {"message": value, "type": value}}):
         body = json.dumps(document).encode()
         answer = failed(asked(*ROUTES[0]), status=400, headers={}, body=body)

@@ -1,4 +1,4 @@
-"""What a client gets of an upstream's answer."""
+"""The client's view of an upstream's answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from streamconform_reference.apis import DECODERS
 from streamconform_reference.apis.grammars import GRAMMARS
 from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.outcome import Outcome, ToolCall
-from streamconform_reference.requests.errors import RefusedError
+from streamconform_reference.requests.errors import RequestError
 from streamconform_reference.tokens import count_tokens
 
 from . import ollama_chat_streams as ollama
@@ -99,7 +99,7 @@ def in_short(client: str, body: bytes) -> str:
 
 
 def anthropic_words(told: list[Json]) -> list[str]:
-    """Return what comes behind the start and its ping: a word or two for each block, and for the end."""
+    """Return a summary of the output after the start and its ping: a word or two per block and the end."""
     words: list[str] = []
     inside = False
     for payload in told[2:] if told[0]["type"] == "message_start" else told:
@@ -204,7 +204,7 @@ def test_an_answer_that_failed_has_no_end(key: tuple[str, str, str]) -> None:
 
 
 @pytest.mark.parametrize("key", ENDED, ids=" ".join)
-def test_the_answer_without_streaming_says_the_same(key: tuple[str, str, str]) -> None:
+def test_the_answer_without_streaming_is_the_same(key: tuple[str, str, str]) -> None:
     client, upstream, _ = key
     row = ROWS[key]
     request = asked(client, upstream, thinking=row.thinking, stream=False)
@@ -225,14 +225,14 @@ def decoded(api: str, body: bytes) -> Outcome:
 
 
 def plain(outcome: Outcome) -> list[Any]:
-    """Return the blocks but for the text of arguments, which documents of some apis have none of."""
+    """Return the blocks without the text of arguments, which documents of some APIs lack."""
     return [
         replace(block, arguments_text=None) if isinstance(block, ToolCall) else block
         for block in outcome.content
     ]
 
 
-def test_arguments_are_told_at_once_where_that_is_asked_for() -> None:
+def test_arguments_are_streamed_on_request() -> None:
     fragments = ["", '{"x"', ":", "1}"]
     body = chat.whole(
         chat.calls(chat.call(id="a", name="f", args=fragments[0])),
@@ -274,7 +274,7 @@ def test_the_start_has_an_estimate_of_the_input_and_the_clients_name_of_the_mode
     assert (start["message"]["model"], start["message"]["id"]) == ("qwen3:8b", f"msg_{0:024d}")
 
 
-def test_nothing_comes_behind_the_end() -> None:
+def test_nothing_follows_the_end() -> None:
     to = relay(ANTHROPIC, "ollama-chat")
     assert not to.ended
     to.receive(OLLAMA["text"].body)
@@ -374,7 +374,7 @@ def test_a_document_without_an_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) 
     assert to.ended
 
 
-def test_the_usage_is_told_to_clients_that_asked_for_it() -> None:
+def test_clients_that_request_usage_get_it() -> None:
     body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "Hi"}]}
     request = ask(Route(client=OPENAI, upstream=ANTHROPIC), json.dumps(body).encode(), {})
     to = Relay(request, headers={"content-type": "text/event-stream"}, new_id=digits())
@@ -425,7 +425,7 @@ def test_a_failure_has_the_type_of_its_status(upstream: int, status: int, kind: 
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b"<html>Bad gateway</html>", b"\xff\xfe", b"[" * 1000])
-def test_a_failure_without_words_is_told_in_ours(body: bytes) -> None:
+def test_a_failure_without_a_message_gets_one(body: bytes) -> None:
     answer = failed(asked(OPENAI, ANTHROPIC), status=529, headers={}, body=body)
     told = json.loads(answer.body)["error"]
     assert (answer.status, told["type"], told["param"], told["code"]) == (503, "overloaded_error", None, None)
@@ -434,7 +434,7 @@ def test_a_failure_without_words_is_told_in_ours(body: bytes) -> None:
 
 @pytest.mark.parametrize("api", [ANTHROPIC, OPENAI])
 def test_a_refusal_is_in_the_envelope_of_the_client(api: str) -> None:
-    answer = refused(api, RefusedError(400, "thinking_not_supported", "no"), {"x-request-id": "r"})
+    answer = refused(api, RequestError(400, "thinking_not_supported", "no"), {"x-request-id": "r"})
     assert (answer.status, answer.headers["x-request-id"]) == (400, "r")
     decoder = DECODERS[api](status=400)
     decoder.receive_data(answer.body)
@@ -467,8 +467,8 @@ def test_tokens_are_counted_without_the_upstream() -> None:
 @pytest.mark.parametrize(
     "body", [b"", b"[]", b'{"model":"m"}', b'{"messages":[]}', b'{"model":"m","messages":["x"]}']
 )
-def test_what_cannot_be_counted_is_refused(body: bytes) -> None:
-    with pytest.raises(RefusedError) as refusal:
+def test_an_uncountable_request_is_rejected(body: bytes) -> None:
+    with pytest.raises(RequestError) as refusal:
         counted(body)
     assert refusal.value.status == 400
 

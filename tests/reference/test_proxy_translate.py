@@ -1,4 +1,4 @@
-"""What the upstream is asked is what the client asked for."""
+"""The upstream request has the meaning of the client's request."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamconform_proxy import ROUTES, Asked, Route, ask, without_thinking
 from streamconform_proxy.translate import CARRIED, ENDPOINTS, KEYED
-from streamconform_reference.requests.errors import RefusedError
+from streamconform_reference.requests.errors import RequestError
 from streamconform_reference.tokens import count_tokens
 
 Json = dict[str, Any]
@@ -108,7 +108,7 @@ def test_a_field_has_its_counterpart(names: tuple[str, str], given: Json, expect
     assert json.loads(asked.content) == asked.body
 
 
-def test_every_route_has_what_it_needs() -> None:
+def test_every_route_has_its_parts() -> None:
     assert set(CARRIED) == set(ROUTES)
     assert {client for client, _ in ROUTES} == set(ENDPOINTS)
     assert {upstream for _, upstream in ROUTES} <= set(KEYED)
@@ -139,7 +139,7 @@ def test_the_upstream_has_its_own_names_of_models() -> None:
 def test_the_gate_is_about_the_upstreams_model() -> None:
     thinking = {"thinking": {"type": "adaptive"}, "model": "qwen3"}
     assert asks(OLLAMA, **thinking).thinking
-    with pytest.raises(RefusedError, match="llama3"):
+    with pytest.raises(RequestError, match="llama3"):
         asks(OLLAMA, {"models": {"*": "llama3"}}, **thinking)
 
 
@@ -157,7 +157,7 @@ def test_the_host_decides_about_fields_of_its_own() -> None:
         (MESSAGES, {"reasoning_effort": "low"}),
     ],
 )
-def test_a_request_can_be_told_without_a_word_about_thinking(names: tuple[str, str], wish: Json) -> None:
+def test_thinking_can_be_removed_from_a_request(names: tuple[str, str], wish: Json) -> None:
     asked = asks(names, **wish)
     assert asked.asks_thinking
     assert without_thinking(asked).body == asks(names).body
@@ -165,13 +165,13 @@ def test_a_request_can_be_told_without_a_word_about_thinking(names: tuple[str, s
     assert not asks(names).asks_thinking
 
 
-def test_what_is_beside_the_effort_stays() -> None:
+def test_fields_next_to_the_effort_stay() -> None:
     form = {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA}}
     plain = asks(MESSAGES, response_format=form)
     assert without_thinking(asks(MESSAGES, response_format=form, reasoning_effort="low")).body == plain.body
 
 
-def test_what_the_answer_depends_on_is_kept() -> None:
+def test_fields_that_affect_the_answer_are_kept() -> None:
     asked = asks(OLLAMA, stream=True, system="Be kind to everybody.")
     assert (asked.stream, asked.thinking, asked.model) == (True, False, "qwen3")
     assert asked.input_tokens == count_tokens({**ANTHROPIC, "system": "Be kind to everybody."}) > 0
@@ -204,14 +204,14 @@ def test_a_client_asks_for_arguments_before_they_are_checked() -> None:
     ],
 )
 def test_a_field_of_another_kind_is_refused(names: tuple[str, str], fields: Json, words: str) -> None:
-    with pytest.raises(RefusedError) as refusal:
+    with pytest.raises(RequestError) as refusal:
         asks(names, **fields)
     assert refusal.value.message.startswith(words)
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'"a"', b"\xff", b"[" * 500, b"NaN", b"null"])
 def test_a_body_that_is_no_object_is_refused(body: bytes) -> None:
-    with pytest.raises(RefusedError) as refusal:
+    with pytest.raises(RequestError) as refusal:
         ask(Route(client=OLLAMA[0], upstream=OLLAMA[1]), body, {})
     assert (refusal.value.status, refusal.value.type) == (400, "invalid_request_error")
     assert refusal.value.message.startswith("the body is not")

@@ -1,4 +1,4 @@
-"""Requests of all apis: what is asked for is said in the words of each, and nothing else is."""
+"""Requests of all APIs: each option has the API's form, and nothing is added."""
 
 from __future__ import annotations
 
@@ -158,12 +158,12 @@ SYSTEMS: list[tuple[str, str, Any]] = [
 
 
 def holds(body: dict[str, Any], fields: dict[str, Any]) -> None:
-    """Assert that the body has these fields; None is not there."""
+    """Assert that the body has these fields; None means absent."""
     assert {key: body.get(key) for key in fields} == fields
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_tools_have_their_real_schemas_and_are_strict_only_if_they_were_asked_to_be(api):
+def test_tools_have_their_schemas_and_are_strict_only_on_request(api):
     body = asked(api, tools=[WEATHER | {"strict": True}, NOW])
     holds(body, TOOLS.get(api, PLAIN))
 
@@ -213,12 +213,12 @@ def test_at_most_one_call_is_a_field_of_the_body_at_openai(api):
 
 
 @pytest.mark.parametrize(("api", "fields"), LIMITS)
-def test_a_limit_that_is_asked_for_is_sent(api, fields):
+def test_a_requested_limit_is_sent(api, fields):
     holds(asked(api, max_tokens=100), fields)
 
 
 @pytest.mark.parametrize("api", [api for api in APIS if api != "anthropic-messages"])
-def test_no_limit_is_sent_where_none_is_asked_for_and_the_api_needs_none(api):
+def test_no_limit_is_sent_unless_requested_or_required(api):
     assert "okens" not in json.dumps(asked(api, facts={"max_output_tokens": 64_000}))
 
 
@@ -231,7 +231,7 @@ def test_the_limit_that_anthropic_needs_is_a_third_of_the_most_and_never_more_th
 
 
 @pytest.mark.parametrize(("api", "streamed", "document"), STREAMED)
-def test_whether_to_stream_is_said_by_the_path_or_by_the_body(api, streamed, document):
+def test_the_path_or_the_body_selects_streaming(api, streamed, document):
     live, still = whole(api), whole(api, stream=False)
     assert (live["path"], still["path"]) == (streamed, document)
     told = (live["body"].get("stream"), still["body"].get("stream"))

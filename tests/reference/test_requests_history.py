@@ -1,4 +1,4 @@
-"""Answers in requests: every block goes back as it came, in its order, to whoever may read it."""
+"""Answers in requests: every block goes back unchanged and in order, if the model may read it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from streamconform_reference.adapter import build_request
 from streamconform_reference.apis import DECODERS
-from streamconform_reference.requests.conversation import CallIds
+from streamconform_reference.requests.conversation import RequestCallIds
 
 from .conversations import (
     APIS,
@@ -33,7 +33,7 @@ TEXTS = ("cohere-chat", "openai-chat", "openai-responses")
 
 
 def content(api: str, *blocks: dict[str, Any], **more: Any) -> Any:
-    """Return what the answer of these blocks is in a request, behind what the user said."""
+    """Return an answer with these blocks in a request, after the user's text."""
     sent = said(api, user(), answer(*blocks), user("go on"), **more)
     match api:
         case "openai-responses":
@@ -47,7 +47,7 @@ def content(api: str, *blocks: dict[str, Any], **more: Any) -> Any:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """Yield the texts in a JSON value, in their order."""
+    """Yield the texts in a JSON value, in order."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):
@@ -78,7 +78,7 @@ def test_every_block_of_an_outcome_comes_back_in_its_order(api, name):
         assert all(any(word in str(leaf) for leaf in sent) for word in words)
 
 
-def test_thinking_goes_back_byte_for_byte_between_what_stood_around_it_at_anthropic():
+def test_thinking_goes_back_unchanged_between_its_neighbors_at_anthropic():
     blocks = (
         thinking("first", "c2ln/+=="),
         call("toolu_1"),
@@ -104,7 +104,7 @@ def test_reasoning_goes_back_at_bedrock():
     ]
 
 
-def test_a_reasoning_item_stands_directly_before_what_followed_it():
+def test_a_reasoning_item_is_directly_before_the_item_after_it():
     blocks = (thinking("why", "Z0FBQQ=="), call("call_1", arguments_text='{"city": "Metz"}', arguments=None))
     blocks[1]["arguments"] = {"city": "Metz"}
     assert content("openai-responses", *blocks)[:2] == [
@@ -163,7 +163,7 @@ def test_thinking_of_another_model_or_api_is_not_sent(api, whose):
 @pytest.mark.parametrize(
     ("model", "signature"), [("gemini-3-pro", "skip_thought_signature_validator"), ("gemini-2.5-pro", None)]
 )
-def test_the_first_call_of_another_model_says_that_nothing_signs_it_at_gemini_3(model, signature):
+def test_the_first_call_of_another_model_has_the_placeholder_signature_at_gemini_3(model, signature):
     foreign = answer(call("a"), call("b"), model="claude")
     body = asked("google-generate", user(), foreign, user(), model=model)
     parts = body["contents"][1]["parts"]
@@ -212,7 +212,7 @@ def test_a_malformed_call_is_json_where_arguments_are_text(api):
         ({"arguments": {"a": 1}, "arguments_text": None}, '{"a":1}'),
     ],
 )
-def test_arguments_are_text_that_says_what_they_are(given, sent):
+def test_arguments_are_sent_as_equivalent_text(given, sent):
     block = call("call_1", arguments_text="") | given
     assert content("openai-chat", block)["tool_calls"][0]["function"]["arguments"] == sent
 
@@ -225,7 +225,7 @@ def test_free_text_is_the_input_of_a_custom_call():
     ]
 
 
-def test_what_the_provider_ran_goes_back_between_the_blocks():
+def test_provider_calls_go_back_between_the_blocks():
     found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
     blocks = (
         call("srvtoolu_1", "web_search", {"query": "x"}, executor="provider"),
@@ -271,4 +271,4 @@ def test_ids_have_the_pattern_that_the_facts_name_and_are_unique():
 
 
 def test_an_id_stays_as_it_is_where_no_spelling_fits():
-    assert CallIds("[0-9]{3}").take("call_a") == "call_a"
+    assert RequestCallIds("[0-9]{3}").choose("call_a") == "call_a"

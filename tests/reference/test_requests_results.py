@@ -1,4 +1,4 @@
-"""Results of calls in requests: the right role and order, one for each call, and nothing made up."""
+"""Tool results in requests: the right role and order, one per call, and nothing invented."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ JSON_SENT: dict[str, Any] = {
 
 
 def content_of(api: str, message: Any) -> Any:
-    """Return what a message of one result says."""
+    """Return the content of a message with one result."""
     match api:
         case "anthropic-messages":
             return message["content"][0].get("content")
@@ -104,7 +104,7 @@ def content_of(api: str, message: Any) -> Any:
 
 
 def one(api: str, content: Any) -> Any:
-    """Return what is said of a result with this content."""
+    """Return the request's form of a result with this content."""
     sent = said(api, user(), answer(call("call_a")), results(result("call_a", content)))
     return content_of(api, sent[2])
 
@@ -116,13 +116,13 @@ def test_results_follow_their_calls_in_the_order_of_the_calls(api):
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_results_stand_before_what_the_user_said_before_them(api):
+def test_results_come_before_the_users_earlier_text(api):
     first, calls, outcomes, more = TWO
     assert said(api, first, calls, more, outcomes) == said(api, *TWO)
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_a_call_without_a_result_gets_an_error_that_says_so(api):
+def test_a_call_without_a_result_gets_an_error(api):
     sent = said(api, user(), answer(call("call_a"), call("call_b")), results(result("call_a")), user("And?"))
     assert sent == said(
         api,
@@ -182,7 +182,7 @@ def test_an_object_with_the_key_error_is_no_failure_at_google():
         ("google-generate", {"output": ""}),
     ],
 )
-def test_a_result_that_says_nothing_is_in_the_form_that_the_api_takes(api, sent):
+def test_an_empty_result_has_the_form_that_the_api_accepts(api, sent):
     assert one(api, "") == sent
 
 
@@ -236,7 +236,7 @@ def test_an_image_of_a_result_is_a_field_of_its_message_at_ollama():
     assert sent[2]["images"] == [IMAGE["data"]]
 
 
-def test_bedrock_says_of_an_image_that_it_does_not_take_that_it_is_left_out():
+def test_bedrock_replaces_an_unsupported_image_by_text():
     sent = one("bedrock-converse", [IMAGE | {"media_type": "image/tiff"}])
     assert sent == [{"text": "(an image of type image/tiff is left out)"}]
 

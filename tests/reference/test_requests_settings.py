@@ -1,4 +1,4 @@
-"""Settings in requests: thinking as the model takes it, and what only some hosts know."""
+"""Settings in requests: thinking in the model's form, and fields that only some hosts support."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ HOSTS: list[tuple[str, Any, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("api", "by", "wish", "fields"), THINKING)
-def test_thinking_is_told_as_the_model_takes_it(api, by, wish, fields):
+def test_thinking_options_have_the_form_of_the_model(api, by, wish, fields):
     more: dict[str, Any] = {} if wish is None else {"thinking": wish}
     if by is not None:
         more["facts"] = {"thinking": by, "max_output_tokens": 64_000}
@@ -116,7 +116,7 @@ def test_thinking_is_told_as_the_model_takes_it(api, by, wish, fields):
 
 
 @pytest.mark.parametrize(("host", "wish", "fields"), HOSTS)
-def test_thinking_is_told_in_the_words_of_the_host(host, wish, fields):
+def test_thinking_options_have_the_form_of_the_host(host, wish, fields):
     body = asked(CHAT, thinking=wish, facts={"host": host})
     assert {key: body.get(key) for key in fields} == fields
 
@@ -220,12 +220,12 @@ def test_the_session_is_the_key_of_the_cache_at_openai(api, cache, host, key, re
         *((host, None) for host in ("api.cerebras.ai", "api.x.ai", "llm.chutes.ai", "api.deepseek.com")),
     ],
 )
-def test_only_openai_is_told_to_keep_nothing(host, stored):
+def test_store_is_sent_to_openai_only(host, stored):
     assert asked(CHAT, facts={"host": host}).get("store") is stored
 
 
 @pytest.mark.parametrize(("by", "include"), [("effort", True), (None, True), ("none", False)])
-def test_responses_are_not_stored_and_their_reasoning_is_asked_for(by, include):
+def test_responses_are_not_stored_and_their_reasoning_is_requested(by, include):
     body = asked("openai-responses", facts={"thinking": by} if by else {})
     assert body["store"] is False
     assert (body.get("include") == ["reasoning.encrypted_content"]) is include
@@ -287,7 +287,7 @@ def test_models_of_openai_get_a_temperature_only_while_they_do_not_think(api, fa
     assert ("temperature" in body) is sent
 
 
-def test_a_key_of_the_cache_is_short_and_tells_sessions_apart():
+def test_a_cache_key_is_short_and_unique_per_session():
     keys = [asked(CHAT, session=f"{'long' * 20}-{n}")["prompt_cache_key"] for n in range(2)]
     assert keys[0] != keys[1]
     assert all(len(key) <= 64 for key in keys)
@@ -295,7 +295,7 @@ def test_a_key_of_the_cache_is_short_and_tells_sessions_apart():
 
 
 @pytest.mark.parametrize("api", MODELS)
-def test_no_more_tokens_are_asked_for_than_the_model_can_write(api):
+def test_the_limit_is_capped_at_the_models_maximum(api):
     body = asked(api, max_tokens=100_000, facts={"max_output_tokens": 8192})
     assert "8192" in str(body)
     assert "100000" not in str(body)

@@ -1,4 +1,4 @@
-"""Framing of server-sent events: the standard's grammar, however the bytes are cut."""
+"""Framing of server-sent events: the standard's grammar, in any chunks."""
 
 from __future__ import annotations
 

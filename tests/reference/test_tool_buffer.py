@@ -1,4 +1,4 @@
-"""Pieces of calls from four providers, in every order, become the calls that were meant."""
+"""Parts of calls from four providers, in any order, become the right calls."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def test_an_index_counts_in_its_own_turn():
     assert buffer.faults == ()
 
 
-def test_what_belongs_to_a_call_is_kept_with_it():
+def test_the_metadata_of_a_call_is_kept():
     first = ToolChunk(
         id="a", name="f", timestamp=1.5, metadata={"p": 0.5}, parent_message_id="m", reasoning_context="why"
     )
@@ -256,7 +256,7 @@ CALL = ToolChunk(id="a", call_index=0, name="f")
         ("time", [ToolChunk(id="a", name="f", timestamp=2.0), ToolChunk(id="a", timestamp=1.0)]),
     ],
 )
-def test_what_breaks_the_order_is_noted_with_its_piece(kind, chunks):
+def test_violations_of_the_order_are_recorded_with_their_chunk(kind, chunks):
     buffer = filled(*chunks)
     assert kinds(buffer) == [kind]
     assert buffer.faults[0].piece == len(chunks) - 1

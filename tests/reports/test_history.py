@@ -15,7 +15,7 @@ from streamconform.reports.markdown import MAX_BYTES
 from streamconform.run.results import Results
 
 from ..cli.project import Project
-from .golden import RESULTS, cut_file
+from .golden import RESULTS, write_cut_results
 
 MINE = ImplementationInfo(name="mine", version="1", language=None, issues=None, impl="mypkg", input="bytes")
 HTTP = replace(MINE, input="http")
@@ -198,7 +198,7 @@ def test_the_document_has_every_change(project):
 
 
 def test_results_that_are_cut_or_of_another_seed_are_compared_with_a_word(project):
-    ran = project.run("diff", str(RESULTS), str(cut_file(project.folder)))
+    ran = project.run("diff", str(RESULTS), str(write_cut_results(project.folder)))
     assert "warning: the results in " in ran.err
     assert "cut.jsonl are incomplete: the run was killed" in ran.err
     ran = project.run("diff", "before.jsonl", str(RESULTS), "--format", "markdown")

@@ -21,12 +21,12 @@ from streamconform.reports.html.page import escape_in_script
 from streamconform.reports.html.source import read_suite
 from streamconform.reports.html.wires import MAX_BODY, case_to_json, wire_to_json
 from streamconform.reports.summary import format_headline
-from streamconform.run.merge import merge, ordered
+from streamconform.run.merge import merge, sort_trials
 from streamconform.run.reading import read
-from streamconform.suite.expand import one
+from streamconform.suite.expand import make_trial
 
 from ..cli.project import Project
-from .golden import RESULTS, cut_file
+from .golden import RESULTS, write_cut_results
 
 WHOLE = merge([("results.jsonl", read(RESULTS))])
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
@@ -43,7 +43,7 @@ def page():
 
 
 def test_the_page_is_the_same_in_whatever_order_trials_ended(page):
-    assert html.render(ordered(replace(WHOLE, trials=WHOLE.trials[::-1]))) == page
+    assert html.render(sort_trials(replace(WHOLE, trials=WHOLE.trials[::-1]))) == page
 
 
 def test_the_page_holds_nothing_unseen_and_loads_nothing(page):
@@ -89,7 +89,7 @@ def test_every_trial_is_in_the_grid(suite):
 
 
 def test_what_is_missing_is_said(tmp_path):
-    killed = read(cut_file(tmp_path))
+    killed = read(write_cut_results(tmp_path))
     assert "These results are incomplete: the run was killed" in html.render(killed)
     gone = replace(WHOLE.header, selection={"specs": str(tmp_path / "gone")})
     assert "because the suite cannot be read" in html.render(replace(WHOLE, header=gone))
@@ -154,7 +154,7 @@ def test_the_wire_is_what_was_delivered(suite):
         if not isinstance(case, Case):
             assert {"function", "input"} <= case_to_json(case).keys()
             continue
-        trial = one(case, "recorded", 0)
+        trial = make_trial(case, "recorded", 0)
         drawn = wire_to_json(trial)
         assert base64.b64decode(drawn["body"]) == trial.body[:MAX_BODY]
         assert drawn["chunks"][0] == 0

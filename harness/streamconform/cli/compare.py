@@ -20,9 +20,9 @@ from streamconform.errors import UsageError
 from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
 from streamconform.printable import escape_line
 from streamconform.reports.terminal import Terminal
-from streamconform.run.exits import Exit, worst
+from streamconform.run.exits import Exit, select_exit
 from streamconform.run.plan import Settings
-from streamconform.run.session import Finished, Order, Progress, conduct
+from streamconform.run.session import FinishedRun, Progress, RunRequest, execute_run
 from streamconform.suite.expand import expand
 from streamconform.tools.compare import recordings
 from streamconform.tools.compare.comparison import Comparison, to_json
@@ -98,7 +98,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     folder = recordings.read(
         _find_corpus(arguments["corpus"], arguments["where"]), arguments["api"], arguments["limit"]
     )
-    order = Order(
+    order = RunRequest(
         connections=tuple(connect(name) for name in names),
         trials=tuple(expand(folder.cases, deliveries, "bytes", settings.get("seed", 0))),
         settings=Settings(
@@ -123,7 +123,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     for kind, path in report_targets:
         with_text = kind not in WITHOUT_TEXT if text is None else text
         reports.write_text(path, REPORTS[kind](comparison, with_text))
-    ctx.exit(worst(finished.exit, Exit.UNEXPECTED if comparison.causes else Exit.EXPECTED))
+    ctx.exit(select_exit(finished.exit, Exit.UNEXPECTED if comparison.causes else Exit.EXPECTED))
 
 
 def _find_corpus(name: str, cache_folder: str | None) -> Path:
@@ -136,15 +136,15 @@ def _find_corpus(name: str, cache_folder: str | None) -> Path:
     return Path(name)
 
 
-def _run(order: Order, progress: Progress) -> Finished:
+def _run(order: RunRequest, progress: Progress) -> FinishedRun:
     with tempfile.TemporaryDirectory() as folder:
-        return conduct(order, Path(folder) / "results.jsonl", progress)
+        return execute_run(order, Path(folder) / "results.jsonl", progress)
 
 
 def _make_comparison(
     folder: recordings.Folder,
     gathered: Gathered,
-    finished: Finished,
+    finished: FinishedRun,
     deliveries: tuple[str, ...],
     examples: int,
 ) -> Comparison:

@@ -18,8 +18,8 @@ from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.trial import DELIVERY_SETS, Trial
 from streamconform.run.exits import Exit
-from streamconform.run.interruptible import run
-from streamconform.suite.expand import expand, one
+from streamconform.run.interruptible import run_interruptible
+from streamconform.suite.expand import expand, make_trial
 from streamconform.tools.minimise import render
 from streamconform.tools.minimise.oracle import Budget, Candidate
 from streamconform.tools.minimise.search import Order, Search, shrinkable
@@ -119,7 +119,7 @@ def command(
     interrupted = False
     try:
         with _progress_bar(search):
-            run(search.run())
+            run_interruptible(search.run())
     except KeyboardInterrupt:
         interrupted = True
     if search.best is None:
@@ -149,7 +149,7 @@ def _find_trials(case: AnyCase, name: str, seed: int) -> tuple[Trial, ...]:
             f"`{case.id}` {kind}, and only streams can be minimised; its input is in {case.path}:{case.line}"
         )
     if name:
-        trials: tuple[Trial, ...] = (one(case, name, seed),)
+        trials: tuple[Trial, ...] = (make_trial(case, name, seed),)
     else:
         expanded = expand((case,), DELIVERY_SETS["standard"], "bytes", seed, "one")
         trials = tuple(trial for trial in expanded if isinstance(trial, Trial))

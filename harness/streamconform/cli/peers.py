@@ -42,9 +42,9 @@ def install_command(names: tuple[str, ...], where: str | None) -> None:
     """
     from streamconform.peers.install import install
 
-    root = environments.home(where)
-    for peer in [environments.named(name) for name in names]:
-        environment = environments.installed(root, peer)
+    root = environments.get_environments_folder(where)
+    for peer in [environments.find_peer(name) for name in names]:
+        environment = environments.read_environment(root, peer)
         if environment is not None:
             folder = environment.folder
             click.echo(f"{peer.name}: {peer.distribution} {peer.version} is already installed: {folder}")
@@ -61,8 +61,8 @@ def install_command(names: tuple[str, ...], where: str | None) -> None:
 @cache_option
 def list_command(shape: str, where: str | None) -> None:
     """List the peers, and which are installed."""
-    root = environments.home(where)
-    installed = {peer.name: environments.installed(root, peer) for peer in PEERS.values()}
+    root = environments.get_environments_folder(where)
+    installed = {peer.name: environments.read_environment(root, peer) for peer in PEERS.values()}
     if shape == "json":
         documents = [_peer_to_json(peer, installed[peer.name]) for peer in PEERS.values()]
         click.echo(json.dumps(documents, indent=1, ensure_ascii=False))
@@ -89,9 +89,9 @@ def list_command(shape: str, where: str | None) -> None:
 @cache_option
 def remove_command(names: tuple[str, ...], where: str | None) -> None:
     """Delete the environments of peers; peers of the same release share one."""
-    root = environments.home(where)
-    for peer in [environments.named(name) for name in names]:
-        removed = environments.remove(root, peer)
+    root = environments.get_environments_folder(where)
+    for peer in [environments.find_peer(name) for name in names]:
+        removed = environments.remove_environment(root, peer)
         result = f"removed{_name_others(peer)}" if removed else "was not installed"
         click.echo(f"{peer.name}: {peer.distribution} {peer.version} {result}")
 
@@ -120,6 +120,6 @@ def _peer_to_json(peer: Peer, environment: Environment | None) -> Mapping[str, A
 def _environment_to_json(environment: Environment) -> Mapping[str, Any]:
     return {
         "folder": str(environment.folder),
-        "by": environment.by,
+        "by": environment.installed_by,
         "distributions": dict(environment.distributions),
     }

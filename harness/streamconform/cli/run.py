@@ -12,7 +12,7 @@ import click
 
 from streamconform import reports
 from streamconform.adapters.connect import Connection, connect
-from streamconform.adapters.connect import command as program_command
+from streamconform.adapters.connect import connect_command as program_command
 from streamconform.cli import options
 from streamconform.cli.known_failures import (
     check_update_options,
@@ -25,7 +25,7 @@ from streamconform.cli.report import make_page_contexts
 from streamconform.errors import ReportError
 from streamconform.reports.terminal import Terminal
 from streamconform.run.plan import Settings
-from streamconform.run.session import Order, Progress, conduct
+from streamconform.run.session import Progress, RunRequest, execute_run
 
 RECORDED_SETTINGS: Final = (
     "select",
@@ -125,12 +125,12 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     )
     run_settings = _make_run_settings(settings, connections)
     recorded = settings | {"strict": run_settings.strict}
-    order = Order(
+    order = RunRequest(
         connections=connections,
         trials=selection.trials,
         settings=run_settings,
         selection={key: recorded.get(key) or None for key in RECORDED_SETTINGS},
-        listed=tuple(file.listed for file in files),
+        known_failures=tuple(file.listed for file in files),
     )
     path = options.find_results_path(settings)
     if path == options.RESULTS:
@@ -140,7 +140,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     quiet = 2 if to_stdout else settings.get("quiet", 0)
     verbose = settings.get("verbose", 0)
     with Terminal(quiet=min(quiet, 1), verbose=verbose, strict=run_settings.strict) as terminal:
-        finished = conduct(order, path, Progress(terminal.start, terminal.advance))
+        finished = execute_run(order, path, Progress(terminal.start, terminal.advance))
         if quiet < 2:
             terminal.finish(finished.results, time.perf_counter() - started)
     page_context = make_page_contexts(selection.catalog, {trial.case.id for trial in selection.trials})

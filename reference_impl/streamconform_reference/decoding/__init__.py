@@ -1,1 +1,1 @@
-"""What all decoders share: payloads in, events and outcome out."""
+"""The part that all decoders share: payloads in, events and the outcome out."""

@@ -1,19 +1,18 @@
-"""The one accumulator: a decoder says what came, events and the outcome come out.
+"""The accumulator that all decoders share: decoders report what arrived; it makes events and the outcome.
 
-A decoder names each block by the slot in which its api keeps it (an index, an id, any hashable
-value) and holds no text, usage or status itself. The rules that all apis share live here; those of
-the usage are in `metering`, those of the stop reason in `ending`:
+A decoder names each block by the slot in which its API keeps it (an index, an id, any hashable
+value) and holds no text, usage or status itself. This module has the rules common to all APIs;
+`metering` has those for usage, `ending` those for the stop reason:
 
-- The position of a block in the content is that of its start and never changes. Blocks may
-  interleave.
-- A delta for a slot that never began begins a text, thinking or refusal block there. A delta for a
+- A block's position in the content is that of its start and never changes. Blocks may interleave.
+- A delta for a slot that never started starts a text, thinking or refusal block there. A delta for a
   slot that has ended, or that holds another kind of block, is ignored, and so is a fragment without
   a call.
-- The end of a call whose text does not parse is held until the stop reason is known.
-- Where an api repeats the whole text of a block, the block gets what its deltas left out. An event
-  cannot be unsaid: prose that contradicts its deltas stays as it was streamed. A call is executed
-  with the whole text, and only its `arguments_text` stays as streamed.
-- The status is settled once, by `complete`, `fail` or `end_of_file`; the first of them wins.
+- If the text of an ended call does not parse, its end event is held until the stop reason is known.
+- If an API repeats the whole text of a block, the block gets the part that its deltas omitted. Emitted
+  events cannot be retracted, so prose that contradicts its deltas stays as streamed. A call is executed
+  with the repeated text, and only its `arguments_text` stays as streamed.
+- The status is set once, by `complete`, `fail` or `end_of_file`; the first of them wins.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 from streamconform_reference.decoding.blocks import CallBlock, CallIds, GrowingBlock, OtherBlock, ProseBlock
-from streamconform_reference.decoding.ending import NOT_GIVEN, actual_stop, held_calls
+from streamconform_reference.decoding.ending import NO_STOP, compute_stop, find_held_calls
 from streamconform_reference.decoding.metering import Meter
 from streamconform_reference.events import Done, Event, Failed, ProseDelta, ProseStart, ToolCallDelta
 from streamconform_reference.outcome import (
@@ -39,28 +38,28 @@ from streamconform_reference.pricing import Pricing
 
 
 class Assembler:
-    """Builds one answer. `model` and `response_id` may be set at any time."""
+    """Builds one answer. Decoders may set `model` and `response_id` at any time."""
 
     def __init__(self, pricing: Pricing | None = None) -> None:
-        """Begin an empty answer; without prices its cost stays None."""
+        """Start an empty answer; without prices its cost stays None."""
         self.model: str | None = None
         self.response_id: str | None = None
         self.ended = False
-        """Whether the status is settled. Only this class says so."""
+        """Whether the status is final. Only this class sets it."""
         self._begun = False
         self._events: list[Event] = []
         self._blocks: list[GrowingBlock] = []
         self._slots: dict[Hashable, GrowingBlock] = {}
         self._ids = CallIds()
         self._meter = Meter(pricing)
-        self._given = NOT_GIVEN  # the stop reason as the api gave it
+        self._reported_stop = NO_STOP  # the stop reason as the API reported it
         self._status: Status | None = None
         self._error: Error | None = None
 
-    # What the decoder reads.
+    # State that decoders read.
 
     def take_events(self) -> list[Event]:
-        """Return the events since the last call."""
+        """Return the events since the previous call of this method."""
         events, self._events = self._events, []
         return events
 
@@ -69,11 +68,11 @@ class Assembler:
         return self._meter.usage()
 
     def snapshot(self) -> Outcome:
-        """Return the answer so far; before its end the status is incomplete."""
+        """Return the answer so far; until it ends the status is `incomplete`."""
         return Outcome(
             status=self._status or "incomplete",
             content=tuple(block.value() for block in self._blocks),
-            stop=actual_stop(self._status, self._given, self._blocks),
+            stop=compute_stop(self._status, self._reported_stop, self._blocks),
             usage=self.usage(),
             cost=self._meter.cost,
             error=self._error,
@@ -84,28 +83,30 @@ class Assembler:
     # Blocks.
 
     def begin(self, *, model: str | None, response_id: str | None) -> None:
-        """Take the head of an answer. A second head begins a new answer behind the first.
+        """Start an answer. A second start appends a new answer to the first.
 
-        The content stays, and so do id and model where the new head has none; slots, stop reason
-        and usage are forgotten. Blocks that are open never end, so nothing of two answers is mixed.
+        The content stays, and so do id and model unless the new answer has its own; slots, stop reason
+        and usage are reset. Open blocks of the first answer never end.
         """
+        # A live stream cannot retract the blocks it has shown, so they stay; ending them would claim that
+        # text or arguments were whole.
         if self._begun:
             self._slots = {}
-            self._given = NOT_GIVEN
-            self._meter = self._meter.renewed()
+            self._reported_stop = NO_STOP
+            self._meter = self._meter.make_empty()
         self._begun = True
         self.model = model or self.model
         self.response_id = response_id or self.response_id
 
     def start(self, slot: Hashable, kind: ProseKind, text: str = "") -> None:
-        """Begin a block of text, thinking or refusal; one still open in the slot stays unended."""
+        """Start a block of text, thinking or refusal; an open block in the same slot never ends."""
         block = ProseBlock(position=len(self._blocks), kind=kind)
         self._place(slot, block)
         self._events.append(ProseStart(block.position, kind))
         self.add(slot, kind, text)
 
     def add(self, slot: Hashable, kind: ProseKind, text: str) -> None:
-        """Append to a block of text, thinking or refusal, which begins if its slot never did."""
+        """Append to a block of text, thinking or refusal; start one if the slot never started."""
         if not text:
             return
         block = self._slots.get(slot)
@@ -117,7 +118,7 @@ class Assembler:
                 self._events.append(ProseDelta(block.position, kind, piece))
 
     def sign(self, slot: Hashable, signature: str, *, redacted: bool = False) -> None:
-        """Append to the signature of a thinking block, which begins if its slot never did."""
+        """Append to the signature of a thinking block; start one if the slot never started."""
         if slot not in self._slots:
             self.start(slot, "thinking")
         block = self._slots[slot]
@@ -129,111 +130,111 @@ class Assembler:
         self,
         slot: Hashable,
         *,
-        id: str | None,  # noqa: A002 - the word of every api
+        id: str | None,  # noqa: A002 - the field name in every API
         name: str,
         executor: Executor = "client",
-        carried: Any = None,
+        initial_arguments: Any = None,
         free_text: bool = False,
-        told: bool = True,
+        announced: bool = True,
     ) -> None:
-        """Begin a tool call; `carried` is the arguments that came with its start, if any.
+        """Start a tool call; `initial_arguments` is the arguments in its start frame, if any.
 
-        The arguments of a call of `free_text` are its text, which is no JSON. A call that is not
-        `told` has its position, but its start event waits for `tell_call`, or its end, so that id
-        and name can still come.
+        With `free_text` the arguments are the text itself, not JSON. With `announced=False` the call
+        takes its position now, but its start event waits for `announce_call` or the call's end, so that its
+        id and name can still arrive.
         """
         call = CallBlock(
             position=len(self._blocks),
             ids=self._ids,
             executor=executor,
-            carried=carried,
+            initial_arguments=initial_arguments,
             free_text=free_text,
         )
         self._place(slot, call)
         call.describe(id, name)
-        if told:
-            self._events += call.tell()
+        if announced:
+            self._events += call.announce()
 
     def describe_call(self, slot: Hashable, *, id: str | None = None, name: str = "") -> None:  # noqa: A002
-        """Give a call that is not told yet its id, of which the first one stays, or its name."""
+        """Set the id (the first one wins) or the name of a call that is not announced yet."""
         block = self._slots.get(slot)
-        if isinstance(block, CallBlock) and not block.told:
+        if isinstance(block, CallBlock) and not block.announced:
             block.describe(id, name)
 
-    def tell_call(self, slot: Hashable) -> None:
-        """Tell the start of a call, whose id and name are final from now on."""
+    def announce_call(self, slot: Hashable) -> None:
+        """Emit the start event of a call, which makes its id and name final."""
         block = self._slots.get(slot)
-        if isinstance(block, CallBlock) and not block.told:
-            self._events += block.tell()
+        if isinstance(block, CallBlock) and not block.announced:
+            self._events += block.announce()
 
     def add_arguments(self, slot: Hashable, fragment: str) -> None:
         """Append a fragment to the text of a call's arguments."""
         block = self._slots.get(slot)
         if not isinstance(block, CallBlock) or not block.open:
             return
-        block.fragmented = True
+        block.has_fragments = True
         piece = block.fragments.add(fragment) if fragment else ""
-        if piece and block.told:
+        if piece and block.announced:
             self._events.append(ToolCallDelta(block.position, piece))
 
     def call(self, slot: Hashable) -> CallBlock:
-        """Return the call in the slot, to be read only; raises KeyError where none began."""
+        """Return the call in the slot, for reading only; raise KeyError if the slot has no call."""
         block = self._slots.get(slot)
         if not isinstance(block, CallBlock):
             raise KeyError(slot)
         return block
 
     def text(self, slot: Hashable) -> str:
-        """Return the text so far of the block in the slot: prose, or a call's arguments."""
+        """Return the text so far of the block in the slot: its prose, or a call's arguments."""
         block = self._slots.get(slot)
         return "" if block is None or isinstance(block, OtherBlock) else block.fragments.text()
 
     def settle(self, slot: Hashable, kind: ProseKind, whole: str) -> None:
-        """Take the whole text of a block of text, thinking or refusal: append what is missing."""
+        """Append the part of the whole text that the deltas of a prose block omitted."""
         block = self._slots.get(slot)
         if block is None:
             self.add(slot, kind, whole)
         elif isinstance(block, ProseBlock) and block.open:
-            self.add(slot, kind, block.fragments.beyond(whole) or "")
+            self.add(slot, kind, block.fragments.find_missing(whole) or "")
 
     def settle_arguments(self, slot: Hashable, whole: Any) -> None:
-        """Take the whole arguments of a call: text, of which the missing part is appended, or a value."""
+        """Take the whole arguments of a call: a value, or text whose missing part is appended."""
         block = self._slots.get(slot)
         if not isinstance(block, CallBlock) or not block.open:
             return
         if not isinstance(whole, str):
-            block.carried = whole
+            block.initial_arguments = whole
             return
-        missing = block.fragments.beyond(whole)
-        block.whole = whole if missing is None else None
+        missing = block.fragments.find_missing(whole)
+        block.final_text = whole if missing is None else None
         self.add_arguments(slot, missing or "")
 
-    def put_other(self, what: str, data: Any, *, slot: Hashable = None) -> None:
-        """Append a block without a common form; with a slot it can be replaced until it ends."""
-        block = OtherBlock(position=len(self._blocks), what=what, data=data)
+    def add_other(self, data_kind: str, data: Any, *, slot: Hashable = None) -> None:
+        """Append a block of type `other`; with a slot its data can be replaced until it ends."""
+        block = OtherBlock(position=len(self._blocks), data_kind=data_kind, data=data)
         self._blocks.append(block)
         if slot is not None:
             self._slots[slot] = block
 
     def replace_other(self, slot: Hashable, data: Any) -> None:
-        """Replace the data of the open block without a common form in the slot, if there is one."""
+        """Replace the data of the open `other` block in the slot, if there is one."""
         block = self._slots.get(slot)
         if isinstance(block, OtherBlock) and block.open:
             block.data = data
 
     def other(self, slot: Hashable) -> Any:
-        """Return the data of the open block without a common form in the slot, else None."""
+        """Return the data of the open `other` block in the slot, None if there is none."""
         block = self._slots.get(slot)
         return block.data if isinstance(block, OtherBlock) and block.open else None
 
     def end(self, slot: Hashable) -> None:
-        """End the block in the slot, if one is open there."""
+        """End the open block in the slot, if there is one."""
         block = self._slots.get(slot)
         if block is not None and block.open:
             self._events += block.end()
 
     def end_all(self, *, calls: bool) -> None:
-        """End every open block; calls only where they end with the answer."""
+        """End every open block; tool calls only with `calls`."""
         for block in self._blocks:
             if block.open and (calls or not isinstance(block, CallBlock)):
                 self._events += block.end()
@@ -245,35 +246,35 @@ class Assembler:
         counts: Mapping[str, int | None],
         *,
         service_tier: str | None = None,
-        apart: tuple[Usage, ...] = (),
+        extra: tuple[Usage, ...] = (),
     ) -> None:
-        """Merge one report, by the field names of `Usage`; `apart` is as in `Pricing.cost`."""
-        update = self._meter.report(counts, service_tier=service_tier, apart=apart)
+        """Merge one usage report, keyed by the fields of `Usage`; `extra` is as in `Pricing.cost`."""
+        update = self._meter.report(counts, service_tier=service_tier, extra=extra)
         if update:
             self._events.append(update)
 
     def stop(self, reason: StopReason, raw: str | None) -> None:
-        """Take the reason why the answer ends; the last one wins."""
-        self._given = Stop(reason, raw)
+        """Set the stop reason; the last one wins."""
+        self._reported_stop = Stop(reason, raw)
 
     def complete(self) -> None:
-        """Take the api's terminal signal."""
+        """Complete the answer: the API sent its terminal event."""
         if self._settle("complete"):
-            self._events += [call.release() for call in held_calls(self._given, self._blocks)]
-            self._events.append(Done(actual_stop(self._status, self._given, self._blocks)))
+            self._events += [call.release() for call in find_held_calls(self._reported_stop, self._blocks)]
+            self._events.append(Done(compute_stop(self._status, self._reported_stop, self._blocks)))
 
     def fail(self, error: Error) -> None:
-        """Take an error that ends the answer; what came before stays."""
+        """End the answer with an error; earlier content stays."""
         if self._settle("error"):
             self._error = error
             self._events.append(Failed("error", error))
 
     def end_of_file(self) -> None:
-        """Take the end of the body; before the terminal signal it leaves the answer incomplete."""
+        """End the body; an answer without a terminal event is incomplete."""
         if self._settle("incomplete"):
             self._events.append(Failed("incomplete", None))
 
-    # Inside.
+    # Internals.
 
     def _place(self, slot: Hashable, block: GrowingBlock) -> None:
         self._blocks.append(block)

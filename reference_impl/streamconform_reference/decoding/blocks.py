@@ -1,7 +1,7 @@
-"""Content blocks while they grow: pieces in, the frozen block of `outcome` out at any time.
+"""Content blocks while they grow; `value` returns the frozen block of `outcome` at any time.
 
-A block knows the events that tell what is left of it: `flush` returns those that waited, and `end`,
-which is for an open block, those and its end.
+`flush` returns the events that a block has held back; `end`, called on an open block only, returns
+those and its end event.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from streamconform_reference.outcome import (
 
 
 class CallIds:
-    """The ids of the calls of one answer, each of which is there once."""
+    """Makes the ids of one answer's calls unique."""
 
     __slots__ = ("_taken",)
 
     def __init__(self) -> None:
-        """Begin with no id taken."""
+        """Start with no ids."""
         self._taken: dict[str, int] = {}
 
-    def take(self, wanted: str) -> str:
-        """Return the id itself, or with the first free number from 2 behind it."""
-        unique = wanted
+    def take(self, call_id: str) -> str:
+        """Return the id, with the first free number from 2 appended if the id is taken."""
+        unique = call_id
         while unique in self._taken:
-            self._taken[wanted] += 1
-            unique = f"{wanted}_{self._taken[wanted]}"
+            self._taken[call_id] += 1
+            unique = f"{call_id}_{self._taken[call_id]}"
         self._taken[unique] = 1
         return unique
 
@@ -63,12 +63,12 @@ class ProseBlock:
     fragments: Fragments = field(default_factory=Fragments)
 
     def flush(self) -> list[Event]:
-        """Tell the half of a character that waited for its other half."""
+        """Emit a high surrogate that waited for its low surrogate."""
         half = self.fragments.flush()
         return [ProseDelta(self.position, self.kind, half)] if half else []
 
     def end(self) -> list[Event]:
-        """Close the block and tell its end."""
+        """Close the block and emit its end."""
         events = self.flush()
         self.open = False
         text = self.fragments.text()
@@ -90,11 +90,11 @@ class ProseBlock:
 class CallBlock:
     """A growing tool call.
 
-    `ids` are those of the whole answer. `told` is whether its start was passed on, so that id and
-    name are final. `carried` is the arguments that its start had. `free_text` says that the text
-    is no JSON but the arguments themselves. `whole` is their text as the api repeated it, where it
-    contradicts the fragments. `complete` is whether its end was passed on: a call that ended with
-    text that does not parse waits for the stop reason.
+    `ids` are those of the whole answer. `announced` is whether its start event was emitted, so that id and
+    name are final. `initial_arguments` is the arguments in its start frame. With `free_text` the text is the
+    arguments themselves, not JSON. `final_text` is the text as the API repeated it, if that contradicts the
+    fragments. `complete` is whether its end event was emitted: a call that ended with unparseable text
+    waits for the stop reason.
     """
 
     kind: ClassVar = "tool_call"
@@ -102,26 +102,26 @@ class CallBlock:
     position: int
     ids: CallIds
     executor: Executor
-    carried: Any
+    initial_arguments: Any
     id: str = ""
     name: str = ""
     free_text: bool = False
-    whole: str | None = None
-    told: bool = False
+    final_text: str | None = None
+    announced: bool = False
     open: bool = True
     complete: bool = False
     arguments: Any = None
-    fragmented: bool = False
+    has_fragments: bool = False
     fragments: Fragments = field(default_factory=Fragments)
 
     def describe(self, call_id: str | None, name: str) -> None:
-        """Take an id, of which the first one stays, and a name; empty ones say nothing."""
+        """Set the id (the first one wins) and the name; empty values are ignored."""
         self.id = self.id or (self.ids.take(call_id) if call_id else "")
         self.name = name or self.name
 
-    def tell(self) -> list[Event]:
-        """Tell the start, and the text that came before; a call without an id gets one."""
-        self.told = True
+    def announce(self) -> list[Event]:
+        """Emit the start, and the text so far; a call without an id gets one."""
+        self.announced = True
         self.id = self.id or self.ids.take(f"call_{self.position}")
         events: list[Event] = [
             ToolCallStart(self.position, self.id, self.name, self.executor, self.free_text)
@@ -132,15 +132,15 @@ class CallBlock:
         return events
 
     def flush(self) -> list[Event]:
-        """Tell the start where it was not told, and the half that waited for its other half."""
-        events = [] if self.told else self.tell()
+        """Emit the start if it is pending, and a high surrogate that waited for its low surrogate."""
+        events = [] if self.announced else self.announce()
         half = self.fragments.flush()
         if half:
             events.append(ToolCallDelta(self.position, half))
         return events
 
     def end(self) -> list[Event]:
-        """Close the call, and tell its end unless its text does not parse."""
+        """Close the call; emit its end unless its text does not parse."""
         events = self.flush()
         self.open = False
         if self.parse():
@@ -148,22 +148,22 @@ class CallBlock:
         return events
 
     def release(self) -> Event:
-        """Complete the call, with arguments or without, and tell its end."""
+        """Complete the call, with or without arguments, and return its end event."""
         self.complete = True
         return ToolCallEnd(self.position, self.value())
 
     def parse(self) -> bool:
-        """Settle the arguments from text and start; return whether the text was JSON.
+        """Set the arguments from the text; return whether the text was JSON.
 
-        Text that is empty or blank stands for what the start carried, else for `{}`. Text that is
-        not JSON leaves the arguments None: nothing is repaired.
+        Empty or blank text means the arguments of the start frame, or `{}` without those. Text that is
+        not JSON leaves the arguments None; nothing is repaired.
         """
-        text = self.fragments.text() if self.whole is None else self.whole
+        text = self.fragments.text() if self.final_text is None else self.final_text
         if self.free_text:
             self.arguments = text
             return True
         if not text.strip():
-            self.arguments = {} if self.carried is None else self.carried
+            self.arguments = {} if self.initial_arguments is None else self.initial_arguments
             return True
         try:
             self.arguments = codec.loads_text(text)
@@ -177,7 +177,7 @@ class CallBlock:
             id=self.id,
             name=self.name,
             arguments=self.arguments if self.complete else None,
-            arguments_text=self.fragments.text() if self.fragmented else None,
+            arguments_text=self.fragments.text() if self.has_fragments else None,
             complete=self.complete,
             executor=self.executor,
         )
@@ -185,27 +185,27 @@ class CallBlock:
 
 @dataclass(slots=True, kw_only=True)
 class OtherBlock:
-    """A block without a common form; `data` is replaced as a whole when it grows."""
+    """A block of type `other`; `data` is replaced as a whole when it grows."""
 
     kind: ClassVar = "other"
 
     position: int
-    what: str
+    data_kind: str
     data: Any
     open: bool = True
 
     def flush(self) -> list[Event]:
-        """Tell nothing: no event says what this block is."""
+        """Return no events: the normal form has none for this block."""
         return []
 
     def end(self) -> list[Event]:
-        """Close the block; no event tells that either."""
+        """Close the block; it has no end event."""
         self.open = False
         return []
 
     def value(self) -> Other:
         """Return the block so far."""
-        return Other(self.what, self.data)
+        return Other(self.data_kind, self.data)
 
 
 GrowingBlock = ProseBlock | CallBlock | OtherBlock

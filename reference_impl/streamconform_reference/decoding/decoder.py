@@ -1,7 +1,7 @@
-"""What all decoders share: bytes to frames to payloads, and every way in which a response can fail.
+"""The base of all decoders: bytes to frames to payloads, and every way a response can fail.
 
-A decoder is sans-IO: `receive_data` for each chunk, `receive_eof` once at the end, events out of
-both. It raises on no bytes whatever.
+A decoder does no I/O: call `receive_data` with each chunk and `receive_eof` once at the end; both
+return events. No input bytes raise.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ Payload = dict[str, Any]
 
 DONE_MARK: Final = b"[DONE]"
 _HTTP_ERROR: Final = 400
-# Bytes kept of a body that may be an error document; none is as long.
+# Bytes kept of a body that may be an error document; real ones are shorter.
 _BODY_HEAD: Final = 256 * 1024
 
 
 class BrokenPayloadError(Exception):
-    """A known frame has not the shape that its api documents. Never leaves a decoder."""
+    """A known frame does not have the shape that its API documents. Decoders catch it themselves."""
 
 
 class Decoder(ABC):
-    """Decodes one response; subclasses name their framing and read payloads."""
+    """Decodes one response; subclasses set their framing and read payloads."""
 
     framing_factory: ClassVar[Callable[[], Framing]]
     mark_ends_body: ClassVar[bool] = False
-    """Whether nothing counts behind `[DONE]`, as in the one api that documents it."""
+    """Whether content after `[DONE]` is ignored; one API documents it as the end of the stream."""
 
     def __init__(
         self,
@@ -44,22 +44,22 @@ class Decoder(ABC):
         headers: Mapping[str, str] | None = None,
         pricing: Mapping[str, Any] | None = None,
     ) -> None:
-        """Begin before the first byte of the body; header names are in lower case."""
+        """Start before the first byte of the body; header names are in lower case."""
         self.status = status
         self.failed = status >= _HTTP_ERROR
-        """Whether the HTTP status says that the body is no stream but an error document."""
+        """Whether the HTTP status marks the body as an error document instead of a stream."""
         self.headers = headers or {}
         self.framing = type(self).framing_factory()
         self.message = Assembler(Pricing(pricing) if pricing is not None else None)
-        self._head = bytearray()  # of a body in which no frame was seen
+        self._head = bytearray()  # the start of a body without frames so far
         self._framed = False
         self.begin()
 
-    def begin(self) -> None:  # noqa: B027 - most decoders remember something, one does not
-        """Set what a decoder remembers between payloads; `message` is there already."""
+    def begin(self) -> None:  # noqa: B027 - most decoders keep state, one does not
+        """Set the state that the decoder keeps between payloads; `message` already exists."""
 
     def receive_data(self, data: bytes) -> list[Event]:
-        """Take the next bytes of the body, cut anywhere; return the events that they bring."""
+        """Decode the next bytes of the body, cut anywhere; return the resulting events."""
         if self.message.ended:
             return []
         if not self._framed and len(self._head) < _BODY_HEAD:
@@ -76,13 +76,13 @@ class Decoder(ABC):
         return self.message.take_events()
 
     def receive_eof(self) -> list[Event]:
-        """Take the end of the body; return the last events. The terminal one is out by then."""
+        """Decode the end of the body; return the last events, among them the terminal event if pending."""
         if not self.message.ended:
             self._end()
         return self.message.take_events()
 
     def receive_frame(self, frame: Frame) -> None:
-        """Take one frame of the body, in its order."""
+        """Decode one frame of the body; call it in the order of the frames."""
         if not self._framed:
             self._framed = True
             self._head.clear()
@@ -96,9 +96,9 @@ class Decoder(ABC):
                 if self.mark_ends_body:
                     self.end_of_body()
             elif data:
-                self.message.fail(protocol_error(f"a payload is not JSON: {error}"))
+                self.message.fail(protocol_error(f"payload is not valid JSON: {error}"))
             return
-        if isinstance(payload, dict):  # a payload without fields has no type, so it is unknown
+        if isinstance(payload, dict):  # any other JSON value has no type: unknown, so ignored
             try:
                 self.read(payload)
             except BrokenPayloadError as error:
@@ -106,7 +106,7 @@ class Decoder(ABC):
 
     def _end(self) -> None:
         if self.failed:
-            # Some servers send even this document in the framing of the stream.
+            # Some servers send even this document in the stream's framing.
             frames = self.framing.receive(bytes(self._head)) + self.framing.end()
             document = frames[0].data if frames else bytes(self._head)
             self.message.fail(self.read_failure(document))
@@ -118,7 +118,7 @@ class Decoder(ABC):
         self.end_of_body()
 
     def read_failure(self, document: bytes) -> Error:
-        """Return what the body of a failed response says of the error."""
+        """Return the error that the body of a failed response describes."""
         return read_error_body(document, self.status)
 
     @abstractmethod
@@ -126,11 +126,11 @@ class Decoder(ABC):
         """Read one payload into `message`.
 
         Raises:
-            BrokenPayloadError: it is of a known type, but not of its shape.
+            BrokenPayloadError: a payload of a known type does not have the documented shape.
         """
 
     def end_of_body(self) -> None:
-        """Take the end of the body behind its last frame; the answer has ended when this returns."""
+        """End the answer after the last frame; it has a final status when this returns."""
         self.message.end_of_file()
 
     def snapshot(self) -> Outcome:

@@ -1,11 +1,11 @@
-"""Why an answer ends: the reason that its api gives, in the light of its status and its content.
+"""The stop reason: what the API reports, adjusted to the answer's status and content.
 
-- Apis count in different ways: what one calls `stop` is `tool_use` where the client has a call to
-  run, and `refusal` where the model declined. `tool_use` is `stop` where the provider ran every
-  call itself.
-- An answer that broke off has no reason. One that failed has `error`, beside the word that came.
-- A call whose text does not parse was cut off if it is the last one of a truncated answer. Any
-  other is what the model wrote, and ends with the answer.
+- APIs use different words for the same end: a reported `stop` becomes `tool_use` if the client has a
+  call to run, and `refusal` if the model declined. A reported `tool_use` becomes `stop` if the provider
+  ran every call itself.
+- A truncated answer has no reason. A failed one has `error`, with the raw reason that arrived, if any.
+- If the text of a call does not parse, it was cut off if it is the last one of a truncated answer. In
+  any other place it is what the model wrote, and the call ends with the answer.
 """
 
 from __future__ import annotations
@@ -16,48 +16,48 @@ from typing import Final
 from streamconform_reference.decoding.blocks import CallBlock, GrowingBlock, ProseBlock
 from streamconform_reference.outcome import Status, Stop, StopReason
 
-NOT_GIVEN: Final = Stop(None, None)
+NO_STOP: Final = Stop(None, None)
 
 _TRUNCATING: Final = frozenset({"length", "content_filter"})
 
 
-def actual_stop(status: Status | None, given: Stop, blocks: Sequence[GrowingBlock]) -> Stop:
-    """Return why the answer ended; as long as the status is not settled, why it is going to end."""
+def compute_stop(status: Status | None, reported: Stop, blocks: Sequence[GrowingBlock]) -> Stop:
+    """Return the stop reason; until the status is final, the reason known so far."""
     match status:
         case "error":
-            return Stop("error", given.raw)
+            return Stop("error", reported.raw)
         case "incomplete":
-            return NOT_GIVEN
+            return NO_STOP
         case "complete":
-            return Stop(_completed_reason(given.reason or "other", blocks), given.raw)
+            return Stop(_adjust_reason(reported.reason or "other", blocks), reported.raw)
         case None:
-            return Stop(given.reason and _completed_reason(given.reason, blocks), given.raw)
+            return Stop(reported.reason and _adjust_reason(reported.reason, blocks), reported.raw)
 
 
-def held_calls(given: Stop, blocks: Sequence[GrowingBlock]) -> list[CallBlock]:
-    """Return the calls that ended without being told so, and that end with a complete answer."""
-    calls = _calls(blocks)
-    if given.reason in _TRUNCATING:
+def find_held_calls(reported: Stop, blocks: Sequence[GrowingBlock]) -> list[CallBlock]:
+    """Return the ended calls whose end event was held, and that a complete answer completes."""
+    calls = _filter_calls(blocks)
+    if reported.reason in _TRUNCATING:
         calls = calls[:-1]
     return [call for call in calls if not call.open and not call.complete]
 
 
-def _completed_reason(reason: StopReason, blocks: Sequence[GrowingBlock]) -> StopReason:
-    """Return the reason as the content shows it."""
-    calls = _calls(blocks)
+def _adjust_reason(reason: StopReason, blocks: Sequence[GrowingBlock]) -> StopReason:
+    """Return the reported reason, adjusted to the content."""
+    calls = _filter_calls(blocks)
     if reason == "stop" and any(call.complete and call.executor == "client" for call in calls):
         return "tool_use"
-    if reason == "stop" and _refuses(blocks):
+    if reason == "stop" and _has_refusal(blocks):
         return "refusal"
     if reason == "tool_use" and calls and all(call.executor == "provider" for call in calls):
         return "stop"
     return reason
 
 
-def _calls(blocks: Sequence[GrowingBlock]) -> list[CallBlock]:
+def _filter_calls(blocks: Sequence[GrowingBlock]) -> list[CallBlock]:
     return [block for block in blocks if isinstance(block, CallBlock)]
 
 
-def _refuses(blocks: Sequence[GrowingBlock]) -> bool:
+def _has_refusal(blocks: Sequence[GrowingBlock]) -> bool:
     prose = (block for block in blocks if isinstance(block, ProseBlock))
     return any(block.kind == "refusal" and block.fragments.text() for block in prose)

@@ -1,4 +1,4 @@
-"""Fields of a payload, read by their type: null and absent are one, any other type is broken."""
+"""Read payload fields by type: null equals absent, and any other type is an error."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, Final
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 
 LARGEST_COUNT: Final = 2**53
-"""A larger number of tokens is no count, and JavaScript could not hold it."""
+"""A larger token count is not plausible, and JavaScript could not represent it exactly."""
 
 
-def text(holder: Payload, key: str) -> str:
-    """Return the text under the key, empty where it is null or absent."""
+def read_text(holder: Payload, key: str) -> str:
+    """Return the text under the key, empty if it is null or absent."""
     value = holder.get(key)
     if isinstance(value, str):
         return value
@@ -20,28 +20,28 @@ def text(holder: Payload, key: str) -> str:
     return ""
 
 
-def part(payload: Payload, key: str) -> Payload:
-    """Return the object under the key, which has to be there."""
+def require_object(payload: Payload, key: str) -> Payload:
+    """Return the object under the key, which is required."""
     value = payload.get(key)
     if not isinstance(value, dict):
         raise BrokenPayloadError(f"`{payload.get('type')}` has no `{key}`")
     return value
 
 
-def parts(holder: Payload, key: str) -> list[Payload]:
-    """Return the objects of the list under the key, none where there is no list."""
+def read_objects(holder: Payload, key: str) -> list[Payload]:
+    """Return the objects in the list under the key, none if there is no list."""
     value = holder.get(key)
     return [element for element in value if isinstance(element, dict)] if isinstance(value, list) else []
 
 
-def index(payload: Payload, key: str) -> int | None:
-    """Return the whole number under the key, None where there is none: some servers leave it out."""
+def read_index(payload: Payload, key: str) -> int | None:
+    """Return the integer under the key, None if there is none: some servers omit it."""
     value = payload.get(key)
     return value if type(value) is int else None
 
 
-def count(holder: Payload, *path: str) -> int | None:
-    """Return the number of tokens or requests under a path of keys, None where it is no count."""
+def read_count(holder: Payload, *path: str) -> int | None:
+    """Return the token or request count under a path of keys, None if it is not a valid count."""
     value: Any = holder
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None

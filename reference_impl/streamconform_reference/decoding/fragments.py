@@ -1,4 +1,4 @@
-"""Text that arrives in pieces, and the one thing that a cut may break: a surrogate pair."""
+"""Text that arrives in fragments, with surrogate pairs joined if a cut separates them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _LAST_HIGH_SURROGATE: Final = "\udbff"
 
 
 class Fragments:
-    """Text that arrives in pieces; a surrogate pair that is cut between two pieces is kept whole.
+    """Text that arrives in fragments; a surrogate pair that was cut between two of them is joined.
 
     Gateways written in JavaScript cut strings between UTF-16 units, so a delta may end in half an
     emoji.
@@ -18,30 +18,30 @@ class Fragments:
     __slots__ = ("_half", "_parts")
 
     def __init__(self) -> None:
-        """Begin with no text."""
+        """Start with no text."""
         self._parts: list[str] = []
         self._half = ""
 
     def add(self, piece: str) -> str:
-        """Take a non-empty piece; return what can be passed on now, perhaps nothing."""
+        """Add a non-empty fragment; return the text that can be emitted now, possibly empty."""
         if self._half or piece[-1] >= _FIRST_SURROGATE:
-            piece, self._half = _whole_pairs(self._half + piece)
+            piece, self._half = _join_pairs(self._half + piece)
             if not piece:
                 return piece
         self._parts.append(piece)
         return piece
 
     def flush(self) -> str:
-        """Return the half that waited for its other half, now that nothing follows."""
+        """Return a high surrogate that waited for its low surrogate; nothing more will arrive."""
         half, self._half = self._half, ""
         if half:
             self._parts.append(half)
         return half
 
-    def beyond(self, whole: str) -> str | None:
-        """Return what the whole text has more than the pieces, None where it contradicts them.
+    def find_missing(self, whole: str) -> str | None:
+        """Return the part of the whole text that has not arrived, None if the text contradicts the fragments.
 
-        A half that waits for its other half is forgotten: the whole text has both.
+        A waiting high surrogate is dropped: the whole text has both halves.
         """
         text = self.text()
         if not whole.startswith(text):
@@ -50,14 +50,14 @@ class Fragments:
         return whole[len(text) :]
 
     def text(self) -> str:
-        """Return all that was passed on."""
+        """Return all text emitted so far."""
         if len(self._parts) > 1:
             self._parts = ["".join(self._parts)]
         return self._parts[0] if self._parts else ""
 
 
-def _whole_pairs(text: str) -> tuple[str, str]:
-    """Return the text with its surrogate pairs joined, and a high surrogate cut off its end."""
+def _join_pairs(text: str) -> tuple[str, str]:
+    """Return the text with surrogate pairs joined, and the high surrogate cut off its end."""
     half = text[-1] if _FIRST_SURROGATE <= text[-1] <= _LAST_HIGH_SURROGATE else ""
     units = text.removesuffix(half).encode("utf-16", "surrogatepass")
     return units.decode("utf-16", "surrogatepass"), half

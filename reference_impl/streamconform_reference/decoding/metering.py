@@ -1,7 +1,7 @@
-"""Usage and cost while an answer comes: reports in, the totals so far out.
+"""Usage and cost while an answer arrives: reports in, totals so far out.
 
-Of each field the last report wins; null never erases. The cost is that of the whole usage so far,
-None without a price table or where the table cannot price it.
+The last report of each field wins; null never erases a value. The cost is that of all usage so far,
+None without a price table or if the table cannot price it.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from streamconform_reference.pricing import Pricing
 
 
 class Meter:
-    """The usage of one answer, and its cost by one price table."""
+    """The usage of one answer, and its cost by a price table."""
 
-    __slots__ = ("_apart", "_counts", "_pricing", "_service_tier", "cost")
+    __slots__ = ("_counts", "_extra", "_pricing", "_service_tier", "cost")
 
     def __init__(self, pricing: Pricing | None) -> None:
-        """Begin before the first report."""
+        """Start before the first report."""
         self.cost: Cost | None = None
         self._pricing = pricing
         self._counts: dict[str, int] = {}
         self._service_tier: str | None = None
-        self._apart: tuple[Usage, ...] = ()
+        self._extra: tuple[Usage, ...] = ()
 
-    def renewed(self) -> Meter:
-        """Return a meter for another answer, with the same price table."""
+    def make_empty(self) -> Meter:
+        """Return an empty meter with the same price table, for another answer."""
         return Meter(self._pricing)
 
     def usage(self) -> Usage | None:
@@ -39,20 +39,20 @@ class Meter:
         counts: Mapping[str, int | None],
         *,
         service_tier: str | None = None,
-        apart: tuple[Usage, ...] = (),
+        extra: tuple[Usage, ...] = (),
     ) -> UsageUpdate | None:
-        """Merge one report, by the field names of `Usage`; `apart` is as in `Pricing.cost`.
+        """Merge one usage report, keyed by the fields of `Usage`; `extra` is as in `Pricing.cost`.
 
-        Return what it amounts to. None where it counts nothing: its tier and `apart` are kept, for
-        the next report that does.
+        Return the resulting update, None if the report has no counts; its service tier and `extra` are
+        then kept for the next report that has.
         """
         known = {name: count for name, count in counts.items() if count is not None}
         self._service_tier = service_tier or self._service_tier
-        self._apart = apart or self._apart
+        self._extra = extra or self._extra
         if not known:
             return None
         self._counts |= known
         usage = Usage(**self._counts)
         if self._pricing:
-            self.cost = self._pricing.cost(usage, service_tier=self._service_tier, apart=self._apart)
+            self.cost = self._pricing.cost(usage, service_tier=self._service_tier, extra=self._extra)
         return UsageUpdate(usage, self.cost)

@@ -1,7 +1,7 @@
-"""Text, thinking and refusal without blocks on the wire: pieces in, blocks of the accumulator out.
+"""Text, thinking and refusal of APIs without blocks on the wire: deltas in, blocks out.
 
-Neighbouring pieces of one kind are one block. A piece of another kind, or the start of a tool call,
-ends it. Fragments of a call that has begun already end nothing: the content has no block in between.
+Adjacent deltas of one kind form one block. A delta of another kind, or the start of a tool call, ends
+it. Fragments of a call that has already started end nothing, because they add no block between.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from streamconform_reference.outcome import ProseKind
 
 
 class Prose:
-    """The block of prose that grows now, if any."""
+    """Tracks the open block of prose, if any."""
 
     def __init__(self, message: Assembler) -> None:
-        """Begin with no block."""
+        """Start with no block."""
         self._message = message
         self._number = 0
         self._slot: Hashable = None
@@ -24,25 +24,25 @@ class Prose:
         self._signed_by: Hashable = None
 
     @property
-    def said(self) -> bool:
-        """Whether there was any prose."""
+    def started(self) -> bool:
+        """Whether any prose has arrived."""
         return self._number > 0
 
-    def say(self, kind: ProseKind, text: str) -> None:
-        """Append a piece of text that is not empty. Thinking behind a signature is a new block."""
+    def append(self, kind: ProseKind, text: str) -> None:
+        """Append non-empty text. Thinking after a signature starts a new block."""
         if kind != self._kind or self._signed_by is not None:
             self._begin(kind)
         self._message.add(self._slot, kind, text)
 
     def sign(self, signature: str, *, part: Hashable, redacted: bool = False) -> None:
-        """Sign the thinking so far; with no thinking, or a signature of another part, begin a block."""
+        """Sign the open thinking block; start one if there is none or another part has signed it."""
         if self._kind != "thinking" or self._signed_by not in (None, part):
             self._begin("thinking")
         self._message.sign(self._slot, signature, redacted=redacted)
         self._signed_by = part
 
     def end(self) -> None:
-        """End the block, if one grows."""
+        """End the open block, if there is one."""
         if self._kind:
             self._message.end(self._slot)
         self._kind = self._signed_by = None

@@ -1,6 +1,6 @@
-"""Error documents and error frames of any provider in, one `Error` out.
+"""Read error documents and error frames of any provider into one `Error`.
 
-Gateways wrap errors in each other's envelopes, so all forms are read wherever an error is due:
+Gateways wrap errors in each other's envelopes, so all forms are read wherever an error can occur:
 `{"type":"error","error":{"type","message"}}` (Anthropic), `{"error":{"message","type","code"}}`
 (OpenAI), `{"error":{"code":400,"message","status":"INVALID_ARGUMENT"}}` (Google),
 `{"error":"text"}` (Ollama), `{"message":"text"}` (Cohere, AWS), `{"detail":"text"}` (FastAPI).
@@ -19,22 +19,22 @@ from streamconform_reference.outcome import Error
 PROTOCOL: Final = "protocol"
 
 _TYPE_KEYS: Final = ("type", "code", "status")
-_MESSAGE_KEYS: Final = ("message", "Message", "msg", "detail")  # AWS writes either
+_MESSAGE_KEYS: Final = ("message", "Message", "msg", "detail")  # AWS uses both spellings
 _STATUS_KEYS: Final = ("status_code", "http_code", "status", "code")
 _HTTP_ERROR: Final = 400
 _HTTP_LIMIT: Final = 600
-_EXCERPT: Final = 500  # characters of a body that is no JSON: enough for a proxy's one-line excuse
+_EXCERPT: Final = 500  # characters of a body that is not JSON: enough for a proxy's one-line message
 
 
 def protocol_error(message: str) -> Error:
-    """Return the error of a stream that is not what its api documents."""
+    """Return the error of a stream that does not follow its API's documentation."""
     return Error(PROTOCOL, message, None)
 
 
 def read_error(payload: Any, *, status: int | None = None, type_keys: tuple[str, ...] = _TYPE_KEYS) -> Error:
-    """Return what the payload says of an error; `status` stands where it names no HTTP status.
+    """Return the error that the payload describes, with `status` if it contains no HTTP status.
 
-    What the inner object leaves out is read from its envelope, but not the type of the frame.
+    Fields that the inner object omits are read from its envelope, except the frame's type.
     """
     envelope = payload if isinstance(payload, dict) else {}
     inner = envelope.get("error")
@@ -43,19 +43,19 @@ def read_error(payload: Any, *, status: int | None = None, type_keys: tuple[str,
     outer = {
         key: value for key, value in envelope.items() if key != "type" or not (detail or kind == "error")
     }
-    said = inner if isinstance(inner, str) and inner else None
+    message_text = inner if isinstance(inner, str) and inner else None
     return Error(
         type=_first_text(detail, type_keys) or _first_text(outer, type_keys),
-        message=said or _first_text(detail, _MESSAGE_KEYS) or _first_text(outer, _MESSAGE_KEYS),
+        message=message_text or _first_text(detail, _MESSAGE_KEYS) or _first_text(outer, _MESSAGE_KEYS),
         status=_http_status(detail) or _http_status(envelope) or status,
     )
 
 
 def read_error_body(body: bytes, status: int) -> Error:
-    """Return what the body of a response that is no stream says of the error.
+    """Return the error that the body of a response describes, if the body is not a stream.
 
     A failed response without a readable document has no type. A response that claims success but is
-    no stream is a `protocol` error, unless its document names an error.
+    not a stream is a `protocol` error, unless its document names an error.
     """
     failed = status >= _HTTP_ERROR
     try:
@@ -64,12 +64,12 @@ def read_error_body(body: bytes, status: int) -> Error:
         excerpt = " ".join(body.decode("utf-8", "replace").split())[:_EXCERPT] or None
         if failed:
             return Error(None, excerpt, status)
-        what = f"the body is not a stream: {excerpt}" if excerpt else "the body is empty"
-        return Error(PROTOCOL, what, None)
+        data_kind = f"the body is not a stream: {excerpt}" if excerpt else "the body is empty"
+        return Error(PROTOCOL, data_kind, None)
     error = read_error(document, status=status if failed else None)
     if failed or (isinstance(document, dict) and document.get("error")):
         return error
-    return Error(PROTOCOL, error.message or "the body is one JSON document, not a stream", None)
+    return Error(PROTOCOL, error.message or "the body is a single JSON document, not a stream", None)
 
 
 def _first_text(mapping: dict[str, Any], keys: tuple[str, ...]) -> str | None:

@@ -1,9 +1,9 @@
-"""The arguments of calls where an api sends them as text: what is to be written, and what then is read.
+"""Arguments of calls for APIs that send them as text: what to write, and what a client then reads.
 
-Events tell arguments as text, in fragments, and at the end as a value. The two are the same value where a
-client is to run the call. Where they are not, an encoder has written the text already and cannot take it
-back, so it makes sure that nobody runs what was not meant: behind `NO_JSON` no text is JSON. A client that
-reads the beginning of a text as JSON is not kept from it by that, and has the word for the end to go by.
+Events carry arguments as text fragments, and at the end as a value. For a call that a client may run, both
+are the same value. If they differ, the encoder has already written the text and cannot retract it, so it
+makes sure that the call is not executed: text followed by `UNPARSEABLE` never parses. A client that parses a
+prefix of the text is not stopped by this; it has to check the stop reason.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from dataclasses import replace
 from typing import Any, Final
 
 from streamconform_reference.encoding.encoder import FORMS, Form, Loss
-from streamconform_reference.encoding.losses import Apply, Word, keep_blocks
+from streamconform_reference.encoding.losses import Apply, StopEncoder, keep_blocks
 from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import Block, Outcome, ToolCall
 
-NO_JSON: Final = "{"
+UNPARSEABLE: Final = "{"
 _TRUNCATING: Final = frozenset({"length", "content_filter"})
 
 
-def parsed(text: str) -> tuple[bool, Any]:
-    """Return whether the text could be run, and its value; blank text is `{}`."""
+def parse_arguments(text: str) -> tuple[bool, Any]:
+    """Return whether the text can be executed, and its value; blank text is `{}`."""
     if not text.strip():
         return True, {}
     try:
@@ -31,27 +31,27 @@ def parsed(text: str) -> tuple[bool, Any]:
         return False, None
 
 
-def ending_of(call: ToolCall, *, blank: bool = False) -> str:
-    """Return what is written behind the text of a call that ends, so that it says what the call's value is.
+def compute_ending(call: ToolCall, *, blank: bool = False) -> str:
+    """Return the text to write after an ended call's fragments, so that the whole text matches its value.
 
-    Arguments without text are their JSON. Blank text is that of `{}` as it is where `blank` says so.
+    Arguments without text become JSON. With `blank`, blank text is left as it is for `{}`.
     """
     text = call.arguments_text or ""
-    runs, value = parsed(text)
+    runs, value = parse_arguments(text)
     if text.strip() or call.arguments is None:
-        return NO_JSON if runs and value != call.arguments else ""
+        return UNPARSEABLE if runs and value != call.arguments else ""
     if blank and call.arguments_text is not None and call.arguments == {}:
         return ""
     return codec.dumps(call.arguments).decode()
 
 
-def cut_ending_of(text: str) -> str:
-    """Return what is written behind the text of a call that has to end without having ended."""
-    return NO_JSON if parsed(text)[0] else ""
+def compute_cut_ending(text: str) -> str:
+    """Return the text to write after the fragments of a call that has to end although it did not."""
+    return UNPARSEABLE if parse_arguments(text)[0] else ""
 
 
-def each_call(change: Callable[[ToolCall], ToolCall]) -> Apply:
-    """Return the function that changes every call of an outcome."""
+def map_calls(change: Callable[[ToolCall], ToolCall]) -> Apply:
+    """Return a function that changes every call of an outcome."""
 
     def apply(outcome: Outcome) -> Outcome:
         content = (change(block) if isinstance(block, ToolCall) else block for block in outcome.content)
@@ -60,36 +60,36 @@ def each_call(change: Callable[[ToolCall], ToolCall]) -> Apply:
     return apply
 
 
-def with_text(*, blank: bool = False) -> Apply:
-    """Return the function that gives every call a text; `blank` is as in `ending_of`."""
+def _add_missing_text(*, blank: bool = False) -> Apply:
+    """Return a function that gives every call a text; `blank` is as in `compute_ending`."""
 
     def change(call: ToolCall) -> ToolCall:
         text = call.arguments_text or ""
         if call.complete and not text.strip():
-            text += ending_of(call, blank=blank)
+            text += compute_ending(call, blank=blank)
         return replace(call, arguments_text=text)
 
-    return each_call(change)
+    return map_calls(change)
 
 
-def by_text(call: ToolCall) -> ToolCall:
-    """Return a call whose text contradicts its value without arguments."""
-    runs, value = parsed(call.arguments_text or "")
+def _drop_contradicted(call: ToolCall) -> ToolCall:
+    """Return the call, without arguments if its text contradicts its value."""
+    runs, value = parse_arguments(call.arguments_text or "")
     if not call.complete or (runs and value == call.arguments):
         return call
-    return replace(call, arguments=None, arguments_text=(call.arguments_text or "") + ending_of(call))
+    return replace(call, arguments=None, arguments_text=(call.arguments_text or "") + compute_ending(call))
 
 
-def without_text(call: ToolCall) -> ToolCall:
-    """Return a call whose arguments are a value only."""
+def drop_text(call: ToolCall) -> ToolCall:
+    """Return the call with its arguments only as a value."""
     return replace(call, arguments_text=None)
 
 
-def ended(word: Word, *, by_block: bool) -> Apply:
-    """Return the function that ends every call where the api has to end it.
+def end_calls(word: StopEncoder, *, by_block: bool) -> Apply:
+    """Return a function that ends every call that the API has to end.
 
-    That is at the end of a complete answer, and with `by_block` also where another block follows. An api
-    that is not `by_block` ends no call before its answer, and in a truncated one not the last call if that
+    It ends them at the end of a complete answer, and with `by_block` also before another block. Without
+    `by_block`, no call ends before its answer, and in a truncated answer the last call does not end if it
     has no arguments.
     """
 
@@ -106,7 +106,7 @@ def ended(word: Word, *, by_block: bool) -> Apply:
                 ends = complete or index < len(outcome.content) - 1
             else:
                 ends = complete and not (last and not (block.arguments_text or "").strip())
-            return _ended(block, ends=ends, completes=complete and not last, keeps=by_block or complete)
+            return _end_call(block, ends=ends, completes=complete and not last, keeps=by_block or complete)
 
         content = tuple(change(index, block) for index, block in enumerate(outcome.content))
         return replace(outcome, content=content)
@@ -114,53 +114,53 @@ def ended(word: Word, *, by_block: bool) -> Apply:
     return apply
 
 
-def _ended(call: ToolCall, *, ends: bool, completes: bool, keeps: bool) -> ToolCall:
+def _end_call(call: ToolCall, *, ends: bool, completes: bool, keeps: bool) -> ToolCall:
     text = call.arguments_text or ""
-    if call.complete and keeps and parsed(text)[0]:
+    if call.complete and keeps and parse_arguments(text)[0]:
         return call
-    ending = cut_ending_of(text) if ends and not call.complete else ""
+    ending = compute_cut_ending(text) if ends and not call.complete else ""
     return replace(call, arguments=None, arguments_text=text + ending, complete=ends and completes)
 
 
-def as_text(*, blank: bool = False, forms: tuple[Form, ...] = FORMS) -> Loss:
-    """Return the row of arguments that are no text; `blank` is as in `ending_of`."""
+def make_text_row(*, blank: bool = False, forms: tuple[Form, ...] = FORMS) -> Loss:
+    """Return the row for arguments without text; `blank` is as in `compute_ending`."""
     return Loss(
         "arguments-value",
-        "arguments that came as a value, without text",
+        "arguments that have a value and no text",
         "their JSON as text",
-        with_text(blank=blank),
+        _add_missing_text(blank=blank),
         forms,
     )
 
 
-def contradicted(*, forms: tuple[Form, ...] = FORMS) -> Loss:
-    """Return the row of arguments that are not what their text says."""
+def make_contradiction_row(*, forms: tuple[Form, ...] = FORMS) -> Loss:
+    """Return the row for arguments that contradict their text."""
     return Loss(
         "arguments-contradicted",
-        "arguments whose text is another value, or no JSON",
-        "malformed: the text, made no JSON, and nobody may run the call",
-        each_call(by_text),
+        "arguments whose text is another value, or not JSON",
+        "malformed: the text, made invalid JSON, so that no client runs the call",
+        map_calls(_drop_contradicted),
         forms,
     )
 
 
-def of_calls(word: Word) -> tuple[Loss, ...]:
-    """Return the rows of an api whose streams have arguments as text, and its documents as values.
+def make_call_rows(word: StopEncoder) -> tuple[Loss, ...]:
+    """Return the rows of an API whose streams have arguments as text, and its documents as values.
 
-    One block ends before the next one begins; `word` is as in `ended`.
+    One block ends before the next one starts; `word` is as in `end_calls`.
     """
     return (
         Loss(
             "unended-call",
-            "a call that did not end, before another block or in an answer that is complete",
-            "malformed: the text, made no JSON where it is any, and nobody may run the call",
-            ended(word, by_block=True),
+            "a call that did not end, before another block or in a complete answer",
+            "malformed: the text, made invalid JSON, so that no client runs the call",
+            end_calls(word, by_block=True),
             forms=("stream",),
         ),
         Loss(
             "unended-call-whole",
             "a call that did not end or is malformed, in one document",
-            "left out",
+            "omitted",
             keep_blocks(_has_value),
             forms=("document",),
         ),
@@ -168,7 +168,7 @@ def of_calls(word: Word) -> tuple[Loss, ...]:
             "arguments-text",
             "the text of arguments, in one document",
             "the value",
-            each_call(without_text),
+            map_calls(drop_text),
             forms=("document",),
         ),
     )

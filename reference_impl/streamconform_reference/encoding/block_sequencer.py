@@ -1,9 +1,9 @@
-"""For apis in whose streams one block is open at a time: pieces as they come in, block after block out.
+"""For APIs that keep one block open at a time: reorders interleaved pieces so that block follows block.
 
-The pieces of a block wait until every block that began before it has ended. A block that never ends ends
-with the answer, so what began behind it comes then. This is the one thing that an encoder holds back though
-it could be written: calls of apis in which all calls end with the answer come one after the other, and the
-second of them not before the first has ended.
+The pieces of a block wait until every earlier block has ended. A block that never ends does so with the
+answer, so later blocks follow then. This is the only output that an encoder delays although it could be
+written: in APIs whose calls all end with the answer, calls follow each other, and the second waits until
+the first has ended.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from streamconform_reference.encoding.encoder import Piece, Placed
+from streamconform_reference.encoding.encoder import Piece, PlacedBlock
 from streamconform_reference.events import (
     ProseDelta,
     ProseStart,
@@ -24,69 +24,76 @@ from streamconform_reference.events import (
 )
 from streamconform_reference.outcome import Other
 
-OfBlock = (
-    Placed | ProseStart | ProseDelta | TextEnd | ThinkingEnd | ToolCallStart | ToolCallDelta | ToolCallEnd
+BlockPiece = (
+    PlacedBlock
+    | ProseStart
+    | ProseDelta
+    | TextEnd
+    | ThinkingEnd
+    | ToolCallStart
+    | ToolCallDelta
+    | ToolCallEnd
 )
 """A piece of a block."""
 
 
 @dataclass(slots=True)
-class _Waiting:
-    """A block: what of it was not passed on, and how far behind it what belongs to it reaches."""
+class _PendingBlock:
+    """A block with its pending pieces, and the last index that belongs to it."""
 
     reach: int
     holds: bool
-    """Whether other blocks can belong to it."""
+    """Whether `other` blocks can belong to it."""
     ended: bool
     pieces: list[Piece] = field(default_factory=list)
 
 
-class InSequence:
-    """Puts the pieces of an answer's blocks into sequence."""
+class BlockSequencer:
+    """Puts the pieces of an answer's blocks in sequence."""
 
     def __init__(self, belongs: Callable[[Other], bool] = lambda _: False) -> None:
-        """Begin with none; `belongs` says which blocks are a part of the text directly before them."""
+        """Start with no blocks; `belongs` tells whether an `other` block belongs to the text before it."""
         self._belongs = belongs
-        self._waiting: deque[_Waiting] = deque()
-        self._by_index: dict[int, _Waiting] = {}
+        self._pending: deque[_PendingBlock] = deque()
+        self._by_index: dict[int, _PendingBlock] = {}
 
-    def take(self, piece: OfBlock) -> list[Piece]:
-        """Return what can be written now; nothing of a part whose text is not open."""
-        block = self._block_of(piece)
+    def take(self, piece: BlockPiece) -> list[Piece]:
+        """Return the pieces that can be written now; drop a part whose text is not open."""
+        block = self._find_block(piece)
         if block is None:
             return []
         block.pieces.append(piece)
         block.ended = block.ended or isinstance(piece, (TextEnd, ThinkingEnd, ToolCallEnd))
-        return self._ready()
+        return self._take_ready()
 
-    def rest(self) -> list[Piece]:
-        """Return what waits, now that the answer has ended, block after block."""
-        left = [piece for block in self._waiting for piece in block.pieces]
-        self._waiting.clear()
-        return left
+    def flush(self) -> list[Piece]:
+        """Return the pending pieces, block by block; call it when the answer has ended."""
+        pieces = [piece for block in self._pending for piece in block.pieces]
+        self._pending.clear()
+        return pieces
 
-    def _block_of(self, piece: OfBlock) -> _Waiting | None:
+    def _find_block(self, piece: BlockPiece) -> _PendingBlock | None:
         index = piece.content_index
-        if isinstance(piece, Placed) and self._belongs(piece.block):
-            holders = (block for block in self._waiting if block.holds and block.reach == index - 1)
+        if isinstance(piece, PlacedBlock) and self._belongs(piece.block):
+            holders = (block for block in self._pending if block.holds and block.reach == index - 1)
             holder = next(holders, None)
             if holder:
                 holder.reach = index
             return holder
-        if isinstance(piece, (ProseStart, ToolCallStart, Placed)):
+        if isinstance(piece, (ProseStart, ToolCallStart, PlacedBlock)):
             holds = isinstance(piece, ProseStart) and piece.kind != "thinking"
-            block = _Waiting(index, holds, ended=isinstance(piece, Placed))
-            self._waiting.append(block)
+            block = _PendingBlock(index, holds, ended=isinstance(piece, PlacedBlock))
+            self._pending.append(block)
             self._by_index[index] = block
         return self._by_index.get(index)
 
-    def _ready(self) -> list[Piece]:
+    def _take_ready(self) -> list[Piece]:
         ready: list[Piece] = []
-        while self._waiting:
-            first = self._waiting[0]
+        while self._pending:
+            first = self._pending[0]
             ready += first.pieces
             first.pieces = []
             if not first.ended:
                 break
-            self._waiting.popleft()
+            self._pending.popleft()
         return ready

@@ -1,10 +1,11 @@
-"""What an encoder is: an answer's events in, the bytes of an api's stream out.
+"""The interface of encoders: an answer's events in, the bytes of an API's stream out.
 
-An encoder is given what an answer is called, then its pieces in the order in which they came, and says after
-each what is to be written. Nothing is held back that could be written. `encode` writes a whole outcome.
+An encoder gets the answer's model and id, then its pieces in order, and returns the bytes to write after
+each of them. It delays no output that could be written. `encode` writes a whole outcome.
 
-What an api cannot say is in its table of losses, and `expressed` applies it: what is decoded from an encoded
-outcome is `expressed` of it, and the outcome itself where no row applies.
+Each API has a table of losses: the parts of an outcome that it cannot express, as functions on outcomes.
+Tests use it to check every encoder: decoding an encoded outcome gives `apply_losses` of that outcome, which
+is the outcome itself if no row applies.
 """
 
 from __future__ import annotations
@@ -28,54 +29,54 @@ from streamconform_reference.events import (
 )
 from streamconform_reference.outcome import Block, Json, Other, Outcome, Refusal, Text, Thinking, ToolCall
 
-NAMELESS: Final = "unnamed"
-"""The model, or the answer, of an outcome that names none, where an api needs a name."""
+PLACEHOLDER: Final = "unnamed"
+"""The model or id of an outcome that has none, if an API requires one."""
 
 Form = Literal["stream", "document"]
 FORMS: Final[tuple[Form, ...]] = ("stream", "document")
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """A block without events, at its place in the content."""
+class PlacedBlock:
+    """A block without events, at its position in the content."""
 
     content_index: int
     block: Other
 
 
-Piece = Event | Placed
+Piece = Event | PlacedBlock
 
 
 class Encoder(Protocol):
     """Writes one answer."""
 
     def opening(self) -> bytes:
-        """Return what is written before anything of the answer is known.
+        """Return the bytes to write before any part of the answer is known.
 
-        A `UsageUpdate` may be given before it: where an answer begins with counts, they are those.
+        A `UsageUpdate` may precede it: if an answer starts with counts, it uses those.
         """
 
     def piece(self, piece: Piece) -> bytes:
-        """Return what is written for the next piece; nothing comes after `Done` or `Failed`."""
+        """Return the bytes to write for the next piece; no pieces follow `Done` or `Failed`."""
 
     def ping(self) -> bytes:
-        """Return what keeps an idle stream alive, nothing where the framing has nothing for it."""
+        """Return bytes that keep an idle stream alive, empty if the framing has none."""
 
 
-class Maker(Protocol):
-    """Makes an encoder for one answer."""
+class EncoderFactory(Protocol):
+    """Creates an encoder for one answer."""
 
     def __call__(
         self, *, model: str, response_id: str, framing: str | None = None, created: int = 0
     ) -> Encoder:
         """Return an encoder.
 
-        `framing` is one of the api's, None the usual one; `created` is in seconds since 1970.
+        `framing` is one of the API's, None the default; `created` is in seconds since 1970.
         """
 
 
-class Answerer(Protocol):
-    """Writes a whole answer without streaming; one that did not become complete is an error document."""
+class DocumentWriter(Protocol):
+    """Writes a whole answer without streaming; one that is not complete becomes an error document."""
 
     def __call__(self, outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
         """Return the document."""
@@ -83,44 +84,44 @@ class Answerer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Something that an api cannot say, and what it says instead."""
+    """A property of outcomes that an API cannot express, and its replacement."""
 
     name: str
-    what: str
-    """What the api has no way to say, as words of a table."""
+    description: str
+    """The property, as text for a table."""
     becomes: str
-    """What an encoder makes of it."""
+    """The replacement, as text for a table."""
     apply: Callable[[Outcome], Outcome]
-    """Returns the outcome as the api says it, the same value where the row does not apply."""
+    """Returns the outcome as the API expresses it, the same value if the row does not apply."""
     forms: tuple[Form, ...] = FORMS
-    """Where it holds."""
+    """The forms to which the row applies."""
 
 
-def expressed(
+def apply_losses(
     losses: Mapping[str, Sequence[Loss]], api: str, outcome: Outcome, *, form: Form = "stream"
 ) -> Outcome:
-    """Return the outcome as the api says it: every row of its table applied, in their order."""
+    """Return the outcome as the API expresses it: every row of its table applied in order."""
     for loss in losses[api]:
         if form in loss.forms:
             outcome = loss.apply(outcome)
     return outcome
 
 
-def pieces(outcome: Outcome) -> Iterator[Piece]:
-    """Yield the pieces that amount to `outcome`.
+def to_pieces(outcome: Outcome) -> Iterator[Piece]:
+    """Yield the pieces of an outcome, block by block.
 
-    One block comes after the other. Blocks without events that stand directly behind prose come before its
-    end, as citations do; the last report of usage comes before the last event.
+    Blocks without events directly after prose come before its end, as citations do; the usage comes before
+    the last event.
     """
     content = list(enumerate(outcome.content))
     while content:
         index, block = content.pop(0)
-        behind: list[Piece] = []
+        following: list[Piece] = []
         if not isinstance(block, (ToolCall, Other)):
             while content and isinstance(content[0][1], Other):
-                behind.append(Placed(content[0][0], content[0][1]))
+                following.append(PlacedBlock(content[0][0], content[0][1]))
                 content.pop(0)
-        yield from _of_block(index, block, behind)
+        yield from _to_block_pieces(index, block, following)
     if outcome.usage is not None:
         yield UsageUpdate(outcome.usage, outcome.cost)
     if outcome.status == "complete":
@@ -129,37 +130,39 @@ def pieces(outcome: Outcome) -> Iterator[Piece]:
         yield Failed(outcome.status, outcome.error)
 
 
-def encode(encoders: Mapping[str, Maker], api: str, outcome: Outcome, *, framing: str | None = None) -> bytes:
-    """Return the body of a stream that says `outcome`, as far as the api can say it.
+def encode(
+    encoders: Mapping[str, EncoderFactory], api: str, outcome: Outcome, *, framing: str | None = None
+) -> bytes:
+    """Return the body of a stream for `outcome`, as far as the API can express it.
 
     Raises:
-        KeyError: no such api can be encoded.
+        KeyError: the API has no encoder.
     """
     encoder = encoders[api](
-        model=outcome.model or NAMELESS, response_id=outcome.response_id or NAMELESS, framing=framing
+        model=outcome.model or PLACEHOLDER, response_id=outcome.response_id or PLACEHOLDER, framing=framing
     )
-    return encoder.opening() + b"".join(encoder.piece(piece) for piece in pieces(outcome))
+    return encoder.opening() + b"".join(encoder.piece(piece) for piece in to_pieces(outcome))
 
 
 def is_free_text(call: ToolCall) -> bool:
-    """Whether the arguments of a call are its text as it is; JSON text is never its own value."""
+    """Whether the arguments of a call are its text as it is; JSON text never equals its own value."""
     return bool(call.arguments_text) and call.arguments == call.arguments_text
 
 
-def _of_block(index: int, block: Block, behind: list[Piece]) -> Iterator[Piece]:
+def _to_block_pieces(index: int, block: Block, following: list[Piece]) -> Iterator[Piece]:
     match block:
         case Text(text) | Refusal(text):
             kind: Literal["text", "refusal"] = "text" if isinstance(block, Text) else "refusal"
             yield ProseStart(index, kind)
             if text:
                 yield ProseDelta(index, kind, text)
-            yield from behind
+            yield from following
             yield TextEnd(index, kind, text)
         case Thinking():
             yield ProseStart(index, "thinking")
             if block.text:
                 yield ProseDelta(index, "thinking", block.text)
-            yield from behind
+            yield from following
             yield ThinkingEnd(index, block.text, block.signature, block.redacted)
         case ToolCall():
             yield ToolCallStart(index, block.id, block.name, block.executor, is_free_text(block))
@@ -168,4 +171,4 @@ def _of_block(index: int, block: Block, behind: list[Piece]) -> Iterator[Piece]:
             if block.complete:
                 yield ToolCallEnd(index, block)
         case Other():
-            yield Placed(index, block)
+            yield PlacedBlock(index, block)

@@ -1,7 +1,7 @@
-"""What more than one api cannot say: functions for the rows of their tables of losses.
+"""Losses that several APIs share: functions for the rows of their tables.
 
-Each takes an outcome, or a block, and returns it as it can be said, in terms of the normal form alone: none
-knows how an encoder brings it about. `arguments_text` has those for the arguments of calls.
+Each takes an outcome or a block and returns it as it can be expressed, in the normal form only: none
+depends on how an encoder does it. `arguments_text` has those for the arguments of calls.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from streamconform_reference.encoding.encoder import NAMELESS, Loss
+from streamconform_reference.encoding.encoder import PLACEHOLDER, Loss
 from streamconform_reference.outcome import (
     Block,
     Error,
@@ -26,15 +26,15 @@ from streamconform_reference.outcome import (
 )
 
 Apply = Callable[[Outcome], Outcome]
-Word = Callable[[Stop, tuple[Block, ...]], tuple[str, StopReason]]
-"""A stop and the content that was written, to the api's word and what that word means by itself."""
+StopEncoder = Callable[[Stop, tuple[Block, ...]], tuple[str, StopReason]]
+"""A function from a stop and the written content to the API's stop reason and that reason's meaning."""
 
-BROKE_OFF: Final = Error(None, "the answer broke off", None)
-"""What a document says of an answer that is incomplete."""
+TRUNCATED: Final = Error(None, "the answer broke off", None)
+"""The error in the document of an incomplete answer."""
 
 
-def each_block(change: Callable[[Block], Iterator[Block]]) -> Apply:
-    """Return the function that puts in the place of every block what `change` yields for it."""
+def map_blocks(change: Callable[[Block], Iterator[Block]]) -> Apply:
+    """Return a function that replaces every block with the blocks that `change` yields for it."""
 
     def apply(outcome: Outcome) -> Outcome:
         return replace(outcome, content=tuple(new for block in outcome.content for new in change(block)))
@@ -43,35 +43,37 @@ def each_block(change: Callable[[Block], Iterator[Block]]) -> Apply:
 
 
 def keep_blocks(keep: Callable[[Block], bool]) -> Apply:
-    """Return the function that leaves out the other blocks."""
+    """Return a function that removes all other blocks."""
     return lambda outcome: replace(outcome, content=tuple(filter(keep, outcome.content)))
 
 
-# Names, money, errors.
+# Names, cost, errors.
 
 
-def nameless(outcome: Outcome) -> Outcome:
-    """Return the outcome with a name for model and answer, where it has none."""
-    return replace(outcome, model=outcome.model or NAMELESS, response_id=outcome.response_id or NAMELESS)
+def _fill_names(outcome: Outcome) -> Outcome:
+    """Return the outcome with a placeholder for a missing model or id."""
+    return replace(
+        outcome, model=outcome.model or PLACEHOLDER, response_id=outcome.response_id or PLACEHOLDER
+    )
 
 
-def without_cost(outcome: Outcome) -> Outcome:
+def _drop_cost(outcome: Outcome) -> Outcome:
     """Return the outcome without its cost."""
     return replace(outcome, cost=None)
 
 
-def without_failed_word(outcome: Outcome) -> Outcome:
-    """Return a failed outcome without the provider's word for why it stopped."""
+def _drop_failed_reason(outcome: Outcome) -> Outcome:
+    """Return a failed outcome without the provider's stop reason."""
     return replace(outcome, stop=Stop("error", None)) if outcome.status == "error" else outcome
 
 
-def error_as(form: Callable[[Error], Error]) -> Apply:
-    """Return the function that changes the error of an outcome."""
+def map_error(form: Callable[[Error], Error]) -> Apply:
+    """Return a function that changes the error of an outcome."""
     return lambda outcome: replace(outcome, error=outcome.error and form(outcome.error))
 
 
-def error_alone(outcome: Outcome) -> Outcome:
-    """Return what the document of an answer says that did not become complete: an error, nothing else."""
+def keep_only_error(outcome: Outcome) -> Outcome:
+    """Return the outcome of an error document if the outcome is not complete."""
     if outcome.status == "complete":
         return outcome
     return Outcome(
@@ -80,25 +82,25 @@ def error_alone(outcome: Outcome) -> Outcome:
         stop=Stop("error", None),
         usage=None,
         cost=None,
-        error=outcome.error or BROKE_OFF,
+        error=outcome.error or TRUNCATED,
         model=None,
         response_id=None,
     )
 
 
-COST: Final = Loss("cost", "what an answer costs", "left out; it follows from usage and prices", without_cost)
-NAMES: Final = Loss("names", "an answer without a name, or of an unnamed model", f"`{NAMELESS}`", nameless)
-FAILED_WORD: Final = Loss(
+COST: Final = Loss("cost", "the cost of an answer", "omitted; it follows from usage and prices", _drop_cost)
+NAMES: Final = Loss("names", "an answer without an id, or without a model", f"`{PLACEHOLDER}`", _fill_names)
+FAILED_REASON: Final = Loss(
     "failed-word",
-    "the word for the end that came before an error",
-    "left out; the error is the end",
-    without_failed_word,
+    "the stop reason that came before an error",
+    "omitted; the error is the end",
+    _drop_failed_reason,
 )
 DOCUMENT_ERROR: Final = Loss(
     "failed-document",
-    "what there is of an answer that failed or broke off, in one document",
+    "the content of an answer that failed or was cut off, in one document",
     "an error document",
-    error_alone,
+    keep_only_error,
     forms=("document",),
 )
 
@@ -106,128 +108,128 @@ DOCUMENT_ERROR: Final = Loss(
 # Blocks.
 
 
-def not_other(block: Block) -> bool:
+def _has_common_form(block: Block) -> bool:
     """Whether a block has a common form."""
     return not isinstance(block, Other)
 
 
-def not_provider_call(block: Block) -> bool:
+def _is_not_provider_call(block: Block) -> bool:
     """Whether a block is anything but a call that the provider runs itself."""
     return not (isinstance(block, ToolCall) and block.executor == "provider")
 
 
-def not_empty_prose(block: Block) -> bool:
-    """Whether a block is anything but prose without text, and without a signature."""
+def has_content(block: Block) -> bool:
+    """Whether a block is anything but prose without text and signature."""
     if isinstance(block, (ToolCall, Other)):
         return True
     return bool(block.text or (isinstance(block, Thinking) and block.signature))
 
 
 def is_client_call(block: Block) -> bool:
-    """Whether the client has to run a block, or would have to if it were complete."""
+    """Whether a block is a call for the client, complete or not."""
     return isinstance(block, ToolCall) and block.executor == "client"
 
 
-def refusal_as_text(block: Block) -> Iterator[Block]:
-    """Yield a block, a refusal as text."""
+def _convert_refusal(block: Block) -> Iterator[Block]:
+    """Yield the block, with a refusal as text."""
     yield Text(block.text) if isinstance(block, Refusal) else block
 
 
-def unsigned(block: Block) -> Iterator[Block]:
-    """Yield a block, thinking without its signature, and nothing of thinking that has no text."""
+def _drop_signature(block: Block) -> Iterator[Block]:
+    """Yield the block, with thinking unsigned; drop thinking without text."""
     if not isinstance(block, Thinking):
         yield block
     elif block.text:
         yield Thinking(text=block.text, signature=None, redacted=False)
 
 
-def joined(outcome: Outcome) -> Outcome:
-    """Return the outcome with neighbouring prose of one kind joined.
+def _join_prose(outcome: Outcome) -> Outcome:
+    """Return the outcome with adjacent prose of one kind joined.
 
-    A call parts prose, and a block without a common form does not: the prose goes on behind it.
+    A call separates prose, an `other` block does not: the prose continues after it.
     """
     blocks: list[Block] = []
-    at = -1  # where the prose is that can go on
+    index = -1  # the index of the prose block that can continue
     for block in outcome.content:
         if isinstance(block, (ToolCall, Other)):
-            at = -1 if isinstance(block, ToolCall) else at
+            index = -1 if isinstance(block, ToolCall) else index
             blocks.append(block)
             continue
-        last = blocks[at] if at >= 0 else None
-        if isinstance(last, (Text, Refusal, Thinking)) and type(last) is type(block):
-            blocks[at] = replace(last, text=whole_characters(last.text + block.text))
+        previous = blocks[index] if index >= 0 else None
+        if isinstance(previous, (Text, Refusal, Thinking)) and type(previous) is type(block):
+            blocks[index] = replace(previous, text=join_surrogates(previous.text + block.text))
         else:
-            at = len(blocks)
+            index = len(blocks)
             blocks.append(block)
     return replace(outcome, content=tuple(blocks))
 
 
-def whole_characters(text: str) -> str:
-    """Return the text with the halves of a character joined that stand together."""
+def join_surrogates(text: str) -> str:
+    """Return the text with adjacent halves of surrogate pairs joined."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
-_ORDER: Final[tuple[type[Block], ...]] = (Thinking, Text, Refusal, Other, ToolCall)
+_FIELD_ORDER: Final[tuple[type[Block], ...]] = (Thinking, Text, Refusal, Other, ToolCall)
 
 
-def in_fields(outcome: Outcome) -> Outcome:
-    """Return the outcome with its blocks as the fields of one message: by type, else in their order."""
+def _order_by_field(outcome: Outcome) -> Outcome:
+    """Return the outcome with its blocks in the order of one message's fields: by type, else unchanged."""
     return replace(
-        outcome, content=tuple(sorted(outcome.content, key=lambda block: _ORDER.index(type(block))))
+        outcome, content=tuple(sorted(outcome.content, key=lambda block: _FIELD_ORDER.index(type(block))))
     )
 
 
 PROVIDER_CALLS: Final = Loss(
     "provider-calls",
-    "a call that the provider ran itself",
-    "left out: the client would run it again",
-    keep_blocks(not_provider_call),
+    "a call that the provider ran",
+    "omitted: the client would run it again",
+    keep_blocks(_is_not_provider_call),
 )
 OTHERS: Final = Loss(
-    "other", "a block without a common form: a citation, a result", "left out", keep_blocks(not_other)
+    "other", "a block without a common form: a citation, a result", "omitted", keep_blocks(_has_common_form)
 )
-REFUSALS: Final = Loss("refusal", "that text is a refusal", "text", each_block(refusal_as_text))
+REFUSALS: Final = Loss("refusal", "the marking of text as a refusal", "text", map_blocks(_convert_refusal))
 SIGNATURES: Final = Loss(
     "signature",
-    "the signature of thinking, and thinking that has nothing else",
-    "left out",
-    each_block(unsigned),
+    "the signature of thinking, and thinking that has only a signature",
+    "omitted",
+    map_blocks(_drop_signature),
 )
 EMPTY_PROSE: Final = Loss(
     "empty-prose",
     "a block of text, thinking or refusal without text",
-    "left out",
-    keep_blocks(not_empty_prose),
+    "omitted",
+    keep_blocks(has_content),
 )
-FIELDS: Final = Loss(
+FIELD_ORDER: Final = Loss(
     "document-order",
     "the order of text, thinking and calls, in one document",
     "thinking, text, refusal, calls",
-    in_fields,
+    _order_by_field,
     forms=("document",),
 )
 JOINED: Final = Loss(
-    "joined", "where a block of prose ends and another of its kind begins", "one block", joined
+    "joined", "the boundary between adjacent blocks of one kind of prose", "one block", _join_prose
 )
 
 
-# The end, and what was used.
+# Stop reason and usage.
 
 
-def stop_as(word: Word) -> Apply:
-    """Return the function that gives a complete outcome the api's word, and the reason that it means here."""
+def map_stop(word: StopEncoder) -> Apply:
+    """Return a function that sets a complete outcome's stop to the API's reason and its meaning."""
 
     def apply(outcome: Outcome) -> Outcome:
         if outcome.status != "complete":
             return outcome
         raw, reason = word(outcome.stop, outcome.content)
-        return replace(outcome, stop=Stop(in_light_of(outcome.content, reason), raw))
+        return replace(outcome, stop=Stop(_adjust_reason(outcome.content, reason), raw))
 
     return apply
 
 
-def in_light_of(content: tuple[Block, ...], reason: StopReason) -> StopReason:
-    """Return why a complete answer ended, in the light of its content."""
+def _adjust_reason(content: tuple[Block, ...], reason: StopReason) -> StopReason:
+    """Return the stop reason of a complete answer, adjusted to its content."""
     calls = [block for block in content if isinstance(block, ToolCall)]
     if reason == "stop" and any(call.complete and call.executor == "client" for call in calls):
         return "tool_use"
@@ -238,8 +240,8 @@ def in_light_of(content: tuple[Block, ...], reason: StopReason) -> StopReason:
     return reason
 
 
-def usage_as(form: Callable[[Usage | None], Usage | None]) -> Apply:
-    """Return the function that changes the usage of a complete outcome; any other cannot say its own."""
+def map_usage(form: Callable[[Usage | None], Usage | None]) -> Apply:
+    """Return a function that changes the usage of a complete outcome; others lose their usage."""
 
     def apply(outcome: Outcome) -> Outcome:
         usage = outcome.usage if outcome.status == "complete" else None

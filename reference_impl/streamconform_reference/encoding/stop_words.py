@@ -1,4 +1,4 @@
-"""The word of an api for why an answer ends."""
+"""An API's stop reasons."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from dataclasses import dataclass
 
 from streamconform_reference.outcome import Stop, StopReason
 
-UNKNOWN = "other"
-"""The word for an end of which nothing is known."""
+UNKNOWN_REASON = "other"
+"""The stop reason to write if none is known."""
 
 
 @dataclass(frozen=True, slots=True)
-class StopWords:
-    """The words of one api; `usual` is the word for each reason that has one."""
+class StopReasons:
+    """The stop reasons of one API; `usual` is the one for each meaning that has one."""
 
     meanings: Mapping[str, StopReason]
     usual: Mapping[StopReason, str]
 
     def of(self, stop: Stop, *, called: bool) -> str:
-        """Return the word: the one that came if it is one of the api's and means the same.
+        """Return the stop reason to write: the raw one if the API has it and it means the same.
 
-        The words of `stop` and `tool_use` say whether there is a call to run. Where the api has no word for a
-        reason, the word that came stands: a client takes it for one that it does not know, never for success.
+        The reasons for `stop` and `tool_use` depend on whether there is a call to run. If the API has no
+        reason for a meaning, the raw one is written: a client treats it as unknown, never as success.
         """
         means = self.meanings.get(stop.raw or "")
         plain = {self.usual["stop"], self.usual["tool_use"]}
@@ -31,11 +31,11 @@ class StopWords:
         elif stop.reason is not None and stop.reason in self.usual:
             word = self.usual[stop.reason]
         else:
-            word = UNKNOWN if means or not stop.raw else stop.raw
+            word = UNKNOWN_REASON if means or not stop.raw else stop.raw
         if word in plain:
             word = self.usual["tool_use" if called else "stop"]
         return word
 
     def meaning(self, word: str) -> StopReason:
-        """Return what a word means by itself."""
+        """Return the meaning of a stop reason by itself."""
         return self.meanings.get(word, "other")

@@ -1,4 +1,4 @@
-"""Bytes of a response body in, frames out: one module a framing, all with the interface below."""
+"""Cut response bodies into frames: one module per framing, all with the interface below."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Final, NamedTuple, Protocol, cast
 __all__ = ["MAX_FRAME_BYTES", "Frame", "Framing", "HeaderValue", "frame_of"]
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024
-"""A frame that grows beyond this is a fault. The largest frame seen in recordings is a base64 image
-of a few MiB; the bound only keeps a body without line ends from filling the memory."""
+"""Larger frames are a fault. The largest frame in recordings is a base64 image of a few MiB; the limit
+only keeps a body without line ends from filling the memory."""
 
 
 HeaderValue = bool | int | bytes | str
 
 
 class Frame(NamedTuple):
-    """One payload as it lay in the body.
+    """One payload with its position in the body.
 
     `body[start:end]` are the bytes of the frame: for SSE its lines with their line ends, without
-    the blank line that closes it. `event` is the name that the framing itself gives, or None.
-    `headers` are those of a framing that has some for each frame, else None.
+    the blank line that closes it. `event` is the event name from the framing, or None. `headers` are
+    the frame's headers if the framing has any, else None.
     """
 
     data: bytes
@@ -35,24 +35,24 @@ frame_of: Final = cast(
     "Callable[[tuple[bytes, bytes | None, int, int, Mapping[str, HeaderValue] | None]], Frame]",
     partial(tuple.__new__, Frame),
 )
-"""A frame from a tuple of all its fields, in half the time of the class: a long answer has thousands."""
+"""Build a frame from a tuple of all its fields, in half the time of the class: answers have thousands."""
 
 
 class Framing(Protocol):
-    """Cuts a body into frames, whatever the sizes of its chunks; time is linear in the bytes.
+    """Cuts a body into frames, independent of the chunk sizes, in linear time.
 
-    `fault` says why nothing more can be framed, else it is None. `recognised` is whether the body
-    began as one of this framing: False for an HTML page, a JSON error document or an empty body. It
-    is final after `end`.
+    `fault` is the reason why framing stopped, else None. `recognised` is whether the body starts in
+    this framing: False for an HTML page, a JSON error document or an empty body. It is final after
+    `end`.
     """
 
     fault: str | None
     recognised: bool
 
     def receive(self, data: bytes) -> list[Frame]:
-        """Take the next bytes; return the frames that they complete."""
+        """Add the next bytes; return the frames that they complete."""
         ...
 
     def end(self) -> list[Frame]:
-        """Take the end of the body; return the last frame, if it is whole but for its end mark."""
+        """End the body; return the last frame if only its end mark is missing."""
         ...

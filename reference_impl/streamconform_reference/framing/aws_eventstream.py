@@ -1,17 +1,17 @@
-"""AWS event streams, `application/vnd.amazon.eventstream`: bytes in, one frame for each message.
+"""Framing of AWS event streams, `application/vnd.amazon.eventstream`: one frame per message.
 
 A message is big-endian: its length, the length of its headers and the CRC32 of these eight bytes;
-headers; payload; the CRC32 of all before it. A header is a name, a type and a value.
+headers; payload; the CRC32 of everything before it. A header is a name, a type and a value.
 
 Source: https://docs.aws.amazon.com/transcribe/latest/dg/streaming-setting-up.html#streaming-event-stream,
-and `botocore/eventstream.py` of botocore 1.44.5, from which the limits are.
+and `botocore/eventstream.py` of botocore 1.44.5, which defines the limits.
 
-- Both checksums are verified, and a length only counts when that of the prelude is right: one that
-  lies cannot make a reader wait for bytes that never come. There is no way back into the stream, so
-  whatever is wrong is a fault for good.
-- A length that is within the limits begins with a byte of 0 or 1. No text does, so the first byte says
-  whether the body is in this framing at all.
-- A message that the body's end cuts is no frame and no fault: the stream broke off.
+- Both checksums are verified, and a length is used only if the prelude's checksum is right: a corrupt
+  length cannot make a reader wait for bytes that never come. There is no way to resynchronize, so any
+  error is a permanent fault.
+- A length within the limits starts with a byte of 0 or 1. No text does, so the first byte decides
+  whether the body is in this framing.
+- A message that the end of the body truncates is neither a frame nor a fault: the stream was cut off.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _CHECKSUM: Final = struct.Struct(">I")
 _FRAMING_BYTES: Final = _PRELUDE.size + _CHECKSUM.size
 _LARGEST_FIRST_BYTE: Final = (MAX_HEADERS_BYTES + MAX_PAYLOAD_BYTES + _FRAMING_BYTES) >> 24
 
-# The value of a header by its type: of a fixed size, or as long as its first two bytes say.
+# The value of a header by its type: either of fixed size, or preceded by a two-byte length.
 _TRUE, _FALSE, _BYTES, _TEXT, _UUID = 0, 1, 6, 7, 9
 _NUMBERS: Final[Mapping[int, struct.Struct]] = {
     2: struct.Struct(">b"),
@@ -46,37 +46,37 @@ _NUMBERS: Final[Mapping[int, struct.Struct]] = {
 _LENGTH: Final = struct.Struct(">H")
 _UUID_BYTES: Final = 16
 
-# Where a message names what its payload is.
+# The headers that name the type of a payload.
 _NAMES: Final = (":event-type", ":exception-type", ":error-code")
-_COMMON_HEADERS_BYTES: Final = 512  # those of one event type are the same in each of its messages
+_COMMON_HEADERS_BYTES: Final = 512  # messages of one event type repeat the same headers
 
 
 class BrokenHeadersError(ValueError):
-    """The headers of a message are not headers. Never leaves the framing."""
+    """The headers of a message are invalid. The framing catches it itself."""
 
 
 class EventStreamFraming:
     """Framing of AWS event streams; see `streamconform_reference.framing.Framing`.
 
-    `data` of a frame is the payload of its message, `body[start:end]` the whole message, and `event`
+    A frame's `data` is the payload of its message, `body[start:end]` the whole message, and `event`
     the value of `:event-type`, `:exception-type` or `:error-code`.
     """
 
     def __init__(
         self, *, max_headers_bytes: int = MAX_HEADERS_BYTES, max_payload_bytes: int = MAX_PAYLOAD_BYTES
     ) -> None:
-        """Begin at the first byte of a body."""
+        """Start before the first byte of a body."""
         self.fault: str | None = None
         self.recognised = False
         self._max_headers = max_headers_bytes
         self._max_payload = max_payload_bytes
-        self._buffer = bytearray()  # from the message that is being read
+        self._buffer = bytearray()  # starts at the current message
         self._offset = 0  # of the buffer in the body
-        self._lengths: tuple[int, int] | None = None  # of that message and its headers, when verified
+        self._lengths: tuple[int, int] | None = None  # verified lengths of the message and its headers
         self._begun = False
 
     def receive(self, data: bytes) -> list[Frame]:
-        """Take the next bytes; return the frames whose last byte they hold."""
+        """Add the next bytes; return the frames whose last byte they contain."""
         if data and not self._begun:
             self._begun = True
             self.recognised = data[0] <= _LARGEST_FIRST_BYTE
@@ -91,11 +91,11 @@ class EventStreamFraming:
         return frames
 
     def end(self) -> list[Frame]:
-        """Take the end of the body; a message that it cuts is none."""
+        """End the body; a truncated message is not a frame."""
         return []
 
     def _read(self, view: memoryview, frames: list[Frame]) -> int:
-        """Append the whole messages of the view to the frames, up to a fault; return where they end."""
+        """Append the whole messages in the view to the frames, up to a fault; return their end."""
         start, size = 0, len(view)
         while size - start >= _PRELUDE.size:
             total, headers = self._lengths or self._read_prelude(view, start)
@@ -108,8 +108,8 @@ class EventStreamFraming:
                 break
             block = bytes(view[start + _PRELUDE.size : headers_end])
             try:
-                named = _common_headers if headers <= _COMMON_HEADERS_BYTES else _named_headers
-                event, values = named(block)
+                read = _read_common_headers if headers <= _COMMON_HEADERS_BYTES else _read_named_headers
+                event, values = read(block)
             except BrokenHeadersError as error:
                 self._fail(str(error), start)
                 break
@@ -120,7 +120,7 @@ class EventStreamFraming:
         return size if self.fault else start
 
     def _read_prelude(self, view: memoryview, start: int) -> tuple[int, int]:
-        """Return the lengths of the message that starts there and of its headers, when they are verified."""
+        """Return the verified lengths of the message at the position and of its headers."""
         total, headers, checksum = _PRELUDE.unpack_from(view, start)
         payload = total - headers - _FRAMING_BYTES
         if zlib.crc32(view[start : start + _LENGTHS_BYTES]) != checksum:
@@ -132,15 +132,15 @@ class EventStreamFraming:
         self._lengths = (total, headers)
         return self._lengths
 
-    def _fail(self, what: str, start: int) -> None:
-        self.fault = f"the message at byte {self._offset + start} is broken: {what}"
+    def _fail(self, problem: str, start: int) -> None:
+        self.fault = f"the message at byte {self._offset + start} is broken: {problem}"
 
 
 def read_headers(block: bytes) -> dict[str, HeaderValue]:
-    """Return the headers of a message, by their names.
+    """Return the headers of a message, by name.
 
     Raises:
-        BrokenHeadersError: a length or a type is wrong, or a name stands twice.
+        BrokenHeadersError: a length or a type is wrong, or a name is repeated.
     """
     headers: dict[str, HeaderValue] = {}
     position = 0
@@ -150,15 +150,15 @@ def read_headers(block: bytes) -> dict[str, HeaderValue]:
             name = block[position + 1 : name_end].decode("utf-8", "replace")
             value, position = _read_value(block, name_end)
             if name in headers:
-                raise BrokenHeadersError(f"the header `{name}` stands twice")
+                raise BrokenHeadersError(f"duplicate header `{name}`")
             headers[name] = value
     except (IndexError, struct.error):
-        raise BrokenHeadersError("its headers end in the middle of one") from None
+        raise BrokenHeadersError("the headers are truncated") from None
     return headers
 
 
 def _read_value(block: bytes, position: int) -> tuple[HeaderValue, int]:
-    """Return the value whose type is at the position, and the position behind it."""
+    """Return the value whose type is at the position, and the position after it."""
     kind = block[position]
     position += 1
     if kind in (_TRUE, _FALSE):
@@ -168,27 +168,27 @@ def _read_value(block: bytes, position: int) -> tuple[HeaderValue, int]:
         value: int = number.unpack_from(block, position)[0]
         return value, position + number.size
     if kind == _UUID:
-        return str(UUID(bytes=_slice(block, position, _UUID_BYTES))), position + _UUID_BYTES
+        return str(UUID(bytes=_read_slice(block, position, _UUID_BYTES))), position + _UUID_BYTES
     if kind not in (_BYTES, _TEXT):
-        raise BrokenHeadersError(f"{kind} is no type of a header")
+        raise BrokenHeadersError(f"unknown header type {kind}")
     (length,) = _LENGTH.unpack_from(block, position)
     position += _LENGTH.size
-    raw = _slice(block, position, length)
+    raw = _read_slice(block, position, length)
     return raw.decode("utf-8", "replace") if kind == _TEXT else raw, position + length
 
 
-def _slice(block: bytes, position: int, length: int) -> bytes:
+def _read_slice(block: bytes, position: int, length: int) -> bytes:
     raw = block[position : position + length]
     if len(raw) < length:
         raise IndexError
     return raw
 
 
-def _named_headers(block: bytes) -> tuple[bytes | None, Mapping[str, HeaderValue]]:
+def _read_named_headers(block: bytes) -> tuple[bytes | None, Mapping[str, HeaderValue]]:
     headers = read_headers(block)
     names = (headers.get(name) for name in _NAMES)
     event = next((name for name in names if isinstance(name, str)), None)
     return None if event is None else event.encode(), headers
 
 
-_common_headers = lru_cache(maxsize=256)(_named_headers)
+_read_common_headers = lru_cache(maxsize=256)(_read_named_headers)

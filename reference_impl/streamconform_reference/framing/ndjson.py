@@ -1,12 +1,12 @@
-"""JSON lines: bytes in, one frame for each line that is not blank.
+"""Framing of JSON lines: one frame per line that is not blank.
 
 Source: https://github.com/ndjson/ndjson-spec
 
-- A line ends with LF. A CR before it is white space of JSON, as blanks and tabs are; U+2028, U+2029
+- A line ends with LF. A CR before it is JSON white space, as spaces and tabs are; U+2028, U+2029
   and U+0085 are text.
-- The first line that is not blank decides what the body is. Where it is no JSON object, as with an HTML
+- The first line that is not blank identifies the body. If it is not a JSON object, for example in an HTML
   page or an error document over several lines, the body is not in this framing and has no frames.
-- Departure: a last line without LF is delivered if it is whole JSON, since servers leave the end out.
+- Deviation: a last line without LF is a frame if it is whole JSON, because servers omit that LF.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ _BRACE: Final = 0x7B
 class NdjsonFraming:
     """Framing of `application/x-ndjson`; see `streamconform_reference.framing.Framing`.
 
-    `body[start:end]` of a frame is its data: the line without white space around it.
+    A frame's `body[start:end]` is its data: the line without white space around it.
     """
 
     def __init__(self, *, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
-        """Begin at the first byte of a body."""
+        """Start before the first byte of a body."""
         self.fault: str | None = None
         self.recognised = False
         self._max = max_frame_bytes
-        self._line = bytearray()  # a line whose end has not come
+        self._line = bytearray()  # the line whose end has not arrived
         self._seen_line = False
-        self._offset = 0  # of the line that comes next
+        self._offset = 0  # of the next line
 
     def receive(self, data: bytes) -> list[Frame]:
-        """Take the next bytes; return the frames whose line end they hold."""
+        """Add the next bytes; return the frames whose line end they contain."""
         if self.fault or not data or (self._seen_line and not self.recognised):
             return []
         lines = data.split(b"\n")
@@ -53,14 +53,14 @@ class NdjsonFraming:
         return frames
 
     def end(self) -> list[Frame]:
-        """Take the end of the body; return the last line, if only its line end is missing."""
+        """End the body; return the last line if only its line end is missing."""
         line = bytes(self._line)
         self._line.clear()
         if self.fault or (self._seen_line and not self.recognised):
             return []
         if is_json(line.removeprefix(b"" if self._offset else _BOM)):
             return self._read([line])
-        if not self._seen_line:  # the start of an object is cut off here; of anything else it is no stream
+        if not self._seen_line:  # a truncated object is in this framing, anything else is not
             self.recognised = line.removeprefix(_BOM).lstrip(_BLANK).startswith(b"{")
         return []
 

@@ -1,14 +1,14 @@
-"""Server-sent events: bytes in, one frame for each event with data.
+"""Framing of server-sent events: one frame per event with data.
 
 Source: https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
 
-- Line ends are LF, CRLF and CR. U+2028, U+2029 and U+0085 are text, so lines are cut as bytes,
-  before any decoding; bytes.splitlines, unlike str.splitlines, cuts at these three only.
+- Line ends are LF, CRLF and CR. U+2028, U+2029 and U+0085 are text, so lines are split as bytes,
+  before decoding; bytes.splitlines, unlike str.splitlines, splits only at these three.
 - A CR at the end of one chunk and an LF at the start of the next are one line end. The line is
-  complete at the CR: waiting for the next chunk would hold back the last event of a CR-only stream.
-- An event whose data is empty is no frame. The standard would dispatch it for `data:`, but gateways
+  complete at the CR: waiting for the next chunk would delay the last event of a CR-only stream.
+- An event whose data is empty is not a frame. The standard would dispatch it for `data:`, but gateways
   send that as a heartbeat.
-- Departure: the standard discards an event without its blank line at the end of the body. Gateways
+- Deviation: the standard discards an event without its blank line at the end of the body. Gateways
   send the terminal event like that, so it is delivered if its data is whole: JSON or `[DONE]`.
 """
 
@@ -31,21 +31,21 @@ class SseFraming:
     """Framing of `text/event-stream`; see `streamconform_reference.framing.Framing`."""
 
     def __init__(self, *, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
-        """Begin at the first byte of a body."""
+        """Start before the first byte of a body."""
         self.fault: str | None = None
         self.recognised = False
         self._max = max_frame_bytes
-        self._line = bytearray()  # a line whose end has not come
+        self._line = bytearray()  # the line whose end has not arrived
         self._after_cr = False
         self._seen_line = False
-        self._offset = 0  # of the line that comes next
-        self._start: int | None = None  # of the event that is being read
+        self._offset = 0  # of the next line
+        self._start: int | None = None  # of the current event
         self._data: list[bytes] = []
         self._size = 0
         self._event: bytes | None = None
 
     def receive(self, data: bytes) -> list[Frame]:
-        """Take the next bytes; return the frames whose blank line they hold."""
+        """Add the next bytes; return the frames whose blank line they contain."""
         if self._after_cr and data:
             self._after_cr = False
             if data[0] == _LF:
@@ -53,7 +53,7 @@ class SseFraming:
                 self._offset += 1
         if self.fault or not data:
             return []
-        if _LF not in data and _CR not in data:  # most reads, where a body comes in very small ones
+        if _LF not in data and _CR not in data:  # fast path: most chunks, if they are very small
             self._line += data
             if len(self._line) > self._max:
                 self._overflow()
@@ -71,11 +71,11 @@ class SseFraming:
         return frames
 
     def end(self) -> list[Frame]:
-        """Take the end of the body; return the last event, if only its blank line is missing."""
+        """End the body; return the last event if only its blank line is missing."""
         if self.fault:
             return []
         if not self._seen_line:
-            self.recognised = _may_begin_a_field(bytes(self._line))
+            self.recognised = _may_be_field(bytes(self._line))
         frames = self._read([bytes(self._line)] if self._line else [])
         self._line.clear()
         data = b"\n".join(self._data)
@@ -91,14 +91,14 @@ class SseFraming:
             self._offset = len(_BOM)
         largest, offset = self._max, self._offset
         for line in lines:
-            content = line.rstrip(b"\r\n")  # a line has one line end, and no other CR or LF in it
+            content = line.rstrip(b"\r\n")  # a line has a single line end and no other CR or LF
             if content:
                 if self._start is None:
                     self._start = offset
                 if content.startswith(b"data: "):
-                    self._add(content[6:])
+                    self._add_data(content[6:])
                 else:
-                    self._field(content)
+                    self._read_field(content)
                 if len(content) > largest or self._size > largest:
                     self._overflow()
                     break
@@ -113,17 +113,17 @@ class SseFraming:
         self._offset = offset
         return frames
 
-    def _add(self, value: bytes) -> None:
+    def _add_data(self, value: bytes) -> None:
         self._data.append(value)
         self._size += len(value) + 1
         self.recognised = True
 
-    def _field(self, content: bytes) -> None:
+    def _read_field(self, content: bytes) -> None:
         name, _, value = content.partition(b":")
         if name == b"event":
             self._event = value.removeprefix(b" ")
         elif name == b"data":
-            self._add(value.removeprefix(b" "))
+            self._add_data(value.removeprefix(b" "))
         if not self._seen_line and (not name or name in _FIELDS):
             self.recognised = True
 
@@ -133,8 +133,8 @@ class SseFraming:
         self._data = []
 
 
-def _may_begin_a_field(line: bytes) -> bool:
-    """Whether the only line of a body, without a line end, is a field or the start of one."""
+def _may_be_field(line: bytes) -> bool:
+    """Whether the only line of a body, without its line end, is a field or the start of one."""
     if not line:
         return False
     name, colon, _ = line.removeprefix(_BOM).partition(b":")

@@ -1,7 +1,7 @@
-"""The other direction of the framings: a payload in, the bytes of its frame out.
+"""Write frames: a payload in, the bytes of its frame out.
 
-Payloads are compact JSON, in which no line break can stand, so that a line is one frame. Characters that
-only some libraries take for line ends (U+0085, U+2028) stand as they are: no framing here breaks lines there.
+Payloads are compact JSON, which contains no line breaks, so that one line is one frame. Characters that
+only some libraries treat as line ends (U+0085, U+2028) stay unescaped: no framing here breaks lines there.
 """
 
 from __future__ import annotations
@@ -14,36 +14,36 @@ from typing import Any, Final
 from streamconform_reference.json_text.codec import dumps
 
 SSE_COMMENT: Final = b": keepalive\n\n"
-"""Says nothing, and keeps a connection open."""
+"""An SSE comment, which clients ignore and which keeps a connection open."""
 SSE_DONE: Final = b"data: [DONE]\n\n"
 
 _PRELUDE: Final = struct.Struct(">II")
 _CHECKSUM: Final = struct.Struct(">I")
 _TEXT_HEADER: Final = struct.Struct(">BH")
-_TEXT: Final = 7  # the type of a header that is text
+_TEXT: Final = 7  # the type of a text header
 
 
 def sse(payload: Any, event: str | None = None) -> bytes:
-    """Return a server-sent event, with a name or without."""
-    named = b"" if event is None else b"event: %s\n" % event.encode()
-    return b"%sdata: %s\n\n" % (named, dumps(payload))
+    """Return a server-sent event, with an optional name."""
+    name_line = b"" if event is None else b"event: %s\n" % event.encode()
+    return b"%sdata: %s\n\n" % (name_line, dumps(payload))
 
 
 def ndjson(payload: Any) -> bytes:
-    """Return a line of JSON."""
+    """Return a JSON line."""
     return dumps(payload) + b"\n"
 
 
 def array_element(payload: Any, *, first: bool) -> bytes:
-    """Return the next element of a JSON array; the first one opens it, and `ARRAY_END` closes it."""
+    """Return the next element of a JSON array; the first one opens the array, `ARRAY_END` closes it."""
     return (b"[" if first else b",\r\n") + dumps(payload)
 
 
 ARRAY_END: Final = b"]"
 
 
-def event_stream_message(headers: Mapping[str, str], payload: Any) -> bytes:
-    """Return a message of an AWS event stream; `aws_eventstream` says what is in one."""
+def encode_event_stream_message(headers: Mapping[str, str], payload: Any) -> bytes:
+    """Return a message of an AWS event stream; `aws_eventstream` describes the format."""
     block = b"".join(_text_header(name, value) for name, value in headers.items())
     data = dumps(payload)
     total = _PRELUDE.size + _CHECKSUM.size + len(block) + len(data) + _CHECKSUM.size

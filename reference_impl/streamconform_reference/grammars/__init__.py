@@ -1,1 +1,1 @@
-"""Grammars: what a legal stream of each API is, in strict form."""
+"""Grammars: the strict definition of a legal stream for each API."""

@@ -1,4 +1,4 @@
-"""The fields that frames and documents of an api have: where they stand, and what they may hold."""
+"""The fields of an API's frames and documents: their paths, and their allowed values."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ Level = Literal["must", "should", "may"]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a frame by its path; `[]` is every item of a list. `needed` is whether it may be absent."""
+    """A field of a frame by its path; `[]` means every item of a list. `needed` means required."""
 
     path: str
     kind: str
-    """A key of `KINDS`, or a text in quotes that it has to be."""
+    """A key of `KINDS`, or the required text in quotes."""
     level: Level = "must"
     needed: bool = True
 
@@ -35,21 +35,21 @@ KINDS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "null": lambda value: value is None,
 }
 ABSENT: Final = object()
-"""What `values_at` yields where an object has not the key."""
+"""`values_at` yields it for an absent key."""
 
 
 def needs(kind: str, *paths: str, level: Level = "must") -> tuple[Field, ...]:
-    """Return fields that have to be there."""
+    """Return required fields."""
     return tuple(Field(path, kind, level) for path in paths)
 
 
 def takes(kind: str, *paths: str, level: Level = "must") -> tuple[Field, ...]:
-    """Return fields that need not be there, but are of one kind where they are."""
+    """Return optional fields of one kind."""
     return tuple(Field(path, kind, level, needed=False) for path in paths)
 
 
 def values_at(payload: Mapping[str, Any], path: str) -> Iterator[Any]:
-    """Yield what stands at a path, or that it is absent; nothing where what holds it is not there."""
+    """Yield the values at a path, `ABSENT` for a missing key; nothing if its parent is missing."""
     head, dot, rest = path.partition(".")
     every = head.endswith("[]")
     value = payload.get(head.removesuffix("[]"), ABSENT)
@@ -67,18 +67,18 @@ def values_at(payload: Mapping[str, Any], path: str) -> Iterator[Any]:
 
 
 def fits(kind: str, value: Any) -> bool:
-    """Return whether a value is of a kind that a field names."""
-    held = KINDS.get(kind)
-    return held(value) if held else bool(value == kind.strip('"'))
+    """Return whether a value is of a field's kind."""
+    expected = KINDS.get(kind)
+    return expected(value) if expected else bool(value == kind.strip('"'))
 
 
-def said(value: Any) -> str:
-    """Return a value in words, briefly."""
+def format_value(value: Any) -> str:
+    """Return a value as short text for a message."""
     text = str(value) if not isinstance(value, str) else f'"{value}"'
     return f"`{text[:60]}{'…' if len(text) > 60 else ''}`"
 
 
 def adds_up(counts: Sequence[Any], total: Any) -> bool:
-    """Return whether a total is the sum of counts; where one of them is no number its field is wrong."""
-    whole = [each for each in counts if type(each) is int]
+    """Return whether a total is the sum of counts; true if one is not a number, which is another error."""
+    whole = [entry for entry in counts if type(entry) is int]
     return type(total) is not int or len(whole) < len(counts) or sum(whole) == total

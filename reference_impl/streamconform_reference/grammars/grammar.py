@@ -1,9 +1,12 @@
-"""What a stream of an api has to look like: the order of its frames and the fields of each, strictly.
+"""The definition of a legal stream of an API: the order of its frames and the fields of each, strictly.
 
-A decoder takes what it can get; a grammar says what a provider's own server would never send. Each api
-has its tables in `apis/<api>/grammar.py`: `rules` (what is held, how strictly, by whose words), `fields`
-(what each type of frame has), `order` (which types may come in which state). Rules that no table holds
-are in `read`. Types of frames and fields that no table names are legal: providers may add both.
+A grammar judges servers, a test case judges clients: a decoder accepts as much as it can, a grammar rejects
+what a provider's own server would never send. It is written from documentation and verified on recordings
+of the providers' own servers; a rule that they break is not a rule.
+
+Each API has its tables in `apis/<api>/grammar.py`: `rules` (rule, level and source), `fields` (the fields of
+each type of frame), `order` (the states in which each type may appear). Rules that fit no table are in
+`read`. Unknown types of frames and fields are legal: providers may add both.
 
     grammar = GRAMMARS[api](request=body)
     for frame in frames:
@@ -20,150 +23,150 @@ from typing import Any, ClassVar, Final
 
 from streamconform_reference.decoding.decoder import DONE_MARK, Payload
 from streamconform_reference.framing import Frame, Framing
-from streamconform_reference.grammars.fields import ABSENT, Field, Level, fits, said, values_at
+from streamconform_reference.grammars.fields import ABSENT, Field, Level, fits, format_value, values_at
 from streamconform_reference.json_text import codec
 
 BEFORE: Final = "before"
-"""The state of a stream that has not begun."""
+"""The state of a stream that has not started."""
 ENDED: Final = "ended"
-"""The state behind the terminal frame."""
+"""The state after the terminal frame."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """One place at which a stream is not what its api documents."""
+    """One place where a stream does not follow its API's documentation."""
 
     rule: str
-    """Stable: a key of the grammar's `rules`, or `required-field.` or `field-type.`, type and path."""
+    """Stable: a key of the grammar's `rules`, or `required-field.` or `field-type.`, then type and path."""
     frame: int | None
-    """Number of the frame, from 0; None: the end of the body."""
+    """The number of the frame, from 0; None means the end of the body."""
     message: str
     level: Level
     source: str
-    """Where the provider says so."""
+    """The provider's page with the rule."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What is held. An empty source is the page of the grammar."""
+    """A rule. An empty source means the page of the grammar."""
 
-    says: str
+    text: str
     level: Level = "must"
     source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Where in a stream a type of frame may stand."""
+    """The states in which a type of frame may appear."""
 
     states: frozenset[str]
     to: str | None
-    """The state behind it; None: it stays."""
+    """The state after it; None keeps the state."""
     broken: str
-    """The rule that is broken where the state is another, but the stream has begun."""
+    """The violated rule if the state is another one and the stream has started."""
 
 
-Finding = tuple[str, str]
-"""A rule that is broken, and how."""
-Findings = Iterator[Finding]
+Violation = tuple[str, str]
+"""A violated rule, and a message."""
+Violations = Iterator[Violation]
 
 COMMON: Final[Mapping[str, Rule]] = {
-    "framing": Rule("the body is in the framing of the api"),
+    "framing": Rule("the body is in the framing of the API"),
     "payload-json": Rule("every payload is JSON"),
     "payload-object": Rule("every payload is an object"),
     "no-done-marker": Rule("there is no `[DONE]`"),
-    "start-first": Rule("the frame that opens the answer comes before everything else"),
+    "start-first": Rule("the frame that starts the answer comes first"),
     "one-terminal": Rule("the stream ends with one terminal frame"),
-    "terminal-last": Rule("nothing comes behind the terminal frame"),
+    "terminal-last": Rule("no frame follows the terminal frame"),
 }
-"""The rules of every api; its own table may say them otherwise."""
+"""The rules of every API; its own table may override them."""
 
 
 def step(states: str, to: str | None, broken: str) -> Step:
-    """Return a row of an order; states are divided by blanks."""
+    """Return a row of an order table; `states` are separated by spaces."""
     return Step(frozenset(states.split()), to, broken)
 
 
 class Grammar(ABC):
-    """Judges one stream, frame by frame. It raises on no frame whatever."""
+    """Checks one stream, frame by frame. No frame raises."""
 
     framing_factory: ClassVar[Callable[[], Framing]]
     source: ClassVar[str]
-    """The provider's page on its streams."""
+    """The provider's documentation of its streams."""
     rules: ClassVar[Mapping[str, Rule]] = {}
     fields: ClassVar[Mapping[str, tuple[Field, ...]]] = {}
     order: ClassVar[Mapping[str, Step]] = {}
     begun: ClassVar[str] = "open"
-    """The state of a stream whose first frame was another than it should be."""
+    """The state of a stream whose first frame is not the expected one."""
 
     def __init__(self, request: Mapping[str, Any] | None = None) -> None:
-        """Begin before the first frame; `request` is the body that was asked with, where it is known."""
+        """Start before the first frame; `request` is the request's body, if it is known."""
         self.request = request or {}
         self.state = BEFORE
         self.frame = -1
         self._ended_late = False
         self.begin()
 
-    def begin(self) -> None:  # noqa: B027 - some grammars remember nothing
-        """Set what a grammar remembers between frames."""
+    def begin(self) -> None:  # noqa: B027 - some grammars keep no state
+        """Set the state that is kept between frames."""
 
     def receive(self, frame: Frame) -> list[Deviation]:
-        """Take the next frame; return what is wrong with it, or is known to be wrong now."""
+        """Check the next frame; return the deviations that are known now."""
         self.frame += 1
-        return [self._deviation(*found) for found in self._receive(frame)]
+        return [self._to_deviation(*violations) for violations in self._check_frame(frame)]
 
     def end(self) -> list[Deviation]:
-        """Take the end of the body; return what is wrong with the stream as a whole."""
+        """Check the end of the body; return the deviations of the stream as a whole."""
         self.frame += 1
-        found = [*self.finish()]
+        violations = [*self.finish()]
         if self.state != ENDED:
             last = "it has no frame at all" if self.frame == 0 else "the body ends before it"
-            found.append(("one-terminal", last))
-        return [replace(self._deviation(*each), frame=None) for each in found]
+            violations.append(("one-terminal", last))
+        return [replace(self._to_deviation(*entry), frame=None) for entry in violations]
 
     @classmethod
     def of_body(cls, chunks: Iterable[bytes], request: Mapping[str, Any] | None = None) -> list[Deviation]:
-        """Return everything that is wrong with a whole body."""
+        """Return all deviations of a whole body."""
         grammar, framing = cls(request), cls.framing_factory()
-        found: list[Deviation] = []
+        violations: list[Deviation] = []
         for chunk in chunks:
             for frame in framing.receive(chunk):
-                found += grammar.receive(frame)
+                violations += grammar.receive(frame)
         for frame in framing.end():
-            found += grammar.receive(frame)
+            violations += grammar.receive(frame)
         if framing.fault is not None or not framing.recognised:
-            why = framing.fault or "it is a document, or empty, and no stream"
-            found.append(replace(grammar._deviation("framing", why), frame=None))
-        return found + grammar.end()
+            problem = framing.fault or "it is a document or empty, not a stream"
+            violations.append(replace(grammar._to_deviation("framing", problem), frame=None))
+        return violations + grammar.end()
 
     @abstractmethod
     def kind_of(self, frame: Frame, payload: Payload) -> str | None:
-        """Return the type of a frame, None where it has none."""
+        """Return the type of a frame, None if it has none."""
 
-    def read(self, kind: str, payload: Payload) -> Findings:
-        """Yield what else is wrong with a frame of a known type."""
+    def read(self, kind: str, payload: Payload) -> Violations:
+        """Yield violations by a frame of a known type that no table covers."""
         del kind, payload
         yield from ()
 
-    def finish(self) -> Findings:
-        """Yield what is wrong at the end of the body, but for a missing terminal frame."""
+    def finish(self) -> Violations:
+        """Yield violations at the end of the body, except a missing terminal frame."""
         yield from ()
 
-    def done(self) -> Findings:
-        """Take `[DONE]`."""
-        yield "no-done-marker", "`[DONE]` came, which this api does not send"
+    def check_done_mark(self) -> Violations:
+        """Check `[DONE]`."""
+        yield "no-done-marker", "`[DONE]` came, but this API does not send it"
 
-    def named(self, frame: Frame, kind: str | None) -> Findings:
-        """Yield what is wrong with the name that the framing gives a frame."""
+    def check_name(self, frame: Frame, kind: str | None) -> Violations:
+        """Yield violations by the event name that the framing gives a frame."""
         del frame, kind
         yield from ()
 
-    def _receive(self, frame: Frame) -> Findings:
+    def _check_frame(self, frame: Frame) -> Violations:
         data = frame.data.strip()
         if not data:
             return
         if data == DONE_MARK:
-            yield from self.done()
+            yield from self.check_done_mark()
             return
         try:
             payload = codec.loads(data)
@@ -171,23 +174,23 @@ class Grammar(ABC):
             yield "payload-json", str(error)
             return
         if not isinstance(payload, dict):
-            yield "payload-object", f"it is {said(payload)}"
+            yield "payload-object", f"it is {format_value(payload)}"
             return
         kind = self.kind_of(frame, payload)
-        yield from self.named(frame, kind)
-        yield from self._placed(kind)
+        yield from self.check_name(frame, kind)
+        yield from self._check_order(kind)
         if kind is not None:
-            yield from self._fields(kind, payload)
+            yield from self._check_fields(kind, payload)
             yield from self.read(kind, payload)
 
-    def _placed(self, kind: str | None) -> Findings:
+    def _check_order(self, kind: str | None) -> Violations:
         row = self.order.get(kind or "")
         if self.state == ENDED:
             ends_again = row is not None and row.to == ENDED
             if row is None or self.state not in row.states:
                 yield (
                     "one-terminal" if ends_again else "terminal-last",
-                    f"`{kind}` comes behind the terminal frame",
+                    f"`{kind}` comes after the terminal frame",
                 )
             return
         if row is None:
@@ -197,12 +200,12 @@ class Grammar(ABC):
                 self.state = self.begun
                 yield "start-first", f"the first frame is `{kind}`"
                 if self.state not in row.states and row.to == ENDED:
-                    yield row.broken, f"`{kind}` comes at once"
+                    yield row.broken, f"`{kind}` comes first"
             else:
                 yield row.broken, f"`{kind}` comes in a stream that is {self.state}"
         self.state = row.to or self.state
 
-    def _fields(self, kind: str, payload: Payload) -> Findings:
+    def _check_fields(self, kind: str, payload: Payload) -> Violations:
         for field in self.fields.get(kind, ()):
             rule = f"{kind}.{field.path.replace('[]', '')}"
             for value in values_at(payload, field.path):
@@ -210,24 +213,29 @@ class Grammar(ABC):
                     if field.needed:
                         yield f"required-field.{rule}", f"`{kind}` has no `{field.path}`"
                 elif not fits(field.kind, value):
-                    yield f"field-type.{rule}", f"`{field.path}` is {said(value)}, expected {field.kind}"
+                    yield (
+                        f"field-type.{rule}",
+                        f"`{field.path}` is {format_value(value)}, expected {field.kind}",
+                    )
 
-    def _deviation(self, rule: str, message: str) -> Deviation:
+    def _to_deviation(self, rule: str, message: str) -> Deviation:
         prefix, _, rest = rule.partition(".")
         if prefix in ("required-field", "field-type"):
             level: Level = next(
-                each.level
+                entry.level
                 for kind, fields in self.fields.items()
-                for each in fields
-                if rest == f"{kind}.{each.path.replace('[]', '')}"
+                for entry in fields
+                if rest == f"{kind}.{entry.path.replace('[]', '')}"
             )
             return Deviation(rule, self.frame, message, level, self.source)
-        held = self.rules.get(rule) or COMMON[rule]
-        return Deviation(rule, self.frame, f"{held.says}; {message}", held.level, held.source or self.source)
+        expected = self.rules.get(rule) or COMMON[rule]
+        return Deviation(
+            rule, self.frame, f"{expected.text}; {message}", expected.level, expected.source or self.source
+        )
 
 
 class NamedGrammar(Grammar):
-    """Of an api whose events tell their type twice: in the payload, and as the name of the event."""
+    """The grammar of an API whose events name their type twice: in the payload, and as the event name."""
 
     def kind_of(self, frame: Frame, payload: Payload) -> str | None:
         """Return the payload's own type."""
@@ -235,28 +243,28 @@ class NamedGrammar(Grammar):
         kind = payload.get("type")
         return kind if isinstance(kind, str) else None
 
-    def named(self, frame: Frame, kind: str | None) -> Findings:
-        """Yield that the name of an event is another than its type."""
+    def check_name(self, frame: Frame, kind: str | None) -> Violations:
+        """Yield a violation if the event name differs from the type."""
         name = None if frame.event is None else frame.event.decode("utf-8", "replace")
         if name != kind:
             yield "event-name", f"`event:` is {'absent' if name is None else f'`{name}`'}, `type` is `{kind}`"
 
 
 class UnnamedGrammar(Grammar):
-    """Of an api whose events have no names."""
+    """The grammar of an API whose events have no names."""
 
-    def named(self, frame: Frame, kind: str | None) -> Findings:
-        """Yield that an event has a name."""
+    def check_name(self, frame: Frame, kind: str | None) -> Violations:
+        """Yield a violation if an event has a name."""
         if frame.event is not None:
             yield "no-event-name", f"the {kind} is named `{frame.event.decode('utf-8', 'replace')}`"
 
 
-def arguments_fault(text: str) -> str | None:
-    """Return why a text is no arguments of a call, None where it is an object or blank."""
+def find_arguments_fault(text: str) -> str | None:
+    """Return the reason why a text is not valid arguments, None if it is an object or blank."""
     if not text.strip():
         return None
     try:
         value = codec.loads_text(text)
     except codec.NotJsonError as error:
         return f"they are not JSON: {error}"
-    return None if isinstance(value, dict) else f"they are {said(value)}, not an object"
+    return None if isinstance(value, dict) else f"they are {format_value(value)}, not an object"

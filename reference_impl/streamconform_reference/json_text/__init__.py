@@ -1,1 +1,1 @@
-"""JSON text: decoding it exactly, and reading it while it is still incomplete."""
+"""JSON text: exact parsing and writing, and parsing of incomplete text."""

@@ -1,9 +1,7 @@
-"""JSON text in and out, by orjson wherever it agrees with RFC 8259, else by the standard library.
+"""Parse and write JSON text, with orjson if it agrees with RFC 8259, else with the standard library.
 
-orjson rounds integers beyond 64 bits to floats, refuses lone surrogates in both directions and
-cannot write integers beyond 64 bits. Providers send all three. Of duplicate keys the last one wins.
-
-Source: https://www.rfc-editor.org/rfc/rfc8259 sections 4, 6, 8.2 and 9.
+orjson rounds integers beyond 64 bits to floats, rejects lone surrogates in both directions and
+cannot write integers beyond 64 bits. Providers send all three. The last of duplicate keys wins.
 """
 
 from __future__ import annotations
@@ -16,53 +14,53 @@ from typing import Any, Final, NoReturn
 import orjson
 
 MAX_DEPTH: Final = 128
-"""Nesting beyond this is refused, as RFC 8259 section 9 allows. No recorded answer nests beyond 20,
+"""Deeper nesting is rejected, as RFC 8259 section 9 allows. No recorded answer nests deeper than 20,
 and the writers stop at 254 (orjson) or at the interpreter's recursion limit (json)."""
 
-_SHORTEST_DEEP: Final = 2 * MAX_DEPTH  # nothing as short nests deeper
+_SHORTEST_DEEP: Final = 2 * MAX_DEPTH  # no shorter text nests deeper
 
-# 19 digits in a row may be more than 64 bits. In bytes they are found eight times faster as zeros than
-# by an expression; in text a digit, then 18 more, lets the expression engine skip quickly.
+# 19 digits in a row may exceed 64 bits. In bytes, mapping digits to zeros finds them eight times faster than
+# a regular expression; in text, a digit and then 18 more lets the regular expression engine skip quickly.
 _DIGITS_TO_ZERO: Final = bytes.maketrans(b"123456789", b"0" * 9)
 _LONG_NUMBER_ZEROED: Final = b"0" * 19
 _LONG_NUMBER_TEXT: Final = re.compile(r"[0-9][0-9]{18}")
 
 
 class NotJsonError(ValueError):
-    """The text is not JSON, or nests too deep, or holds a number that no double can hold."""
+    """The text is not JSON, nests too deeply, or contains a number beyond the range of a double."""
 
 
 def loads(data: bytes) -> Any:
-    """Return the value of UTF-8 JSON text; bytes that are not UTF-8 count as U+FFFD.
+    """Return the value of UTF-8 JSON text; bytes that are not UTF-8 become U+FFFD.
 
     Raises:
-        NotJsonError: there is no such value.
+        NotJsonError: the text is invalid.
     """
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError:
-        value = _loads_exactly(data.decode("utf-8", "replace"))
+        value = _load_exactly(data.decode("utf-8", "replace"))
     else:
         if _LONG_NUMBER_ZEROED in data.translate(_DIGITS_TO_ZERO):
-            value = _loads_exactly(data.decode("utf-8", "replace"))
+            value = _load_exactly(data.decode("utf-8", "replace"))
     if len(data) > _SHORTEST_DEEP and data.count(b"[") + data.count(b"{") > MAX_DEPTH:
         _refuse_deep(value)
     return value
 
 
 def loads_text(text: str) -> Any:
-    """Return the value of JSON text, in which lone surrogates may stand.
+    """Return the value of JSON text, which may contain lone surrogates.
 
     Raises:
-        NotJsonError: there is no such value.
+        NotJsonError: the text is invalid.
     """
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
-        value = _loads_exactly(text)
+        value = _load_exactly(text)
     else:
         if _LONG_NUMBER_TEXT.search(text):
-            value = _loads_exactly(text)
+            value = _load_exactly(text)
     if text.count("[") + text.count("{") > MAX_DEPTH:
         _refuse_deep(value)
     return value
@@ -85,9 +83,9 @@ def dumps(value: Any) -> bytes:
         return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
-def _loads_exactly(text: str) -> Any:
+def _load_exactly(text: str) -> Any:
     try:
-        return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite_float)
+        return json.loads(text, parse_constant=_refuse_constant, parse_float=_read_finite_float)
     except (ValueError, RecursionError) as error:
         raise NotJsonError(str(error)) from None
 
@@ -97,10 +95,10 @@ def _refuse_constant(name: str) -> NoReturn:
     raise NotJsonError(message)
 
 
-def _finite_float(text: str) -> float:
+def _read_finite_float(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        message = f"`{text[:40]}` does not fit a double"
+        message = f"`{text[:40]}` is beyond the range of a double"
         raise NotJsonError(message)
     return number
 
@@ -116,5 +114,5 @@ def _refuse_deep(value: Any) -> None:
         ]
         if not level:
             return
-    message = f"nested deeper than {MAX_DEPTH}"
+    message = f"nested deeper than {MAX_DEPTH} levels"
     raise NotJsonError(message)

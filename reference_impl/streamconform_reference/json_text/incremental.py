@@ -1,21 +1,21 @@
-r"""JSON text that arrives in pieces, and the best-effort value of what came so far.
+r"""Parse JSON text that arrives in pieces, with a best-effort value at any time.
 
-Every piece is read once; nothing is parsed again from the start. The value depends on the text alone,
-not on where it was cut, and never comes out of thin air:
+Every piece is read once; nothing is parsed again from the start. The value depends only on the text,
+not on where it was cut, and nothing in it is invented:
 
-- An open object or array shows the members or elements so far. A key without a value, and a key that
-  is cut, are left out; where the key came before, its former value stays until the new one begins.
-- An open string value shows what is decoded: an escape that is cut is left out, and so is the first
-  half of a surrogate pair whose second half may still come.
-- A cut number shows its longest beginning that is a number: `12.` and `12.5e` show 12 and 12.5, `-`
-  nothing. A cut literal shows nothing.
-- Of duplicate keys the last one wins. White space shows nothing.
-- A mistake ends the reading: the value stays as the text before it left it. Mistakes are also nesting
-  beyond `MAX_DEPTH`, a raw control character in a string, a second value, and a number of more than
-  `MAX_NUMBER` characters; a number that no double can hold shows nothing.
+- An open object or array has its members or elements so far. A key without a value and a truncated key
+  are omitted; if the key occurred before, its earlier value stays until the new one starts.
+- An open string has its decoded part: a truncated escape is omitted, and so is a high surrogate whose low
+  surrogate may still come.
+- A truncated number has its longest prefix that is a number: `12.` and `12.5e` give 12 and 12.5, `-`
+  gives nothing. A truncated literal gives nothing.
+- The last of duplicate keys wins. White space gives nothing.
+- A syntax error ends the parsing: the value stays as before it. Nesting beyond `MAX_DEPTH`, a raw control
+  character in a string, a second value, and a number of more than `MAX_NUMBER` characters are errors
+  too; a number beyond the range of a double gives nothing.
 
-Text that is whole shows what a parser of whole texts makes of it. So the value only grows: members and
-elements come and texts get longer, but a number may still change, and a duplicate key replaces.
+The value of whole text equals that of an ordinary parser. So the value only grows: members and elements
+are added and strings get longer, but a number may still change, and a duplicate key replaces.
 
 Source: https://www.rfc-editor.org/rfc/rfc8259 sections 2 to 7.
 """
@@ -34,7 +34,7 @@ from streamconform_reference.json_text.codec import MAX_DEPTH
 __all__ = ["MAX_DEPTH", "MAX_NUMBER", "JsonStream", "partial_value"]
 
 MAX_NUMBER: Final = 4000
-"""Characters of a number; the interpreter converts no more than 4300 digits."""
+"""Maximum characters of a number; the interpreter converts no more than 4300 digits."""
 
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
 _PLAIN: Final = re.compile(r'[^"\\\x00-\x1f]+')
@@ -44,13 +44,13 @@ _CUT_ESCAPE: Final = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
 _CUT_PAIR: Final = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u(?:[dD](?:[c-fC-F][0-9a-fA-F]?)?)?)?)?\Z"
 )
-# Letters, digits, signs and points: whatever of them stands together is one token, or a mistake.
+# Letters, digits, signs and points: a run of them is one token, or a syntax error.
 _TOKEN: Final = re.compile(r"[-+.0-9A-Za-z]+")
 _SCALAR: Final = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 
 
 class _Awaits(Enum):
-    """What may come next, but white space."""
+    """The tokens that may come next, apart from white space."""
 
     VALUE = auto()
     ELEMENT_OR_END = auto()
@@ -65,7 +65,7 @@ _MAY_CLOSE: Final = (_Awaits.ELEMENT_OR_END, _Awaits.KEY_OR_END, _Awaits.COMMA_O
 
 
 class _Nothing:
-    """Stands where no value is known yet; null is a value."""
+    """The type of `_NOTHING`, which means that no value is known yet; null is a value."""
 
 
 _NOTHING: Final = _Nothing()
@@ -73,13 +73,13 @@ _NOTHING: Final = _Nothing()
 
 @dataclass(slots=True)
 class _Open:
-    """An object or array that is not closed, and the key whose value comes."""
+    """An open object or array, and the key whose value comes next."""
 
     value: dict[str, Any] | list[Any]
     key: str = ""
 
-    def put(self, member: Any) -> None:
-        """Take the value of the key, or the next element."""
+    def add(self, member: Any) -> None:
+        """Set the value of the key, or append the next element."""
         if isinstance(self.value, dict):
             self.value[self.key] = member
         else:
@@ -87,141 +87,141 @@ class _Open:
 
 
 class JsonStream:
-    """Reads one JSON text in pieces; `value` is known at any time."""
+    """Parses one JSON text in pieces; `value` works at any time."""
 
     __slots__ = ("_awaits", "_broken", "_held", "_inside", "_open", "_root", "_string", "_token")
 
     def __init__(self) -> None:
-        """Begin with no text."""
+        """Start with no text."""
         self._open: list[_Open] = []
         self._root: Any = _NOTHING
         self._awaits = _Awaits.VALUE
-        self._inside = False  # of a string, key or value
+        self._inside = False  # a string, key or value
         self._string: list[str] = []
-        self._held = ""  # of a string: an escape that is cut
-        self._token = ""  # a number or literal that may go on
+        self._held = ""  # a truncated escape of the open string
+        self._token = ""  # a number or literal that may continue
         self._broken = False
 
     @property
     def broken(self) -> bool:
-        """Whether the text cannot become JSON any more."""
+        """Whether the text can no longer become JSON."""
         return self._broken
 
     @property
     def begun(self) -> bool:
-        """Whether a value has begun."""
+        """Whether a value has started."""
         return bool(self._open or self._inside or self._token) or self._awaits is not _Awaits.VALUE
 
     @property
     def complete(self) -> bool:
-        """Whether the text so far is JSON; a number at its end may still go on."""
+        """Whether the text so far is JSON; a number at its end may still continue."""
         if self._broken or self._open or self._inside:
             return False
         return self._awaits is _Awaits.NOTHING or (bool(self._token) and self._whole_token())
 
     def add(self, piece: str) -> None:
-        """Take the next piece of the text, cut anywhere."""
-        text, at = self._held + piece, 0
+        """Add the next piece of the text, cut anywhere."""
+        text, position = self._held + piece, 0
         self._held = ""
-        while at < len(text) and not self._broken:
+        while position < len(text) and not self._broken:
             if self._inside:
-                at = self._read_string(text, at)
-            elif self._token or _TOKEN.match(text, at):
-                at = self._read_token(text, at)
+                position = self._read_string(text, position)
+            elif self._token or _TOKEN.match(text, position):
+                position = self._read_token(text, position)
             else:
-                at = self._read_mark(text, at)
+                position = self._read_mark(text, position)
 
     def value(self) -> Any:
-        """Return the value so far, None where there is none.
+        """Return the value so far, None if there is none.
 
-        Open objects and arrays are copies; what is closed in them is shared, so it is to be read only.
+        Open objects and arrays are copies, but closed values in them are shared: do not modify them.
         """
-        inner = self._open_scalar()
-        for opened in reversed(self._open):
-            outer = _Open(opened.value.copy(), opened.key)
+        inner = self._read_open_scalar()
+        for container in reversed(self._open):
+            outer = _Open(container.value.copy(), container.key)
             if inner is not _NOTHING:
-                outer.put(inner)
+                outer.add(inner)
             inner = outer.value
         if inner is _NOTHING:
             inner = self._root
         return None if inner is _NOTHING else inner
 
-    # One token each: they return where the next one begins.
+    # Each method reads one token and returns the position after it.
 
-    def _read_mark(self, text: str, at: int) -> int:
-        space = _SPACE.match(text, at)
-        at = space.end() if space else at
-        if at == len(text) or _TOKEN.match(text, at):
-            return at
-        mark = text[at]
-        if mark == '"' and self._takes_text():
+    def _read_mark(self, text: str, position: int) -> int:
+        space = _SPACE.match(text, position)
+        position = space.end() if space else position
+        if position == len(text) or _TOKEN.match(text, position):
+            return position
+        mark = text[position]
+        if mark == '"' and self._expects_text():
             self._inside, self._string = True, []
-        elif mark in "{[" and self._takes_value() and len(self._open) < MAX_DEPTH:
+        elif mark in "{[" and self._expects_value() and len(self._open) < MAX_DEPTH:
             self._open.append(_Open({} if mark == "{" else []))
             self._awaits = _Awaits.KEY_OR_END if mark == "{" else _Awaits.ELEMENT_OR_END
-        elif mark in "}]" and self._closes(mark):
-            self._put(self._open.pop().value)
+        elif mark in "}]" and self._can_close(mark):
+            self._store(self._open.pop().value)
         elif mark == ":" and self._awaits is _Awaits.COLON:
             self._awaits = _Awaits.VALUE
         elif mark == "," and self._awaits is _Awaits.COMMA_OR_END:
             self._awaits = _Awaits.KEY if isinstance(self._open[-1].value, dict) else _Awaits.VALUE
         else:
             self._broken = True
-        return at + 1
+        return position + 1
 
-    def _read_token(self, text: str, at: int) -> int:
-        if not self._takes_value():
+    def _read_token(self, text: str, position: int) -> int:
+        if not self._expects_value():
             self._broken = True
-            return at
-        found = _TOKEN.match(text, at)
-        if found:
-            self._token += found[0]
-            at = found.end()
+            return position
+        match = _TOKEN.match(text, position)
+        if match:
+            self._token += match[0]
+            position = match.end()
         if len(self._token) > MAX_NUMBER:
             self._broken = True
-        elif at < len(text):
+        elif position < len(text):
             if self._whole_token():
-                value, self._token = _scalar(self._token), ""
-                self._put(value)
+                value, self._token = _read_scalar(self._token), ""
+                self._store(value)
             else:
                 self._broken = True
-        return at
+        return position
 
-    def _read_string(self, text: str, at: int) -> int:
-        plain = _PLAIN.match(text, at)
+    def _read_string(self, text: str, position: int) -> int:
+        plain = _PLAIN.match(text, position)
         if plain:
             self._string.append(plain[0])
             return plain.end()
-        if text[at] == '"':
+        if text[position] == '"':
             self._end_string()
-            return at + 1
-        escape = _PAIR.match(text, at)
-        if escape is None and (_CUT_PAIR.match(text, at) or _CUT_ESCAPE.match(text, at)):
-            self._held = text[at:]
+            return position + 1
+        escape = _PAIR.match(text, position)
+        if escape is None and (_CUT_PAIR.match(text, position) or _CUT_ESCAPE.match(text, position)):
+            self._held = text[position:]
             return len(text)
-        escape = escape or _ESCAPE.match(text, at)
+        escape = escape or _ESCAPE.match(text, position)
         if escape is None:
             self._broken = True
-            return at
+            return position
         self._string.append(json.loads(f'"{escape[0]}"'))
         return escape.end()
 
-    # What the marks mean.
+    # Transitions between states.
 
-    def _takes_value(self) -> bool:
+    def _expects_value(self) -> bool:
         return self._awaits in (_Awaits.VALUE, _Awaits.ELEMENT_OR_END)
 
-    def _takes_text(self) -> bool:
-        return self._takes_value() or self._awaits in (_Awaits.KEY, _Awaits.KEY_OR_END)
+    def _expects_text(self) -> bool:
+        return self._expects_value() or self._awaits in (_Awaits.KEY, _Awaits.KEY_OR_END)
 
-    def _closes(self, mark: str) -> bool:
-        opened = self._open and isinstance(self._open[-1].value, dict if mark == "}" else list)
-        return bool(opened) and self._awaits in _MAY_CLOSE
+    def _can_close(self, mark: str) -> bool:
+        container = self._open and isinstance(self._open[-1].value, dict if mark == "}" else list)
+        return bool(container) and self._awaits in _MAY_CLOSE
 
-    def _put(self, value: Any) -> None:
-        """Take a value that has ended."""
+    def _store(self, value: Any) -> None:
+        """Store a value that has ended."""
         if self._open:
-            self._open[-1].put(value)
+            self._open[-1].add(value)
             self._awaits = _Awaits.COMMA_OR_END
         else:
             self._root = value
@@ -229,34 +229,34 @@ class JsonStream:
 
     def _end_string(self) -> None:
         self._inside = False
-        if self._takes_value():
-            self._put("".join(self._string))
+        if self._expects_value():
+            self._store("".join(self._string))
         else:
             self._open[-1].key = "".join(self._string)
             self._awaits = _Awaits.COLON
 
-    def _open_scalar(self) -> Any:
-        """Return what is known of the string, number or literal that has begun."""
-        if self._inside and self._takes_value():
+    def _read_open_scalar(self) -> Any:
+        """Return the known part of the open string, number or literal."""
+        if self._inside and self._expects_value():
             self._string = ["".join(self._string)]
             return self._string[0]
-        return _scalar(self._token)
+        return _read_scalar(self._token)
 
     def _whole_token(self) -> bool:
-        return _SCALAR.fullmatch(self._token) is not None and _scalar(self._token) is not _NOTHING
+        return _SCALAR.fullmatch(self._token) is not None and _read_scalar(self._token) is not _NOTHING
 
 
 def partial_value(text: str) -> Any:
-    """Return the best-effort value of the beginning of a JSON text."""
+    """Return the best-effort value of truncated JSON text."""
     stream = JsonStream()
     stream.add(text)
     return stream.value()
 
 
-def _scalar(token: str) -> Any:
-    """Return the longest beginning of the token that is a number or literal, as a value."""
-    found = _SCALAR.match(token)
-    if found is None or len(token) > MAX_NUMBER:
+def _read_scalar(token: str) -> Any:
+    """Return the value of the token's longest prefix that is a number or literal."""
+    match = _SCALAR.match(token)
+    if match is None or len(token) > MAX_NUMBER:
         return _NOTHING
-    value = json.loads(found[0])
+    value = json.loads(match[0])
     return _NOTHING if isinstance(value, float) and math.isinf(value) else value

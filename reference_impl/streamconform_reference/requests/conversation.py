@@ -1,20 +1,21 @@
-"""A conversation in no provider's words, read as turns: what every builder of requests goes through.
+"""A conversation in a neutral form, read as turns: the input of every request builder.
 
-What is decided here holds for all apis:
+These rules apply to all APIs:
 
-- An answer and its results are one turn. Results stand in the order of the calls, and each call has one: a
-  call without any gets an error that says so, since providers refuse histories with unanswered calls.
-  Results of calls that nobody made, or that are left out, are left out.
-- A call that had not ended is left out, with the thinking directly before it: nobody ran it, and thinking
-  belongs to what follows it. A call that had ended and does not parse stays, with its result; its text is
-  wrapped in an object, as servers that parse the calls of a history refuse every later request with it.
-- Thinking goes back only to the model that wrote it, through the api by which it came. To others it is
+- An answer and its results are one turn. Results are in the order of the calls, one per call: a call
+  without a result gets an error that says so, because providers reject histories with unanswered calls.
+  Results of unknown or omitted calls are omitted.
+- A call that had not ended is omitted, with the thinking directly before it: nobody ran it, and thinking
+  belongs to the block after it. A call that had ended and does not parse stays, with its result; its text
+  is wrapped in an object, because servers that parse the calls of a history would reject every later
+  request with it.
+- Thinking goes back only to the model that wrote it, through the same API. For other models it is
   dropped, never shown as text: no provider documents a place for foreign reasoning, and a signature is
-  worth nothing to another model. What only the provider understands (its own tools, citations) goes back
-  through the same api.
-- Empty blocks are dropped: Anthropic and Bedrock refuse them, and nobody misses them.
-- Ids of calls are sent as they came wherever the host takes them, and are unique in the conversation. Others
-  are respelled, in the call and in its result alike, and the same way in every later request.
+  worthless to another model. Blocks that only the provider understands (its own tools, citations) go back
+  through the same API.
+- Empty blocks are dropped: Anthropic and Bedrock reject them, and they carry no information.
+- Call ids are sent unchanged if the host accepts them, and are unique in the conversation. Others are
+  rewritten, in the call and in its result alike, and the same way in every later request.
 
 Source: https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls,
 https://platform.openai.com/docs/guides/function-calling, and reports: badlogic/pi-mono (ids of other
@@ -37,8 +38,8 @@ Conversation = Mapping[str, Any]
 
 NO_RESULT: Final = "There is no result of this call."
 ANY_ID: Final = r"[\s\S]+"
-BROKEN_INPUT: Final = "INVALID_JSON"
-"""The key that Anthropic's documentation proposes for arguments that are no JSON.
+_BROKEN_INPUT_KEY: Final = "INVALID_JSON"
+"""The key that Anthropic's documentation proposes for arguments that are not JSON.
 
 https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming
 """
@@ -50,8 +51,8 @@ _USUAL_LENGTHS: Final = (64, 40)
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """What came of a call; its id is the one that is sent."""
+class ToolResult:
+    """The result of a call; its id is the one that is sent."""
 
     id: str
     name: str
@@ -61,66 +62,70 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class UserTurn:
-    """What the user said."""
+    """A message of the user."""
 
     parts: tuple[Block, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerTurn:
-    """What the model answered, as blocks of an outcome, and a result for each of the client's calls."""
+    """An answer of the model, as blocks of an outcome, and a result for each of the client's calls."""
 
     blocks: tuple[Block, ...]
-    results: tuple[Result, ...]
-    own: bool
-    """Whether the model that is asked now wrote it, through this api."""
+    results: tuple[ToolResult, ...]
+    by_same_model: bool
+    """Whether the requested model wrote it, through this API."""
 
 
 Turn = UserTurn | AnswerTurn
 
 
-def turns(conversation: Conversation, api: str, *, ids: str = ANY_ID) -> Iterator[Turn]:
-    """Yield the turns. `ids` is the pattern of the ids that the api takes, where the facts name none."""
-    taken = CallIds(conversation.get("facts", {}).get("tool_ids", ids))
+def read_turns(conversation: Conversation, api: str, *, ids: str = ANY_ID) -> Iterator[Turn]:
+    """Yield the turns. `ids` is the pattern of ids that the API accepts, unless the facts have one."""
+    call_ids = RequestCallIds(conversation.get("facts", {}).get("tool_ids", ids))
     messages = conversation["messages"]
     for position, message in enumerate(messages):
         if message["role"] == "user":
-            yield UserTurn(parts_of(message["content"]))
+            yield UserTurn(_to_parts(message["content"]))
         elif message["role"] == "assistant":
             same_api = message.get("api", api) == api
-            own = same_api and message.get("model", conversation["model"]) == conversation["model"]
-            kept = _kept(message["content"], same_api=same_api, own=own)
-            blocks, results = _answered(kept, _results_behind(messages[position + 1 :]), taken)
+            by_same_model = same_api and message.get("model", conversation["model"]) == conversation["model"]
+            blocks_to_send = _filter_blocks(
+                message["content"], same_api=same_api, by_same_model=by_same_model
+            )
+            blocks, results = _pair_results(
+                blocks_to_send, _collect_results(messages[position + 1 :]), call_ids
+            )
             if blocks:
-                yield AnswerTurn(blocks, results, own)
+                yield AnswerTurn(blocks, results, by_same_model)
 
 
-def parts_of(content: str | Sequence[Block]) -> tuple[Block, ...]:
-    """Return the parts of a message or a result."""
+def _to_parts(content: str | Sequence[Block]) -> tuple[Block, ...]:
+    """Return the parts of a message or a result; text becomes one part."""
     return ({"type": "text", "text": content},) if isinstance(content, str) else tuple(content)
 
 
-def text_of(parts: Sequence[Block]) -> str:
-    """Return the text of the parts, JSON values as JSON text; images say nothing."""
+def join_text(parts: Sequence[Block]) -> str:
+    """Return the text of the parts, JSON values as JSON text; images are skipped."""
     return "\n".join(part_text(part) for part in parts if part["type"] != "image")
 
 
 def part_text(part: Block) -> str:
-    """Return the text of one part that is no image."""
-    return json_text(part["value"]) if part["type"] == "json" else str(part["text"])
+    """Return the text of one part that is not an image."""
+    return format_json(part["value"]) if part["type"] == "json" else str(part["text"])
 
 
-def images_of(parts: Sequence[Block]) -> list[Block]:
+def filter_images(parts: Sequence[Block]) -> list[Block]:
     """Return the parts that are images."""
     return [part for part in parts if part["type"] == "image"]
 
 
-def data_url(image: Block) -> str:
-    """Return an image as the URL that holds it."""
+def format_data_url(image: Block) -> str:
+    """Return an image as a data URL."""
     return f"data:{image['media_type']};base64,{image['data']}"
 
 
-def json_text(value: Any) -> str:
+def format_json(value: Any) -> str:
     """Return compact JSON text."""
     return codec.dumps(value).decode()
 
@@ -131,90 +136,90 @@ def is_client_call(block: Block) -> bool:
 
 
 def is_free_text(call: Block) -> bool:
-    """Whether the arguments are text that was never meant as JSON, as in custom tools of OpenAI."""
+    """Whether the arguments are text and not JSON, as in custom tools of OpenAI."""
     return isinstance(call.get("arguments"), str) and call.get("arguments_text") in (None, call["arguments"])
 
 
-def is_nothing(text: str) -> bool:
-    """Whether the text of arguments says that there are none; some models write `null` for that."""
+def _is_empty_arguments(text: str) -> bool:
+    """Whether the text means that there are no arguments; some models write `null` for that."""
     return text.strip() in ("", "null")
 
 
 def arguments_text(call: Block) -> str:
-    """Return the arguments for apis that take text.
+    """Return the arguments for APIs that take text.
 
-    It is the text as it was streamed where that says the same, else that of `arguments_object`. Nothing is
-    `{}`, which is JSON, and not the empty text.
+    It is the streamed text if that equals `arguments_object`, else the JSON text of that object. Missing
+    arguments are `{}`, which is JSON, and not empty text.
     """
     text, value = call.get("arguments_text") or "", arguments_object(call)
     try:
         same = codec.loads_text(text) == value
     except codec.NotJsonError:
         same = False
-    return text if same else json_text(value)
+    return text if same else format_json(value)
 
 
 def arguments_object(call: Block) -> dict[str, Any]:
-    """Return the arguments as the object that they have to be.
+    """Return the arguments as an object, which APIs require.
 
-    A malformed text is wrapped in one: `{}` would be a call that the model never made, and one that is valid.
+    Malformed text is wrapped in an object: `{}` would be a valid call that the model never made.
     """
     value = call.get("arguments")
     if isinstance(value, dict):
         return value
     text = call.get("arguments_text") or ""
-    if value is None and is_nothing(text):
+    if value is None and _is_empty_arguments(text):
         return {}
-    return {BROKEN_INPUT: text if text.strip() else json_text(value)}
+    return {_BROKEN_INPUT_KEY: text if text.strip() else format_json(value)}
 
 
 @dataclass(slots=True)
-class CallIds:
-    """The ids that are sent, unique and of a pattern."""
+class RequestCallIds:
+    """Makes the ids that are sent: unique, and matching a pattern."""
 
     pattern: str
-    taken: set[str] = field(default_factory=set)
+    used: set[str] = field(default_factory=set)
 
-    def take(self, given: str) -> str:
-        """Return the id as it is, else its first respelling that fits; as it is where none does."""
-        respelled = self._respelled(given)
-        spelling = next(filter(self._fits, (given, *respelled)), given)
-        self.taken.add(spelling)
+    def choose(self, call_id: str) -> str:
+        """Return the id as it is, else its first rewriting that fits, else the id after all."""
+        spellings = self._generate_spellings(call_id)
+        spelling = next(filter(self._fits, (call_id, *spellings)), call_id)
+        self.used.add(spelling)
         return spelling
 
     def _fits(self, spelling: str) -> bool:
-        return spelling not in self.taken and re.fullmatch(self.pattern, spelling) is not None
+        return spelling not in self.used and re.fullmatch(self.pattern, spelling) is not None
 
-    def _respelled(self, given: str) -> Iterator[str]:
-        clean = _NOT_IN_IDS.sub("_", given)
+    def _generate_spellings(self, call_id: str) -> Iterator[str]:
+        clean = _NOT_IN_IDS.sub("_", call_id)
         yield from (clean[:length] for length in _USUAL_LENGTHS)
-        digest = sha256(f"{given} {len(self.taken)}".encode("utf-8", "surrogatepass")).hexdigest()
+        digest = sha256(f"{call_id} {len(self.used)}".encode("utf-8", "surrogatepass")).hexdigest()
         yield from (f"{prefix}{digest}"[:length] for prefix in _PREFIXES for length in _LENGTHS)
 
 
-def _kept(blocks: Sequence[Block], *, same_api: bool, own: bool) -> list[Block]:
-    kept: list[Block] = []
+def _filter_blocks(blocks: Sequence[Block], *, same_api: bool, by_same_model: bool) -> list[Block]:
+    blocks_to_send: list[Block] = []
     for block in blocks:
         match block["type"]:
             case "text" | "refusal":
-                wanted = bool(block.get("text"))
+                is_sent = bool(block.get("text"))
             case "thinking":
-                wanted = own and bool(block.get("text") or block.get("signature"))
+                is_sent = by_same_model and bool(block.get("text") or block.get("signature"))
             case "tool_call":
-                wanted = same_api or is_client_call(block)
+                is_sent = same_api or is_client_call(block)
                 if block.get("complete") is False:
-                    wanted = False
-                    while kept and kept[-1]["type"] == "thinking":
-                        kept.pop()
+                    is_sent = False
+                    while blocks_to_send and blocks_to_send[-1]["type"] == "thinking":
+                        blocks_to_send.pop()
             case _:
-                wanted = same_api
-        if wanted:
-            kept.append(block)
-    return kept
+                is_sent = same_api
+        if is_sent:
+            blocks_to_send.append(block)
+    return blocks_to_send
 
 
-def _results_behind(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the results that stand before the next answer."""
+def _collect_results(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the results before the next answer."""
     results: list[Mapping[str, Any]] = []
     for message in messages:
         if message["role"] == "assistant":
@@ -223,26 +228,26 @@ def _results_behind(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, 
     return results
 
 
-def _answered(
-    blocks: Sequence[Block], given: Sequence[Mapping[str, Any]], taken: CallIds
-) -> tuple[tuple[Block, ...], tuple[Result, ...]]:
+def _pair_results(
+    blocks: Sequence[Block], results_of_answer: Sequence[Mapping[str, Any]], ids: RequestCallIds
+) -> tuple[tuple[Block, ...], tuple[ToolResult, ...]]:
     """Return the blocks with the ids that are sent, and the results of their calls."""
-    waiting = list(given)
+    pending = list(results_of_answer)
     sent: list[Block] = []
-    results: list[Result] = []
+    results: list[ToolResult] = []
     for block in blocks:
         if not is_client_call(block):
             sent.append({"id": "", "name": "", **block} if block["type"] == "tool_call" else block)
             continue
         call_id, name = block.get("id", ""), block.get("name", "")
-        spelling = taken.take(call_id)
+        spelling = ids.choose(call_id)
         sent.append({**block, "id": spelling, "name": name})
-        found = next((result for result in waiting if result["id"] == call_id), None)
-        if found is None:
-            results.append(Result(spelling, name, parts_of(NO_RESULT), error=True))
+        result = next((result for result in pending if result["id"] == call_id), None)
+        if result is None:
+            results.append(ToolResult(spelling, name, _to_parts(NO_RESULT), error=True))
         else:
-            waiting.remove(found)
+            pending.remove(result)
             results.append(
-                Result(spelling, name, parts_of(found["content"]), error=found.get("error", False))
+                ToolResult(spelling, name, _to_parts(result["content"]), error=result.get("error", False))
             )
     return tuple(sent), tuple(results)

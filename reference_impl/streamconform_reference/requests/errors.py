@@ -1,23 +1,23 @@
-"""Requests that cannot be served: whose fault it is, and what is wrong, in no api's envelope yet."""
+"""Errors of requests that cannot be served: status, type and message, without an API's envelope."""
 
 from __future__ import annotations
 
 from typing import Final
 
 INVALID: Final = "invalid_request_error"
-"""The word of Anthropic and of OpenAI for a request that is not as it should be."""
+"""The error type for an invalid request in Anthropic's and OpenAI's APIs."""
 
 
-class RefusedError(Exception):
-    """A request that is not served. `type` is the client's api's word for what is wrong."""
+class RequestError(Exception):
+    """A request that cannot be served. `type` is an error type of the client's API."""
 
-    def __init__(self, status: int, type: str, message: str) -> None:  # noqa: A002 - the word of every api
+    def __init__(self, status: int, type: str, message: str) -> None:  # noqa: A002 - the field name in every API
         super().__init__(message)
         self.status = status
         self.type = type
         self.message = message
 
 
-def invalid(message: str) -> RefusedError:
-    """Return the refusal of a request that is not as it should be; the message names the field."""
-    return RefusedError(400, INVALID, message)
+def invalid_request(message: str) -> RequestError:
+    """Return the error of an invalid request; the message names the field."""
+    return RequestError(400, INVALID, message)

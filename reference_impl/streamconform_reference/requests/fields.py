@@ -1,6 +1,6 @@
-"""The fields of a request's body, read by their kind; a refusal names the field, and what it takes and holds.
+"""Read the fields of a request body by kind; an error names the field, the expected and the actual value.
 
-Null and absent are one. Paths are those of the providers' own messages: `messages.0.content.1.text`.
+Null equals absent. Paths have the form of the providers' own messages: `messages.0.content.1.text`.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from streamconform_reference.grammars.fields import fits, said
+from streamconform_reference.grammars.fields import fits, format_value
 from streamconform_reference.outcome import Json
-from streamconform_reference.requests.errors import RefusedError, invalid
+from streamconform_reference.requests.errors import RequestError, invalid_request
 
-_WORDS: Final[Mapping[str, str]] = {
+_KIND_NAMES: Final[Mapping[str, str]] = {
     "text": "text",
     "name": "text that is not empty",
     "count": "a whole number",
@@ -20,69 +20,72 @@ _WORDS: Final[Mapping[str, str]] = {
     "object": "an object",
     "list": "a list",
 }
-"""What the kinds are called to people."""
+"""The names of the kinds in error messages."""
 
 
-def need(holder: Mapping[str, Any], key: str, kind: str, where: str = "") -> Any:
-    """Return the field, which has to be there; `kind` is one of `grammar_fields`.
+def require_field(holder: Mapping[str, Any], key: str, kind: str, parent: str = "") -> Any:
+    """Return a required field; `kind` is one of `grammars.fields.KINDS`.
 
     Raises:
-        RefusedError: it is absent, or of another kind.
+        RefusedError: the field is absent or of another kind.
     """
     if holder.get(key) is None:
-        raise invalid(f"{at(where, key)}: this field is required")
-    return take(holder, key, kind, where)
+        raise invalid_request(f"{join_path(parent, key)}: this field is required")
+    return read_field(holder, key, kind, parent)
 
 
-def take(holder: Mapping[str, Any], key: str, kind: str, where: str = "") -> Any:
-    """Return the field, None where it is absent.
+def read_field(holder: Mapping[str, Any], key: str, kind: str, parent: str = "") -> Any:
+    """Return a field, None if it is absent.
 
     Raises:
-        RefusedError: it is of another kind.
+        RefusedError: the field is of another kind.
     """
     value = holder.get(key)
     if value is not None and not fits(kind, value):
-        raise invalid(f"{at(where, key)}: expected {_WORDS.get(kind, kind)}, got {said(value)}")
+        raise invalid_request(
+            f"{join_path(parent, key)}: expected {_KIND_NAMES.get(kind, kind)}, got {format_value(value)}"
+        )
     return value
 
 
-def positive(holder: Mapping[str, Any], key: str, where: str = "") -> int | None:
-    """Return a whole number above zero, None where it is absent; raises as `take`."""
-    number: int | None = take(holder, key, "count", where)
+def read_positive(holder: Mapping[str, Any], key: str, parent: str = "") -> int | None:
+    """Return a positive integer, None if it is absent; raises as `read_field`."""
+    number: int | None = read_field(holder, key, "count", parent)
     if number == 0:
-        raise invalid(f"{at(where, key)}: expected 1 or more, got 0")
+        raise invalid_request(f"{join_path(parent, key)}: expected 1 or more, got 0")
     return number
 
 
-def words(holder: Mapping[str, Any], key: str, known: Mapping[str, Any], where: str = "") -> Any:
-    """Return what a table says of the word in a field, None where it is absent; raises as `take`."""
-    word = take(holder, key, "text", where)
+def read_choice(holder: Mapping[str, Any], key: str, options: Mapping[str, Any], parent: str = "") -> Any:
+    """Return the table's value for the word in a field, None if it is absent; raises as `read_field`."""
+    word = read_field(holder, key, "text", parent)
     if word is None:
         return None
-    if word not in known:
-        raise other(at(where, key), word, *known)
-    return known[word]
+    if word not in options:
+        raise unknown_value(join_path(parent, key), word, *options)
+    return options[word]
 
 
-def objects(holder: Mapping[str, Any], key: str, where: str = "") -> Iterator[tuple[str, Json]]:
-    """Yield the objects of a list, each with its path; nothing where it is absent; raises as `take`."""
-    for number, value in enumerate(take(holder, key, "list", where) or ()):
-        path = at(at(where, key), str(number))
+def read_objects(holder: Mapping[str, Any], key: str, parent: str = "") -> Iterator[tuple[str, Json]]:
+    """Yield the objects in a list, each with its path; nothing if it is absent; raises as `read_field`."""
+    for number, value in enumerate(read_field(holder, key, "list", parent) or ()):
+        path = join_path(join_path(parent, key), str(number))
         if not isinstance(value, dict):
-            raise invalid(f"{path}: expected an object, got {said(value)}")
+            raise invalid_request(f"{path}: expected an object, got {format_value(value)}")
         yield path, value
 
 
-def at(where: str, key: str) -> str:
+def join_path(parent: str, key: str) -> str:
     """Return the path of a field."""
-    return f"{where}.{key}" if where else key
+    return f"{parent}.{key}" if parent else key
 
 
-def other(where: str, given: Any, *known: str) -> RefusedError:
-    """Return the refusal of a word that is none of those that are known."""
-    return invalid(f"{where}: expected one of {', '.join(f'`{each}`' for each in known)}, got {said(given)}")
+def unknown_value(parent: str, value: Any, *options: str) -> RequestError:
+    """Return the error for an unknown value of a field."""
+    expected = ", ".join(f"`{option}`" for option in options)
+    return invalid_request(f"{parent}: expected one of {expected}, got {format_value(value)}")
 
 
-def not_passed_on(where: str, what: str) -> RefusedError:
-    """Return the refusal of what the api has, and the conversation has no place for."""
-    return invalid(f"{where}: {what} cannot be passed on to another api")
+def unsupported(parent: str, feature: str) -> RequestError:
+    """Return the error for a feature that a conversation cannot represent."""
+    return invalid_request(f"{parent}: {feature} cannot be passed on to another API")

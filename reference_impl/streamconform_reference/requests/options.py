@@ -1,6 +1,6 @@
-"""What a conversation asks for beside its messages: tools, limits, thinking, and what the host takes.
+"""The options of a conversation besides its messages: tools, limits, thinking, and facts about the host.
 
-Facts only, no form of any provider. Fields that are not there are not asked for.
+This module is independent of any provider's format. Absent fields are not requested.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from streamconform_reference.requests.conversation import Conversation
 Request = dict[str, Any]
 """`{"body": {...}, "headers": {...}, "path": "/v1/messages"}`."""
 
-KEY: Final = "conform"
-"""The key that requests carry: there is no account behind it."""
+API_KEY: Final = "conform"
+"""The API key in built requests; it belongs to no account."""
 
-LARGEST_DEFAULT: Final = 32_000
-"""No answer is allowed more tokens than this, unless it is asked for."""
-UNKNOWN_LIMIT: Final = 4096
-"""For a model of which nothing is known; every model writes as many."""
+MAX_DEFAULT_LIMIT: Final = 32_000
+"""The largest default limit of tokens per answer; a request may set a higher one."""
+DEFAULT_LIMIT: Final = 4096
+"""The default limit for an unknown model; every model supports it."""
 
-By = Literal["budget", "adaptive", "effort"]
+ThinkingMode = Literal["budget", "adaptive", "effort"]
 
-# A client's choice: no provider says how many tokens a level is.
+# A client-side choice: no provider documents the number of tokens of an effort level.
 BUDGETS: Final[Mapping[str, int]] = {
     "minimal": 1024,
     "low": 2048,
@@ -32,119 +32,128 @@ BUDGETS: Final[Mapping[str, int]] = {
     "high": 16_384,
     "max": 32_768,
 }
-USUAL_EFFORT: Final = "medium"
+DEFAULT_EFFORT: Final = "medium"
 
 
 @dataclass(frozen=True, slots=True)
-class Thinking:
-    """How the model is told to think; `by` is None where nothing is known of the model."""
+class ThinkingOptions:
+    """How the model should think; `by` is None if the model is unknown."""
 
     off: bool = False
-    by: By | None = None
-    asked_effort: str | None = None
-    asked_budget: int | None = None
+    by: ThinkingMode | None = None
+    requested_effort: str | None = None
+    requested_budget: int | None = None
 
     @property
     def by_budget(self) -> bool:
-        """Whether a number of tokens is the right word; without facts, what was asked for says so."""
-        return self.by == "budget" or (self.by is None and self.asked_budget is not None)
+        """Whether to send a number of tokens; without facts, the requested option decides."""
+        return self.by == "budget" or (self.by is None and self.requested_budget is not None)
 
     @property
     def effort(self) -> str | None:
-        """Return the level that was asked for, or the first that is worth the budget; None is as usual."""
-        if self.asked_effort or self.asked_budget is None:
-            return self.asked_effort
-        budget = self.asked_budget
+        """Return the requested level, or the lowest one that covers the budget; None is the default."""
+        if self.requested_effort or self.requested_budget is None:
+            return self.requested_effort
+        budget = self.requested_budget
         return next((level for level, tokens in BUDGETS.items() if tokens >= budget), "max")
 
     @property
     def budget(self) -> int | None:
-        """Return the tokens that were asked for, or those of the level; None is as usual."""
-        if self.asked_budget is None and self.asked_effort:
-            return BUDGETS[self.asked_effort]
-        return self.asked_budget
+        """Return the requested tokens, or those of the level; None is the default."""
+        if self.requested_budget is None and self.requested_effort:
+            return BUDGETS[self.requested_effort]
+        return self.requested_budget
 
 
-def thinking(conversation: Conversation) -> Thinking | None:
-    """Return what to tell the model of thinking; None is nothing.
+def read_thinking(conversation: Conversation) -> ThinkingOptions | None:
+    """Return the thinking options to send, None for nothing.
 
-    Nothing is asked for, the model does not think, or it always does and cannot be told how much.
+    It is None if the conversation requests nothing, the model does not think, or it always does.
     """
-    asked = conversation.get("thinking")
-    by = facts(conversation).get("thinking")
-    if asked is None or by in ("none", "always"):
+    requested = conversation.get("thinking")
+    by = read_facts(conversation).get("thinking")
+    if requested is None or by in ("none", "always"):
         return None
-    if asked == "off":
-        return Thinking(off=True, by=by)
-    return Thinking(by=by, asked_effort=asked.get("effort"), asked_budget=asked.get("budget"))
+    if requested == "off":
+        return ThinkingOptions(off=True, by=by)
+    return ThinkingOptions(
+        by=by, requested_effort=requested.get("effort"), requested_budget=requested.get("budget")
+    )
 
 
-def limit(conversation: Conversation) -> int | None:
-    """Return the tokens that were asked for, as far as the model can write them; more is refused."""
-    wanted, most = conversation.get("max_tokens"), facts(conversation).get("max_output_tokens")
-    return min(wanted, most) if wanted is not None and most is not None else wanted
+def read_limit(conversation: Conversation) -> int | None:
+    """Return the requested limit, capped at the model's maximum, which APIs enforce."""
+    requested_limit, maximum = (
+        conversation.get("max_tokens"),
+        read_facts(conversation).get("max_output_tokens"),
+    )
+    return (
+        min(requested_limit, maximum)
+        if requested_limit is not None and maximum is not None
+        else requested_limit
+    )
 
 
-def is_thinker(conversation: Conversation) -> bool:
-    """Whether the model is known to think."""
-    return facts(conversation).get("thinking") not in (None, "none")
+def can_think(conversation: Conversation) -> bool:
+    """Whether the model is known to support thinking."""
+    return read_facts(conversation).get("thinking") not in (None, "none")
 
 
-def facts(conversation: Conversation) -> Mapping[str, Any]:
-    """Return what is known of the model and of the host."""
+def read_facts(conversation: Conversation) -> Mapping[str, Any]:
+    """Return the known facts about the model and the host."""
     known: Mapping[str, Any] = conversation.get("facts", {})
     return known
 
 
-def on_host(conversation: Conversation, *domains: str) -> bool:
-    """Whether the host is named, and is one of these domains or below one of them."""
-    host = facts(conversation).get("host", "").partition(":")[0].lower()
+def is_on_host(conversation: Conversation, *domains: str) -> bool:
+    """Whether the host is known, and is one of these domains or a subdomain."""
+    host = read_facts(conversation).get("host", "").partition(":")[0].lower()
     return any(host == domain or host.endswith(f".{domain}") for domain in domains)
 
 
-def default_limit(conversation: Conversation) -> int:
-    """Return the tokens of an answer for which no limit is asked: floor(min(most / 3, 32000))."""
-    most = facts(conversation).get("max_output_tokens")
-    return UNKNOWN_LIMIT if most is None else max(min(most // 3, LARGEST_DEFAULT), 1)
+def compute_default_limit(conversation: Conversation) -> int:
+    """Return the default limit of tokens: floor(min(most / 3, 32000))."""
+    maximum = read_facts(conversation).get("max_output_tokens")
+    return DEFAULT_LIMIT if maximum is None else max(min(maximum // 3, MAX_DEFAULT_LIMIT), 1)
 
 
-def schema(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON Schema of a tool's arguments, an object with properties in any case.
+def build_schema(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of a tool's arguments, always an object with properties.
 
-    Anthropic and Ollama need the type, OpenAI and Ollama the properties, even where there are none.
+    Anthropic and Ollama require the type, OpenAI and Ollama the properties, even if there are none.
     """
     return {"type": "object", "properties": {}, **tool["parameters"]}
 
 
-def described(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the description, as a field, if there is one."""
+def build_description(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the description as a field, if there is one."""
     return {"description": tool["description"]} if tool.get("description") else {}
 
 
-def strictness(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `strict`, as a field, if it was asked for."""
+def build_strict(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `strict` as a field, if it is set."""
     return {"strict": tool["strict"]} if "strict" in tool else {}
 
 
-def function_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool in the form of OpenAI's chat api, which Cohere and Ollama share."""
+def build_function_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tool in the format of OpenAI's Chat Completions, which Cohere and Ollama share."""
     return {
         "type": "function",
-        "function": {"name": tool["name"], **described(tool), "parameters": schema(tool)},
+        "function": {"name": tool["name"], **build_description(tool), "parameters": build_schema(tool)},
     }
 
 
-def streamed(conversation: Conversation) -> bool:
-    """Whether the answer is to be streamed."""
+def is_streamed(conversation: Conversation) -> bool:
+    """Whether the answer should be streamed."""
     return bool(conversation.get("stream", True))
 
 
-def to_json(path: str, body: dict[str, Any], **headers: str) -> Request:
-    """Return a request with a JSON body; `_` in names of headers is `-`."""
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return {"path": path, "headers": {"content-type": "application/json", **named}, "body": body}
+def make_request(path: str, body: dict[str, Any], **headers: str) -> Request:
+    """Return a request with a JSON body; `_` in header names becomes `-`."""
+    header_fields = {name.replace("_", "-"): value for name, value in headers.items()}
+    return {"path": path, "headers": {"content-type": "application/json", **header_fields}, "body": body}
 
 
-def bearer() -> str:
+def format_bearer() -> str:
     """Return the value of an `authorization` header."""
-    return f"Bearer {KEY}"
+    return f"Bearer {API_KEY}"

@@ -1,17 +1,17 @@
-"""Tool calls put together from pieces of any provider, whatever the order in which they come.
+"""Assemble tool calls from chunks of any provider, in any order.
 
-The buffer drives the one accumulator as the decoders do: every call has a slot of an `Assembler`, which
-keeps its id, name and text, parses its arguments and tells its events. What is the buffer's own is to
-say which call a piece belongs to, and what became of it:
+The buffer uses the decoders' accumulator: every call has a slot of an `Assembler`, which keeps its id,
+name and text, parses its arguments and emits its events. The buffer itself decides which call a chunk
+belongs to, and the state of that call:
 
-- A piece with an index belongs to the call of that index in its turn, else one with an id to the call of
-  that id. Another id at the same index is another call. A piece with neither begins a call if it has a
-  name; else it belongs to the call that came last. An end or an error that names no call is about every
-  call that is open.
-- A call is `done` when it has ended and its arguments parse, `malformed` when they do not, `failed` when
-  an error said so, and `abandoned` when the answer ended without its end. Only one that is done may run.
-- What the order of the pieces breaks is noted in `faults`, and the piece is taken as far as it makes
-  sense. Nothing raises.
+- A chunk with an index belongs to the call at that index in its turn, else one with an id to the call with
+  that id. A different id at the same index is another call. A chunk with neither starts a call if it has a
+  name; else it belongs to the latest call. An end or an error that names no call applies to every open
+  call.
+- A call is `done` if it has ended and its arguments parse, `malformed` if they do not, `failed` if it got
+  an error, and `abandoned` if the answer ended without its end. A client may run only a `done` call.
+- Violations of the order are recorded in `faults`, and the chunk is used as far as possible. No input
+  raises.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FaultKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class OrderFault:
-    """A piece that could not stand where it came; `piece` counts from 0."""
+    """A chunk that violates the order; `piece` is its number, from 0."""
 
     kind: FaultKind
     piece: int
@@ -49,15 +49,15 @@ class OrderFault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BufferedCall:
-    """A call as far as it has come."""
+    """A call in its current state."""
 
     id: str
     name: str
     state: State
     arguments: Any
-    """A JSON value where it is done, else None."""
+    """A JSON value if the call is done, else None."""
     arguments_so_far: Any
-    """The best-effort value of what came, to be shown and never to be run."""
+    """The best-effort value so far, for display only: never execute it."""
     turn_index: int
     call_index: int | None
     call_sequence: int | None
@@ -65,15 +65,15 @@ class BufferedCall:
     error_type: str | None
     metadata: Mapping[str, Any]
     began: float | None
-    """The timestamp of its first piece, and of its last one."""
+    """The timestamp of its first chunk; `ended` is that of its last one."""
     ended: float | None
     parent_message_id: str | None
     reasoning_context: str | None
 
 
 @dataclass(slots=True)
-class _Call:
-    """What the accumulator does not keep of a call; `slot` is its position there."""
+class _CallState:
+    """The state of a call that the accumulator does not keep; `slot` is its position there."""
 
     slot: int
     first: ToolChunk
@@ -93,14 +93,14 @@ class _Call:
 
 
 class ToolBuffer:
-    """Takes pieces one at a time; `calls` is what came of them so far."""
+    """Takes chunks one at a time; `calls` is the result so far."""
 
     def __init__(self) -> None:
-        """Begin with no call."""
+        """Start with no calls."""
         self._assembler = Assembler()
-        self._calls: list[_Call] = []
-        self._by_index: dict[tuple[int, int], _Call] = {}
-        self._by_id: dict[tuple[int, str], _Call] = {}
+        self._calls: list[_CallState] = []
+        self._by_index: dict[tuple[int, int], _CallState] = {}
+        self._by_id: dict[tuple[int, str], _CallState] = {}
         self._turn = 0
         self._total: int | None = None
         self._pieces = 0
@@ -110,42 +110,42 @@ class ToolBuffer:
 
     @property
     def calls(self) -> tuple[BufferedCall, ...]:
-        """Every call, in the order in which they began."""
-        return tuple(self._told(call) for call in self._calls)
+        """Every call, in the order of their starts."""
+        return tuple(self._to_buffered_call(call) for call in self._calls)
 
     @property
     def faults(self) -> tuple[OrderFault, ...]:
-        """What was wrong with the order of the pieces."""
+        """The violations of the order of chunks."""
         return tuple(self._faults)
 
     @property
     def complete(self) -> bool:
-        """Whether all calls have ended, as many as were announced; without a number more may follow."""
+        """Whether all announced calls have ended; without an announced number more may follow."""
         enough = bool(self._calls) if self._total is None else len(self._calls) >= self._total
         return self._finished or (enough and all(call.ended for call in self._calls))
 
     def append(self, chunk: ToolChunk) -> list[Event]:
-        """Take the next piece; return the events that it brings."""
+        """Add the next chunk; return the resulting events."""
         self._turn = self._turn if chunk.turn_index is None else chunk.turn_index
         self._total = self._total if chunk.total_calls is None else chunk.total_calls
         self._check_time(chunk)
-        for call in self._meant(chunk):
-            self._take(call, chunk)
+        for call in self._find_calls(chunk):
+            self._apply(call, chunk)
         self._pieces += 1
         return self._events()
 
     def finish(self) -> list[Event]:
-        """Take the end of the answer: calls that are still open are abandoned."""
+        """End the answer: calls that are still open are abandoned."""
         self._finished = True
         for call in self._calls:
             call.ended = call.ended or "abandoned"
         return self._events()
 
-    # Whose piece it is.
+    # The call that a chunk belongs to.
 
-    def _meant(self, chunk: ToolChunk) -> list[_Call]:
-        """Return the calls that a piece is about; a new one begins where none is known."""
-        known = self._known(chunk)
+    def _find_calls(self, chunk: ToolChunk) -> list[_CallState]:
+        """Return the calls that a chunk applies to; start one if it is unknown."""
+        known = self._find_known(chunk)
         if known is not None:
             return [known]
         if chunk.id is not None or chunk.name is not None:
@@ -154,34 +154,38 @@ class ToolBuffer:
         if chunk.call_index is None and bare and (chunk.done or chunk.failed):
             return [call for call in self._calls if not call.ended]
         if not bare:
-            self._fault("no-call", "arguments of a call that never began")
-        return []  # the end of a block that is no call
+            self._fault("no-call", "arguments of a call that never started")
+        return []  # the end of a block that is not a call
 
-    def _known(self, chunk: ToolChunk) -> _Call | None:
+    def _find_known(self, chunk: ToolChunk) -> _CallState | None:
         if chunk.call_index is not None:
             call = self._by_index.get((self._turn, chunk.call_index))
             if call is None or None in (call.id, chunk.id) or call.id == chunk.id:
                 return call or self._by_id.get((self._turn, chunk.id or ""))
-            self._fault("index-reused", f"index {chunk.call_index} was of `{call.id}`, now of `{chunk.id}`")
+            self._fault(
+                "index-reused", f"index {chunk.call_index} belonged to `{call.id}`, now to `{chunk.id}`"
+            )
             return self._by_id.get((self._turn, chunk.id or ""))
         if chunk.id is not None:
             return self._by_id.get((self._turn, chunk.id))
-        named = chunk.name is not None or (chunk.args_text_delta is None and chunk.args_kv_patch is None)
-        return None if named or not self._calls else self._calls[-1]
+        names_other = chunk.name is not None or (
+            chunk.args_text_delta is None and chunk.args_kv_patch is None
+        )
+        return None if names_other or not self._calls else self._calls[-1]
 
-    def _begin(self, chunk: ToolChunk) -> _Call:
-        call = _Call(len(self._calls), chunk, self._turn, chunk.id)
+    def _begin(self, chunk: ToolChunk) -> _CallState:
+        call = _CallState(len(self._calls), chunk, self._turn, chunk.id)
         self._calls.append(call)
-        self._assembler.start_call(call.slot, id=chunk.id, name=chunk.name or "", told=bool(chunk.name))
+        self._assembler.start_call(call.slot, id=chunk.id, name=chunk.name or "", announced=bool(chunk.name))
         if self._total is not None and len(self._calls) > self._total:
             self._fault("too-many-calls", f"call {len(self._calls)} of {self._total}")
         return call
 
-    # What it says.
+    # The content of a chunk.
 
-    def _take(self, call: _Call, chunk: ToolChunk) -> None:
+    def _apply(self, call: _CallState, chunk: ToolChunk) -> None:
         if call.ended:
-            self._fault("after-end", f"a piece for `{call.id or call.name}`, which is {call.ended}")
+            self._fault("after-end", f"a chunk for `{call.id or call.name}`, which is {call.ended}")
             return
         self._describe(call, chunk)
         self._add(call, chunk)
@@ -191,9 +195,9 @@ class ToolBuffer:
             self._assembler.end(call.slot)
             call.ended = "done" if self._assembler.call(call.slot).complete else "malformed"
 
-    def _describe(self, call: _Call, chunk: ToolChunk) -> None:
+    def _describe(self, call: _CallState, chunk: ToolChunk) -> None:
         if chunk.name and call.name and chunk.name != call.name:
-            self._fault("name-changed", f"`{call.name}` is called `{chunk.name}` now")
+            self._fault("name-changed", f"the name changes from `{call.name}` to `{chunk.name}`")
         call.id, call.name = call.id or chunk.id, call.name or chunk.name
         if chunk.call_index is not None:
             self._by_index[call.turn, chunk.call_index] = call
@@ -201,37 +205,37 @@ class ToolBuffer:
             self._by_id[call.turn, call.id] = call
         self._assembler.describe_call(call.slot, id=chunk.id, name=chunk.name or "")
         if call.name:
-            self._assembler.tell_call(call.slot)
-        self._order(call, chunk.call_sequence)
+            self._assembler.announce_call(call.slot)
+        self._check_sequence(call, chunk.call_sequence)
         call.metadata |= chunk.metadata
         call.last = call.last if chunk.timestamp is None else chunk.timestamp
         call.parent = chunk.parent_message_id or call.parent
         call.reasoning = chunk.reasoning_context or call.reasoning
 
-    def _add(self, call: _Call, chunk: ToolChunk) -> None:
+    def _add(self, call: _CallState, chunk: ToolChunk) -> None:
         block = self._assembler.call(call.slot)
         text = chunk.args_text_delta
-        if (text and call.patch) or (chunk.args_kv_patch and (text or block.fragmented)):
-            self._fault("mixed-arguments", "a call has text and named arguments; the text counts")
+        if (text and call.patch) or (chunk.args_kv_patch and (text or block.has_fragments)):
+            self._fault("mixed-arguments", "a call has text and named arguments; the text is used")
         if text is not None:
             self._assembler.add_arguments(call.slot, text)
         if chunk.args_kv_patch is not None:
             call.patch |= chunk.args_kv_patch
             self._assembler.settle_arguments(call.slot, dict(call.patch))
 
-    def _order(self, call: _Call, sequence: int | None) -> None:
+    def _check_sequence(self, call: _CallState, sequence: int | None) -> None:
         if sequence is None or call.sequence is not None:
             return
         call.sequence = sequence
-        before = [each.sequence for each in self._calls[: call.slot] if each.turn == call.turn]
-        if any(each is not None and each >= sequence for each in before):
-            self._fault("sequence", f"place {sequence} behind one that is as high or higher")
+        earlier = [other.sequence for other in self._calls[: call.slot] if other.turn == call.turn]
+        if any(number is not None and number >= sequence for number in earlier):
+            self._fault("sequence", f"position {sequence} comes after the same or a higher one")
 
     def _check_time(self, chunk: ToolChunk) -> None:
         if chunk.timestamp is None:
             return
         if self._time is not None and chunk.timestamp < self._time:
-            self._fault("time", f"{chunk.timestamp} behind {self._time}")
+            self._fault("time", f"{chunk.timestamp} comes after {self._time}")
         self._time = chunk.timestamp
 
     def _fault(self, kind: FaultKind, message: str) -> None:
@@ -244,7 +248,7 @@ class ToolBuffer:
                 self._calls[event.content_index].text.add(event.delta)
         return events
 
-    def _told(self, call: _Call) -> BufferedCall:
+    def _to_buffered_call(self, call: _CallState) -> BufferedCall:
         value = self._assembler.call(call.slot).value()
         done = call.ended == "done"
         return BufferedCall(

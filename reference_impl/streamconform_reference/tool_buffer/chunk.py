@@ -1,7 +1,7 @@
-"""Pieces of tool calls in one form, read from the payloads of four providers.
+"""Chunks of tool calls in a common form, read from the payloads of four providers.
 
-Each function takes one payload and returns the pieces in it, none where it has nothing of a call. They
-keep nothing between payloads: which call a piece belongs to is for `tool_buffer` to say.
+Each function takes one payload and returns its chunks, none if it has no part of a call. The functions
+keep no state: `buffer` decides which call a chunk belongs to.
 
 Sources: https://platform.openai.com/docs/api-reference/chat-streaming,
 https://docs.claude.com/en/docs/build-with-claude/streaming,
@@ -20,75 +20,75 @@ Payload = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolChunk:
-    """A piece of a tool call, or of all calls that are open where it names none."""
+    """A part of a tool call; without a name, id or index it applies to all open calls."""
 
     id: str | None = None
     """The provider's id of the call."""
     turn_index: int | None = None
-    """Which answer of a conversation; None: the one at work."""
+    """The number of the answer in a conversation; None means the current one."""
     call_index: int | None = None
-    """Which call of the answer, as the provider counts."""
+    """The provider's index of the call in its answer."""
     name: str | None = None
     args_text_delta: str | None = None
     """The next fragment of the arguments' JSON text."""
     args_kv_patch: Mapping[str, Any] | None = None
-    """Arguments by name, that join or replace those so far."""
+    """Arguments by name, which add to or replace earlier ones."""
     done: bool = False
-    """Nothing of the call follows."""
+    """Whether this is the last part of the call."""
     error: str | None = None
     error_type: str | None = None
     total_calls: int | None = None
-    """How many calls the answer has, where the provider says."""
+    """The number of calls in the answer, if the provider reports it."""
     call_sequence: int | None = None
-    """The place of the call among those that run side by side."""
+    """The position of the call among parallel calls."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     timestamp: float | None = None
-    """When the piece came, by the caller's clock."""
+    """The time of arrival, by the caller's clock."""
     parent_message_id: str | None = None
     reasoning_context: str | None = None
-    """The reasoning that led to the call, or its signature."""
+    """The reasoning before the call, or its signature."""
 
     @property
     def failed(self) -> bool:
-        """Whether the piece says that the call has failed."""
+        """Whether the chunk reports that the call has failed."""
         return self.error is not None or self.error_type is not None
 
 
 def from_openai(payload: Payload, *, timestamp: float | None = None) -> tuple[ToolChunk, ...]:
-    """Return the pieces in a chunk of Chat Completions; a finish reason ends every call."""
-    choice = next((each for each in _objects(payload.get("choices")) if not each.get("index")), {})
-    message = _text(payload.get("id"))
-    found = []
-    for call in _objects(_object(choice.get("delta")).get("tool_calls")):
-        function = _object(call.get("function"))
-        found.append(
+    """Return the parts of calls in a chunk of Chat Completions; a finish reason ends every call."""
+    choice = next((item for item in _read_objects(payload.get("choices")) if not item.get("index")), {})
+    message = _read_text(payload.get("id"))
+    chunks = []
+    for call in _read_objects(_read_object(choice.get("delta")).get("tool_calls")):
+        function = _read_object(call.get("function"))
+        chunks.append(
             ToolChunk(
-                id=_text(call.get("id")),
-                call_index=_count(call.get("index")),
-                name=_text(function.get("name")),
-                args_text_delta=_text(function.get("arguments")),
+                id=_read_text(call.get("id")),
+                call_index=_read_index(call.get("index")),
+                name=_read_text(function.get("name")),
+                args_text_delta=_read_text(function.get("arguments")),
                 timestamp=timestamp,
                 parent_message_id=message,
             )
         )
-    reason = _text(choice.get("finish_reason"))
+    reason = _read_text(choice.get("finish_reason"))
     if reason:
-        found.append(ToolChunk(done=True, metadata={"finish_reason": reason}, timestamp=timestamp))
-    return tuple(found)
+        chunks.append(ToolChunk(done=True, metadata={"finish_reason": reason}, timestamp=timestamp))
+    return tuple(chunks)
 
 
 def from_anthropic(payload: Payload, *, timestamp: float | None = None) -> tuple[ToolChunk, ...]:
-    """Return the piece in an event of Messages; of a block that is no call only its end."""
-    index = _count(payload.get("index"))
+    """Return the part of a call in an event of Messages; other blocks give only their end."""
+    index = _read_index(payload.get("index"))
     match payload:
         case {"type": "content_block_start", "content_block": {"type": "tool_use"} as block}:
-            given = _object(block.get("input"))
+            initial_input = _read_object(block.get("input"))
             return (
                 ToolChunk(
-                    id=_text(block.get("id")),
+                    id=_read_text(block.get("id")),
                     call_index=index,
-                    name=_text(block.get("name")),
-                    args_kv_patch=given or None,
+                    name=_read_text(block.get("name")),
+                    args_kv_patch=initial_input or None,
                     timestamp=timestamp,
                 ),
             )
@@ -100,67 +100,67 @@ def from_anthropic(payload: Payload, *, timestamp: float | None = None) -> tuple
         case {"type": "content_block_stop"}:
             return (ToolChunk(call_index=index, done=True, timestamp=timestamp),)
         case {"type": "error"}:
-            return (_failure(_object(payload.get("error")), timestamp),)
+            return (_to_failure(_read_object(payload.get("error")), timestamp),)
         case _:
             return ()
 
 
 def from_gemini(payload: Payload, *, timestamp: float | None = None) -> tuple[ToolChunk, ...]:
-    """Return the calls in a response of generateContent, each of which is whole."""
-    candidate = next((each for each in _objects(payload.get("candidates")) if not each.get("index")), {})
-    found = []
-    for part in _objects(_object(candidate.get("content")).get("parts")):
+    """Return the calls in a response of generateContent, which are always whole."""
+    candidate = next((item for item in _read_objects(payload.get("candidates")) if not item.get("index")), {})
+    chunks = []
+    for part in _read_objects(_read_object(candidate.get("content")).get("parts")):
         call = part.get("functionCall")
         if not isinstance(call, Mapping):
             continue
-        found.append(
+        chunks.append(
             ToolChunk(
-                id=_text(call.get("id")),
-                name=_text(call.get("name")),
-                args_kv_patch=_object(call.get("args")),
+                id=_read_text(call.get("id")),
+                name=_read_text(call.get("name")),
+                args_kv_patch=_read_object(call.get("args")),
                 done=True,
                 timestamp=timestamp,
-                parent_message_id=_text(payload.get("responseId")),
-                reasoning_context=_text(part.get("thoughtSignature")),
+                parent_message_id=_read_text(payload.get("responseId")),
+                reasoning_context=_read_text(part.get("thoughtSignature")),
             )
         )
-    return tuple(found)
+    return tuple(chunks)
 
 
 def from_cohere(payload: Payload, *, timestamp: float | None = None) -> tuple[ToolChunk, ...]:
-    """Return the pieces in an event of Chat, version 2 or version 1."""
-    index = _count(payload.get("index"))
-    call = _object(_object(_object(payload.get("delta")).get("message")).get("tool_calls"))
-    function = _object(call.get("function"))
+    """Return the parts of calls in an event of Chat, version 2 or version 1."""
+    index = _read_index(payload.get("index"))
+    call = _read_object(_read_object(_read_object(payload.get("delta")).get("message")).get("tool_calls"))
+    function = _read_object(call.get("function"))
     match payload.get("type") or payload.get("event_type"):
         case "tool-call-start":
             return (
                 ToolChunk(
-                    id=_text(call.get("id")),
+                    id=_read_text(call.get("id")),
                     call_index=index,
-                    name=_text(function.get("name")),
-                    args_text_delta=_text(function.get("arguments")),
+                    name=_read_text(function.get("name")),
+                    args_text_delta=_read_text(function.get("arguments")),
                     timestamp=timestamp,
                 ),
             )
         case "tool-call-delta":
-            text = _text(function.get("arguments"))
+            text = _read_text(function.get("arguments"))
             return (ToolChunk(call_index=index, args_text_delta=text, timestamp=timestamp),)
         case "tool-call-end":
             return (ToolChunk(call_index=index, done=True, timestamp=timestamp),)
         case "tool-calls-generation":
-            calls = _objects(payload.get("tool_calls"))
+            calls = _read_objects(payload.get("tool_calls"))
             return tuple(
                 ToolChunk(
                     call_index=number,
-                    name=_text(each.get("name")),
-                    args_kv_patch=_object(each.get("parameters")),
+                    name=_read_text(item.get("name")),
+                    args_kv_patch=_read_object(item.get("parameters")),
                     done=True,
                     total_calls=len(calls),
                     call_sequence=number,
                     timestamp=timestamp,
                 )
-                for number, each in enumerate(calls)
+                for number, item in enumerate(calls)
             )
         case _:
             return ()
@@ -172,25 +172,25 @@ ADAPTERS: Final[Mapping[str, Callable[..., tuple[ToolChunk, ...]]]] = {
     "google-generate": from_gemini,
     "cohere-chat": from_cohere,
 }
-"""The function that reads the payloads of an api."""
+"""The function that reads each API's payloads."""
 
 
-def _failure(error: Payload, timestamp: float | None) -> ToolChunk:
-    kind = _text(error.get("type")) or "error"
-    return ToolChunk(error=_text(error.get("message")), error_type=kind, timestamp=timestamp)
+def _to_failure(error: Payload, timestamp: float | None) -> ToolChunk:
+    kind = _read_text(error.get("type")) or "error"
+    return ToolChunk(error=_read_text(error.get("message")), error_type=kind, timestamp=timestamp)
 
 
-def _object(value: Any) -> Mapping[str, Any]:
+def _read_object(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _objects(value: Any) -> list[Mapping[str, Any]]:
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+def _read_objects(value: Any) -> list[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
 
 
-def _text(value: Any) -> str | None:
+def _read_text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _count(value: Any) -> int | None:
+def _read_index(value: Any) -> int | None:
     return value if type(value) is int else None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from streamconform.judge import align
-from streamconform.judge.compare import compare
+from streamconform.judge.compare import BLOCK_MISSING, compare_outcome
 from streamconform.model.capability import Claims
 from streamconform.model.case import Expectation, ExpectedBlock
 from streamconform.model.leaf import Leaf, Literally
@@ -55,11 +55,11 @@ def differences(
     if same_implementation and one == other:
         return ()
     expect = _expectation(one, others=same_implementation)
-    failed = [each for each in compare(expect, other, claims, "must") if each.verdict != "pass"]
+    failed = [each for each in compare_outcome(expect, other, claims, "must") if each.verdict != "pass"]
     count_differs = any(each.path == "content.length" for each in failed)
     found = []
     for check in failed:
-        if check.message == ABSENT and count_differs:
+        if check.message == BLOCK_MISSING and count_differs:
             continue  # said by the count
         if not same_implementation and _may_hide(check):
             continue
@@ -68,9 +68,6 @@ def differences(
         how = _content(one, other, claims) if check.path == "content.length" else _how(check)
         found.append(Difference(check.path, how, check))
     return _absent_once(found)
-
-
-ABSENT: Final = "the block did not come"
 
 
 def _expectation(outcome: Outcome, *, others: bool) -> Expectation:
@@ -126,7 +123,7 @@ def _absent_once(found: list[Difference]) -> tuple[Difference, ...]:
     seen: set[str] = set()
     kept = []
     for each in found:
-        if each.check.message == ABSENT:
+        if each.check.message == BLOCK_MISSING:
             block = ".".join(each.path.split(".")[:3])
             if block in seen:
                 continue
@@ -139,7 +136,7 @@ def _absent_once(found: list[Difference]) -> tuple[Difference, ...]:
 def _content(one: Outcome, other: Outcome, claims: Claims) -> str:
     """Return which types of blocks are lacking and which are too many."""
     left, right = (
-        Counter(each.type for each in align.got_blocks(outcome.content, claims, frozenset()))
+        Counter(each.type for each in align.normalize_received(outcome.content, claims, frozenset()))
         for outcome in (one, other)
     )
     lacking, more = left - right, right - left

@@ -15,7 +15,7 @@ from streamconform.model.outcome import Outcome
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import DELIVERIES, AnyTrial, Trial
 from streamconform.model.verdict import Check
-from streamconform.run.plan import Judged
+from streamconform.run.plan import ImplementationPlan
 from streamconform.tools.compare.differences import Difference, differences
 
 About = Literal["implementations", "deliveries", "invariant", "no answer"]
@@ -84,14 +84,14 @@ class Gathered:
         self.greetings: dict[int, Greeting] = {}
         self._outcomes: dict[tuple[str, int], dict[str, Outcome]] = {}
 
-    def take(self, judged: Judged, trial: AnyTrial, answer: Answer) -> None:
+    def take(self, judged: ImplementationPlan, trial: AnyTrial, answer: Answer) -> None:
         """Note an answer; one that is not in the normal form is the judge's business."""
         self.greetings[judged.index] = judged.greeting
         if not (isinstance(trial, Trial) and isinstance(answer, Observation)):
             return
         try:
-            outcome = decode.outcome(answer.outcome)
-        except decode.Malformed:
+            outcome = decode.decode_outcome(answer.outcome)
+        except decode.MalformedError:
             return
         known = self._outcomes.setdefault((trial.case.id, judged.index), {})
         known[trial.delivery] = next((each for each in known.values() if each == outcome), outcome)

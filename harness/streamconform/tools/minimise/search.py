@@ -15,7 +15,7 @@ from streamconform.judge.judge import Judgement, judge
 from streamconform.model.trial import FAULTS_OVER_HTTP, Input, Trial
 from streamconform.model.verdict import Check
 from streamconform.replay.server import ReplayServer
-from streamconform.run.plan import Judged, divide, unclaimed
+from streamconform.run.plan import ImplementationPlan, explain_skip, plan_implementation
 from streamconform.tools.minimise.failure_signature import Symptom, general, symptoms
 from streamconform.tools.minimise.oracle import MAX_BODY, Budget, Candidate, Implementation, Oracle, Spent
 from streamconform.tools.minimise.reduce import Reducer, reduced
@@ -77,10 +77,10 @@ class Search:
             await program.stop()
 
     async def _begun(self, order: Order, program: Program, greeting: Greeting) -> None:
-        judged = divide(0, order.connection, greeting, order.trials, order.input)
+        judged = plan_implementation(0, order.connection, greeting, order.trials, order.input)
         if not judged.trials:
             case = order.trials[0].case
-            why = unclaimed(case, greeting) or f"`{judged.input}` is no input of these trials"
+            why = explain_skip(case, greeting) or f"`{judged.input}` is no input of these trials"
             raise NothingToMinimise(f"`{case.id}` is not asked of `{order.connection.impl}`: {why}")
         async with ReplayServer() if judged.input == "http" else contextlib.nullcontext() as server:
             implementation = Implementation(order.connection, judged, order.timeout, program, server)
@@ -89,7 +89,7 @@ class Search:
             finally:
                 await implementation.stop()
 
-    async def _search(self, judged: Judged, implementation: Implementation) -> None:
+    async def _search(self, judged: ImplementationPlan, implementation: Implementation) -> None:
         given, path = await self._failing(judged, implementation)
         budget = Budget(self.order.max_trials, self.order.seconds)
         oracle = self.oracle = Oracle(given, implementation.judge, budget, path=path)
@@ -102,7 +102,7 @@ class Search:
         last = await implementation.judge(self.reducer.best.trial)
         self.proof, self.reason = symptoms(last), last.reason
 
-    async def _failing(self, judged: Judged, implementation: Implementation) -> tuple[Trial, str]:
+    async def _failing(self, judged: ImplementationPlan, implementation: Implementation) -> tuple[Trial, str]:
         """Return the first trial that fails, and the path of the check that does."""
         seen: list[str] = []
         for trial in judged.trials:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import httpx
-from streamconform_reference.apis import REQUESTS
+from streamconform_reference.apis import REQUEST_BUILDERS
 
 from streamconform.adapters.proxy_address import ProxyAddress
 from streamconform.peers import request_reader
@@ -51,7 +51,7 @@ class Answer:
 
 def question(address: ProxyAddress, recorded: Mapping[str, Any] | None) -> Question:
     """Return what the client asks, of the prompt and the tools of the `recorded` request."""
-    prompt, tools = request_reader.prompt(recorded), request_reader.tools(recorded)
+    prompt, tools = request_reader.read_prompt(recorded), request_reader.read_tools(recorded)
     if not prompt.strip():
         prompt = HELLO  # as a request that only loads a model has none
     conversation: dict[str, Any] = {
@@ -66,7 +66,7 @@ def question(address: ProxyAddress, recorded: Mapping[str, Any] | None) -> Quest
             {"name": name, "description": description, "parameters": dict(parameters)}
             for name, description, parameters in tools
         ]
-    request = REQUESTS[address.from_api](conversation)
+    request = REQUEST_BUILDERS[address.from_api](conversation)
     names = tuple(name for name, _, _ in tools)
     return Question(request["path"], request["headers"], request["body"], prompt, names)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from streamconform_reference.apis import REQUESTS
+from streamconform_reference.apis import REQUEST_BUILDERS
 
 from streamconform.apis import APIS
 from streamconform.apis.api import TokenCounting
@@ -91,7 +91,7 @@ def _built(
     given = dict(conversation) | {"model": asking.model, "stream": stream}
     if asking.temperature is not None:
         given["temperature"] = asking.temperature
-    request = REQUESTS[asking.api](given)
+    request = REQUEST_BUILDERS[asking.api](given)
     body = copy.deepcopy(dict(request["body"]))
     if stop is not None:
         *holders, name = APIS[asking.api].probing.stop_sequences

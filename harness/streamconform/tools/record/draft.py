@@ -15,9 +15,9 @@ from streamconform.judge import align, decode
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Block, Other, Outcome, Refusal, Text, Thinking, ToolCall
-from streamconform.run.blame import Fed
-from streamconform.schemas import check
-from streamconform.suite.cassettes import write_whole
+from streamconform.run.blame import ReferenceInput
+from streamconform.schemas import check_document
+from streamconform.suite.cassettes import write_atomically
 from streamconform.yaml_text import reader
 from streamconform.yaml_text.writer import FlowMap, dump
 
@@ -40,7 +40,7 @@ def add(specs: Path, cassette: Cassette, topic: str, title: str) -> Path:
     path = specs / cassette.api / f"{topic}.yaml"
     text = composed(specs, cassette, topic, title)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, text.encode())
+    write_atomically(path, text.encode())
     return path
 
 
@@ -53,7 +53,7 @@ def composed(specs: Path, cassette: Cassette, topic: str, title: str) -> str:
     text = (before or f"spec: 1\napi: {cassette.api}\ntopic: {topic}\ncases:\n") + case_text(cassette, title)
     try:
         document = reader.parse(text.encode(), str(path))
-        problems = check("spec.v1", document)
+        problems = check_document("spec.v1", document)
     except SourceError as error:
         problems = error.problems
     else:
@@ -72,7 +72,7 @@ def case_text(cassette: Cassette, title: str) -> str:
         "reviewed": False,
     }
     said = _said(cassette)
-    found = decode.outcome(said[-1]["outcome"])
+    found = decode.decode_outcome(said[-1]["outcome"])
     seen = usage_seen(said, found)
     if seen:
         case["usage_seen"] = [FlowMap(each) for each in seen]
@@ -83,7 +83,7 @@ def case_text(cassette: Cassette, title: str) -> str:
 
 def outcome(cassette: Cassette) -> Outcome:
     """Return what the reference makes of `cassette`; raises `DraftRefused` where it cannot read the api."""
-    return decode.outcome(_said(cassette)[-1]["outcome"])
+    return decode.decode_outcome(_said(cassette)[-1]["outcome"])
 
 
 def _said(cassette: Cassette) -> list[dict[str, Any]]:
@@ -91,14 +91,16 @@ def _said(cassette: Cassette) -> list[dict[str, Any]]:
 
     if cassette.api not in adapter.apis:
         raise DraftRefused(f"the bundled parser does not read {cassette.api} yet, so no draft can be made")
-    return [*adapter(Fed(cassette.api, cassette.status, cassette.headers, (cassette.body,)))]
+    return [*adapter(ReferenceInput(cassette.api, cassette.status, cassette.headers, (cassette.body,)))]
 
 
 def usage_seen(said: Iterable[dict[str, Any]], found: Outcome) -> list[dict[str, int]]:
     """Return the usage reports that were no longer true in the end, each once: a cut may end with one."""
     reports = (each["usage"] for each in said if each.get("type") == "usage")
     counted = ({name: n for name, n in each.items() if n is not None} for each in reports)
-    seen = {tuple(each.items()): each for each in counted if each and decode.usage(each) != found.usage}
+    seen = {
+        tuple(each.items()): each for each in counted if each and decode.decode_usage(each) != found.usage
+    }
     return list(seen.values())
 
 
@@ -107,7 +109,7 @@ def expected(found: Outcome, body: bytes) -> dict[str, Any]:
 
     An id that is not in `body` was made up by the parser; another one may make up another.
     """
-    blocks = align.got_blocks(found.content, CAPABILITIES, frozenset())
+    blocks = align.normalize_received(found.content, CAPABILITIES, frozenset())
     expect: dict[str, Any] = {
         "status": found.status,
         "stop": FlowMap(reason=found.stop.reason, raw=found.stop.raw),
@@ -128,7 +130,7 @@ def _present(path: Path) -> tuple[str, list[str]]:
     if not path.exists():
         return "", []
     document = reader.read(path)
-    problems = check("spec.v1", document)
+    problems = check_document("spec.v1", document)
     if problems:
         raise SourceError(problems)
     text = path.read_bytes().decode()

@@ -1,7 +1,21 @@
 """Everything about Anthropic Messages, `POST /v1/messages`."""
 
-from .decode import AnthropicMessagesDecoder
-from .document import as_stream
-from .encode import LOSSES, AnthropicMessagesEncoder, answer
+from typing import Final
 
-__all__ = ["LOSSES", "AnthropicMessagesDecoder", "AnthropicMessagesEncoder", "answer", "as_stream"]
+from streamconform_reference.apis.codec import Codec, Encoding
+
+from .decode import AnthropicMessagesDecoder
+from .document import to_payloads
+from .encode import LOSSES, AnthropicMessagesEncoder, write_document
+from .request import build_request
+from .request_decode import read_conversation
+
+__all__ = ["CODEC"]
+
+CODEC: Final = Codec(
+    decoder=AnthropicMessagesDecoder,
+    to_payloads=to_payloads,
+    encoding=Encoding(encoder=AnthropicMessagesEncoder, write_document=write_document, losses=LOSSES),
+    build_request=build_request,
+    read_request=read_conversation,
+)

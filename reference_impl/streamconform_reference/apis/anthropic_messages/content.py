@@ -1,15 +1,15 @@
-"""What is in a content block: its start and its deltas, by their types.
+"""Content blocks of Anthropic Messages: their starts and deltas, by type.
 
 Source: https://docs.claude.com/en/docs/build-with-claude/streaming#content-block-delta-types, and
 the types of the `anthropic` package 2.12.0.
 
-What the documentation does not say, and what differs between servers:
+Undocumented behavior, and differences between servers:
 
-- A start may carry text ("pre", then the delta "fix"), and a tool call its whole input:
+- A start may contain text ("pre", then the delta "fix"), and a tool call its whole input:
   programmatic calls have no deltas at all. Fragments that are not blank replace that input.
-- `signature_delta` appends. The official api sends one a block; servers that cut it lose none.
-- A citation becomes a block `other` at the place where it came, so behind the start of its text
-  block. It is the citation as sent, `kind: citation`.
+- `signature_delta` appends. The official API sends one per block; some servers split it.
+- A citation becomes an `other` block at the position where it arrived, after the start of its text
+  block. Its data is the citation as sent, its `kind` is `citation`.
 """
 
 from __future__ import annotations
@@ -19,42 +19,42 @@ from typing import Any, Final
 
 from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
-from streamconform_reference.decoding.fields import text
+from streamconform_reference.decoding.fields import read_text
 from streamconform_reference.outcome import Executor
 
 PartHandler = Callable[[Assembler, Hashable, Payload], None]
 
 
-# Blocks, by the type in their start. Any other type is kept as `other`.
+# Blocks, by the type in their start. Any other type becomes an `other` block.
 
 
 def start_text(message: Assembler, slot: Hashable, block: Payload) -> None:
-    """Begin a text block, with the text and the citations that its start carries."""
-    message.start(slot, "text", text(block, "text"))
+    """Start a text block, with the text and the citations that its start contains."""
+    message.start(slot, "text", read_text(block, "text"))
     citations = block.get("citations")
     for citation in citations if isinstance(citations, list) else ():
-        message.put_other("citation", citation)
+        message.add_other("citation", citation)
 
 
 def start_thinking(message: Assembler, slot: Hashable, block: Payload) -> None:
-    """Begin a thinking block. With `display: omitted` it has no text, but a signature."""
-    message.start(slot, "thinking", text(block, "thinking"))
-    message.sign(slot, text(block, "signature"))
+    """Start a thinking block. With `display: omitted` it has no text, only a signature."""
+    message.start(slot, "thinking", read_text(block, "thinking"))
+    message.sign(slot, read_text(block, "signature"))
 
 
 def start_redacted_thinking(message: Assembler, slot: Hashable, block: Payload) -> None:
-    """Begin a thinking block whose opaque data goes back to the api as it is; it has no deltas."""
+    """Start a thinking block of opaque data, which the next request returns unchanged; it has no deltas."""
     message.start(slot, "thinking")
-    message.sign(slot, text(block, "data"), redacted=True)
+    message.sign(slot, read_text(block, "data"), redacted=True)
 
 
 def start_client_call(message: Assembler, slot: Hashable, block: Payload) -> None:
-    """Begin a call that the client has to run."""
+    """Start a call that the client has to run."""
     _start_call(message, slot, block, "client")
 
 
 def start_provider_call(message: Assembler, slot: Hashable, block: Payload) -> None:
-    """Begin a call that the provider runs itself; its result comes as a block of its own."""
+    """Start a call that the provider runs; its result arrives as a separate block."""
     _start_call(message, slot, block, "provider")
 
 
@@ -72,32 +72,32 @@ BLOCK_STARTS: Final[Mapping[str, PartHandler]] = {
 
 
 def add_text(message: Assembler, slot: Hashable, delta: Payload) -> None:
-    """Append visible text."""
-    message.add(slot, "text", text(delta, "text"))
+    """Append to a text block."""
+    message.add(slot, "text", read_text(delta, "text"))
 
 
 def add_thinking(message: Assembler, slot: Hashable, delta: Payload) -> None:
-    """Append reasoning."""
-    message.add(slot, "thinking", text(delta, "thinking"))
+    """Append to a thinking block."""
+    message.add(slot, "thinking", read_text(delta, "thinking"))
 
 
 def add_signature(message: Assembler, slot: Hashable, delta: Payload) -> None:
     """Append to the signature of a thinking block."""
-    message.sign(slot, text(delta, "signature"))
+    message.sign(slot, read_text(delta, "signature"))
 
 
 def add_arguments(message: Assembler, slot: Hashable, delta: Payload) -> None:
-    """Append a fragment of a call's arguments; the first one is often empty."""
-    message.add_arguments(slot, text(delta, "partial_json"))
+    """Append a fragment to a call's arguments; the first fragment is often empty."""
+    message.add_arguments(slot, read_text(delta, "partial_json"))
 
 
 def add_citation(message: Assembler, _slot: Hashable, delta: Payload) -> None:
-    """Append a citation, which may come before the text of its block."""
-    message.put_other("citation", delta.get("citation"))
+    """Append a citation, which may arrive before the text of its block."""
+    message.add_other("citation", delta.get("citation"))
 
 
 def set_compaction(message: Assembler, slot: Hashable, delta: Payload) -> None:
-    """Replace the summary of a compaction block; null content says that compaction failed."""
+    """Replace the summary of a compaction block; null content means that compaction failed."""
     block = message.other(slot)
     if isinstance(block, dict):
         summary = {key: value for key, value in delta.items() if key != "type"}
@@ -115,7 +115,7 @@ DELTAS: Final[Mapping[str, PartHandler]] = {
 
 
 def start_block(message: Assembler, slot: Hashable, block: Any) -> None:
-    """Begin a block, as its type says."""
+    """Start a block according to its type."""
     kind = block.get("type") if isinstance(block, dict) else None
     if not isinstance(kind, str):
         problem = "a content block has no type"
@@ -124,14 +124,14 @@ def start_block(message: Assembler, slot: Hashable, block: Any) -> None:
     if start:
         start(message, slot, block)
     else:
-        message.put_other(kind, block, slot=slot)
+        message.add_other(kind, block, slot=slot)
 
 
 def _start_call(message: Assembler, slot: Hashable, block: Payload, executor: Executor) -> None:
     message.start_call(
         slot,
-        id=text(block, "id"),
-        name=text(block, "name"),
+        id=read_text(block, "id"),
+        name=read_text(block, "name"),
         executor=executor,
-        carried=block.get("input"),
+        initial_arguments=block.get("input"),
     )

@@ -3,21 +3,20 @@
 Source: https://docs.claude.com/en/docs/build-with-claude/streaming,
 https://docs.claude.com/en/api/messages-streaming, and the types of the `anthropic` package 2.12.0.
 
-What the documentation does not say, and what differs between servers:
+Undocumented behavior, and differences between servers:
 
 - The payload's `type` decides. Some servers send no `event:` line, some append `[DONE]`.
-- Blocks are keyed by `index`; what is in them, `content` reads. llama.cpp opens blocks before it
-  stops earlier ones, sends no `input` with the start of a tool call and may send no
-  `message_start`; proxies leave gaps and use an index twice.
-- A delta that does not fit its block is ignored, as in the official SDKs. Text and thinking for an
-  index that never began are kept, as a block of their own.
-- `message_delta.usage` is cumulative: a field that is there replaces, null or absent keeps it.
-- `usage.iterations` of type `compaction` are billed but not in the totals: they are part of the
-  cost, under `other`, and not of the buckets. Iterations of an advisor have another model's price:
-  left out.
-- A second `message_start` before `message_stop` is a new answer spliced in. What the first one
-  finished stays, its open blocks never end, and usage, model and id are the second one's.
-- After `message_stop` or an error nothing counts, as where several recordings lie in one file.
+- Blocks are keyed by `index`; `content` reads their contents. llama.cpp starts blocks before it
+  stops earlier ones, omits `input` from the start of a tool call and may omit `message_start`;
+  proxies skip indices and reuse them.
+- A delta that does not match its block's type is ignored, as in the official SDKs. Text and thinking
+  for an index that never started start a block of their own.
+- `message_delta.usage` is cumulative: a field replaces the earlier value, unless it is null or absent.
+- `usage.iterations` of type `compaction` are billed but not in the totals: they count in the cost,
+  under `other`, and not in the buckets. Advisor iterations have another model's price and are left out.
+- A second `message_start` before `message_stop` is a new answer spliced in. Finished blocks of the
+  first answer stay, its open blocks never end, and usage, model and id are the second one's.
+- Everything after `message_stop` or an error is ignored, for example a second recording in one file.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from typing import Any, ClassVar, Final
 
 from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Decoder, Payload
-from streamconform_reference.decoding.fields import count, part, text
+from streamconform_reference.decoding.fields import read_count, read_text, require_object
 from streamconform_reference.decoding.provider_errors import read_error
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.sse import SseFraming
@@ -49,7 +48,7 @@ STOP_REASONS: Final[Mapping[str, StopReason]] = {
     "refusal": "refusal",
 }
 
-# Where `usage` holds each count: the path of its keys, by the name that we give it.
+# The path of each count in `usage`, by its name in the normal form.
 USAGE_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "input": ("input_tokens",),
     "cache_read": ("cache_read_input_tokens",),
@@ -62,52 +61,52 @@ USAGE_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def on_message_start(message: Assembler, payload: Payload) -> None:
-    """Take id, model, first usage and, from servers that send it here, content."""
-    start = part(payload, "message")
-    message.begin(model=text(start, "model"), response_id=text(start, "id"))
+    """Read id, model, first usage and, from servers that send it here, content."""
+    start = require_object(payload, "message")
+    message.begin(model=read_text(start, "model"), response_id=read_text(start, "id"))
     content = start.get("content")
     for number, block in enumerate(content if isinstance(content, list) else ()):
         slot = ("message_start", number)
         start_block(message, slot, block)
         message.end(slot)
-    _take_stop_reason(message, start)
-    # vLLM puts the usage beside the message, not into it.
-    _take_usage(message, start.get("usage") or payload.get("usage"))
+    _read_stop_reason(message, start)
+    # vLLM puts the usage next to the message instead of inside it.
+    _read_usage(message, start.get("usage") or payload.get("usage"))
 
 
 def on_content_block_start(message: Assembler, payload: Payload) -> None:
-    """Begin the block of an index."""
-    start_block(message, _index(payload), payload.get("content_block"))
+    """Start the block at an index."""
+    start_block(message, _read_index(payload), payload.get("content_block"))
 
 
 def on_content_block_delta(message: Assembler, payload: Payload) -> None:
-    """Append to the block of an index; a delta of an unknown type changes nothing."""
-    delta = part(payload, "delta")
+    """Append to the block at an index; a delta of an unknown type is ignored."""
+    delta = require_object(payload, "delta")
     kind = delta.get("type")
     handler = DELTAS.get(kind) if isinstance(kind, str) else None
     if handler:
-        handler(message, _index(payload), delta)
+        handler(message, _read_index(payload), delta)
 
 
 def on_content_block_stop(message: Assembler, payload: Payload) -> None:
-    """End the block of an index."""
-    message.end(_index(payload))
+    """End the block at an index."""
+    message.end(_read_index(payload))
 
 
 def on_message_delta(message: Assembler, payload: Payload) -> None:
-    """Take the stop reason and the cumulative usage."""
+    """Read the stop reason and the cumulative usage."""
     if payload.get("delta") is not None:
-        _take_stop_reason(message, part(payload, "delta"))
-    _take_usage(message, payload.get("usage"))
+        _read_stop_reason(message, require_object(payload, "delta"))
+    _read_usage(message, payload.get("usage"))
 
 
 def on_message_stop(message: Assembler, _payload: Payload) -> None:
-    """Complete the answer: this is the terminal signal, whatever the stop reason was."""
+    """Complete the answer: this is the terminal event, whatever the stop reason."""
     message.complete()
 
 
 def on_error(message: Assembler, payload: Payload) -> None:
-    """End the answer with the provider's error; the HTTP status was 200 by then."""
+    """End the answer with the provider's error; the HTTP status was 200."""
     message.fail(read_error(payload))
 
 
@@ -129,22 +128,22 @@ class AnthropicMessagesDecoder(Decoder):
     handlers: ClassVar[Mapping[str, Handler]] = HANDLERS
 
     def read(self, payload: Payload) -> None:
-        """Read one payload; one of an unknown type changes nothing."""
+        """Read one payload; unknown types are ignored."""
         kind = payload.get("type")
         if kind is None and payload.get("error") is not None:
-            kind = "error"  # another vendor's envelope, from a gateway
+            kind = "error"  # another vendor's error envelope, from a gateway
         handler = self.handlers.get(kind) if isinstance(kind, str) else None
         if handler:
             handler(self.message, payload)
 
 
-def _take_stop_reason(message: Assembler, holder: Payload) -> None:
-    raw = text(holder, "stop_reason")
+def _read_stop_reason(message: Assembler, holder: Payload) -> None:
+    raw = read_text(holder, "stop_reason")
     if raw:  # a later null does not erase it
         message.stop(STOP_REASONS.get(raw, "other"), raw)
 
 
-def _take_usage(message: Assembler, usage: Any) -> None:
+def _read_usage(message: Assembler, usage: Any) -> None:
     if not isinstance(usage, dict):
         return
     tier = usage.get("service_tier")
@@ -152,7 +151,7 @@ def _take_usage(message: Assembler, usage: Any) -> None:
     message.report_usage(
         read_counts(usage),
         service_tier=tier if isinstance(tier, str) else None,
-        apart=tuple(
+        extra=tuple(
             Usage(**read_counts(iteration))
             for iteration in (iterations if isinstance(iterations, list) else ())
             if isinstance(iteration, dict) and iteration.get("type") == "compaction"
@@ -161,11 +160,11 @@ def _take_usage(message: Assembler, usage: Any) -> None:
 
 
 def read_counts(usage: Payload) -> dict[str, int | None]:
-    """Return what a `usage` object reports, by the field names of the outcome's usage."""
-    return {name: count(usage, *path) for name, path in USAGE_FIELDS.items()}
+    """Return the counts in a `usage` object, keyed by the fields of `Usage`."""
+    return {name: read_count(usage, *path) for name, path in USAGE_FIELDS.items()}
 
 
-def _index(payload: Payload) -> int:
+def _read_index(payload: Payload) -> int:
     index = payload.get("index")
     if not isinstance(index, int):
         problem = f"`{payload['type']}` has no `index`"

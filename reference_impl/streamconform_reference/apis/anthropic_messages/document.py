@@ -1,4 +1,4 @@
-"""The answer without streaming: the events that would have said the same.
+"""The answer without streaming, as the payloads of an equivalent stream.
 
 Source: https://docs.claude.com/en/api/messages
 """
@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 
 
-def as_stream(document: Payload) -> Iterator[Payload]:
-    """Yield a start that has the whole message, and its stop.
+def to_payloads(document: Payload) -> Iterator[Payload]:
+    """Yield a start that contains the whole message, and a stop.
 
     Raises:
-        BrokenPayloadError: it has no content.
+        BrokenPayloadError: the document has no content.
     """
     if not isinstance(document.get("content"), list):
         raise BrokenPayloadError("the document has no content")

@@ -1,16 +1,17 @@
-"""Events in, the stream of Anthropic Messages out; and the answer in one document.
+"""Encode events as a stream of Anthropic Messages, and an outcome as a single document.
 
 Source: https://docs.claude.com/en/docs/build-with-claude/streaming and https://docs.claude.com/en/api/messages
 
-- One block is open at a time: the pieces of another wait until it ends. A block of text or thinking begins
-  with its first piece, so that none is empty, and redacted thinking, which is known by its end, is a block
-  of its own type. Every other block of thinking has one signature, if an empty one.
-- The first fragment of a call is empty, as the api's own are; its arguments follow as text, never in its
-  start, which most clients do not read. An open call that has to end is made unreadable (`arguments_text`).
-- `usage` is in `message_delta`: the counts of `message_start` stand for none. No field of `message_delta`
-  has the part of the cache that is written for an hour; readers of that object take it from its place in
-  `message_start`.
-- An MCP call names its server, which an outcome does not hold: it is empty.
+- One block is open at a time: the pieces of others wait until it ends. A block of text or thinking starts
+  with its first piece, so that none is empty. Redacted thinking, which is only known at its end, is a
+  separate block with its own type. Every other block of thinking has one signature, possibly empty.
+- The first fragment of a call is empty, as in the API itself; its arguments follow as text, never in its
+  start, which most clients do not read. An open call that has to end is made unparseable
+  (`arguments_text`).
+- `usage` is in `message_delta`: the counts in `message_start` are placeholders. `message_delta` has no
+  documented field for one-hour cache writes; they have the path that they have in `message_start`, where
+  clients look for them.
+- An MCP call has an empty server name, because an outcome does not contain it.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from streamconform_reference.encoding.arguments_text import cut_ending_of, ending_of
-from streamconform_reference.encoding.block_sequencer import InSequence
-from streamconform_reference.encoding.encoder import Piece, Placed, expressed
+from streamconform_reference.encoding.arguments_text import compute_cut_ending, compute_ending
+from streamconform_reference.encoding.block_sequencer import BlockSequencer
+from streamconform_reference.encoding.encoder import Piece, PlacedBlock, apply_losses
 from streamconform_reference.events import (
     Done,
     Failed,
@@ -48,9 +49,9 @@ from streamconform_reference.outcome import (
 )
 
 from .decode import USAGE_FIELDS
-from .losses import LOSSES, counted, is_citation, is_own_block, own_error, own_word
+from .losses import LOSSES, choose_stop_reason, encode_error, encode_usage, is_citation, is_own_block
 
-__all__ = ["LOSSES", "AnthropicMessagesEncoder", "answer"]
+__all__ = ["LOSSES", "AnthropicMessagesEncoder", "write_document"]
 
 _API: Final = "anthropic-messages"
 _PROSE: Final[Mapping[ProseKind, tuple[Json, str, str]]] = {
@@ -58,7 +59,7 @@ _PROSE: Final[Mapping[ProseKind, tuple[Json, str, str]]] = {
     "refusal": ({"type": "text", "text": ""}, "text_delta", "text"),
     "thinking": ({"type": "thinking", "thinking": "", "signature": ""}, "thinking_delta", "thinking"),
 }
-"""What a block of prose begins with, the type of its deltas and their field."""
+"""For each kind of prose: the start of its block, the type of its deltas and their field."""
 _CALLS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _MCP_ID: Final = "mcptoolu_"
 _NO_STOP: Final[Json] = {"stop_reason": None, "stop_sequence": None}
@@ -68,20 +69,20 @@ class AnthropicMessagesEncoder:
     """Writes one response of `POST /v1/messages` with `"stream": true`."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Begin before the first byte; the api has one framing, and an answer has no time."""
+        """Start before the first byte; the API has a single framing, and its answers have no time."""
         del framing, created
         self._head = _head(model, response_id)
-        self._blocks = InSequence(is_citation)
-        self._index = -1  # of the last block that was started
-        self._open: str | None = None  # the type of the block that has not stopped
-        self._fresh = False  # whether prose has begun of which nothing is written
-        self._fragments: list[str] = []  # of the last call
+        self._blocks = BlockSequencer(is_citation)
+        self._index = -1  # of the latest block
+        self._open: str | None = None  # the type of the open block
+        self._fresh = False  # whether the current prose has no output yet
+        self._fragments: list[str] = []  # of the latest call
         self._called = False
         self._usage: Usage | None = None
         self._ended = False
 
     def opening(self) -> bytes:
-        """Return the start of the message, and a ping. Usage that is known by now is in it."""
+        """Return the start of the message, with the usage so far, and a ping."""
         message = {**self._head, "content": [], **_NO_STOP, "usage": _usage(self._usage)}
         return _event("message_start", message=message) + self.ping()
 
@@ -90,7 +91,7 @@ class AnthropicMessagesEncoder:
         return _event("ping")
 
     def piece(self, piece: Piece) -> bytes:
-        """Return what is written for the next piece."""
+        """Return the bytes to write for the next piece."""
         if self._ended:
             return b""
         if isinstance(piece, UsageUpdate):
@@ -99,14 +100,14 @@ class AnthropicMessagesEncoder:
         if isinstance(piece, (Done, Failed)):
             self._ended = True
             return b"".join(self._finish(piece))
-        return b"".join(frame for each in self._blocks.take(piece) for frame in self._write(each))
+        return b"".join(frame for item in self._blocks.take(piece) for frame in self._write(item))
 
     def _finish(self, last: Done | Failed) -> Iterator[bytes]:
-        for each in self._blocks.rest():
-            yield from self._write(each)
+        for item in self._blocks.flush():
+            yield from self._write(item)
         if isinstance(last, Done):
             yield from self._cut()
-            reason = own_word(last.stop, called=self._called)
+            reason = choose_stop_reason(last.stop, called=self._called)
             delta = {"stop_reason": reason, "stop_sequence": None}
             yield _event("message_delta", delta=delta, usage=_usage(self._usage))
             yield _event("message_stop")
@@ -133,17 +134,17 @@ class AnthropicMessagesEncoder:
             case ToolCallDelta():
                 yield self._arguments(piece.delta)
             case ToolCallEnd():
-                yield from self._end_call(ending_of(piece.tool_call, blank=True))
-            case Placed():
+                yield from self._end_call(compute_ending(piece.tool_call, blank=True))
+            case PlacedBlock():
                 yield from self._place(piece.block)
             case UsageUpdate() | Done() | Failed():
-                pass  # not of a block
+                pass  # not part of a block
 
     def _end_thinking(self, piece: ThinkingEnd) -> Iterator[bytes]:
         signature = piece.signature or ""
         if not self._fresh or (signature and not piece.redacted):
             yield from self._begin("thinking")
-            yield self._signed("" if piece.redacted else signature)
+            yield self._write_signature("" if piece.redacted else signature)
         yield from self._stop()
         if piece.redacted and signature:
             yield from self._start({"type": "redacted_thinking", "data": signature})
@@ -175,7 +176,7 @@ class AnthropicMessagesEncoder:
     def _delta(self, delta: Json) -> bytes:
         return _event("content_block_delta", index=self._index, delta=delta)
 
-    def _signed(self, signature: str) -> bytes:
+    def _write_signature(self, signature: str) -> bytes:
         return self._delta({"type": "signature_delta", "signature": signature})
 
     def _arguments(self, fragment: str) -> bytes:
@@ -183,30 +184,30 @@ class AnthropicMessagesEncoder:
         return self._delta({"type": "input_json_delta", "partial_json": fragment})
 
     def _stop(self) -> Iterator[bytes]:
-        """Stop a block that has ended, if anything of it is written."""
+        """Stop a block that has ended, unless it has no output."""
         if not self._fresh:
             self._open = None
             yield _event("content_block_stop", index=self._index)
         self._fresh = False
 
     def _cut(self) -> Iterator[bytes]:
-        """Stop the block that has not ended, if there is one."""
+        """Stop the open block although it has not ended, if there is one."""
         if self._open is None:
             return
         self._fresh = False
         if self._open == "thinking":
-            yield self._signed("")
+            yield self._write_signature("")
         elif self._open in _CALLS:
-            ending = cut_ending_of("".join(self._fragments))
+            ending = compute_cut_ending("".join(self._fragments))
             if ending:
                 yield self._arguments(ending)
         yield from self._stop()
 
 
-def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
-    """Return the answer as one document; an error document where it is not complete."""
+def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
+    """Return the answer as a single document, an error document if it is not complete."""
     del created
-    called = expressed({_API: LOSSES}, _API, outcome, form="document")
+    called = apply_losses({_API: LOSSES}, _API, outcome, form="document")
     if called.status != "complete":
         return {"type": "error", "error": _error(called.error)}
     content: list[Json] = []
@@ -214,7 +215,7 @@ def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) 
         if isinstance(block, Other) and is_citation(block):
             content[-1].setdefault("citations", []).append(block.data)
         else:
-            content.append(_whole(block))
+            content.append(_encode_block(block))
     return {
         **_head(model, response_id),
         "content": content,
@@ -236,7 +237,7 @@ def _call(call_id: str, name: str, executor: Executor, arguments: Any) -> Json:
     return block
 
 
-def _whole(block: Block) -> Json:
+def _encode_block(block: Block) -> Json:
     match block:
         case Thinking() if block.redacted:
             return {"type": "redacted_thinking", "data": block.signature or ""}
@@ -252,21 +253,21 @@ def _whole(block: Block) -> Json:
 
 
 def _usage(usage: Usage | None) -> Json:
-    """Return the counts that there are, each at its place."""
+    """Return the known counts, each at its path."""
     counts: Json = {}
     for name, (*holders, key) in USAGE_FIELDS.items():
-        count = getattr(counted(usage), name)
+        count = getattr(encode_usage(usage), name)
         if count is not None:
             holder = counts
-            for each in holders:
-                holder = holder.setdefault(each, {})
+            for item in holders:
+                holder = holder.setdefault(item, {})
             holder[key] = count
     return counts
 
 
 def _error(error: Error | None) -> Json:
-    own = own_error(error or Error(None, None, None))
-    return {"type": own.type, "message": own.message}
+    encoded = encode_error(error or Error(None, None, None))
+    return {"type": encoded.type, "message": encoded.message}
 
 
 def _event(kind: str, **fields: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""What a stream of Anthropic Messages looks like when Anthropic's own servers make it."""
+"""The grammar of Anthropic Messages: streams as Anthropic's own servers send them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.grammars.blocks import RULES as BLOCK_RULES
-from streamconform_reference.grammars.blocks import Blocks
+from streamconform_reference.grammars.blocks import GrammarBlocks
 from streamconform_reference.grammars.fields import Field, needs, takes
 from streamconform_reference.grammars.grammar import (
     ENDED,
-    Findings,
     NamedGrammar,
     Rule,
     Step,
-    arguments_fault,
+    Violations,
+    find_arguments_fault,
     step,
 )
 
@@ -33,7 +33,7 @@ DELTAS: Final[Mapping[str, tuple[str, tuple[str, ...] | None]]] = {
     "signature_delta": ("signature", ("thinking",)),
     "compaction_delta": ("content", ("compaction",)),
 }
-"""Type of a delta to its field, and the types of blocks that it belongs to."""
+"""Delta type to: its field, and the types of blocks that it may belong to."""
 STARTS: Final[Mapping[str, Mapping[str, type]]] = {
     "text": {"text": str},
     "thinking": {"thinking": str, "signature": str},
@@ -41,7 +41,7 @@ STARTS: Final[Mapping[str, Mapping[str, type]]] = {
     "tool_use": {"id": str, "name": str, "input": dict},
     "server_tool_use": {"id": str, "name": str, "input": dict},
 }
-"""Type of a block to what its start holds."""
+"""Block type to the fields of its start."""
 STOP_REASONS: Final = frozenset(
     [
         "end_turn",
@@ -55,35 +55,35 @@ STOP_REASONS: Final = frozenset(
     ]
 )
 CUTTING: Final = frozenset({"max_tokens", "model_context_window_exceeded", "refusal", "pause_turn"})
-"""Stop reasons behind which the last call may be cut off."""
+"""Stop reasons after which the last call may be truncated."""
 
 
 class AnthropicMessagesGrammar(NamedGrammar):
-    """Judges one stream of `POST /v1/messages` with `"stream": true`."""
+    """Checks one stream of `POST /v1/messages` with `"stream": true`."""
 
     framing_factory: ClassVar[Callable[[], Framing]] = SseFraming
     source: ClassVar[str] = "https://platform.claude.com/docs/en/build-with-claude/streaming"
     rules: ClassVar[Mapping[str, Rule]] = {
         **BLOCK_RULES,
-        "event-name": Rule("every event has the name of its payload's type"),
+        "event-name": Rule("every event has its payload's type as its name"),
         "start-first": Rule("`message_start` comes before everything but `ping`"),
-        "one-message-start": Rule("there is one `message_start`"),
+        "one-message-start": Rule("there is exactly one `message_start`"),
         "message-delta-last": Rule("every block comes before `message_delta`"),
         "message-delta-before-stop": Rule(
             "a `message_delta` with stop reason and usage precedes `message_stop`"
         ),
-        "block-fields": Rule("the start of a block holds what its type has"),
-        "delta-fields": Rule("a delta holds the field of its type"),
-        "arguments-parse": Rule("the fragments of a call are the JSON of an object"),
+        "block-fields": Rule("the start of a block has the fields of its type"),
+        "delta-fields": Rule("a delta has the field of its type"),
+        "arguments-parse": Rule("the joined fragments of a call are a JSON object"),
         "id-present": Rule("a call has an id"),
-        "id-form": Rule("ids begin with `msg_` and `toolu_`", "may", _IDS),
+        "id-form": Rule("ids start with `msg_` and `toolu_`", "may", _IDS),
         "unique-ids": Rule("no two calls have the same id"),
         "signature-present": Rule("a thinking block ends with its signature", "should"),
         "no-empty-block": Rule("a text block that has ended has text", "should"),
-        "stop-reason-present": Rule("a `message_delta` says why the answer stopped", source=_STOPS),
-        "stop-reason-known": Rule("the stop reason is one that is documented", "should", _STOPS),
+        "stop-reason-present": Rule("a `message_delta` has the stop reason", source=_STOPS),
+        "stop-reason-known": Rule("the stop reason is documented", "should", _STOPS),
         "stop-fits-calls": Rule(
-            "the stop reason is `tool_use` if and only if the client is to run a tool", source=_STOPS
+            "the stop reason is `tool_use` if and only if there is a call for the client", source=_STOPS
         ),
     }
     fields: ClassVar[Mapping[str, tuple[Field, ...]]] = {
@@ -126,8 +126,8 @@ class AnthropicMessagesGrammar(NamedGrammar):
     }
 
     def begin(self) -> None:
-        """Set what is remembered between frames."""
-        self.blocks = Blocks()
+        """Set the state that is kept between frames."""
+        self.blocks = GrammarBlocks()
         self.calls: dict[str, int] = {}
         self.broken_calls: list[str] = []
         self.reason: str | None = None
@@ -137,8 +137,8 @@ class AnthropicMessagesGrammar(NamedGrammar):
             isinstance(tool, dict) and tool.get("eager_input_streaming") for tool in tools
         )
 
-    def read(self, kind: str, payload: Payload) -> Findings:
-        """Yield what else is wrong with a frame."""
+    def read(self, kind: str, payload: Payload) -> Violations:
+        """Yield other violations by a frame."""
         index = payload.get("index")
         match kind:
             case "message_start":
@@ -156,19 +156,19 @@ class AnthropicMessagesGrammar(NamedGrammar):
                 delta = payload.get("delta")
                 yield from self._reason(delta.get("stop_reason") if isinstance(delta, dict) else None)
             case "message_stop" if self.reason is None:
-                yield "stop-reason-present", "none did"
+                yield "stop-reason-present", "none has one"
             case _:
                 pass
 
-    def _start(self, index: Any, block: Any) -> Findings:
+    def _start(self, index: Any, block: Any) -> Violations:
         if not isinstance(block, dict):
             return
         kind = block.get("type")
         yield from self.blocks.start(index, kind if isinstance(kind, str) else None)
         for key, expected in STARTS.get(str(kind), {}).items():
             if not isinstance(block.get(key), expected):
-                held = "is absent" if key not in block else "is of another type"
-                yield "block-fields", f"`{key}` of block {index}, a `{kind}`, {held}"
+                problem = "is absent" if key not in block else "is of another type"
+                yield "block-fields", f"`{key}` of block {index}, a `{kind}`, {problem}"
         if kind == "tool_use":
             name = block.get("id")
             if not name:
@@ -181,7 +181,7 @@ class AnthropicMessagesGrammar(NamedGrammar):
             else:
                 return
 
-    def _delta(self, index: Any, delta: Any) -> Findings:
+    def _delta(self, index: Any, delta: Any) -> Violations:
         if not isinstance(delta, dict):
             return
         kind = str(delta.get("type"))
@@ -193,7 +193,7 @@ class AnthropicMessagesGrammar(NamedGrammar):
         elif field not in (None, "citation", "content") and not isinstance(piece, str):
             yield "delta-fields", f"`{field}` of a `{kind}` is not text"
 
-    def _stopped(self, index: Any) -> Findings:
+    def _stopped(self, index: Any) -> Violations:
         block = self.blocks.get(index)
         if block is None:
             return
@@ -201,25 +201,28 @@ class AnthropicMessagesGrammar(NamedGrammar):
             yield "no-empty-block", f"block {index} has none"
         if block.kind == "thinking" and "signature_delta" not in block.seen:
             yield "signature-present", f"block {index} has none"
-        if block.kind == "tool_use" and (fault := arguments_fault(block.text)):
+        if block.kind == "tool_use" and (fault := find_arguments_fault(block.text)):
             self.broken_calls.append(f"block {index}: {fault}")
 
-    def _reason(self, reason: Any) -> Findings:
+    def _reason(self, reason: Any) -> Violations:
         if not isinstance(reason, str):
             return
         self.reason = reason
         if reason not in STOP_REASONS:
             yield "stop-reason-known", f"it is `{reason}`"
         if reason not in CUTTING and not self.unchecked:
-            for words in self.broken_calls:
-                yield "arguments-parse", words
+            for message in self.broken_calls:
+                yield "arguments-parse", message
         self.broken_calls.clear()
-        called = any(block.kind == "tool_use" for block in self.blocks.at.values())
+        called = any(block.kind == "tool_use" for block in self.blocks.by_index.values())
         if (reason == "tool_use") != called and reason in ("tool_use", "end_turn"):
-            words = "there is such a call" if called else "there is no such call"
-            yield "stop-fits-calls", f"it is `{reason}`, and {words}"
+            message = "there is such a call" if called else "there is no such call"
+            yield "stop-fits-calls", f"it is `{reason}`, but {message}"
 
 
-def _form(given: Any, prefix: str) -> Findings:
-    if isinstance(given, str) and given and not given.startswith(prefix):
-        yield "id-form", f"`{given[:40]}` does not begin with `{prefix}`"
+def _form(value: Any, prefix: str) -> Violations:
+    if isinstance(value, str) and value and not value.startswith(prefix):
+        yield "id-form", f"`{value[:40]}` does not start with `{prefix}`"
+
+
+GRAMMAR: Final = AnthropicMessagesGrammar

@@ -1,4 +1,4 @@
-"""What Anthropic Messages cannot say, and the words that it has instead.
+"""Losses of Anthropic Messages, and the values that it uses instead.
 
 Source: https://docs.claude.com/en/api/handling-stop-reasons and https://docs.claude.com/en/api/errors
 """
@@ -9,19 +9,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from streamconform_reference.encoding.arguments_text import as_text, contradicted, of_calls
+from streamconform_reference.encoding.arguments_text import (
+    make_call_rows,
+    make_contradiction_row,
+    make_text_row,
+)
 from streamconform_reference.encoding.encoder import Loss
 from streamconform_reference.encoding.losses import (
     COST,
     DOCUMENT_ERROR,
-    FAILED_WORD,
+    FAILED_REASON,
     NAMES,
     REFUSALS,
-    each_block,
-    error_as,
     is_client_call,
-    stop_as,
-    usage_as,
+    map_blocks,
+    map_error,
+    map_stop,
+    map_usage,
 )
 from streamconform_reference.outcome import (
     Block,
@@ -44,7 +48,7 @@ _REASONS: Final[Mapping[StopReason | None, str]] = {
     "refusal": "refusal",
     "content_filter": "refusal",
 }
-"""The word for each reason; any other is `tool_use` where there is a call to run, else `end_turn`."""
+"""The stop reason for each meaning; any other is `tool_use` if there is a call to run, else `end_turn`."""
 _OWN_REASONS: Final = frozenset({*STOP_REASONS, "compaction"} - {"tool_use"})
 _ERRORS: Final[Mapping[int | None, str]] = {
     400: "invalid_request_error",
@@ -58,7 +62,7 @@ _ERRORS: Final[Mapping[int | None, str]] = {
     504: "timeout_error",
     529: "overloaded_error",
 }
-"""The type of an error by its HTTP status; any other is `api_error`."""
+"""The error type for each HTTP status; any other is `api_error`."""
 _NO_WORDS: Final = "the provider gave no reason"
 _OTHERS: Final = frozenset({"container_upload", "compaction", "fallback", "mcp_tool_listing"})
 _RESULT: Final = "_tool_result"
@@ -74,19 +78,19 @@ _CITATIONS: Final = frozenset(
 
 
 def is_citation(block: Other) -> bool:
-    """Whether a block is a citation of this api, which belongs to the text before it."""
+    """Whether a block is one of the API's citations, which belong to the text before it."""
     data = block.data
     return block.kind == "citation" and isinstance(data, dict) and data.get("type") in _CITATIONS
 
 
 def is_own_block(block: Other) -> bool:
-    """Whether a block without a common form is one of this api's, which is whole in its start."""
-    own = block.kind in _OTHERS or block.kind.endswith(_RESULT)
-    return own and isinstance(block.data, dict) and block.data.get("type") == block.kind
+    """Whether an `other` block is one of the API's, which are whole in their start."""
+    is_own = block.kind in _OTHERS or block.kind.endswith(_RESULT)
+    return is_own and isinstance(block.data, dict) and block.data.get("type") == block.kind
 
 
-def own_word(stop: Stop, *, called: bool) -> str:
-    """Return the `stop_reason`: the word that came if it is one of this api's and says the same."""
+def choose_stop_reason(stop: Stop, *, called: bool) -> str:
+    """Return the `stop_reason`: the raw one if the API has it and it means the same."""
     if stop.raw in _OWN_REASONS and STOP_REASONS.get(stop.raw, "other") == stop.reason:
         word = stop.raw
     else:
@@ -94,27 +98,27 @@ def own_word(stop: Stop, *, called: bool) -> str:
     return "tool_use" if called and STOP_REASONS.get(word) == "stop" else word
 
 
-def stop_word(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
-    """Return the `stop_reason`, and what it means."""
-    word = own_word(stop, called=any(is_client_call(block) for block in content))
+def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
+    """Return the `stop_reason`, and its meaning."""
+    word = choose_stop_reason(stop, called=any(is_client_call(block) for block in content))
     return word, STOP_REASONS.get(word, "other")
 
 
-def own_error(error: Error) -> Error:
-    """Return the error in this api's words; none of its errors names an HTTP status."""
-    own = error.type in _ERRORS.values()
-    kind = error.type if own else _ERRORS.get(error.status, "api_error")
+def encode_error(error: Error) -> Error:
+    """Return the error with one of the API's types; its errors contain no HTTP status."""
+    is_own = error.type in _ERRORS.values()
+    kind = error.type if is_own else _ERRORS.get(error.status, "api_error")
     return Error(kind, error.message or _NO_WORDS, None)
 
 
-def counted(usage: Usage | None) -> Usage:
-    """Return the usage with the two counts that are always there."""
+def encode_usage(usage: Usage | None) -> Usage:
+    """Return the usage with the two counts that are required."""
     usage = usage or Usage()
     return replace(usage, input=usage.input or 0, output=usage.output or 0)
 
 
-def _own_others(outcome: Outcome) -> Outcome:
-    kept: list[Block] = []
+def _filter_others(outcome: Outcome) -> Outcome:
+    blocks: list[Block] = []
     text_before = False
     for block in outcome.content:
         if isinstance(block, Other):
@@ -125,11 +129,11 @@ def _own_others(outcome: Outcome) -> Outcome:
             text_before = cites
         else:
             text_before = isinstance(block, (Text, Refusal))
-        kept.append(block)
-    return replace(outcome, content=tuple(kept))
+        blocks.append(block)
+    return replace(outcome, content=tuple(blocks))
 
 
-def _parted(block: Block) -> Iterator[Block]:
+def _split_redacted(block: Block) -> Iterator[Block]:
     if isinstance(block, Thinking) and block.redacted and block.text:
         yield Thinking(text=block.text, signature=None, redacted=False)
         yield replace(block, text="")
@@ -140,10 +144,10 @@ def _parted(block: Block) -> Iterator[Block]:
 def _without_empty_prose(outcome: Outcome) -> Outcome:
     cited = [isinstance(block, Other) and is_citation(block) for block in outcome.content]
     pairs = zip(outcome.content, [*cited[1:], False], strict=False)
-    return replace(outcome, content=tuple(block for block, holds in pairs if holds or _says(block)))
+    return replace(outcome, content=tuple(block for block, holds in pairs if holds or _has_content(block)))
 
 
-def _says(block: Block) -> bool:
+def _has_content(block: Block) -> bool:
     return not isinstance(block, (Text, Thinking)) or bool(
         block.text or (isinstance(block, Thinking) and block.signature)
     )
@@ -155,43 +159,43 @@ LOSSES: Final[tuple[Loss, ...]] = (
     REFUSALS,
     Loss(
         "other",
-        "a block without a common form that is not Anthropic's, and a citation not directly behind text",
-        "left out",
-        _own_others,
+        "a block without a common form that is not Anthropic's, and a citation not directly after text",
+        "omitted",
+        _filter_others,
     ),
     Loss(
         "redacted-text",
         "thinking with text whose signature is redacted thinking",
         "two blocks: the thinking, unsigned, and the redacted thinking",
-        each_block(_parted),
+        map_blocks(_split_redacted),
     ),
     Loss(
         "empty-prose",
         "a block of text or thinking without text, signature and citation",
-        "left out, as the api takes no such block back",
+        "omitted, because the API does not accept such a block back",
         _without_empty_prose,
     ),
-    as_text(blank=True, forms=("stream",)),
-    contradicted(forms=("stream",)),
-    *of_calls(stop_word),
+    make_text_row(blank=True, forms=("stream",)),
+    make_contradiction_row(forms=("stream",)),
+    *make_call_rows(encode_stop),
     Loss(
         "stop",
-        "other words for the end, and `content_filter`",
-        "the api's word; `refusal`, else `tool_use` with a call for the client, else `end_turn`",
-        stop_as(stop_word),
+        "foreign stop reasons, and `content_filter`",
+        "the API's reason; `refusal`, else `tool_use` with a call for the client, else `end_turn`",
+        map_stop(encode_stop),
     ),
     Loss(
         "usage",
-        "that input or output was not counted, and the usage of an answer that failed or broke off",
+        "unknown input or output counts, and the usage of an answer that failed or was cut off",
         "0",
-        usage_as(counted),
+        map_usage(encode_usage),
     ),
-    FAILED_WORD,
+    FAILED_REASON,
     DOCUMENT_ERROR,
     Loss(
         "error",
-        "other types of errors, and their HTTP status",
-        "the type that goes with the status, else `api_error`",
-        error_as(own_error),
+        "foreign error types, and the HTTP status of errors",
+        "the type for the status, else `api_error`",
+        map_error(encode_error),
     ),
 )

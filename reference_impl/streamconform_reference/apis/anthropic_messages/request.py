@@ -1,20 +1,19 @@
-"""A conversation in, the body of `POST /v1/messages` out.
+"""Build the body of `POST /v1/messages` from a conversation.
 
 Source: https://platform.claude.com/docs/en/api/messages, the guides on tool use, on extended and adaptive
 thinking and on prompt caching there, and the types of the `anthropic` package 2.12.0.
 
-- Every block of an answer goes back verbatim and in its order: thinking with its signature, even without
-  text; redacted thinking as its data; what the provider ran, and what it found, between them. An answer
-  that would end in thinking ends before it, as the api refuses the last block to be that.
-- All results are in one user message, each before any text, which follows in the same message. A result
-  without any text has no content.
-- `disable_parallel_tool_use` is a field of the choice, which `none` does not have.
-- `max_tokens` has no default at the provider. The budget of thinking is 1024 or more, and less than that
-  limit; where that cannot be, there is no thinking. It is also left out where a call is forced: the api
-  refuses both at once.
-- There is no temperature beside thinking, and none for models that decide by themselves how much they think:
-  those refuse it always, and the types have it no more (sipeed/picoclaw#2939).
-- What is cached: the system prompt, and all up to the last block of the last message of the user.
+- Every block of an answer goes back verbatim and in order: thinking with its signature, even without
+  text; redacted thinking as its data; provider calls and their results between them. An answer that would
+  end in thinking ends before it, because the API rejects thinking as the last block.
+- All results are in one user message, before any text, which follows in the same message. A result
+  without text has no content.
+- `disable_parallel_tool_use` is a field of the choice; the choice `none` does not have it.
+- `max_tokens` is required. The thinking budget is at least 1024 and less than that limit; if that is
+  impossible, thinking is omitted. It is also omitted if a call is forced: the API rejects both at once.
+- Temperature is omitted with thinking, and for models that decide themselves how much they think: those
+  always reject it, and the types no longer have it (sipeed/picoclaw#2939).
+- The cache covers the system prompt, and everything up to the last block of the user's last message.
 """
 
 from __future__ import annotations
@@ -25,134 +24,139 @@ from typing import Any, Final
 from streamconform_reference.requests.conversation import (
     Block,
     Conversation,
-    Result,
+    ToolResult,
     UserTurn,
     arguments_object,
     part_text,
-    turns,
+    read_turns,
 )
 from streamconform_reference.requests.options import (
+    API_KEY,
     BUDGETS,
-    KEY,
-    USUAL_EFFORT,
+    DEFAULT_EFFORT,
     Request,
-    Thinking,
-    default_limit,
-    described,
-    facts,
-    limit,
-    on_host,
-    schema,
-    streamed,
-    strictness,
-    thinking,
-    to_json,
+    ThinkingOptions,
+    build_description,
+    build_schema,
+    build_strict,
+    compute_default_limit,
+    is_on_host,
+    is_streamed,
+    make_request,
+    read_facts,
+    read_limit,
+    read_thinking,
 )
 
 API: Final = "anthropic-messages"
 VERSION: Final = "2023-06-01"
 IDS: Final = "[a-zA-Z0-9_-]{1,64}"
-SMALLEST_BUDGET: Final = 1024
+_MIN_BUDGET: Final = 1024
 _EFFORTS: Final = {"minimal": "low"}
 _CHOICES: Final = {"auto": "auto", "none": "none", "required": "any"}
 _CITED: Final = "citation"
 
-# An MCP call goes back with the name of its server, which an outcome does not hold.
+# The result of an MCP call needs the name of its server, which an outcome does not contain.
 _MCP: Final = ("mcp_tool_use", "mcp_tool_result")
 _MCP_ID: Final = "mcptoolu_"
 
 
-def build(conversation: Conversation) -> Request:
-    """Return the request."""
-    cache = cache_control(conversation)
-    body: dict[str, Any] = {"model": conversation["model"], "messages": messages(conversation, cache)}
+def build_request(conversation: Conversation) -> Request:
+    """Return the request for a conversation."""
+    cache = _build_cache_control(conversation)
+    body: dict[str, Any] = {"model": conversation["model"], "messages": build_messages(conversation, cache)}
     if conversation.get("system"):
         system = {"type": "text", "text": conversation["system"]}
         body["system"] = [system | cache] if cache else conversation["system"]
     if conversation.get("tools"):
-        body["tools"] = [tool(each) for each in conversation["tools"]]
-        body |= tool_choice(conversation)
-    tokens, thought = thinking_fields(conversation)
-    body |= {"max_tokens": tokens, **thought}
-    if "temperature" in conversation and takes_temperature(conversation, thought):
+        body["tools"] = [build_tool(entry) for entry in conversation["tools"]]
+        body |= build_tool_choice(conversation)
+    tokens, thinking = build_thinking(conversation)
+    body |= {"max_tokens": tokens, **thinking}
+    if "temperature" in conversation and accepts_temperature(conversation, thinking):
         body["temperature"] = conversation["temperature"]
-    body["stream"] = streamed(conversation)
-    return to_json("/v1/messages", body, x_api_key=KEY, anthropic_version=VERSION)
+    body["stream"] = is_streamed(conversation)
+    return make_request("/v1/messages", body, x_api_key=API_KEY, anthropic_version=VERSION)
 
 
-def tool(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool."""
-    return {"name": given["name"], **described(given), "input_schema": schema(given), **strictness(given)}
+def build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tool in the API's format."""
+    return {
+        "name": tool["name"],
+        **build_description(tool),
+        "input_schema": build_schema(tool),
+        **build_strict(tool),
+    }
 
 
-def tool_choice(conversation: Conversation) -> dict[str, Any]:
-    """Return the choice, as a field, if there is anything to say."""
-    asked = conversation.get("tool_choice")
-    one = conversation.get("parallel_tool_calls") is False
-    if asked is None and not one:
+def build_tool_choice(conversation: Conversation) -> dict[str, Any]:
+    """Return the tool choice as a field, if one is requested."""
+    requested = conversation.get("tool_choice")
+    forbids_parallel = conversation.get("parallel_tool_calls") is False
+    if requested is None and not forbids_parallel:
         return {}
-    if isinstance(asked, Mapping):
-        choice: dict[str, Any] = {"type": "tool", "name": asked["name"]}
+    if isinstance(requested, Mapping):
+        choice: dict[str, Any] = {"type": "tool", "name": requested["name"]}
     else:
-        choice = {"type": _CHOICES[asked or "auto"]}
-    if one and asked != "none":
+        choice = {"type": _CHOICES[requested or "auto"]}
+    if forbids_parallel and requested != "none":
         choice["disable_parallel_tool_use"] = True
     return {"tool_choice": choice}
 
 
-def cache_control(conversation: Conversation) -> dict[str, Any]:
-    """Return the mark of what is cached, as a field, if that is asked for; only this host knows an hour."""
+def _build_cache_control(conversation: Conversation) -> dict[str, Any]:
+    """Return the cache mark as a field, if caching is requested; only this host supports one hour."""
     keep = conversation.get("cache", "none")
     if keep == "none":
         return {}
-    hour = keep == "long" and on_host(conversation, "api.anthropic.com")
+    hour = keep == "long" and is_on_host(conversation, "api.anthropic.com")
     return {"cache_control": {"type": "ephemeral", **({"ttl": "1h"} if hour else {})}}
 
 
-def thinking_fields(conversation: Conversation) -> tuple[int, dict[str, Any]]:
-    """Return the limit of the answer, and the fields on thinking."""
-    wish, asked = thinking(conversation), limit(conversation)
-    usual = asked or default_limit(conversation)
-    if wish is None:
+def build_thinking(conversation: Conversation) -> tuple[int, dict[str, Any]]:
+    """Return the token limit, and the fields for thinking."""
+    options, requested = read_thinking(conversation), read_limit(conversation)
+    usual = requested or compute_default_limit(conversation)
+    if options is None:
         return usual, {}
-    if wish.off:
+    if options.off:
         return usual, {"thinking": {"type": "disabled"}}
     forced = conversation.get("tool_choice", "auto") not in ("auto", "none")
     if forced and conversation.get("tools"):
         return usual, {}
-    if not wish.by_budget:
-        return usual, adaptive(wish)
-    budget = max(wish.budget or BUDGETS[USUAL_EFFORT], SMALLEST_BUDGET)
-    if asked is None and budget >= usual:
-        usual = min(budget + usual, facts(conversation).get("max_output_tokens", budget + usual))
-    if usual <= SMALLEST_BUDGET:
+    if not options.by_budget:
+        return usual, _build_adaptive_thinking(options)
+    budget = max(options.budget or BUDGETS[DEFAULT_EFFORT], _MIN_BUDGET)
+    if requested is None and budget >= usual:
+        usual = min(budget + usual, read_facts(conversation).get("max_output_tokens", budget + usual))
+    if usual <= _MIN_BUDGET:
         return usual, {}
     return usual, {"thinking": {"type": "enabled", "budget_tokens": min(budget, usual - 1)}}
 
 
-def adaptive(wish: Thinking) -> dict[str, Any]:
-    """Return the fields for a model that decides by itself, by a level."""
+def _build_adaptive_thinking(options: ThinkingOptions) -> dict[str, Any]:
+    """Return the fields for a model that decides itself how much it thinks, with a level."""
     fields: dict[str, Any] = {"thinking": {"type": "adaptive"}}
-    if wish.effort:
-        fields["output_config"] = {"effort": _EFFORTS.get(wish.effort, wish.effort)}
+    if options.effort:
+        fields["output_config"] = {"effort": _EFFORTS.get(options.effort, options.effort)}
     return fields
 
 
-def takes_temperature(conversation: Conversation, fields: Mapping[str, Any]) -> bool:
-    """Whether the model takes a temperature beside these fields on thinking."""
-    tempered = facts(conversation).get("thinking") in (None, "none", "budget")
+def accepts_temperature(conversation: Conversation, fields: Mapping[str, Any]) -> bool:
+    """Whether the model accepts a temperature with these thinking fields."""
+    tempered = read_facts(conversation).get("thinking") in (None, "none", "budget")
     return tempered and fields.get("thinking", {}).get("type") not in ("enabled", "adaptive")
 
 
-def messages(conversation: Conversation, cache: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the messages: what the user says behind results is in their message."""
+def build_messages(conversation: Conversation, cache: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the messages; the user's text after results is in the same message."""
     sent: list[dict[str, Any]] = []
-    for turn in turns(conversation, API, ids=IDS):
+    for turn in read_turns(conversation, API, ids=IDS):
         if isinstance(turn, UserTurn):
-            append(sent, "user", content(turn.parts))
+            append(sent, "user", build_content(turn.parts))
         else:
-            append(sent, "assistant", answer(turn.blocks))
-            append(sent, "user", [tool_result(result) for result in turn.results])
+            append(sent, "assistant", build_answer(turn.blocks))
+            append(sent, "user", [build_tool_result(result) for result in turn.results])
     last = next((message for message in reversed(sent) if message["role"] == "user"), None)
     if cache and last:
         last["content"][-1] = last["content"][-1] | cache
@@ -160,7 +164,7 @@ def messages(conversation: Conversation, cache: Mapping[str, Any]) -> list[dict[
 
 
 def append(sent: list[dict[str, Any]], role: str, blocks: Iterable[Any]) -> None:
-    """Append blocks to the last message if it is of this role, else a message; no blocks are no message."""
+    """Append blocks to the last message if it has this role, else as a new message if there are any."""
     blocks = list(blocks)
     if sent and sent[-1]["role"] == role:
         sent[-1]["content"] += blocks
@@ -168,8 +172,8 @@ def append(sent: list[dict[str, Any]], role: str, blocks: Iterable[Any]) -> None
         sent.append({"role": role, "content": blocks})
 
 
-def content(parts: Sequence[Block]) -> list[dict[str, Any]]:
-    """Return the blocks of parts; blank text is refused, so it is left out."""
+def build_content(parts: Sequence[Block]) -> list[dict[str, Any]]:
+    """Return the parts as blocks, without blank text, which the API rejects."""
     return [
         {
             "type": "image",
@@ -182,9 +186,9 @@ def content(parts: Sequence[Block]) -> list[dict[str, Any]]:
     ]
 
 
-def tool_result(result: Result) -> dict[str, Any]:
-    """Return a result: text alone as text, else blocks."""
-    blocks = content(result.parts)
+def build_tool_result(result: ToolResult) -> dict[str, Any]:
+    """Return a result: a single text as text, anything else as blocks."""
+    blocks = build_content(result.parts)
     block: dict[str, Any] = {"type": "tool_result", "tool_use_id": result.id}
     if len(blocks) == 1 and blocks[0]["type"] == "text":
         block["content"] = blocks[0]["text"]
@@ -193,7 +197,7 @@ def tool_result(result: Result) -> dict[str, Any]:
     return block | ({"is_error": True} if result.error else {})
 
 
-def answer(blocks: Iterable[Block]) -> list[dict[str, Any]]:
+def build_answer(blocks: Iterable[Block]) -> list[dict[str, Any]]:
     """Return the blocks of an answer."""
     sent: list[dict[str, Any]] = []
     for block in blocks:
@@ -201,30 +205,30 @@ def answer(blocks: Iterable[Block]) -> list[dict[str, Any]]:
             case "text" | "refusal" if block["text"].strip():
                 sent.append({"type": "text", "text": block["text"]})
             case "thinking" if block.get("signature"):
-                sent.append(thought(block))
+                sent.append(build_thinking_block(block))
             case "tool_call":
-                sent += tool_use(block)
+                sent += build_tool_use(block)
             case "other" if block.get("kind") == _CITED:
                 if sent and sent[-1]["type"] == "text":
                     sent[-1].setdefault("citations", []).append(block["data"])
             case "other" if block.get("kind") not in _MCP:
                 sent.append(block["data"])
             case _:
-                pass  # what the api refuses: blank text, thinking that nothing signs
+                pass  # the API rejects blank text and unsigned thinking
     while sent and sent[-1]["type"] in ("thinking", "redacted_thinking"):
         sent.pop()
     return sent
 
 
-def thought(block: Block) -> dict[str, Any]:
-    """Return thinking, as it came."""
+def build_thinking_block(block: Block) -> dict[str, Any]:
+    """Return thinking unchanged."""
     if block.get("redacted"):
         return {"type": "redacted_thinking", "data": block["signature"]}
     return {"type": "thinking", "thinking": block.get("text") or "", "signature": block["signature"]}
 
 
-def tool_use(call: Block) -> list[dict[str, Any]]:
-    """Return a call of either side; none for one that cannot be told again."""
+def build_tool_use(call: Block) -> list[dict[str, Any]]:
+    """Return a call of the client or the provider, none if it cannot be sent back."""
     if call.get("executor") != "provider":
         kind = "tool_use"
     elif call["id"].startswith(_MCP_ID):

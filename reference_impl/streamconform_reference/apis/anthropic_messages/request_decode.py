@@ -1,12 +1,12 @@
-"""The body of `POST /v1/messages` in, the conversation that it asks about out.
+"""Read the body of `POST /v1/messages` as a conversation.
 
 Source: https://platform.claude.com/docs/en/api/messages, and the types of the `anthropic` package 2.12.0.
 
-- Results and what the user says beside them are two messages, the results first.
-- What is cached, and for how long, is the longest that any mark asks for.
-- Of system prompts in several blocks each block is a paragraph.
-- A tool without a schema is one that Anthropic runs or defines: nobody else can. The same holds for images
-  and documents that are named and not sent.
+- Results and the user's other content become two messages, the results first.
+- The cache duration is the longest that any mark requests.
+- Each block of a system prompt becomes a paragraph.
+- A tool without a schema is one that Anthropic runs or defines: no other API can run it. The same applies
+  to images and documents that are named and not included.
 """
 
 from __future__ import annotations
@@ -15,233 +15,238 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from streamconform_reference.outcome import Json
-from streamconform_reference.requests.errors import invalid
+from streamconform_reference.requests.errors import invalid_request
 from streamconform_reference.requests.fields import (
-    at,
-    need,
-    not_passed_on,
-    objects,
-    other,
-    positive,
-    take,
-    words,
+    join_path,
+    read_choice,
+    read_field,
+    read_objects,
+    read_positive,
+    require_field,
+    unknown_value,
+    unsupported,
 )
 from streamconform_reference.requests.options import BUDGETS
 
 _CHOICES: Final = {"auto": "auto", "any": "required", "none": "none", "tool": "tool"}
-_EFFORTS: Final = {each: each for each in BUDGETS} | {"xhigh": "max"}
+_EFFORTS: Final = {entry: entry for entry in BUDGETS} | {"xhigh": "max"}
 _THINKING: Final = {"disabled": "off", "enabled": "budget", "adaptive": "free", "between_tools": "free"}
 _HOUR: Final = "1h"
 
 
-def conversation(body: Json, headers: Mapping[str, str]) -> Json:
-    """Return the conversation (conversation.v1); no header says anything of it.
+def read_conversation(body: Json, headers: Mapping[str, str]) -> Json:
+    """Return the conversation (conversation.v1); the headers are not used.
 
     Raises:
-        RefusedError: the body is not valid, or holds what a conversation has no place for.
+        RefusedError: the body is invalid, or contains something that a conversation cannot represent.
     """
     del headers
-    asked: Json = {"model": need(body, "model", "name")}
-    need(body, "max_tokens", "count")
-    asked["max_tokens"] = positive(body, "max_tokens")
-    system = system_of(body)
+    conversation: Json = {"model": require_field(body, "model", "name")}
+    require_field(body, "max_tokens", "count")
+    conversation["max_tokens"] = read_positive(body, "max_tokens")
+    system = _read_system(body)
     if system:
-        asked["system"] = system
-    tools = [tool(each, where) for where, each in objects(body, "tools")]
+        conversation["system"] = system
+    tools = [read_tool(entry, parent) for parent, entry in read_objects(body, "tools")]
     if tools:
-        asked["tools"] = tools
-    asked |= choice(body) | thinking(body) | cache(body)
-    if take(body, "temperature", "number") is not None:
-        asked["temperature"] = body["temperature"]
-    user = take(take(body, "metadata", "object") or {}, "user_id", "text", "metadata")
+        conversation["tools"] = tools
+    conversation |= read_tool_choice(body) | read_thinking(body) | _read_cache(body)
+    if read_field(body, "temperature", "number") is not None:
+        conversation["temperature"] = body["temperature"]
+    user = read_field(read_field(body, "metadata", "object") or {}, "user_id", "text", "metadata")
     if user:
-        asked["session"] = user
-    asked["stream"] = take(body, "stream", "true or false") or False
-    return {**asked, "messages": messages(body)}
+        conversation["session"] = user
+    conversation["stream"] = read_field(body, "stream", "true or false") or False
+    return {**conversation, "messages": read_messages(body)}
 
 
-def system_of(body: Json) -> str:
-    """Return the system prompt, empty where there is none."""
-    given = body.get("system")
-    if given is None or isinstance(given, str):
-        return given or ""
-    texts = [need(block, "text", "text", where) for where, block in objects(body, "system")]
+def _read_system(body: Json) -> str:
+    """Return the system prompt, empty if there is none."""
+    value = body.get("system")
+    if value is None or isinstance(value, str):
+        return value or ""
+    texts = [require_field(block, "text", "text", parent) for parent, block in read_objects(body, "system")]
     return "\n\n".join(filter(None, texts))
 
 
-def tool(given: Json, where: str) -> Json:
-    """Return a tool of the client."""
-    if take(given, "type", "text", where) not in (None, "custom"):
-        raise not_passed_on(at(where, "type"), f"`{given['type']}`, a tool that Anthropic defines,")
-    read: Json = {"name": need(given, "name", "name", where)}
-    if take(given, "description", "text", where):
-        read["description"] = given["description"]
-    read["parameters"] = need(given, "input_schema", "object", where)
-    if take(given, "strict", "true or false", where) is not None:
-        read["strict"] = given["strict"]
-    return read
+def read_tool(value: Json, parent: str) -> Json:
+    """Return a client tool."""
+    if read_field(value, "type", "text", parent) not in (None, "custom"):
+        raise unsupported(join_path(parent, "type"), f"`{value['type']}`, a tool that Anthropic defines,")
+    result: Json = {"name": require_field(value, "name", "name", parent)}
+    if read_field(value, "description", "text", parent):
+        result["description"] = value["description"]
+    result["parameters"] = require_field(value, "input_schema", "object", parent)
+    if read_field(value, "strict", "true or false", parent) is not None:
+        result["strict"] = value["strict"]
+    return result
 
 
-def choice(body: Json) -> Json:
-    """Return whether tools may or must be called, as fields."""
-    given = take(body, "tool_choice", "object")
-    if given is None:
+def read_tool_choice(body: Json) -> Json:
+    """Return the tool choice and the limit on parallel calls, as fields."""
+    value = read_field(body, "tool_choice", "object")
+    if value is None:
         return {}
-    need(given, "type", "text", "tool_choice")
-    asked = words(given, "type", _CHOICES, "tool_choice")
-    if asked == "tool":
-        asked = {"name": need(given, "name", "name", "tool_choice")}
-    one = take(given, "disable_parallel_tool_use", "true or false", "tool_choice")
-    return {"tool_choice": asked} | ({"parallel_tool_calls": False} if one else {})
+    require_field(value, "type", "text", "tool_choice")
+    choice = read_choice(value, "type", _CHOICES, "tool_choice")
+    if choice == "tool":
+        choice = {"name": require_field(value, "name", "name", "tool_choice")}
+    forbids_parallel = read_field(value, "disable_parallel_tool_use", "true or false", "tool_choice")
+    return {"tool_choice": choice} | ({"parallel_tool_calls": False} if forbids_parallel else {})
 
 
-def thinking(body: Json) -> Json:
-    """Return whether the model is to think, and how hard, as a field; absent is nothing asked for."""
-    given = take(body, "thinking", "object")
-    if given is None:
+def read_thinking(body: Json) -> Json:
+    """Return the thinking options as a field; absent means that none are requested."""
+    value = read_field(body, "thinking", "object")
+    if value is None:
         return {}
-    need(given, "type", "text", "thinking")
-    kind = words(given, "type", _THINKING, "thinking")
+    require_field(value, "type", "text", "thinking")
+    kind = read_choice(value, "type", _THINKING, "thinking")
     if kind == "off":
         return {"thinking": "off"}
     if kind == "budget":
-        need(given, "budget_tokens", "count", "thinking")
-        return {"thinking": {"budget": positive(given, "budget_tokens", "thinking")}}
-    config = take(body, "output_config", "object") or {}
-    effort = words(config, "effort", _EFFORTS, "output_config")
+        require_field(value, "budget_tokens", "count", "thinking")
+        return {"thinking": {"budget": read_positive(value, "budget_tokens", "thinking")}}
+    config = read_field(body, "output_config", "object") or {}
+    effort = read_choice(config, "effort", _EFFORTS, "output_config")
     return {"thinking": {"effort": effort} if effort else {}}
 
 
-def cache(body: Json) -> Json:
-    """Return how long what is cached is to be kept, as a field, if anything is."""
-    marks = [take(holder, "cache_control", "object") for holder in _marked(body)]
-    kept = [take(mark, "ttl", "text", "cache_control") for mark in marks if mark]
-    return {"cache": "long" if _HOUR in kept else "short"} if kept else {}
+def _read_cache(body: Json) -> Json:
+    """Return the cache duration as a field, if anything is cached."""
+    marks = [read_field(holder, "cache_control", "object") for holder in _find_cache_holders(body)]
+    durations = [read_field(mark, "ttl", "text", "cache_control") for mark in marks if mark]
+    return {"cache": "long" if _HOUR in durations else "short"} if durations else {}
 
 
-def messages(body: Json) -> list[Json]:
+def read_messages(body: Json) -> list[Json]:
     """Return the messages."""
-    need(body, "messages", "list")
-    read: list[Json] = []
-    names: dict[str, str] = {}  # of the tools that were called, by the ids of the calls
-    for where, message in objects(body, "messages"):
-        role = need(message, "role", "text", where)
+    require_field(body, "messages", "list")
+    result: list[Json] = []
+    names: dict[str, str] = {}  # tool names by call id
+    for parent, message in read_objects(body, "messages"):
+        role = require_field(message, "role", "text", parent)
         if message.get("content") is None:
-            raise invalid(f"{at(where, 'content')}: this field is required")
+            raise invalid_request(f"{join_path(parent, 'content')}: this field is required")
         if role == "user":
-            read += said_by_user(message, where, names)
+            result += read_user_message(message, parent, names)
         elif role == "assistant":
-            blocks = list(answer(message, where))
+            blocks = list(read_answer(message, parent))
             names |= {block["id"]: block["name"] for block in blocks if block["type"] == "tool_call"}
-            read.append({"role": "assistant", "content": blocks})
+            result.append({"role": "assistant", "content": blocks})
         else:
-            raise other(at(where, "role"), role, "user", "assistant")
-    if not read:
-        raise invalid("messages: at least one message is required")
-    return read
+            raise unknown_value(join_path(parent, "role"), role, "user", "assistant")
+    if not result:
+        raise invalid_request("messages: at least one message is required")
+    return result
 
 
-def said_by_user(message: Json, where: str, names: Mapping[str, str]) -> Iterator[Json]:
-    """Yield a user's message as the results in it, if any, and what else it says, if anything."""
+def read_user_message(message: Json, parent: str, names: Mapping[str, str]) -> Iterator[Json]:
+    """Yield the results in a user's message, if any, then its other content, if any."""
     if isinstance(message["content"], str):
         yield {"role": "user", "content": message["content"]}
         return
     results: list[Json] = []
     parts: list[Json] = []
-    for path, block in objects(message, "content", where):
+    for path, block in read_objects(message, "content", parent):
         if block.get("type") == "tool_result":
-            results.append(result(block, path, names))
+            results.append(read_result(block, path, names))
         else:
-            parts += said(block, path)
+            parts += read_part(block, path)
     if not (results or parts):
-        raise invalid(f"{at(where, 'content')}: at least one block is required")
+        raise invalid_request(f"{join_path(parent, 'content')}: at least one block is required")
     if results:
         yield {"role": "tool", "results": results}
     if parts:
         yield {"role": "user", "content": parts}
 
 
-def result(block: Json, where: str, names: Mapping[str, str]) -> Json:
-    """Return what came of a call; without content it is the empty text."""
-    call = need(block, "tool_use_id", "text", where)
+def read_result(block: Json, parent: str, names: Mapping[str, str]) -> Json:
+    """Return the result of a call; missing content is empty text."""
+    call = require_field(block, "tool_use_id", "text", parent)
     if call not in names:
-        raise invalid(f"{at(where, 'tool_use_id')}: no `tool_use` before has the id `{call[:64]}`")
+        raise invalid_request(
+            f"{join_path(parent, 'tool_use_id')}: no `tool_use` before has the id `{call[:64]}`"
+        )
     content: Any = block.get("content") or ""
     if not isinstance(content, str):
-        content = [part for path, each in objects(block, "content", where) for part in said(each, path)]
-    read: Json = {"id": call, "name": names[call], "content": content or ""}
-    failed = take(block, "is_error", "true or false", where)
-    return read | ({"error": True} if failed else {})
+        content = [
+            part for path, entry in read_objects(block, "content", parent) for part in read_part(entry, path)
+        ]
+    result: Json = {"id": call, "name": names[call], "content": content or ""}
+    failed = read_field(block, "is_error", "true or false", parent)
+    return result | ({"error": True} if failed else {})
 
 
-def said(block: Json, where: str) -> Iterator[Json]:
-    """Yield the parts that a block of a user or of a result is."""
-    kind = need(block, "type", "text", where)
+def read_part(block: Json, parent: str) -> Iterator[Json]:
+    """Yield the parts of a block in a user's message or a result."""
+    kind = require_field(block, "type", "text", parent)
     match kind:
         case "text":
-            yield {"type": "text", "text": need(block, "text", "text", where)}
+            yield {"type": "text", "text": require_field(block, "text", "text", parent)}
         case "image":
-            yield image(need(block, "source", "object", where), at(where, "source"))
+            yield _read_image(require_field(block, "source", "object", parent), join_path(parent, "source"))
         case "document":
-            source = need(block, "source", "object", where)
-            of_type(source, "text", "document", at(where, "source"))
-            yield {"type": "text", "text": need(source, "data", "text", at(where, "source"))}
+            source = require_field(block, "source", "object", parent)
+            _require_source_type(source, "text", "document", join_path(parent, "source"))
+            yield {"type": "text", "text": require_field(source, "data", "text", join_path(parent, "source"))}
         case "search_result":
-            for path, each in objects(block, "content", where):
-                yield {"type": "text", "text": need(each, "text", "text", path)}
+            for path, entry in read_objects(block, "content", parent):
+                yield {"type": "text", "text": require_field(entry, "text", "text", path)}
         case _:
-            raise not_passed_on(at(where, "type"), f"a block of type `{kind[:64]}`")
+            raise unsupported(join_path(parent, "type"), f"a block of type `{kind[:64]}`")
 
 
-def image(source: Json, where: str) -> Json:
-    """Return an image, of which the file is needed."""
-    of_type(source, "base64", "image", where)
+def _read_image(source: Json, parent: str) -> Json:
+    """Return an image, which has to be included as a file."""
+    _require_source_type(source, "base64", "image", parent)
     return {
         "type": "image",
-        "media_type": need(source, "media_type", "name", where),
-        "data": need(source, "data", "name", where),
+        "media_type": require_field(source, "media_type", "name", parent),
+        "data": require_field(source, "data", "name", parent),
     }
 
 
-def of_type(source: Json, wanted: str, what: str, where: str) -> None:
-    """Refuse a source of any type but the one that can be passed on."""
-    kind = need(source, "type", "text", where)
-    if kind != wanted:
-        raise not_passed_on(
-            at(where, "type"), f"the {what} of a source of type `{kind[:64]}`, not `{wanted}`,"
+def _require_source_type(source: Json, expected_type: str, feature: str, parent: str) -> None:
+    """Raise unless the source has the one type that can be passed on."""
+    kind = require_field(source, "type", "text", parent)
+    if kind != expected_type:
+        raise unsupported(
+            join_path(parent, "type"),
+            f"the {feature} of a source of type `{kind[:64]}`, not `{expected_type}`,",
         )
 
 
-def answer(message: Json, where: str) -> Iterator[Json]:
-    """Yield the blocks of an earlier answer, as those of an outcome."""
+def read_answer(message: Json, parent: str) -> Iterator[Json]:
+    """Yield the blocks of an earlier answer, in the form of an outcome."""
     if isinstance(message["content"], str):
         yield {"type": "text", "text": message["content"]}
         return
-    for path, block in objects(message, "content", where):
-        yield from answered(block, path)
+    for path, block in read_objects(message, "content", parent):
+        yield from _read_answer_block(block, path)
 
 
-def answered(block: Json, where: str) -> Iterator[Json]:
-    """Yield a block of an answer; what only Anthropic understands is kept as it came."""
-    kind = need(block, "type", "text", where)
+def _read_answer_block(block: Json, parent: str) -> Iterator[Json]:
+    """Yield a block of an answer; blocks that only Anthropic understands stay unchanged."""
+    kind = require_field(block, "type", "text", parent)
     match kind:
         case "text":
-            yield {"type": "text", "text": need(block, "text", "text", where)}
-            for citation in take(block, "citations", "list", where) or ():
+            yield {"type": "text", "text": require_field(block, "text", "text", parent)}
+            for citation in read_field(block, "citations", "list", parent) or ():
                 yield {"type": "other", "kind": "citation", "data": citation}
         case "thinking":
-            text = take(block, "thinking", "text", where) or ""
-            signature = take(block, "signature", "text", where)
+            text = read_field(block, "thinking", "text", parent) or ""
+            signature = read_field(block, "signature", "text", parent)
             yield {"type": "thinking", "text": text, "signature": signature or None, "redacted": False}
         case "redacted_thinking":
-            data = need(block, "data", "text", where)
+            data = require_field(block, "data", "text", parent)
             yield {"type": "thinking", "text": "", "signature": data, "redacted": True}
         case "tool_use" | "server_tool_use":
             yield {
                 "type": "tool_call",
-                "id": need(block, "id", "name", where),
-                "name": need(block, "name", "name", where),
-                "arguments": need(block, "input", "object", where),
+                "id": require_field(block, "id", "name", parent),
+                "name": require_field(block, "name", "name", parent),
+                "arguments": require_field(block, "input", "object", parent),
                 "arguments_text": None,
                 "complete": True,
                 "executor": "client" if kind == "tool_use" else "provider",
@@ -250,8 +255,8 @@ def answered(block: Json, where: str) -> Iterator[Json]:
             yield {"type": "other", "kind": kind, "data": block}
 
 
-def _marked(body: Json) -> Iterator[Json]:
-    """Yield everything that can bear a mark of what is cached."""
+def _find_cache_holders(body: Json) -> Iterator[Json]:
+    """Yield every object that can have a cache mark."""
     yield body
     for key in ("system", "tools"):
         yield from _objects(body.get(key))
@@ -262,4 +267,4 @@ def _marked(body: Json) -> Iterator[Json]:
 
 
 def _objects(value: Any) -> Iterable[Json]:
-    return (each for each in value if isinstance(each, dict)) if isinstance(value, list) else ()
+    return (entry for entry in value if isinstance(entry, dict)) if isinstance(value, list) else ()

@@ -1,17 +1,17 @@
-"""What is in a content block: its start and its deltas, by their one key.
+"""Content blocks of Bedrock Converse: their starts and deltas, by their single key.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlockStart.html,
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlockDelta.html, and the
 service model of botocore 1.44.5.
 
-What the documentation does not say, and what differs between models:
+Undocumented behavior, and differences between models:
 
-- Text and reasoning have no start; some send `start: {}`, which says nothing.
+- Text and reasoning have no start; some models send `start: {}`, which is ignored.
 - The fragment of a call without arguments is empty. The answer without streaming has the input as a
-  value, and so may a proxy.
-- Reasoning is flat in a stream (`reasoningContent.text`) and nested without one. Its signature is a
-  delta of its own. Redacted reasoning is base64; some proxies send it under `data`.
-- A tool that the provider runs (`type: server_tool_use`) has its result in a block `toolResult`.
+  value, and a proxy may stream it as a value.
+- Reasoning is flat in a stream (`reasoningContent.text`) and nested without streaming. Its signature is
+  a separate delta. Redacted reasoning is base64; some proxies send it under `data`.
+- A tool that the provider runs (`type: server_tool_use`) has its result in a `toolResult` block.
 """
 
 from __future__ import annotations
@@ -21,36 +21,36 @@ from typing import Any, Final
 
 from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.decoding.decoder import Payload
-from streamconform_reference.decoding.fields import text
+from streamconform_reference.decoding.fields import read_text
 from streamconform_reference.outcome import Executor
 
-from .fields import part
+from .fields import read_object
 
 PartHandler = Callable[[Assembler, int, Any], None]
 
-# Where redacted reasoning stands: AWS's own name, and the one of its proxies.
+# The keys of redacted reasoning: AWS's own name, and its proxies' name.
 REDACTED_KEYS: Final = ("redactedContent", "data")
 
 EXECUTORS: Final[Mapping[str, Executor]] = {"server_tool_use": "provider"}
 
 
-# Starts, by their key. Any other one is kept as `other`.
+# Starts, by their key. Any other one becomes an `other` block.
 
 
 def start_call(message: Assembler, slot: int, start: Payload) -> None:
-    """Begin a call, whose input comes with the start only in an answer without streaming."""
+    """Start a call; only an answer without streaming has its input in the start."""
     message.start_call(
         slot,
-        id=text(start, "toolUseId"),
-        name=text(start, "name"),
-        executor=EXECUTORS.get(text(start, "type"), "client"),
-        carried=start.get("input"),
+        id=read_text(start, "toolUseId"),
+        name=read_text(start, "name"),
+        executor=EXECUTORS.get(read_text(start, "type"), "client"),
+        initial_arguments=start.get("input"),
     )
 
 
 def start_result(message: Assembler, slot: int, start: Payload) -> None:
-    """Begin the result of a tool that the provider ran."""
-    message.put_other("tool_result", start, slot=slot)
+    """Start the result of a tool that the provider ran."""
+    message.add_other("tool_result", start, slot=slot)
 
 
 STARTS: Final[Mapping[str, PartHandler]] = {
@@ -62,13 +62,13 @@ STARTS: Final[Mapping[str, PartHandler]] = {
 # Deltas, by their key. Any other one is ignored.
 
 
-def add_text(message: Assembler, slot: int, words: Any) -> None:
-    """Append visible text."""
-    message.add(slot, "text", words)
+def add_text(message: Assembler, slot: int, fragment: Any) -> None:
+    """Append to a text block."""
+    message.add(slot, "text", fragment)
 
 
 def add_input(message: Assembler, slot: int, delta: Payload) -> None:
-    """Append a fragment of a call's input, or take the whole of it."""
+    """Append a fragment to a call's input, or set the whole input."""
     fragment = delta.get("input")
     if isinstance(fragment, str):
         message.add_arguments(slot, fragment)
@@ -77,20 +77,20 @@ def add_input(message: Assembler, slot: int, delta: Payload) -> None:
 
 
 def add_reasoning(message: Assembler, slot: int, delta: Payload) -> None:
-    """Append to reasoning: its text, its signature, or data that nobody can read."""
-    message.add(slot, "thinking", text(delta, "text"))
-    signature = text(delta, "signature")
+    """Append to reasoning: text, a signature, or encrypted data."""
+    message.add(slot, "thinking", read_text(delta, "text"))
+    signature = read_text(delta, "signature")
     if signature:
         message.sign(slot, signature)
     for key in REDACTED_KEYS:
-        redacted = text(delta, key)
+        redacted = read_text(delta, key)
         if redacted:
             message.sign(slot, redacted, redacted=True)
 
 
 def add_citation(message: Assembler, _slot: int, citation: Payload) -> None:
-    """Keep a citation at the place where it came."""
-    message.put_other("citation", citation)
+    """Add a citation at the position where it arrived."""
+    message.add_other("citation", citation)
 
 
 def add_result(message: Assembler, slot: int, parts: Any) -> None:
@@ -109,15 +109,15 @@ DELTAS: Final[Mapping[str, tuple[type, PartHandler]]] = {
     "citation": (dict, add_citation),
     "toolResult": (list, add_result),
 }
-"""Each with the type of its value."""
+"""The handler of each delta, with the type that its value must have."""
 
 
 def start_block(message: Assembler, slot: int, payload: Payload) -> None:
-    """Begin the block that a start says something of."""
-    for kind, start in part(payload, "start").items():
+    """Start the block that a start frame describes."""
+    for kind, start in read_object(payload, "start").items():
         if isinstance(start, dict):
             handler = STARTS.get(kind)
             if handler:
                 handler(message, slot, start)
             else:
-                message.put_other(kind, start, slot=slot)
+                message.add_other(kind, start, slot=slot)

@@ -3,18 +3,18 @@
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html and the
 service model of botocore 1.44.5.
 
-What the documentation does not say, and what differs between models and proxies:
+Undocumented behavior, and differences between models and proxies:
 
-- `:event-type` says what a payload is. Where that header is missing, the payload is an object with that
-  one key, as the SDKs show it. The padding `p` is no field.
-- `messageStop` is the terminal signal, but usage comes behind it, in `metadata`. So the answer stays
-  open until the end of the body, and is complete there even when the metadata was lost. Some proxies
-  send the metadata first, or several: of each count the last report wins, one without usage says nothing.
-- An exception counts even behind `messageStop`, since the provider disowns the answer with it.
-- Calls end with their block. Proxies leave `contentBlockStop` out (maximhq/bifrost#4262), so what is
-  open at `messageStop` ends there, and a call too unless the answer was truncated.
+- `:event-type` names the payload's type. Without that header the payload is an object with that one
+  key, as the SDKs return it. The padding `p` is not a field.
+- `messageStop` is the terminal event, but usage follows it, in `metadata`. So the answer stays open
+  until the end of the body, and completes there even if the metadata was lost. Some proxies send the
+  metadata first, or several times: the last report of each count wins; one without usage is ignored.
+- An exception counts even after `messageStop`, because the provider withdraws the answer with it.
+- Calls end with their block. Proxies omit `contentBlockStop` (maximhq/bifrost#4262), so blocks still
+  open at `messageStop` end there; calls do too, unless the answer was truncated.
 - `malformed_model_output` and `malformed_tool_use` make the answer an error, with that type.
-- Id and model are not in the body.
+- The body contains neither id nor model.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar, Final
 
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Decoder, Payload
-from streamconform_reference.decoding.fields import text
+from streamconform_reference.decoding.fields import read_text
 from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.framing.aws_eventstream import EventStreamFraming
 from streamconform_reference.outcome import Error, StopReason
 
 from .content import DELTAS, start_block
 from .failures import EXCEPTIONS, FAILURES, read_exception, read_failed_message, read_failed_response
-from .fields import index, part
+from .fields import read_object, require_block_index
 from .usage import read_counts
 
 Handler = Callable[["BedrockConverseDecoder", Payload], None]
@@ -47,23 +47,23 @@ STOP_REASONS: Final[Mapping[str, StopReason]] = {
     "malformed_model_output": "error",
     "malformed_tool_use": "error",
 }
-# What ends an answer in which a call may be cut off; in one that failed, too.
+# Reasons after which an open call may be cut off.
 _TRUNCATING: Final = frozenset({"length", "content_filter", "error"})
 
 
 def on_message_start(answer: BedrockConverseDecoder, _payload: Payload) -> None:
-    """Begin an answer."""
+    """Start an answer."""
     answer.message.begin(model=None, response_id=None)
 
 
 def on_block_start(answer: BedrockConverseDecoder, payload: Payload) -> None:
-    """Begin the block of an index."""
-    start_block(answer.message, index(payload), payload)
+    """Start the block at an index."""
+    start_block(answer.message, require_block_index(payload), payload)
 
 
 def on_block_delta(answer: BedrockConverseDecoder, payload: Payload) -> None:
-    """Append to the block of an index; a delta of an unknown kind changes nothing."""
-    slot = index(payload)
+    """Append to the block at an index; a delta of an unknown kind is ignored."""
+    slot = require_block_index(payload)
     deltas = payload.get("delta")
     if not isinstance(deltas, dict):
         raise BrokenPayloadError("`contentBlockDelta` has no `delta`")
@@ -73,25 +73,25 @@ def on_block_delta(answer: BedrockConverseDecoder, payload: Payload) -> None:
             continue
         expected, handler = known
         if not isinstance(delta, expected):
-            raise BrokenPayloadError(f"a delta of `{kind}` has another shape")
+            raise BrokenPayloadError(f"a delta of `{kind}` has the wrong type")
         handler(answer.message, slot, delta)
 
 
 def on_block_stop(answer: BedrockConverseDecoder, payload: Payload) -> None:
-    """End the block of an index."""
-    answer.message.end(index(payload))
+    """End the block at an index."""
+    answer.message.end(require_block_index(payload))
 
 
 def on_message_stop(answer: BedrockConverseDecoder, payload: Payload) -> None:
-    """Take the terminal signal; the answer stays open for its metadata."""
-    answer.stop(text(payload, "stopReason"))
+    """Set the stop reason; the answer stays open for its metadata."""
+    answer.stop(read_text(payload, "stopReason"))
 
 
 def on_metadata(answer: BedrockConverseDecoder, payload: Payload) -> None:
-    """Take the usage, and the service tier that decides about its price."""
+    """Report the usage, and the service tier that selects its prices."""
     answer.message.report_usage(
-        read_counts(part(payload, "usage")),
-        service_tier=text(part(payload, "serviceTier"), "type") or None,
+        read_counts(read_object(payload, "usage")),
+        service_tier=read_text(read_object(payload, "serviceTier"), "type") or None,
     )
 
 
@@ -113,12 +113,12 @@ class BedrockConverseDecoder(Decoder):
     deltas: ClassVar[Mapping[str, tuple[type, Callable[..., None]]]] = DELTAS
 
     def begin(self) -> None:
-        """Set what is remembered between payloads."""
-        self.stop_reason: str | None = None  # as it came; empty where `messageStop` has none
-        self._event: str | None = None  # what the framing says of the payload
+        """Set the state that is kept between payloads."""
+        self.stop_reason: str | None = None  # as the API spells it; empty if `messageStop` has none
+        self._event: str | None = None  # the payload's type according to the frame's headers
 
     def receive_frame(self, frame: Frame) -> None:
-        """Take one message of the stream, in its order."""
+        """Decode one message of the stream; call it in the order of the messages."""
         headers = frame.headers or {}
         if headers.get(":message-type") in FAILURES:
             self.take_failure(frame)
@@ -128,11 +128,11 @@ class BedrockConverseDecoder(Decoder):
         super().receive_frame(frame)
 
     def take_failure(self, frame: Frame) -> None:
-        """End the answer with the error that a message is; the HTTP status was 200 by then."""
+        """End the answer with the error in a message; the HTTP status was 200."""
         self.message.fail(read_failed_message(frame))
 
     def read(self, payload: Payload) -> None:
-        """Read the payload of one event; one of an unknown type changes nothing."""
+        """Read one payload; unknown types are ignored."""
         if self._event is not None:
             self.read_event(self._event, payload)
             return
@@ -140,10 +140,10 @@ class BedrockConverseDecoder(Decoder):
             if isinstance(body, dict):
                 self.read_event(kind, body)
             elif kind in self.handlers and body is not None:
-                raise BrokenPayloadError(f"`{kind}` is no object")
+                raise BrokenPayloadError(f"`{kind}` is not an object")
 
     def read_event(self, kind: str, body: Payload) -> None:
-        """Read an event by its type."""
+        """Read an event according to its type."""
         handler = self.handlers.get(kind)
         if handler:
             handler(self, body)
@@ -151,11 +151,11 @@ class BedrockConverseDecoder(Decoder):
             self.message.fail(read_exception(kind, body))
 
     def read_failure(self, document: bytes) -> Error:
-        """Return what a failed response says, its type by the header."""
+        """Return the error of a failed response; a header names its type."""
         return read_failed_response(document, self.status, self.headers)
 
     def stop(self, raw: str) -> None:
-        """Take the reason why the answer ends, and end what is still open."""
+        """Set the stop reason, and end open blocks."""
         self.stop_reason = raw
         reason = STOP_REASONS.get(raw, "other")
         self.message.stop(reason, raw or None)

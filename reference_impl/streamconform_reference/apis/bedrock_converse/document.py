@@ -1,4 +1,4 @@
-"""The answer without streaming, of `POST /model/{modelId}/converse`: events that would have said the same.
+"""The answer of `POST /model/{modelId}/converse`, without streaming, as events of an equivalent stream.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
 """
@@ -8,50 +8,50 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
-from streamconform_reference.decoding.fields import parts, text
+from streamconform_reference.decoding.fields import read_objects, read_text
 
-from .fields import part
+from .fields import read_object
 
 
-def as_stream(document: Payload) -> Iterator[Payload]:
-    """Yield the events, each under its type, as they are where no framing names them.
+def to_payloads(document: Payload) -> Iterator[Payload]:
+    """Yield the events, each under its type, as SDKs return them.
 
-    An error document has its exception under `__type`, with a capital, where no header names it.
+    An error document has its exception, capitalized, in `__type` if no header names it.
 
     Raises:
-        BrokenPayloadError: it has no message.
+        BrokenPayloadError: the document has no message.
     """
     exception = document.get("__type")
     if isinstance(exception, str) and "output" not in document:
         yield {exception[:1].lower() + exception[1:]: document}
         return
-    content = part(part(document, "output"), "message").get("content")
+    content = read_object(read_object(document, "output"), "message").get("content")
     if not isinstance(content, list):
         raise BrokenPayloadError("the document has no message")
     yield {"messageStart": {"role": "assistant"}}
     for number, block in enumerate(content):
         for kind, value in block.items() if isinstance(block, dict) else ():
-            for event, body in _events(kind, value):
+            for event, body in _split_block(kind, value):
                 yield {event: {"contentBlockIndex": number, **body}}
         yield {"contentBlockStop": {"contentBlockIndex": number}}
     yield {"messageStop": {"stopReason": document.get("stopReason")}}
     yield {"metadata": {key: document[key] for key in ("usage", "serviceTier") if key in document}}
 
 
-def _events(kind: str, value: object) -> Iterator[tuple[str, Payload]]:
-    """Yield the events of one block by their types, without its number."""
+def _split_block(kind: str, value: object) -> Iterator[tuple[str, Payload]]:
+    """Yield the events of one block with their types, without its index."""
     if kind == "text":
         yield "contentBlockDelta", {"delta": {"text": value}}
     elif not isinstance(value, dict):
-        raise BrokenPayloadError(f"a block of `{kind}` is no object")
+        raise BrokenPayloadError(f"a block of `{kind}` is not an object")
     elif kind == "reasoningContent":
-        plain = part(value, "reasoningText")
-        flat = {**plain, "redactedContent": text(value, "redactedContent")}
+        plain = read_object(value, "reasoningText")
+        flat = {**plain, "redactedContent": read_text(value, "redactedContent")}
         yield "contentBlockDelta", {"delta": {kind: flat}}
     elif kind == "citationsContent":
-        for each in parts(value, "content"):
-            yield "contentBlockDelta", {"delta": {"text": text(each, "text")}}
-        for each in parts(value, "citations"):
-            yield "contentBlockDelta", {"delta": {"citation": each}}
+        for piece in read_objects(value, "content"):
+            yield "contentBlockDelta", {"delta": {"text": read_text(piece, "text")}}
+        for piece in read_objects(value, "citations"):
+            yield "contentBlockDelta", {"delta": {"citation": piece}}
     else:
         yield "contentBlockStart", {"start": {kind: value}}

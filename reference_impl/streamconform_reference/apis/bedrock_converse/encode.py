@@ -1,16 +1,16 @@
-"""Events in, the event stream of Bedrock's Converse out; and the answer in one document.
+"""Encode events as an event stream of Bedrock's Converse, and an outcome as a single document.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html,
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html, and for failures
 https://smithy.io/2.0/aws/amazon-eventstream.html
 
-- One block is open at a time: the pieces of another wait until it ends. Text and reasoning have no start,
-  and their block is there with its first delta, so that none is empty.
-- The first fragment of a call is empty, as those of AWS are; its arguments follow as text.
-- Usage comes last, behind the reason to stop, and so not in an answer that failed. Nobody measured the
-  latency that stands beside it.
-- The exceptions of the api are messages of type `exception`; any other error is one of type `error`.
-- An open call that has to end is made unreadable, see `arguments_text`.
+- One block is open at a time: the pieces of others wait until it ends. Text and reasoning have no start,
+  and their block starts with its first delta, so that none is empty.
+- The first fragment of a call is empty, as with AWS; its arguments follow as text.
+- Usage comes last, after the stop reason, and so is missing from an answer that failed. The latency next to
+  it is 0, because nothing measures it.
+- The exceptions of the API are messages of type `exception`; any other error is one of type `error`.
+- An open call that has to end is made unparseable, see `arguments_text`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from streamconform_reference.encoding.arguments_text import cut_ending_of, ending_of
-from streamconform_reference.encoding.block_sequencer import InSequence
-from streamconform_reference.encoding.encoder import Piece, Placed, expressed
+from streamconform_reference.encoding.arguments_text import compute_cut_ending, compute_ending
+from streamconform_reference.encoding.block_sequencer import BlockSequencer
+from streamconform_reference.encoding.encoder import Piece, PlacedBlock, apply_losses
 from streamconform_reference.events import (
     Done,
     Failed,
@@ -33,7 +33,7 @@ from streamconform_reference.events import (
     ToolCallStart,
     UsageUpdate,
 )
-from streamconform_reference.framing.write import event_stream_message
+from streamconform_reference.framing.write import encode_event_stream_message
 from streamconform_reference.outcome import (
     Block,
     Error,
@@ -50,13 +50,13 @@ from .failures import EXCEPTIONS
 from .losses import (
     LOSSES,
     OTHER_STARTS,
-    WORDS,
-    counted,
+    STOP_WORDS,
     document_error,
+    encode_error,
+    encode_usage,
     fits_header,
     is_citation,
     is_own_block,
-    own_error,
 )
 from .usage import USAGE_FIELDS
 
@@ -68,15 +68,15 @@ class BedrockConverseEncoder:
     """Writes one response of `POST /model/{modelId}/converse-stream`."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Begin before the first byte; the api has one framing, and nothing of the answer has a name."""
+        """Start before the first byte; the API has a single framing, and its answers have no id or model."""
         del model, response_id, framing, created
-        self._blocks = InSequence(is_citation)
+        self._blocks = BlockSequencer(is_citation)
         self._messages: list[bytes] = []
-        self._index = -1  # of the last block that was written
-        self._open = False  # whether that one was not stopped
-        self._begun = False  # whether it is the block whose pieces come
-        self._fragments: list[str] = []  # of the call that is open
-        self._citations: list[Any] = []  # of the text that is open, not written
+        self._index = -1  # of the latest block
+        self._open = False  # whether that block has not stopped
+        self._begun = False  # whether it is the block of the current pieces
+        self._fragments: list[str] = []  # of the open call
+        self._citations: list[Any] = []  # of the open text, not written yet
         self._called = False
         self._usage: Usage | None = None
         self._ended = False
@@ -86,11 +86,11 @@ class BedrockConverseEncoder:
         return _event("messageStart", {"role": "assistant"})
 
     def ping(self) -> bytes:
-        """Return nothing: the framing has nothing that says nothing."""
+        """Return nothing: the framing has no message without content."""
         return b""
 
     def piece(self, piece: Piece) -> bytes:
-        """Return what is written for the next piece."""
+        """Return the bytes to write for the next piece."""
         if self._ended:
             return b""
         if isinstance(piece, UsageUpdate):
@@ -104,13 +104,13 @@ class BedrockConverseEncoder:
         return written
 
     def _finish(self, last: Done | Failed) -> None:
-        self._write(self._blocks.rest())
+        self._write(self._blocks.flush())
         if isinstance(last, Done):
             self._cut()
-            self._tell("messageStop", {"stopReason": WORDS.of(last.stop, called=self._called)})
-            self._tell("metadata", {"usage": _usage(self._usage), "metrics": {"latencyMs": 0}})
+            self._write_event("messageStop", {"stopReason": STOP_WORDS.of(last.stop, called=self._called)})
+            self._write_event("metadata", {"usage": _usage(self._usage), "metrics": {"latencyMs": 0}})
         elif last.status == "error":
-            self._messages.append(_failure(own_error(last.error or Error(None, None, None))))
+            self._messages.append(_failure(encode_error(last.error or Error(None, None, None))))
 
     def _write(self, pieces: Iterable[Piece]) -> None:
         for piece in pieces:
@@ -121,20 +121,20 @@ class BedrockConverseEncoder:
                     self._delta({"reasoningContent": {"text": delta}})
                 case ProseDelta(_, _, delta):
                     self._delta({"text": delta})
-                    self._cite()
+                    self._write_citations()
                 case TextEnd():
                     self._end()
                 case ThinkingEnd():
                     self._end_thinking(piece)
                 case ToolCallStart():
                     self._called = self._called or piece.executor == "client"
-                    self._start({"toolUse": _named(piece.id, piece.name, piece.executor)})
+                    self._start({"toolUse": _build_call(piece.id, piece.name, piece.executor)})
                     self._arguments("")
                 case ToolCallDelta():
                     self._arguments(piece.delta)
                 case ToolCallEnd():
-                    self._end(ending_of(piece.tool_call))
-                case Placed():
+                    self._end(compute_ending(piece.tool_call))
+                case PlacedBlock():
                     self._place(piece.block)
                 case _:
                     pass
@@ -151,8 +151,7 @@ class BedrockConverseEncoder:
         if is_citation(other):
             if self._begun:
                 self._citations.append(other.data)
-            if self._begun:
-                self._cite()
+                self._write_citations()
         elif is_own_block(other):
             key, _ = OTHER_STARTS[other.kind]
             parts = other.data.get("content") if key == "toolResult" else None
@@ -164,24 +163,24 @@ class BedrockConverseEncoder:
                 self._delta({key: parts})
             self._end()
 
-    def _cite(self) -> None:
-        """Write the citations that came; before its first text there is no block for them."""
+    def _write_citations(self) -> None:
+        """Write the pending citations; they have no block before its first text."""
         for data in self._citations:
             self._delta({"citation": data})
         self._citations = []
 
     def _start(self, start: Json) -> None:
         self._begin()
-        self._tell("contentBlockStart", {"contentBlockIndex": self._index, "start": start})
+        self._write_event("contentBlockStart", {"contentBlockIndex": self._index, "start": start})
 
     def _delta(self, delta: Json) -> None:
         if not self._begun:
             self._begin()
-        self._tell("contentBlockDelta", {"contentBlockIndex": self._index, "delta": delta})
+        self._write_event("contentBlockDelta", {"contentBlockIndex": self._index, "delta": delta})
 
     def _arguments(self, fragment: str) -> None:
         self._fragments.append(fragment)
-        self._tell(
+        self._write_event(
             "contentBlockDelta",
             {"contentBlockIndex": self._index, "delta": {"toolUse": {"input": fragment}}},
         )
@@ -192,59 +191,59 @@ class BedrockConverseEncoder:
         self._open = self._begun = True
 
     def _end(self, ending: str = "") -> None:
-        """End the block whose pieces came, if any was written."""
+        """End the block of the current pieces, if it has output."""
         if self._begun:
             self._stop(ending)
 
     def _cut(self) -> None:
-        """End the block that has not ended, if there is one."""
+        """End the open block although it has not ended, if there is one."""
         if self._open:
-            self._stop(cut_ending_of("".join(self._fragments)) if self._fragments else "")
+            self._stop(compute_cut_ending("".join(self._fragments)) if self._fragments else "")
 
     def _stop(self, ending: str) -> None:
         if ending:
             self._arguments(ending)
-        self._tell("contentBlockStop", {"contentBlockIndex": self._index})
+        self._write_event("contentBlockStop", {"contentBlockIndex": self._index})
         self._open = self._begun = False
         self._fragments = []
 
-    def _tell(self, kind: str, payload: Json) -> None:
+    def _write_event(self, kind: str, payload: Json) -> None:
         self._messages.append(_event(kind, payload))
 
 
-def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
-    """Return the answer in one document; an error document where it is not complete."""
+def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
+    """Return the answer as a single document, an error document if it is not complete."""
     del model, response_id, created
-    said = expressed({_API: LOSSES}, _API, outcome, form="document")
-    if said.status != "complete":
-        error = document_error(said.error or Error(None, None, None))
+    expressed = apply_losses({_API: LOSSES}, _API, outcome, form="document")
+    if expressed.status != "complete":
+        error = document_error(expressed.error or Error(None, None, None))
         kind = error.type or ""
         return {"__type": kind[:1].upper() + kind[1:], "message": error.message or ""}
     content: list[Json] = []
-    for block in said.content:
+    for block in expressed.content:
         if isinstance(block, Other) and is_citation(block):
             cited = (
                 content.pop() if content and not {"text", "citationsContent"}.isdisjoint(content[-1]) else {}
             )
-            content.append(_cited(cited, block.data))
+            content.append(_add_citation(cited, block.data))
         else:
-            content.append(_whole(block))
+            content.append(_encode_block(block))
     return {
         "output": {"message": {"role": "assistant", "content": content}},
-        "stopReason": said.stop.raw,
-        "usage": _usage(said.usage),
+        "stopReason": expressed.stop.raw,
+        "usage": _usage(expressed.usage),
         "metrics": {"latencyMs": 0},
     }
 
 
-def _cited(block: Json, citation: Json) -> Json:
-    """Return a block of text, cited already or not, with one more citation."""
+def _add_citation(block: Json, citation: Json) -> Json:
+    """Return a block of text, cited or not, with one more citation."""
     before: Json = block.get("citationsContent", {})
     texts = before.get("content") or ([{"text": block["text"]}] if "text" in block else [])
     return {"citationsContent": {"content": texts, "citations": [*before.get("citations", ()), citation]}}
 
 
-def _whole(block: Block) -> Json:
+def _encode_block(block: Block) -> Json:
     match block:
         case Thinking() if block.redacted:
             return {"reasoningContent": {"redactedContent": block.signature}}
@@ -252,33 +251,31 @@ def _whole(block: Block) -> Json:
             signed = {} if block.signature is None else {"signature": block.signature}
             return {"reasoningContent": {"reasoningText": {"text": block.text, **signed}}}
         case ToolCall():
-            return {"toolUse": {**_named(block.id, block.name, block.executor), "input": block.arguments}}
+            return {
+                "toolUse": {**_build_call(block.id, block.name, block.executor), "input": block.arguments}
+            }
         case Other():
             return {OTHER_STARTS[block.kind][0]: block.data}
         case _:
             return {"text": block.text}
 
 
-def _named(call_id: str, name: str, executor: Executor) -> Json:
+def _build_call(call_id: str, name: str, executor: Executor) -> Json:
     hosted = {"type": "server_tool_use"} if executor == "provider" else {}
     return {"toolUseId": call_id, "name": name, **hosted}
 
 
-def _parts(value: Any) -> bool:
-    return isinstance(value, list) and bool(value)
-
-
 def _usage(usage: Usage | None) -> Json:
-    """Return the counts; the total has those of the cache too."""
-    told = counted(usage)
-    counts = {name: getattr(told, name) for name in USAGE_FIELDS}
+    """Return the counts; the total includes those of the cache."""
+    usage_counts = encode_usage(usage)
+    counts = {name: getattr(usage_counts, name) for name in USAGE_FIELDS}
     known = {USAGE_FIELDS[name]: count for name, count in counts.items() if count is not None}
     details: Json = {}
-    if told.cache_write_1h is not None:
-        short = max((told.cache_write or 0) - told.cache_write_1h, 0)
+    if usage_counts.cache_write_1h is not None:
+        short = max((usage_counts.cache_write or 0) - usage_counts.cache_write_1h, 0)
         details = {
             "cacheDetails": [
-                {"ttl": "1h", "inputTokens": told.cache_write_1h},
+                {"ttl": "1h", "inputTokens": usage_counts.cache_write_1h},
                 {"ttl": "5m", "inputTokens": short},
             ]
         }
@@ -286,13 +283,17 @@ def _usage(usage: Usage | None) -> Json:
 
 
 def _event(kind: str, payload: Json) -> bytes:
-    return event_stream_message({":event-type": kind, **_JSON, ":message-type": "event"}, payload)
+    return encode_event_stream_message({":event-type": kind, **_JSON, ":message-type": "event"}, payload)
 
 
 def _failure(error: Error) -> bytes:
     kind, message = error.type or "", error.message or ""
     payload = {"message": message}
     if kind in EXCEPTIONS:
-        return event_stream_message({":exception-type": kind, **_JSON, ":message-type": "exception"}, payload)
-    said = {":error-message": message} if fits_header(message) else {}
-    return event_stream_message({":error-code": kind, **said, **_JSON, ":message-type": "error"}, payload)
+        return encode_event_stream_message(
+            {":exception-type": kind, **_JSON, ":message-type": "exception"}, payload
+        )
+    message_header = {":error-message": message} if fits_header(message) else {}
+    return encode_event_stream_message(
+        {":error-code": kind, **message_header, **_JSON, ":message-type": "error"}, payload
+    )

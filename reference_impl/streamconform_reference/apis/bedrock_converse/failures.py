@@ -1,13 +1,13 @@
-"""Errors of Bedrock: messages of the stream and failed responses in, one `Error` out.
+"""Read the errors of Bedrock, from messages of the stream and from failed responses, into one `Error`.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStreamOutput.html
 for the exceptions and their HTTP status, and botocore 1.44.5 for the headers.
 
-- A message of type `exception` names it in `:exception-type`; its payload has the message. One of type
-  `error` has all in its headers and need not have a payload.
-- `modelStreamErrorException` may have the words of the model's own server in `originalMessage` alone.
-- A failed response names its type in the header `x-amzn-errortype`, some in `__type` of the document,
-  with an address behind or a namespace before it.
+- A message of type `exception` names the exception in `:exception-type`; its payload has the message.
+  One of type `error` has everything in its headers; its payload may be empty.
+- `modelStreamErrorException` may have only `originalMessage`, the message of the model's own server.
+- A failed response names its type in the header `x-amzn-errortype`, or in the document's `__type`,
+  with a URL after it or a namespace before it.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _LONGEST_EXCERPT: Final = 500
 
 
 def read_failed_message(frame: Frame) -> Error:
-    """Return the error that a message of type `exception` or `error` is."""
+    """Return the error in a message of type `exception` or `error`."""
     headers = frame.headers or {}
     try:
         document = codec.loads(frame.data)
     except codec.NotJsonError:
         document = {"message": frame.data.decode("utf-8", "replace")[:_LONGEST_EXCERPT]}
-    kind = _text(headers, ":exception-type") or _text(headers, ":error-code")
+    kind = _read_text_header(headers, ":exception-type") or _read_text_header(headers, ":error-code")
     error = read_exception(kind, document if isinstance(document, dict) else {})
-    return replace(error, message=_text(headers, ":error-message") or error.message)
+    return replace(error, message=_read_text_header(headers, ":error-message") or error.message)
 
 
 def read_exception(kind: str | None, payload: Payload) -> Error:
@@ -58,25 +58,27 @@ def read_exception(kind: str | None, payload: Payload) -> Error:
 
 
 def read_failed_response(document: bytes, status: int, headers: Mapping[str, str]) -> Error:
-    """Return what a response with an HTTP error says, its type by the header where it has one."""
+    """Return the error of a failed response, with the type in its headers if there is one."""
     error = read_error_body(document, status)
-    return replace(error, type=_bare(headers.get("x-amzn-errortype")) or error.type or _typed(document))
+    return replace(
+        error, type=_strip_name(headers.get("x-amzn-errortype")) or error.type or _read_type(document)
+    )
 
 
-def _typed(document: bytes) -> str | None:
+def _read_type(document: bytes) -> str | None:
     try:
         payload: Any = codec.loads(document)
     except codec.NotJsonError:
         return None
     kind = payload.get("__type") if isinstance(payload, dict) else None
-    return _bare(kind) if isinstance(kind, str) else None
+    return _strip_name(kind) if isinstance(kind, str) else None
 
 
-def _bare(name: str | None) -> str | None:
-    """Return `ValidationException` of `aws.bedrock#ValidationException:http://…`."""
+def _strip_name(name: str | None) -> str | None:
+    """Return `ValidationException` for `aws.bedrock#ValidationException:http://…`."""
     return (name or "").partition(":")[0].rpartition("#")[2].strip() or None
 
 
-def _text(headers: Mapping[str, HeaderValue], name: str) -> str | None:
+def _read_text_header(headers: Mapping[str, HeaderValue], name: str) -> str | None:
     value = headers.get(name)
     return value if isinstance(value, str) and value else None

@@ -1,23 +1,23 @@
-"""Fields of Bedrock's payloads that are read otherwise than everybody's."""
+"""Readers for fields of Bedrock's payloads that differ from `decoding.fields`."""
 
 from __future__ import annotations
 
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 
 
-def part(holder: Payload, key: str) -> Payload:
-    """Return the object under the key, empty where it is null or absent."""
+def read_object(holder: Payload, key: str) -> Payload:
+    """Return the object under the key, empty if it is null or absent."""
     value = holder.get(key)
     if isinstance(value, dict):
         return value
     if value is not None:
-        raise BrokenPayloadError(f"`{key}` is no object")
+        raise BrokenPayloadError(f"`{key}` is not an object")
     return {}
 
 
-def index(payload: Payload) -> int:
-    """Return the number of the block that the payload is about."""
+def require_block_index(payload: Payload) -> int:
+    """Return the index of the block that the payload belongs to."""
     value = payload.get("contentBlockIndex")
     if type(value) is not int:
-        raise BrokenPayloadError("an event of a block has no `contentBlockIndex`")
+        raise BrokenPayloadError("a block event has no `contentBlockIndex`")
     return value

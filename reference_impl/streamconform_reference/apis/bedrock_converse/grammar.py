@@ -1,4 +1,4 @@
-"""What a stream of Bedrock's `ConverseStream` looks like when AWS makes it."""
+"""The grammar of Bedrock's `ConverseStream`: streams as AWS sends them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.framing.aws_eventstream import EventStreamFraming
 from streamconform_reference.grammars.blocks import RULES as BLOCK_RULES
-from streamconform_reference.grammars.blocks import Blocks
-from streamconform_reference.grammars.fields import Field, adds_up, needs, said
+from streamconform_reference.grammars.blocks import GrammarBlocks
+from streamconform_reference.grammars.fields import Field, adds_up, format_value, needs
 from streamconform_reference.grammars.grammar import (
     ENDED,
-    Findings,
     Grammar,
     Rule,
     Step,
-    arguments_fault,
+    Violations,
+    find_arguments_fault,
     step,
 )
 
@@ -45,35 +45,35 @@ STOP_REASONS: Final = frozenset(
     ]
 )
 CUTTING: Final = STOP_REASONS - {"end_turn", "stop_sequence", "tool_use"}
-"""Stop reasons behind which the last call may be cut off."""
+"""Stop reasons after which the last call may be truncated."""
 DELTAS: Final = frozenset({"text", "toolUse", "reasoningContent", "citation", "toolResult", "image"})
 _COUNTS: Final = ("usage.inputTokens", "usage.outputTokens", "usage.totalTokens")
 
 
 class BedrockConverseGrammar(Grammar):
-    """Judges one stream of `POST /model/{id}/converse-stream`."""
+    """Checks one stream of `POST /model/{id}/converse-stream`."""
 
     framing_factory: ClassVar[Callable[[], Framing]] = EventStreamFraming
     source: ClassVar[str] = f"{_API}API_runtime_ConverseStream.html"
     rules: ClassVar[Mapping[str, Rule]] = {
         **BLOCK_RULES,
-        "start-first": Rule("`messageStart` comes before everything else"),
-        "one-message-start": Rule("there is one `messageStart`"),
+        "start-first": Rule("`messageStart` comes first"),
+        "one-message-start": Rule("there is exactly one `messageStart`"),
         "message-stop-behind-blocks": Rule("every block comes before `messageStop`"),
-        "one-message-stop": Rule("there is one `messageStop`"),
-        "metadata-last": Rule("`metadata` comes once, behind `messageStop`, and ends the stream"),
+        "one-message-stop": Rule("there is exactly one `messageStop`"),
+        "metadata-last": Rule("`metadata` comes once, after `messageStop`, and ends the stream"),
         "one-terminal": Rule("the stream ends with `messageStop` and `metadata`, or an exception"),
-        "exception-known": Rule("an exception is one that is documented", "should"),
+        "exception-known": Rule("an exception is documented", "should"),
         "block-start-before-delta": Rule(
             "a call starts before its first delta", source=f"{_API}API_runtime_ContentBlockStart.html"
         ),
-        "one-delta": Rule("a delta holds one member", source=f"{_API}API_runtime_ContentBlockDelta.html"),
-        "arguments-parse": Rule("the fragments of a call are the JSON of an object", "should"),
+        "one-delta": Rule("a delta has one member", source=f"{_API}API_runtime_ContentBlockDelta.html"),
+        "arguments-parse": Rule("the joined fragments of a call are a JSON object", "should"),
         "unique-ids": Rule("no two calls have the same id"),
         "stop-reason-known": Rule(
-            "the stop reason is one that is documented", "should", f"{_API}API_runtime_MessageStopEvent.html"
+            "the stop reason is documented", "should", f"{_API}API_runtime_MessageStopEvent.html"
         ),
-        "stop-fits-calls": Rule("the stop reason is `tool_use` only where there is a call"),
+        "stop-fits-calls": Rule("the stop reason is `tool_use` only if there is a call"),
         "usage-total": Rule(
             "`totalTokens` is the sum of input, output and cache",
             "should",
@@ -111,13 +111,13 @@ class BedrockConverseGrammar(Grammar):
     }
 
     def begin(self) -> None:
-        """Set what is remembered between frames."""
-        self.blocks = Blocks()
+        """Set the state that is kept between frames."""
+        self.blocks = GrammarBlocks()
         self.ids: set[str] = set()
         self.broken_calls: list[str] = []
 
     def kind_of(self, frame: Frame, payload: Payload) -> str | None:
-        """Return the type that the headers of the frame name; of a failure `exception`."""
+        """Return the type in the frame's headers, `exception` for a failure."""
         del payload
         headers = frame.headers or {}
         if headers.get(":message-type") in ("exception", "error"):
@@ -125,14 +125,14 @@ class BedrockConverseGrammar(Grammar):
         name = headers.get(":event-type")
         return name if isinstance(name, str) else None
 
-    def named(self, frame: Frame, kind: str | None) -> Findings:
-        """Yield that an exception has another name than those that are documented."""
+    def check_name(self, frame: Frame, kind: str | None) -> Violations:
+        """Yield a violation if an exception has an undocumented name."""
         name = (frame.headers or {}).get(":exception-type")
         if kind == "exception" and name not in EXCEPTIONS:
-            yield "exception-known", f"it is {said(name)}"
+            yield "exception-known", f"it is {format_value(name)}"
 
-    def read(self, kind: str, payload: Payload) -> Findings:
-        """Yield what else is wrong with a frame."""
+    def read(self, kind: str, payload: Payload) -> Violations:
+        """Yield other violations by a frame."""
         index = payload.get("contentBlockIndex")
         match kind:
             case "contentBlockStart":
@@ -144,7 +144,7 @@ class BedrockConverseGrammar(Grammar):
             case "contentBlockStop":
                 yield from self.blocks.stop(index)
                 block = self.blocks.get(index)
-                if block and block.kind == "toolUse" and (fault := arguments_fault(block.text)):
+                if block and block.kind == "toolUse" and (fault := find_arguments_fault(block.text)):
                     self.broken_calls.append(f"block {index}: {fault}")
             case "messageStop":
                 yield from self.blocks.close()
@@ -154,17 +154,17 @@ class BedrockConverseGrammar(Grammar):
             case _:
                 pass
 
-    def _start(self, index: Any, start: Mapping[str, Any]) -> Findings:
+    def _start(self, index: Any, start: Mapping[str, Any]) -> Violations:
         kind = next(iter(start), None)
         yield from self.blocks.start(index, kind)
         call = start.get("toolUse")
         name = call.get("toolUseId") if isinstance(call, dict) else None
         if isinstance(name, str):
             if name in self.ids:
-                yield "unique-ids", f"`{name}` comes again"
+                yield "unique-ids", f"`{name}` is repeated"
             self.ids.add(name)
 
-    def _delta(self, index: Any, delta: Mapping[str, Any]) -> Findings:
+    def _delta(self, index: Any, delta: Mapping[str, Any]) -> Violations:
         known = [key for key in delta if key in DELTAS]
         if len(known) > 1:
             yield "one-delta", f"it has `{'`, `'.join(known)}`"
@@ -177,19 +177,21 @@ class BedrockConverseGrammar(Grammar):
                 index, kind, fits, text.get("input") if isinstance(text, dict) else ""
             )
 
-    def _reason(self, reason: Any) -> Findings:
+    def _reason(self, reason: Any) -> Violations:
         if not isinstance(reason, str):
             return
         if reason not in STOP_REASONS:
             yield "stop-reason-known", f"it is `{reason}`"
         if reason not in CUTTING:
-            for words in self.broken_calls:
-                yield "arguments-parse", words
-        if reason == "tool_use" and not any(block.kind == "toolUse" for block in self.blocks.at.values()):
+            for message in self.broken_calls:
+                yield "arguments-parse", message
+        if reason == "tool_use" and not any(
+            block.kind == "toolUse" for block in self.blocks.by_index.values()
+        ):
             yield "stop-fits-calls", "there is none"
 
 
-def _usage(usage: Any) -> Findings:
+def _usage(usage: Any) -> Violations:
     if not isinstance(usage, dict):
         return
     keys = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
@@ -197,3 +199,6 @@ def _usage(usage: Any) -> Findings:
     total = usage.get("totalTokens")
     if not adds_up(counts, total):
         yield "usage-total", f"{' + '.join(map(str, counts))} is not {total}"
+
+
+GRAMMAR: Final = BedrockConverseGrammar

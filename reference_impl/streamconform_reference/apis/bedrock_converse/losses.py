@@ -1,7 +1,7 @@
-"""What Bedrock's Converse cannot say, and the words that it has instead.
+"""Losses of Bedrock's Converse, and the values that it uses instead.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html and the pages
-of its parts.
+that it links.
 """
 
 from __future__ import annotations
@@ -10,20 +10,24 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from streamconform_reference.encoding.arguments_text import as_text, contradicted, of_calls
+from streamconform_reference.encoding.arguments_text import (
+    make_call_rows,
+    make_contradiction_row,
+    make_text_row,
+)
 from streamconform_reference.encoding.encoder import Loss
 from streamconform_reference.encoding.losses import (
     COST,
     DOCUMENT_ERROR,
     EMPTY_PROSE,
-    FAILED_WORD,
+    FAILED_REASON,
     REFUSALS,
-    each_block,
-    error_as,
     is_client_call,
-    stop_as,
+    map_blocks,
+    map_error,
+    map_stop,
 )
-from streamconform_reference.encoding.stop_words import StopWords
+from streamconform_reference.encoding.stop_words import StopReasons
 from streamconform_reference.outcome import (
     Block,
     Error,
@@ -40,7 +44,7 @@ from streamconform_reference.outcome import (
 from .decode import STOP_REASONS
 from .failures import EXCEPTIONS
 
-WORDS: Final = StopWords(
+STOP_WORDS: Final = StopReasons(
     STOP_REASONS,
     {
         "stop": "end_turn",
@@ -58,10 +62,10 @@ _BY_STATUS: Final[Mapping[int | None, str]] = {
     503: "serviceUnavailableException",
     529: "serviceUnavailableException",
 }
-"""The exception that goes with an HTTP status."""
+"""The exception for each HTTP status."""
 _LONGEST_HEADER: Final = 2**16 - 1
-# Blocks without a common form that begin with a start of their own: the key of the start, and the field that
-# it has in any case.
+# `other` blocks that begin with a start event: the key in that event, and a field that the block always
+# has.
 OTHER_STARTS: Final[Mapping[str, tuple[str, str]]] = {
     "tool_result": ("toolResult", "toolUseId"),
     "image": ("image", "format"),
@@ -69,7 +73,7 @@ OTHER_STARTS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def is_citation(other: Other) -> bool:
-    """Whether a block is a citation as this api has it, which belongs to the text before it."""
+    """Whether a block is one of the API's citations, which belong to the text before it."""
     return other.kind == "citation" and isinstance(other.data, dict) and "location" in other.data
 
 
@@ -79,47 +83,47 @@ def is_own_block(other: Other) -> bool:
     return isinstance(other.data, dict) and isinstance(other.data.get(needed), str)
 
 
-def stop_word(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
-    """Return the `stopReason`, and what it means by itself."""
-    word = WORDS.of(stop, called=any(is_client_call(block) for block in content))
-    return word, WORDS.meaning(word)
+def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
+    """Return the `stopReason`, and its meaning by itself."""
+    word = STOP_WORDS.of(stop, called=any(is_client_call(block) for block in content))
+    return word, STOP_WORDS.meaning(word)
 
 
-def own_error(error: Error) -> Error:
-    """Return the error as one of the api's exceptions, or as one without a model: its code and message."""
-    own = error.type in EXCEPTIONS
-    kind = error.type if own else _BY_STATUS.get(error.status, error.type)
+def encode_error(error: Error) -> Error:
+    """Return the error as one of the API's exceptions, or as an unmodeled error with code and message."""
+    is_own = error.type in EXCEPTIONS
+    kind = error.type if is_own else _BY_STATUS.get(error.status, error.type)
     kind = kind if kind and fits_header(kind) else None
     return Error(kind, error.message or None, EXCEPTIONS.get(kind or ""))
 
 
 def document_error(error: Error) -> Error:
-    """Return the error of a document, which is one of the exceptions in any case."""
-    own = own_error(error)
-    return own if own.type in EXCEPTIONS else own_error(Error(None, error.message, 500))
+    """Return the error of a document, which is always one of the exceptions."""
+    encoded = encode_error(error)
+    return encoded if encoded.type in EXCEPTIONS else encode_error(Error(None, error.message, 500))
 
 
 def fits_header(text: str) -> bool:
-    """Whether a text can stand in a header of a message."""
+    """Whether a text fits into a message header."""
     try:
         return len(text.encode()) <= _LONGEST_HEADER
     except UnicodeEncodeError:
         return False
 
 
-def counted(usage: Usage | None) -> Usage:
-    """Return the usage with the counts that the api has; two of them are always there."""
+def encode_usage(usage: Usage | None) -> Usage:
+    """Return the usage with the counts that the API has; two of them are required."""
     usage = usage or Usage()
     return replace(usage, input=usage.input or 0, output=usage.output or 0, reasoning=None, web_searches=None)
 
 
-def _nameless(outcome: Outcome) -> Outcome:
+def _drop_names(outcome: Outcome) -> Outcome:
     return replace(outcome, model=None, response_id=None)
 
 
-def _own_others(outcome: Outcome) -> Outcome:
-    kept: list[Block] = []
-    cites = False  # whether a citation would belong to what came last
+def _filter_others(outcome: Outcome) -> Outcome:
+    blocks: list[Block] = []
+    cites = False  # whether a citation would belong to the previous block
     for block in outcome.content:
         if not isinstance(block, Other):
             cites = isinstance(block, (Text, Refusal)) and bool(block.text)
@@ -130,14 +134,14 @@ def _own_others(outcome: Outcome) -> Outcome:
             cites = False
             if not is_own_block(block):
                 continue
-        kept.append(block)
-    return replace(outcome, content=tuple(kept))
+        blocks.append(block)
+    return replace(outcome, content=tuple(blocks))
 
 
-def _parted(block: Block) -> Iterator[Block]:
+def _split_redacted(block: Block) -> Iterator[Block]:
     if isinstance(block, Thinking) and block.redacted and block.text:
         yield Thinking(text=block.text, signature=None, redacted=False)
-        yield from _parted(replace(block, text=""))
+        yield from _split_redacted(replace(block, text=""))
     elif isinstance(block, Thinking) and not block.signature:
         yield replace(block, signature=None, redacted=False)
     else:
@@ -146,56 +150,56 @@ def _parted(block: Block) -> Iterator[Block]:
 
 def _usage_at_the_end(outcome: Outcome) -> Outcome:
     complete = outcome.status == "complete"
-    return replace(outcome, usage=counted(outcome.usage) if complete else None)
+    return replace(outcome, usage=encode_usage(outcome.usage) if complete else None)
 
 
 LOSSES: Final[tuple[Loss, ...]] = (
     COST,
-    Loss("names", "the names of model and answer", "left out", _nameless),
+    Loss("names", "the id and the model of an answer", "omitted", _drop_names),
     REFUSALS,
     Loss(
         "redacted-text",
         "thinking with text whose signature is redacted thinking",
         "two blocks: the thinking, unsigned, and the redacted thinking",
-        each_block(_parted),
+        map_blocks(_split_redacted),
     ),
     EMPTY_PROSE,
     Loss(
         "other",
-        "a block without a common form that is not Bedrock's, and a citation that is not right behind text",
-        "left out",
-        _own_others,
+        "a block without a common form that is not Bedrock's, and a citation not directly after text",
+        "omitted",
+        _filter_others,
     ),
-    as_text(forms=("stream",)),
-    contradicted(forms=("stream",)),
-    *of_calls(stop_word),
+    make_text_row(forms=("stream",)),
+    make_contradiction_row(forms=("stream",)),
+    *make_call_rows(encode_stop),
     Loss(
         "stop",
-        "other words for the end, and a refusal",
-        "the api's word; `content_filtered`; the word that came where the api has none",
-        stop_as(stop_word),
+        "foreign stop reasons, and a refusal",
+        "the API's reason; `content_filtered`; the raw reason if the API has none",
+        map_stop(encode_stop),
     ),
     Loss(
         "usage",
-        "that input or output was not counted, counts of reasoning and searches, and the usage of an answer "
-        "that failed or broke off",
-        "0; left out",
+        "unknown input or output counts, counts of reasoning and searches, and the usage of an answer that "
+        "failed or was cut off",
+        "0; omitted",
         _usage_at_the_end,
     ),
-    FAILED_WORD,
+    FAILED_REASON,
     DOCUMENT_ERROR,
     Loss(
         "error",
-        "other types of errors, and any HTTP status",
-        "the exception of that status, else the type alone; the status of the exception",
-        error_as(own_error),
+        "foreign error types, and the HTTP status of errors",
+        "the exception for the status, else the type alone; the status of the exception",
+        map_error(encode_error),
         forms=("stream",),
     ),
     Loss(
         "document-error",
-        "other types of errors, and any HTTP status",
-        "the exception of that status, else `internalServerException`; its status",
-        error_as(document_error),
+        "foreign error types, and the HTTP status of errors",
+        "the exception for the status, else `internalServerException`; its status",
+        map_error(document_error),
         forms=("document",),
     ),
 )

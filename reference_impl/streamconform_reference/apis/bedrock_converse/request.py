@@ -1,19 +1,19 @@
-"""A conversation in, the body of `POST /model/{modelId}/converse-stream` out.
+"""Build the body of `POST /model/{modelId}/converse-stream` from a conversation.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html, the user guide on
 tool use, reasoning and prompt caching, and the service model of botocore 1.44.5.
 
-- The model is in the path. User and assistant take turns, so what is said behind results is in one message
-  with them, behind them.
-- Reasoning goes back where it stood, with its signature, or as the data that only the model can read. Only
-  what is signed: Claude refuses the rest.
-- A result is text, JSON where it is an object (other JSON values are refused there, so they are text), or an
-  image. Its status says whether the tool failed. Content must not be blank, so a result without any says so.
-- There is no word for "no tool" and none for "one call at most". Without tools nothing can be called, but a
-  history with calls needs `toolConfig`: it keeps the tools, and names those that were called if there are
-  no others (langgenius/dify#17545, vxcontrol/pentagi#196).
-- Thinking is not Converse's: each family of models has its own words, in `additionalModelRequestFields`.
-- Images are of four formats; of another one the text says that it is left out.
+- The model is in the path. User and assistant alternate, so text after results is in the same message,
+  after them.
+- Reasoning goes back at its position, with its signature, or as encrypted data. Unsigned reasoning is
+  omitted: Claude rejects it.
+- A result is text, JSON if it is an object (other JSON values are rejected, so they become text), or an
+  image. Its status says whether the tool failed. Content must not be blank, so an empty result says so.
+- There is no option for "no tool" and none for "one call at most". Without tools nothing can be called, but
+  a history with calls requires `toolConfig`: it keeps the tools, or names the called ones if there are no
+  others (langgenius/dify#17545, vxcontrol/pentagi#196).
+- Converse has no thinking options: each family of models has its own, in `additionalModelRequestFields`.
+- Images have four formats; text replaces an image of any other format.
 """
 
 from __future__ import annotations
@@ -22,71 +22,75 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
-from streamconform_reference.apis.anthropic_messages.request import append, takes_temperature, thinking_fields
+from streamconform_reference.apis.anthropic_messages.request import (
+    accepts_temperature,
+    append,
+    build_thinking,
+)
 from streamconform_reference.requests.conversation import (
     Block,
     Conversation,
-    Result,
+    ToolResult,
     UserTurn,
     arguments_object,
     part_text,
-    turns,
+    read_turns,
 )
 from streamconform_reference.requests.options import (
     Request,
-    bearer,
-    described,
-    limit,
-    schema,
-    streamed,
-    strictness,
-    thinking,
-    to_json,
+    build_description,
+    build_schema,
+    build_strict,
+    format_bearer,
+    is_streamed,
+    make_request,
+    read_limit,
+    read_thinking,
 )
 
 API: Final = "bedrock-converse"
-IDS: Final = "[a-zA-Z0-9_-]{1,64}"  # the service takes `.` and `:` too, Claude does not
-FORMATS: Final = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
-NO_CONTENT: Final = "(no output)"
-OTHER_FAMILIES: Final = ("nova", "openai.", "meta.", "mistral.", "deepseek.", "cohere.", "qwen.", "ai21.")
+IDS: Final = "[a-zA-Z0-9_-]{1,64}"  # the service also accepts `.` and `:`, Claude does not
+_FORMATS: Final = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
+_NO_CONTENT: Final = "(no output)"
+_OTHER_FAMILIES: Final = ("nova", "openai.", "meta.", "mistral.", "deepseek.", "cohere.", "qwen.", "ai21.")
 _NOVA_EFFORTS: Final = {"minimal": "low", "max": "high"}
 
 
-def build(conversation: Conversation) -> Request:
-    """Return the request."""
-    cached = cache_point(conversation)
-    sent = messages(conversation)
+def build_request(conversation: Conversation) -> Request:
+    """Return the request for a conversation."""
+    cached = _build_cache_point(conversation)
+    sent = build_messages(conversation)
     last = next((message for message in reversed(sent) if message["role"] == "user"), None)
     if last:
         last["content"] += cached
     body: dict[str, Any] = {"messages": sent}
     if conversation.get("system"):
         body["system"] = [{"text": conversation["system"]}, *cached]
-    body |= tool_config(conversation, sent)
-    tokens, extra = model_fields(conversation)
+    body |= _build_tool_config(conversation, sent)
+    tokens, extra = _build_model_fields(conversation)
     inference: dict[str, Any] = {} if tokens is None else {"maxTokens": tokens}
     if "temperature" in conversation and (
-        not is_claude(conversation) or takes_temperature(conversation, extra)
+        not _is_claude(conversation) or accepts_temperature(conversation, extra)
     ):
         inference["temperature"] = conversation["temperature"]
     if inference:
         body["inferenceConfig"] = inference
     if extra:
         body["additionalModelRequestFields"] = extra
-    operation = "converse-stream" if streamed(conversation) else "converse"
+    operation = "converse-stream" if is_streamed(conversation) else "converse"
     path = f"/model/{quote(conversation['model'], safe='')}/{operation}"
-    return to_json(path, body, authorization=bearer())
+    return make_request(path, body, authorization=format_bearer())
 
 
-def tool_config(conversation: Conversation, sent: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the tools and the choice, as a field, if there are any."""
+def _build_tool_config(conversation: Conversation, sent: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the tools and the tool choice as a field, if there are any."""
     choice = conversation.get("tool_choice")
     blocks = [block for message in sent for block in message["content"]]
     called = dict.fromkeys(block["toolUse"]["name"] for block in blocks if "toolUse" in block)
     tools = conversation.get("tools") or [{"name": name, "parameters": {}} for name in called]
     if not tools or (choice == "none" and not called):
         return {}
-    config: dict[str, Any] = {"tools": [tool(each) for each in tools]}
+    config: dict[str, Any] = {"tools": [build_tool(entry) for entry in tools]}
     if isinstance(choice, Mapping):
         config["toolChoice"] = {"tool": {"name": choice["name"]}}
     elif choice in ("auto", "required"):
@@ -94,19 +98,19 @@ def tool_config(conversation: Conversation, sent: Iterable[Mapping[str, Any]]) -
     return {"toolConfig": config}
 
 
-def tool(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool."""
+def build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tool in the API's format."""
     spec = {
-        "name": given["name"],
-        **described(given),
-        "inputSchema": {"json": schema(given)},
-        **strictness(given),
+        "name": tool["name"],
+        **build_description(tool),
+        "inputSchema": {"json": build_schema(tool)},
+        **build_strict(tool),
     }
     return {"toolSpec": spec}
 
 
-def cache_point(conversation: Conversation) -> list[dict[str, Any]]:
-    """Return the mark behind what is cached, if that is asked for."""
+def _build_cache_point(conversation: Conversation) -> list[dict[str, Any]]:
+    """Return the cache mark, if caching is requested."""
     match conversation.get("cache"):
         case "short":
             return [{"cachePoint": {"type": "default"}}]
@@ -116,47 +120,49 @@ def cache_point(conversation: Conversation) -> list[dict[str, Any]]:
             return []
 
 
-def is_claude(conversation: Conversation) -> bool:
-    """Whether the model is Claude; one that says nothing of its family, as a profile may, is taken for it."""
-    return not any(family in conversation["model"] for family in OTHER_FAMILIES)
+def _is_claude(conversation: Conversation) -> bool:
+    """Whether the model is Claude; a model of unknown family, for example a profile, counts as Claude."""
+    return not any(family in conversation["model"] for family in _OTHER_FAMILIES)
 
 
-def model_fields(conversation: Conversation) -> tuple[int | None, dict[str, Any]]:
-    """Return the limit, if there has to be one, and the fields that only this family of models knows."""
-    wish, asked = thinking(conversation), limit(conversation)
+def _build_model_fields(conversation: Conversation) -> tuple[int | None, dict[str, Any]]:
+    """Return the token limit, if there is one, and the fields of this family of models."""
+    options, requested = read_thinking(conversation), read_limit(conversation)
     family = conversation["model"]
-    if wish is None:
-        return asked, {}
+    if options is None:
+        return requested, {}
     if "nova" in family:
-        if wish.off:
-            return asked, {"reasoningConfig": {"type": "disabled"}}
-        effort = _NOVA_EFFORTS.get(wish.effort or "medium", wish.effort or "medium")
-        return asked, {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": effort}}
-    if not is_claude(conversation):
-        return asked, {"reasoning_effort": wish.effort} if wish.effort and "openai" in family else {}
-    needed, fields = thinking_fields(conversation)
-    return (needed if "budget_tokens" in fields.get("thinking", {}) else asked), fields
+        if options.off:
+            return requested, {"reasoningConfig": {"type": "disabled"}}
+        effort = _NOVA_EFFORTS.get(options.effort or "medium", options.effort or "medium")
+        return requested, {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": effort}}
+    if not _is_claude(conversation):
+        return requested, {
+            "reasoning_effort": options.effort
+        } if options.effort and "openai" in family else {}
+    needed, fields = build_thinking(conversation)
+    return (needed if "budget_tokens" in fields.get("thinking", {}) else requested), fields
 
 
-def messages(conversation: Conversation) -> list[dict[str, Any]]:
-    """Return the messages, in turns."""
+def build_messages(conversation: Conversation) -> list[dict[str, Any]]:
+    """Return the messages, in alternating roles."""
     sent: list[dict[str, Any]] = []
-    for turn in turns(conversation, API, ids=IDS):
+    for turn in read_turns(conversation, API, ids=IDS):
         if isinstance(turn, UserTurn):
-            append(sent, "user", content(turn.parts))
+            append(sent, "user", build_content(turn.parts))
         else:
-            append(sent, "assistant", answer(turn.blocks))
-            append(sent, "user", [tool_result(result) for result in turn.results])
+            append(sent, "assistant", build_answer(turn.blocks))
+            append(sent, "user", [build_tool_result(result) for result in turn.results])
     return sent
 
 
-def content(parts: Sequence[Block], *, of_result: bool = False) -> list[dict[str, Any]]:
-    """Return the blocks of parts; JSON stays JSON in a result only."""
+def build_content(parts: Sequence[Block], *, of_result: bool = False) -> list[dict[str, Any]]:
+    """Return the parts as blocks; JSON stays JSON only in a result."""
     blocks: list[dict[str, Any]] = []
     for part in parts:
-        if part["type"] == "image" and part["media_type"] in FORMATS:
+        if part["type"] == "image" and part["media_type"] in _FORMATS:
             source = {"bytes": part["data"]}
-            blocks.append({"image": {"format": FORMATS[part["media_type"]], "source": source}})
+            blocks.append({"image": {"format": _FORMATS[part["media_type"]], "source": source}})
         elif part["type"] == "image":
             blocks.append({"text": f"(an image of type {part['media_type']} is left out)"})
         elif of_result and part["type"] == "json" and isinstance(part["value"], dict):
@@ -166,43 +172,43 @@ def content(parts: Sequence[Block], *, of_result: bool = False) -> list[dict[str
     return blocks
 
 
-def tool_result(result: Result) -> dict[str, Any]:
-    """Return a result."""
-    said = content(result.parts, of_result=True) or [{"text": NO_CONTENT}]
+def build_tool_result(result: ToolResult) -> dict[str, Any]:
+    """Return a result in the API's format."""
+    content = build_content(result.parts, of_result=True) or [{"text": _NO_CONTENT}]
     status = "error" if result.error else "success"
-    return {"toolResult": {"toolUseId": result.id, "content": said, "status": status}}
+    return {"toolResult": {"toolUseId": result.id, "content": content, "status": status}}
 
 
-def answer(blocks: Iterable[Block]) -> list[dict[str, Any]]:
-    """Return the blocks of an answer; reasoning that nothing follows is left out."""
+def build_answer(blocks: Iterable[Block]) -> list[dict[str, Any]]:
+    """Return the blocks of an answer; trailing reasoning is omitted."""
     sent: list[dict[str, Any]] = []
     for block in blocks:
         match block["type"]:
             case "text" | "refusal" if block["text"].strip():
                 sent.append({"text": block["text"]})
             case "thinking" if block.get("signature"):
-                sent.append({"reasoningContent": reasoning(block)})
+                sent.append({"reasoningContent": build_reasoning(block)})
             case "tool_call":
-                sent.append({"toolUse": tool_use(block)})
+                sent.append({"toolUse": build_tool_use(block)})
             case "other" if block.get("kind") == "tool_result":
                 sent.append({"toolResult": block["data"]})
             case "other" if block.get("kind") == "image":
                 sent.append({"image": block["data"]})
             case _:
-                pass  # blank text, thinking that nothing signs, citations
+                pass  # blank text, unsigned thinking, citations
     while sent and "reasoningContent" in sent[-1]:
         sent.pop()
     return sent
 
 
-def reasoning(block: Block) -> dict[str, Any]:
-    """Return reasoning, as it came."""
+def build_reasoning(block: Block) -> dict[str, Any]:
+    """Return reasoning unchanged."""
     if block.get("redacted"):
         return {"redactedContent": block["signature"]}
     return {"reasoningText": {"text": block.get("text") or "", "signature": block["signature"]}}
 
 
-def tool_use(call: Block) -> dict[str, Any]:
-    """Return a call of either side."""
+def build_tool_use(call: Block) -> dict[str, Any]:
+    """Return a call of the client or the provider."""
     kind = {"type": "server_tool_use"} if call.get("executor") == "provider" else {}
     return {"toolUseId": call["id"], "name": call["name"], "input": arguments_object(call), **kind}

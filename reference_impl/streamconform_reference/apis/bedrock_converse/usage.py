@@ -1,11 +1,11 @@
-"""Usage of Converse: `usage` of the metadata in, disjoint buckets out.
+"""Convert Converse's `usage` metadata to disjoint buckets.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_TokenUsage.html
 
-- `inputTokens` leaves out what was read from and written to the cache; `totalTokens` has all of it.
-- `cacheDetails` tells the writes apart by how long they are kept.
-- An exception is known and not corrected, since nothing in the stream tells it: models of OpenAI were
-  seen to count cache writes as input too (maximhq/bifrost#6942).
+- `inputTokens` excludes cache reads and writes; `totalTokens` includes them.
+- `cacheDetails` splits the writes by their time to live.
+- One known exception is not corrected, because nothing in the stream reveals it: OpenAI models also
+  count cache writes as input (maximhq/bifrost#6942).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from streamconform_reference.decoding.decoder import Payload
-from streamconform_reference.decoding.fields import count
+from streamconform_reference.decoding.fields import read_count
 
 USAGE_FIELDS: Final[Mapping[str, str]] = {
     "input": "inputTokens",
@@ -26,12 +26,12 @@ _KEPT_FOR_AN_HOUR: Final = "1h"
 
 
 def read_counts(usage: Payload) -> dict[str, int | None]:
-    """Return what a `usage` object reports, by the field names of the outcome's usage."""
-    counts = {name: count(usage, key) for name, key in USAGE_FIELDS.items()}
+    """Return the counts in a `usage` object, keyed by the fields of `Usage`."""
+    counts = {name: read_count(usage, key) for name, key in USAGE_FIELDS.items()}
     details = usage.get("cacheDetails")
     if isinstance(details, list) and details:
         counts["cache_write_1h"] = sum(
-            count(detail, "inputTokens") or 0
+            read_count(detail, "inputTokens") or 0
             for detail in details
             if isinstance(detail, dict) and detail.get("ttl") == _KEPT_FOR_AN_HOUR
         )

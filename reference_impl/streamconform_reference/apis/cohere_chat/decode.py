@@ -1,16 +1,15 @@
 """Cohere Chat: server-sent events of v2 or JSON lines of v1 in, events and the outcome out.
 
 Source: https://docs.cohere.com/reference/chat-stream, https://docs.cohere.com/reference/chat-stream-v1, and
-the types of the `cohere` package 7.3.1. What is in the events, `v2` and `v1` read; how they end,
-`terminal`.
+the types of the `cohere` package 7.3.1. `v2` and `v1` read the events, `terminal` reads the end.
 
-What the documentation does not say, and what differs between servers:
+Undocumented behavior, and differences between servers:
 
-- The payload decides, not the framing: v2 names its events by `type`, v1 by `event_type`.
-- `[DONE]` may follow the end of v2 and means nothing: alone it leaves the answer incomplete.
-- A payload without a type that has a message is an error (`{"message": "..."}`), also as the only line
-  of a body that claims success.
-- Behind `message-end` or `stream-end` nothing counts.
+- The payload decides, not the framing: v2 names its events in `type`, v1 in `event_type`.
+- `[DONE]` may follow the end of v2 and is ignored: alone it leaves the answer incomplete.
+- A payload without a type that has a message is an error (`{"message": "..."}`), even as the only line
+  of a body with HTTP status 200.
+- Everything after `message-end` or `stream-end` is ignored.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from streamconform_reference.framing import Framing
 from . import v1, v2
 from .framing import CohereFraming
 
-# The types under which gateways send an error that is not of this api.
+# The values of `type` in error payloads that gateways send and that are not part of this API.
 UNTYPED: Final = (None, "error")
 
 
@@ -37,12 +36,12 @@ class CohereChatDecoder(Decoder):
     v1_handlers: ClassVar[Mapping[str, v1.Handler]] = v1.HANDLERS
 
     def begin(self) -> None:
-        """Set what is remembered between payloads."""
+        """Set the state that is kept between payloads."""
         self.v2 = v2.V2Stream(self.message)
         self.v1 = v1.V1Stream(self.message)
 
     def read(self, payload: Payload) -> None:
-        """Read one payload; one of an unknown type changes nothing."""
+        """Read one payload; unknown types are ignored."""
         kind = payload.get("type")
         if isinstance(kind, str) and (handler := self.v2_handlers.get(kind)):
             handler(self.v2, payload)

@@ -1,4 +1,4 @@
-"""The answer without streaming, of either version: the events that would have said the same.
+"""The answer without streaming, of v1 or v2, as the payloads of an equivalent stream.
 
 Source: https://docs.cohere.com/reference/chat, https://docs.cohere.com/reference/chat-v1
 """
@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
-from streamconform_reference.decoding.fields import parts
+from streamconform_reference.decoding.fields import read_objects
 
-# Only an answer of v1 has these, beside its text.
+# Only v1 answers have these, next to their text.
 _V1_IDS = ("generation_id", "response_id", "chat_history")
 
 
-def as_stream(document: Payload) -> Iterator[Payload]:
-    """Yield the events of v2, the end of a stream of v1, which has the whole answer, or an error as it is.
+def to_payloads(document: Payload) -> Iterator[Payload]:
+    """Yield the events of v2, the end event of v1 with the whole answer, or an error as it is.
 
     Raises:
-        BrokenPayloadError: it has no message.
+        BrokenPayloadError: the document has no message.
     """
     message = document.get("message")
     if isinstance(message, dict):
@@ -32,14 +32,14 @@ def as_stream(document: Payload) -> Iterator[Payload]:
 
 def _as_v2(document: Payload, message: Payload) -> Iterator[Payload]:
     yield {"type": "message-start", "id": document.get("id")}
-    for index, content in enumerate(parts(message, "content")):
+    for index, content in enumerate(read_objects(message, "content")):
         yield {"type": "content-start", "index": index, **_delta(content=content)}
         yield {"type": "content-end", "index": index}
     yield {"type": "tool-plan-delta", **_delta(tool_plan=message.get("tool_plan"))}
-    for index, call in enumerate(parts(message, "tool_calls")):
+    for index, call in enumerate(read_objects(message, "tool_calls")):
         yield {"type": "tool-call-start", "index": index, **_delta(tool_calls=call)}
         yield {"type": "tool-call-end", "index": index}
-    for citation in parts(message, "citations"):
+    for citation in read_objects(message, "citations"):
         yield {"type": "citation-start", **_delta(citations=citation)}
     yield {"type": "message-end", "delta": document}
 

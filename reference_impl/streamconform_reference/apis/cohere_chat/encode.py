@@ -1,13 +1,13 @@
-"""Events in, the stream of Cohere's chat out, version 2 (`encode_v1`: 1); and the answer in one document.
+"""Encode events as a stream of Cohere's chat, version 2 (`encode_v1`: 1), and an outcome as a document.
 
 Source: https://docs.cohere.com/reference/chat-stream, https://docs.cohere.com/docs/streaming
 
-- One block is open at a time: the pieces of another wait until it ends. Calls are counted apart from blocks
-  of content. All thinking is content, as in the newer models; the plan of the older ones is not written.
-- A call has its arguments as text: those that came as a value are one fragment, `{}` too.
-- An open call that has to end is made unreadable, see `arguments_text`.
-- Usage is told at the end, as billed, and not of an answer that failed. That one has its type in
-  `error_type`, which is not documented but sent.
+- One block is open at a time: the pieces of others wait until it ends. Calls are numbered separately from
+  blocks of content. All thinking is content, as in the newer models; the older models' plan is not written.
+- A call has its arguments as text: a value becomes one fragment, `{}` too.
+- An open call that has to end is made unparseable, see `arguments_text`.
+- Usage is written at the end, as billed, and not for an answer that failed. A failed answer has its error
+  type in `error_type`, which is undocumented but sent.
 - `[DONE]` follows, as in every recorded stream.
 """
 
@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from streamconform_reference.encoding.arguments_text import cut_ending_of
-from streamconform_reference.encoding.block_sequencer import InSequence, OfBlock
-from streamconform_reference.encoding.encoder import Encoder, Piece, Placed, expressed
+from streamconform_reference.encoding.arguments_text import compute_cut_ending
+from streamconform_reference.encoding.block_sequencer import BlockPiece, BlockSequencer
+from streamconform_reference.encoding.encoder import Encoder, Piece, PlacedBlock, apply_losses
 from streamconform_reference.events import (
     Done,
     Failed,
@@ -37,12 +37,12 @@ from streamconform_reference.outcome import Error, Json, Other, Outcome, ProseKi
 from .encode_v1 import CohereV1Encoder
 from .losses import (
     LOSSES,
-    WORDS,
-    billed,
-    failed_word,
+    STOP_WORDS,
+    build_usage,
+    choose_failed_reason,
+    compute_call_ending,
+    encode_error,
     is_citation,
-    null_ending,
-    own_error,
 )
 
 _API: Final = "cohere-chat"
@@ -53,15 +53,15 @@ class CohereChatEncoder:
     """Writes one response of `POST /v2/chat` with `"stream": true`."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Begin before the first byte."""
+        """Start before the first byte."""
         del model, framing, created
         self._id = response_id
-        self._blocks = InSequence(is_citation)
+        self._blocks = BlockSequencer(is_citation)
         self._frames: list[bytes] = []
-        self._left_out: set[int] = set()  # places of calls that a provider ran
+        self._omitted: set[int] = set()  # positions of calls that a provider ran
         self._counts = {"content": 0, "tool-call": 0, "citation": 0}
         self._open: tuple[str, int] | None = None
-        self._fragments: list[str] = []  # of the call that is open
+        self._fragments: list[str] = []  # of the open call
         self._called = False
         self._usage: Usage | None = None
         self._ended = False
@@ -69,7 +69,7 @@ class CohereChatEncoder:
     def opening(self) -> bytes:
         """Return the start of the message."""
         head = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
-        self._tell("message-start", id=self._id, delta={"message": head})
+        self._write_event("message-start", id=self._id, delta={"message": head})
         return self._take()
 
     def ping(self) -> bytes:
@@ -77,7 +77,7 @@ class CohereChatEncoder:
         return SSE_COMMENT
 
     def piece(self, piece: Piece) -> bytes:
-        """Return what is written for the next piece."""
+        """Return the bytes to write for the next piece."""
         if self._ended:
             return b""
         if isinstance(piece, UsageUpdate):
@@ -85,29 +85,31 @@ class CohereChatEncoder:
         elif isinstance(piece, (Done, Failed)):
             self._ended = True
             self._finish(piece)
-        elif not self._leaves_out(piece):
+        elif not self._is_omitted(piece):
             self._write(self._blocks.take(piece))
         return self._take()
 
-    def _leaves_out(self, piece: OfBlock) -> bool:
+    def _is_omitted(self, piece: BlockPiece) -> bool:
         if isinstance(piece, ToolCallStart) and piece.executor == "provider":
-            self._left_out.add(piece.content_index)
-        return piece.content_index in self._left_out
+            self._omitted.add(piece.content_index)
+        return piece.content_index in self._omitted
 
     def _take(self) -> bytes:
         written, self._frames = b"".join(self._frames), []
         return written
 
     def _finish(self, last: Done | Failed) -> None:
-        self._write(self._blocks.rest())
+        self._write(self._blocks.flush())
         if isinstance(last, Done):
             self._cut()
-            reason = WORDS.of(last.stop, called=self._called)
-            self._tell("message-end", delta={"finish_reason": reason, "usage": billed(self._usage)})
+            reason = STOP_WORDS.of(last.stop, called=self._called)
+            self._write_event(
+                "message-end", delta={"finish_reason": reason, "usage": build_usage(self._usage)}
+            )
             self._frames.append(SSE_DONE)
         elif last.status == "error":
-            error = own_error(last.error or Error(None, None, None))
-            self._tell("message-end", delta=_failure(error))
+            error = encode_error(last.error or Error(None, None, None))
+            self._write_event("message-end", delta=_failure(error))
             self._frames.append(SSE_DONE)
 
     def _write(self, pieces: Iterable[Piece]) -> None:
@@ -116,7 +118,7 @@ class CohereChatEncoder:
                 case ProseStart():
                     self._begin("content", content=_content(piece.kind, "", typed=True))
                 case ProseDelta():
-                    self._tell_open("content-delta", content=_content(piece.kind, piece.delta))
+                    self._write_open("content-delta", content=_content(piece.kind, piece.delta))
                 case TextEnd() | ThinkingEnd():
                     self._end()
                 case ToolCallStart():
@@ -125,67 +127,67 @@ class CohereChatEncoder:
                 case ToolCallDelta():
                     self._arguments(piece.delta)
                 case ToolCallEnd():
-                    self._arguments(null_ending(piece.tool_call))
+                    self._arguments(compute_call_ending(piece.tool_call))
                     self._end()
-                case Placed():
-                    self._cite(piece.block)
+                case PlacedBlock():
+                    self._write_citations(piece.block)
                 case _:
                     pass
 
-    def _cite(self, other: Other) -> None:
+    def _write_citations(self, other: Other) -> None:
         if is_citation(other):
             index = self._counts["citation"]
             self._counts["citation"] += 1
-            self._tell("citation-start", index=index, delta={"message": {"citations": other.data}})
-            self._tell("citation-end", index=index)
+            self._write_event("citation-start", index=index, delta={"message": {"citations": other.data}})
+            self._write_event("citation-end", index=index)
 
-    def _begin(self, what: str, **message: Any) -> None:
+    def _begin(self, kind: str, **message: Any) -> None:
         self._cut()
-        self._open = (what, self._counts[what])
-        self._counts[what] += 1
-        self._tell_open(f"{what}-start", **message)
+        self._open = (kind, self._counts[kind])
+        self._counts[kind] += 1
+        self._write_open(f"{kind}-start", **message)
 
     def _arguments(self, fragment: str) -> None:
         if fragment:
             self._fragments.append(fragment)
-            self._tell_open("tool-call-delta", tool_calls={"function": {"arguments": fragment}})
+            self._write_open("tool-call-delta", tool_calls={"function": {"arguments": fragment}})
 
     def _cut(self) -> None:
-        """End the block that has not ended, if there is one."""
+        """End the open block although it has not ended, if there is one."""
         if self._open:
             if self._open[0] == "tool-call":
-                self._arguments(cut_ending_of("".join(self._fragments)))
+                self._arguments(compute_cut_ending("".join(self._fragments)))
             self._end()
 
     def _end(self) -> None:
         if self._open:
-            what, index = self._open
-            self._tell(f"{what}-end", index=index)
+            kind, index = self._open
+            self._write_event(f"{kind}-end", index=index)
         self._open = None
         self._fragments = []
 
-    def _tell_open(self, kind: str, **message: Any) -> None:
+    def _write_open(self, kind: str, **message: Any) -> None:
         if self._open:
-            self._tell(kind, index=self._open[1], delta={"message": message})
+            self._write_event(kind, index=self._open[1], delta={"message": message})
 
-    def _tell(self, kind: str, **fields: Any) -> None:
+    def _write_event(self, kind: str, **fields: Any) -> None:
         self._frames.append(sse({"type": kind, **fields}, kind))
 
 
-def encoder(*, model: str, response_id: str, framing: str | None = None, created: int = 0) -> Encoder:
-    """Return an encoder of version 2, or with the framing `v1` of version 1."""
+def make_encoder(*, model: str, response_id: str, framing: str | None = None, created: int = 0) -> Encoder:
+    """Return an encoder of version 2, or of version 1 with the framing `v1`."""
     version = CohereV1Encoder if framing == _V1 else CohereChatEncoder
     return version(model=model, response_id=response_id, framing=framing, created=created)
 
 
-def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
-    """Return the answer of version 2 in one document; an error document where it is not complete."""
+def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
+    """Return the answer as a document of version 2, an error document if it is not complete."""
     del model, created
-    said = expressed({_API: LOSSES}, _API, outcome, form="document")
-    if said.status != "complete":
-        return {"message": (said.error and said.error.message) or ""}
+    expressed = apply_losses({_API: LOSSES}, _API, outcome, form="document")
+    if expressed.status != "complete":
+        return {"message": (expressed.error and expressed.error.message) or ""}
     message: Json = {"role": "assistant", "content": [], "tool_calls": [], "citations": []}
-    for block in said.content:
+    for block in expressed.content:
         match block:
             case ToolCall():
                 message["tool_calls"].append(_call(block.id, block.name, block.arguments_text or ""))
@@ -194,12 +196,12 @@ def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) 
             case _:
                 kind: ProseKind = "thinking" if isinstance(block, Thinking) else "text"
                 message["content"].append(_content(kind, block.text, typed=True))
-    held = {key: value for key, value in message.items() if value or key == "content"}
+    present = {key: value for key, value in message.items() if value or key == "content"}
     return {
         "id": response_id,
-        "finish_reason": said.stop.raw,
-        "message": held,
-        "usage": billed(said.usage),
+        "finish_reason": expressed.stop.raw,
+        "message": present,
+        "usage": build_usage(expressed.usage),
     }
 
 
@@ -213,7 +215,7 @@ def _call(call_id: str, name: str, arguments: str) -> Json:
 
 
 def _failure(error: Error) -> Json:
-    word = failed_word(error)
+    word = choose_failed_reason(error)
     typed = {} if error.type == word else {"error_type": error.type}
-    said = {} if error.message is None else {"error": error.message}
-    return {"finish_reason": word, "usage": {}, **said, **typed}
+    error_field = {} if error.message is None else {"error": error.message}
+    return {"finish_reason": word, "usage": {}, **error_field, **typed}

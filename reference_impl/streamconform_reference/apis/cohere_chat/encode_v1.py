@@ -1,10 +1,10 @@
-"""Events in, the stream of version 1 of Cohere's chat out, one JSON document a line.
+"""Encode events as a stream of version 1 of Cohere's chat, one JSON document per line.
 
 Source: https://docs.cohere.com/reference/chat-stream-v1
 
-- Text is one, wherever it comes. Thinking does not come at all.
-- Calls are told at the end, all in one event, since pieces of them have neither an end nor arguments that
-  are no object. They have no ids. A call with such arguments makes the answer fail.
+- All text is one block, wherever it occurs. Thinking is not written.
+- Calls are written at the end, in one event, because pieces of them have no end, and no arguments except
+  objects. They have no ids. A call with other arguments makes the answer fail.
 - The last event repeats the whole answer.
 """
 
@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from streamconform_reference.encoding.block_sequencer import InSequence
-from streamconform_reference.encoding.encoder import Piece, Placed
+from streamconform_reference.encoding.block_sequencer import BlockSequencer
+from streamconform_reference.encoding.encoder import Piece, PlacedBlock
 from streamconform_reference.events import Done, Failed, ProseDelta, ToolCallEnd, UsageUpdate
 from streamconform_reference.framing.write import ndjson
 from streamconform_reference.outcome import Error, Json, Other, ToolCall, Usage
 
-from .losses import billed, failed_word, own_error
-from .losses_v1 import V1_OTHERS, V1_WORDS, is_malformed, is_v1_block, is_whole, malformed
+from .losses import build_usage, choose_failed_reason, encode_error
+from .losses_v1 import V1_OTHERS, V1_STOP_WORDS, is_malformed, is_v1_block, is_whole, make_malformed_error
 
 _BLANK: Final = b"\n"
 
@@ -28,9 +28,9 @@ class CohereV1Encoder:
     """Writes one response of `POST /v1/chat` with `"stream": true`."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Begin before the first byte."""
+        """Start before the first byte."""
         del model, framing, created
-        self._blocks = InSequence()
+        self._blocks = BlockSequencer()
         self._response: Json = {"generation_id": response_id, "text": ""}
         self._calls: list[Json] = []
         self._malformed: Error | None = None
@@ -46,7 +46,7 @@ class CohereV1Encoder:
         return _BLANK
 
     def piece(self, piece: Piece) -> bytes:
-        """Return what is written for the next piece."""
+        """Return the bytes to write for the next piece."""
         if self._ended:
             return b""
         if isinstance(piece, UsageUpdate):
@@ -54,8 +54,8 @@ class CohereV1Encoder:
             return b""
         if isinstance(piece, (Done, Failed)):
             self._ended = True
-            return b"".join(self._write(each) for each in self._blocks.rest()) + self._finish(piece)
-        return b"".join(self._write(each) for each in self._blocks.take(piece))
+            return b"".join(self._write(item) for item in self._blocks.flush()) + self._finish(piece)
+        return b"".join(self._write(item) for item in self._blocks.take(piece))
 
     def _write(self, piece: Piece) -> bytes:
         match piece:
@@ -64,7 +64,7 @@ class CohereV1Encoder:
                 return _record("text-generation", {"text": delta})
             case ToolCallEnd(_, call) if call.executor == "client":
                 self._take(call)
-            case Placed(_, other) if is_v1_block(other):
+            case PlacedBlock(_, other) if is_v1_block(other):
                 return self._place(other)
             case _:
                 pass
@@ -72,7 +72,7 @@ class CohereV1Encoder:
 
     def _take(self, call: ToolCall) -> None:
         if is_malformed(call):
-            self._malformed = self._malformed or malformed(call)
+            self._malformed = self._malformed or make_malformed_error(call)
         elif is_whole(call):
             self._calls.append({"name": call.name, "parameters": call.arguments})
 
@@ -84,24 +84,26 @@ class CohereV1Encoder:
     def _finish(self, last: Done | Failed) -> bytes:
         if isinstance(last, Failed) and last.status == "incomplete":
             return b""
-        told = b""
+        calls_event = b""
         if self._calls:
             self._response["tool_calls"] = self._calls
-            told = _record(
+            calls_event = _record(
                 "tool-calls-generation", {"text": self._response["text"], "tool_calls": self._calls}
             )
         failed = self._malformed if isinstance(last, Done) else last.error or Error(None, None, None)
         if failed is None and isinstance(last, Done):
-            return told + self._end(V1_WORDS.of(last.stop, called=False), billed(self._usage))
-        error = own_error(failed or Error(None, None, None))
-        word = failed_word(error, V1_WORDS.meanings)
+            return calls_event + self._end(
+                V1_STOP_WORDS.of(last.stop, called=False), build_usage(self._usage)
+            )
+        error = encode_error(failed or Error(None, None, None))
+        word = choose_failed_reason(error, V1_STOP_WORDS.meanings)
         typed = {} if error.type == word else {"error_type": error.type}
-        said = {} if error.message is None else {"error": error.message}
-        return told + self._end(word, None, {**said, **typed})
+        error_field = {} if error.message is None else {"error": error.message}
+        return calls_event + self._end(word, None, {**error_field, **typed})
 
     def _end(self, word: str, usage: Json | None, failure: Json | None = None) -> bytes:
-        held = {} if usage is None else {"meta": {"api_version": {"version": "1"}, **usage}}
-        response = {**self._response, "finish_reason": word, **held}
+        present = {} if usage is None else {"meta": {"api_version": {"version": "1"}, **usage}}
+        response = {**self._response, "finish_reason": word, **present}
         last = {"finish_reason": word, "response": response, **(failure or {})}
         return _record("stream-end", last, finished=True)
 

@@ -1,4 +1,4 @@
-"""Fields of Cohere's payloads that are read otherwise than everybody's."""
+"""Readers for fields of Cohere's payloads that differ from `decoding.fields`."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 from streamconform_reference.decoding.fields import LARGEST_COUNT
 
 
-def part(holder: Payload, *path: str) -> Payload:
-    """Return the object under a path of keys, each of which has to be there."""
+def require_object(holder: Payload, *path: str) -> Payload:
+    """Return the object under a path of keys; each of them is required."""
     value: Any = holder
     for key in path:
         value = value.get(key)
         if not isinstance(value, dict):
-            raise BrokenPayloadError(f"there is no object at `{'.'.join(path)}`")
-    found: Payload = value
-    return found
+            raise BrokenPayloadError(f"`{'.'.join(path)}` is not an object")
+    result: Payload = value
+    return result
 
 
-def count(holder: Payload, *path: str) -> int | None:
-    """Return the number of tokens under a path of keys; Cohere's types say that it may be a float."""
+def read_count(holder: Payload, *path: str) -> int | None:
+    """Return the token count under a path of keys; Cohere's types allow floats."""
     value: Any = holder
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None

@@ -1,7 +1,7 @@
-"""The two framings of one api: v2 sends server-sent events, v1 JSON lines or, when asked, events too.
+"""The two framings of Cohere Chat: v2 sends server-sent events, v1 sends JSON lines or, on request, events.
 
-The first byte decides. The content type would say the same (`text/event-stream`, and
-`application/stream+json` of v1), but gateways rewrite it, and none has turned a `{` into something else.
+The first byte decides. The content type is equivalent (`text/event-stream`, and
+`application/stream+json` for v1), but gateways rewrite it; none changes a leading `{`.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ _OBJECT: Final = 0x7B
 
 
 class CohereFraming:
-    """Framing of both; see `streamconform_reference.framing.Framing`."""
+    """Framing of both versions; see `streamconform_reference.framing.Framing`."""
 
     def __init__(self) -> None:
-        """Begin at the first byte of a body."""
+        """Start before the first byte of a body."""
         self.fault: str | None = None
         self.recognised = False
         self._framing: Framing | None = None
-        self._head = bytearray()  # blanks, and what may be a byte order mark
+        self._head = bytearray()  # white space, and a possible byte order mark
 
     def receive(self, data: bytes) -> list[Frame]:
-        """Take the next bytes; return the frames that they complete."""
+        """Add the next bytes; return the frames that they complete."""
         if self._framing is None:
             self._head += data
             content = self._head.removeprefix(_BOM).lstrip()
@@ -41,7 +41,7 @@ class CohereFraming:
         return frames
 
     def end(self) -> list[Frame]:
-        """Take the end of the body; return the last frame, if it is whole but for its end mark."""
+        """End the body; return the last frame if only its end mark is missing."""
         if self._framing is None:
             return []
         frames = self._framing.end()

@@ -1,4 +1,4 @@
-"""What a stream of Cohere's chat looks like when Cohere makes it: events of v2, records of v1."""
+"""The grammar of Cohere's chat: streams as Cohere sends them, events of v2 and records of v1."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any, ClassVar, Final
 from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.grammars.blocks import RULES as BLOCK_RULES
-from streamconform_reference.grammars.blocks import Blocks
+from streamconform_reference.grammars.blocks import GrammarBlocks
 from streamconform_reference.grammars.fields import Field, needs, takes
 from streamconform_reference.grammars.grammar import (
     ENDED,
-    Findings,
     Grammar,
     Rule,
     Step,
-    arguments_fault,
+    Violations,
+    find_arguments_fault,
     step,
 )
 
@@ -33,32 +33,32 @@ FINISH_REASONS: Final = frozenset(
         "TOOL_CALL",
         "ERROR",
         "TIMEOUT",
-        "ERROR_LIMIT",  # this and the next ones are of v1
+        "ERROR_LIMIT",  # this and the following ones belong to v1
         "ERROR_TOXIC",
         "USER_CANCEL",
     ]
 )
 CUTTING: Final = FINISH_REASONS - {"COMPLETE", "STOP_SEQUENCE", "TOOL_CALL"}
-"""Finish reasons behind which the last call may be cut off."""
+"""Finish reasons after which the last call may be truncated."""
 
 
 class CohereChatGrammar(Grammar):
-    """Judges one stream of `POST /v2/chat` or `POST /v1/chat` with `"stream": true`."""
+    """Checks one stream of `POST /v2/chat` or `POST /v1/chat` with `"stream": true`."""
 
     framing_factory: ClassVar[Callable[[], Framing]] = CohereFraming
     source: ClassVar[str] = "https://docs.cohere.com/reference/chat-stream"
     rules: ClassVar[Mapping[str, Rule]] = {
         **BLOCK_RULES,
-        "event-name": Rule("every event has the name of its payload's type"),
-        "start-first": Rule("`message-start`, or `stream-start` of v1, comes before everything else"),
-        "one-message-start": Rule("there is one `message-start`"),
-        "arguments-parse": Rule("the fragments of a call are the JSON of an object", "should"),
+        "event-name": Rule("every event has its payload's type as its name"),
+        "start-first": Rule("`message-start`, or `stream-start` of v1, comes first"),
+        "one-message-start": Rule("there is exactly one `message-start`"),
+        "arguments-parse": Rule("the joined fragments of a call are a JSON object", "should"),
         "unique-ids": Rule("no two calls have the same id"),
-        "finish-reason-known": Rule("the finish reason is one that is documented", "should"),
-        "stop-fits-calls": Rule("the finish reason is `TOOL_CALL` only where there is a call"),
-        "usage-present": Rule("the last frame counts billed units, unless the answer failed"),
-        "no-done-marker": Rule("`[DONE]` comes behind the terminal event only", "should"),
-        "is-finished": Rule("`is_finished` is true in the last record of v1 only", source=_V1),
+        "finish-reason-known": Rule("the finish reason is documented", "should"),
+        "stop-fits-calls": Rule("the finish reason is `TOOL_CALL` only if there is a call"),
+        "usage-present": Rule("the last frame has the billed units, unless the answer failed"),
+        "no-done-marker": Rule("`[DONE]` comes only after the terminal event", "should"),
+        "is-finished": Rule("`is_finished` is true only in the last record of v1", source=_V1),
     }
     fields: ClassVar[Mapping[str, tuple[Field, ...]]] = {
         "message-start": (
@@ -123,9 +123,9 @@ class CohereChatGrammar(Grammar):
     }
 
     def begin(self) -> None:
-        """Set what is remembered between frames."""
-        self.content = Blocks("content block")
-        self.calls = Blocks("call")
+        """Set the state that is kept between frames."""
+        self.content = GrammarBlocks("content block")
+        self.calls = GrammarBlocks("call")
         self.ids: set[str] = set()
         self.called = False
         self.broken_calls: list[str] = []
@@ -136,24 +136,24 @@ class CohereChatGrammar(Grammar):
         kind = payload.get("type") or payload.get("event_type")
         return kind if isinstance(kind, str) else None
 
-    def done(self) -> Findings:
-        """Take `[DONE]`, which the documentation does not name, and every recorded stream of v2 ends with."""
+    def check_done_mark(self) -> Violations:
+        """Check `[DONE]`, which is undocumented, and which ends every recorded stream of v2."""
         if self.state != ENDED:
             yield "no-done-marker", "`[DONE]` came before `message-end`"
 
-    def named(self, frame: Frame, kind: str | None) -> Findings:
-        """Yield that an event has another name than its type; records of v1 have none."""
+    def check_name(self, frame: Frame, kind: str | None) -> Violations:
+        """Yield a violation if an event's name differs from its type; records of v1 have none."""
         if frame.event is not None and frame.event.decode("utf-8", "replace") != kind:
             yield "event-name", f"`{frame.event.decode('utf-8', 'replace')[:60]}` is of type `{kind}`"
 
-    def read(self, kind: str, payload: Payload) -> Findings:
-        """Yield what else is wrong with a frame."""
-        index, message = payload.get("index"), _at(payload, "delta", "message")
-        content, call = _at(message, "content"), _at(message, "tool_calls")
+    def read(self, kind: str, payload: Payload) -> Violations:
+        """Yield other violations by a frame."""
+        index, message = payload.get("index"), _read_object_at(payload, "delta", "message")
+        content, call = _read_object_at(message, "content"), _read_object_at(message, "tool_calls")
         match kind:
             case "content-start":
-                told = content.get("type")
-                yield from self.content.start(index, told if isinstance(told, str) else None)
+                content_type = content.get("type")
+                yield from self.content.start(index, content_type if isinstance(content_type, str) else None)
             case "content-delta":
                 piece = next((key for key in ("text", "thinking") if key in content), "text")
                 yield from self.content.delta(index, piece, (piece,), content.get(piece))
@@ -162,59 +162,64 @@ class CohereChatGrammar(Grammar):
             case "tool-call-start":
                 yield from self._call(index, call)
             case "tool-call-delta":
-                text = _at(call, "function").get("arguments")
+                text = _read_object_at(call, "function").get("arguments")
                 yield from self.calls.delta(index, "tool-call-delta", ("call",), text)
             case "tool-call-end":
                 yield from self.calls.stop(index)
                 block = self.calls.get(index)
-                if block and (fault := arguments_fault(block.text)):
+                if block and (fault := find_arguments_fault(block.text)):
                     self.broken_calls.append(f"call {index}: {fault}")
             case "tool-calls-generation":
                 self.called = True
             case "message-end":
-                delta = _at(payload, "delta")
-                yield from self._end(delta.get("finish_reason"), _at(delta, "usage"))
+                delta = _read_object_at(payload, "delta")
+                yield from self._end(delta.get("finish_reason"), _read_object_at(delta, "usage"))
             case "stream-end":
-                yield from self._end(payload.get("finish_reason"), _at(payload, "response", "meta"))
+                yield from self._end(
+                    payload.get("finish_reason"), _read_object_at(payload, "response", "meta")
+                )
             case _:
                 pass
         if "event_type" in payload and payload.get("is_finished") is not (kind == "stream-end"):
             yield "is-finished", f"it is `{payload.get('is_finished')}` in a `{kind}`"
 
-    def _call(self, index: Any, call: Mapping[str, Any]) -> Findings:
+    def _call(self, index: Any, call: Mapping[str, Any]) -> Violations:
         yield from self.calls.start(index, "call")
-        text, name = _at(call, "function").get("arguments"), call.get("id")
+        text, name = _read_object_at(call, "function").get("arguments"), call.get("id")
         block = self.calls.get(index)
         if block is not None and isinstance(text, str):
             block.pieces.append(text)
         if isinstance(name, str) and name:
             if name in self.ids:
-                yield "unique-ids", f"`{name[:60]}` comes again"
+                yield "unique-ids", f"`{name[:60]}` is repeated"
             self.ids.add(name)
         self.called = True
 
-    def _end(self, told: Any, counts: Mapping[str, Any]) -> Findings:
-        reason = told if isinstance(told, str) else None
+    def _end(self, finish_reason: Any, counts: Mapping[str, Any]) -> Violations:
+        reason = finish_reason if isinstance(finish_reason, str) else None
         failed = reason in ("ERROR", "TIMEOUT", "ERROR_LIMIT", "ERROR_TOXIC")
         if not failed:
             if reason not in CUTTING:
                 yield from self.content.close()
                 yield from self.calls.close()
-            units = _at(counts, "billed_units")
+            units = _read_object_at(counts, "billed_units")
             if not all(type(units.get(key)) in (int, float) for key in ("input_tokens", "output_tokens")):
-                yield "usage-present", "`billed_units` has not both counts"
+                yield "usage-present", "`billed_units` lacks a count"
         if reason is not None and reason not in FINISH_REASONS:
             yield "finish-reason-known", f"it is `{reason[:60]}`"
         if reason not in CUTTING:
-            for words in self.broken_calls:
-                yield "arguments-parse", words
+            for message in self.broken_calls:
+                yield "arguments-parse", message
         if reason == "TOOL_CALL" and not self.called:
             yield "stop-fits-calls", "there is none"
 
 
-def _at(holder: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
-    """Return the object at a path, an empty one where there is none."""
+def _read_object_at(holder: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
+    """Return the object at a path, an empty one if there is none."""
     value: Any = holder
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
+
+
+GRAMMAR: Final = CohereChatGrammar

@@ -1,4 +1,4 @@
-"""What Cohere's chat cannot say, in version 2 and in version 1, and the words that it has instead.
+"""Losses of Cohere's chat, version 2 (`losses_v1`: 1), and the values that it uses instead.
 
 Source: https://docs.cohere.com/reference/chat-stream, https://docs.cohere.com/reference/chat-stream-v1
 """
@@ -10,25 +10,25 @@ from dataclasses import replace
 from typing import Final
 
 from streamconform_reference.encoding.arguments_text import (
-    NO_JSON,
-    as_text,
-    contradicted,
-    each_call,
-    ended,
-    ending_of,
+    UNPARSEABLE,
+    compute_ending,
+    end_calls,
+    make_contradiction_row,
+    make_text_row,
+    map_calls,
 )
-from streamconform_reference.encoding.encoder import NAMELESS, Loss
+from streamconform_reference.encoding.encoder import PLACEHOLDER, Loss
 from streamconform_reference.encoding.losses import (
     COST,
     DOCUMENT_ERROR,
     PROVIDER_CALLS,
     REFUSALS,
-    each_block,
-    error_as,
     is_client_call,
-    stop_as,
+    map_blocks,
+    map_error,
+    map_stop,
 )
-from streamconform_reference.encoding.stop_words import StopWords
+from streamconform_reference.encoding.stop_words import StopReasons
 from streamconform_reference.outcome import (
     Block,
     Error,
@@ -46,7 +46,7 @@ from streamconform_reference.outcome import (
 
 from .terminal import STOP_REASONS
 
-WORDS: Final = StopWords(
+STOP_WORDS: Final = StopReasons(
     STOP_REASONS,
     {
         "stop": "COMPLETE",
@@ -56,25 +56,25 @@ WORDS: Final = StopWords(
         "refusal": "ERROR_TOXIC",
     },
 )
-"""Version 2 has no word for what a filter cut; that of version 1 is at least never taken for success."""
+"""Version 2 has no reason for filtered content; that of version 1 is at least never read as success."""
 FAILED: Final = "ERROR"
-TIMED_OUT: Final = "TIMEOUT"
+_TIMED_OUT: Final = "TIMEOUT"
 _NULL: Final = "null"
 
 
 def is_citation(other: Other) -> bool:
-    """Whether a block is a citation as version 2 has it, which belongs to the text before it."""
+    """Whether a block is a citation of version 2, which belongs to the text before it."""
     return other.kind == "citation" and isinstance(other.data, dict) and "sources" in other.data
 
 
-def stop_word(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
-    """Return the `finish_reason`, and what it means by itself."""
-    word = WORDS.of(stop, called=any(is_client_call(block) for block in content))
-    return word, WORDS.meaning(word)
+def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
+    """Return the `finish_reason`, and its meaning by itself."""
+    word = STOP_WORDS.of(stop, called=any(is_client_call(block) for block in content))
+    return word, STOP_WORDS.meaning(word)
 
 
-def counted(usage: Usage | None) -> Usage:
-    """Return the usage as it is billed: what the cache has to do with is input like any other."""
+def encode_usage(usage: Usage | None) -> Usage:
+    """Return the usage as it is billed: cache reads and writes count as input."""
     usage = usage or Usage()
     total = (usage.input or 0) + (usage.cache_read or 0) + (usage.cache_write or 0)
     return Usage(
@@ -82,70 +82,70 @@ def counted(usage: Usage | None) -> Usage:
     )
 
 
-def own_error(error: Error) -> Error:
-    """Return the error with a type, and without the HTTP status that no event has."""
+def encode_error(error: Error) -> Error:
+    """Return the error with a type, and without the HTTP status, which no event has."""
     return Error(error.type or FAILED, error.message or None, None)
 
 
-def failed_word(error: Error, known: Collection[str] = STOP_REASONS) -> str:
-    """Return the `finish_reason` of a failed answer, `known` by the version."""
-    return TIMED_OUT if error.type == TIMED_OUT and TIMED_OUT in known else FAILED
+def choose_failed_reason(error: Error, known: Collection[str] = STOP_REASONS) -> str:
+    """Return the `finish_reason` of a failed answer; `known` are those of the version."""
+    return _TIMED_OUT if error.type == _TIMED_OUT and _TIMED_OUT in known else FAILED
 
 
-def billed(usage: Usage | None) -> Json:
-    """Return the counts, and of those that are not billed what is known."""
-    told = counted(usage)
-    counts = {"input_tokens": told.input, "output_tokens": told.output}
-    searches = {} if told.web_searches is None else {"search_units": told.web_searches}
-    reasoning = {} if told.reasoning is None else {"reasoning_tokens": told.reasoning}
+def build_usage(usage: Usage | None) -> Json:
+    """Return the billed counts, and the known ones that are not billed."""
+    usage_counts = encode_usage(usage)
+    counts = {"input_tokens": usage_counts.input, "output_tokens": usage_counts.output}
+    searches = {} if usage_counts.web_searches is None else {"search_units": usage_counts.web_searches}
+    reasoning = {} if usage_counts.reasoning is None else {"reasoning_tokens": usage_counts.reasoning}
     cached = {} if usage is None or usage.cache_read is None else {"cached_tokens": usage.cache_read}
     return {"billed_units": counts | searches, "tokens": counts | reasoning, **cached}
 
 
-def null_ending(call: ToolCall) -> str:
-    """Return what is written behind a call's text: `null` alone would be `{}` to readers of this api."""
-    text = (call.arguments_text or "") + ending_of(call)
-    return ending_of(call) + (NO_JSON if text.strip() == _NULL else "")
+def compute_call_ending(call: ToolCall) -> str:
+    """Return the text to write after a call's fragments; clients of this API read `null` alone as `{}`."""
+    text = (call.arguments_text or "") + compute_ending(call)
+    return compute_ending(call) + (UNPARSEABLE if text.strip() == _NULL else "")
 
 
-def _nameless(outcome: Outcome) -> Outcome:
-    return replace(outcome, model=None, response_id=outcome.response_id or NAMELESS)
+def _drop_names(outcome: Outcome) -> Outcome:
+    return replace(outcome, model=None, response_id=outcome.response_id or PLACEHOLDER)
 
 
-def _own_others(outcome: Outcome) -> Outcome:
-    kept: list[Block] = []
-    cites = False  # whether a citation would belong to what came last
+def _filter_others(outcome: Outcome) -> Outcome:
+    blocks: list[Block] = []
+    cites = False  # whether a citation would belong to the previous block
     for block in outcome.content:
         if isinstance(block, Other) and not (cites and is_citation(block)):
             cites = False
             continue
         cites = isinstance(block, (Other, Text, Refusal))
-        kept.append(block)
-    return replace(outcome, content=tuple(kept))
+        blocks.append(block)
+    return replace(outcome, content=tuple(blocks))
 
 
-def _unsigned(block: Block) -> Iterator[Block]:
+def _drop_signature(block: Block) -> Iterator[Block]:
     if isinstance(block, Thinking):
         yield Thinking(text=block.text, signature=None, redacted=False)
     else:
         yield block
 
 
-def _not_null(call: ToolCall) -> ToolCall:
+def _break_null(call: ToolCall) -> ToolCall:
     if call.complete and (call.arguments_text or "").strip() == _NULL:
-        return replace(call, arguments=None, arguments_text=f"{call.arguments_text}{NO_JSON}")
+        return replace(call, arguments=None, arguments_text=f"{call.arguments_text}{UNPARSEABLE}")
     return call
 
 
-def _without_blank(call: ToolCall) -> ToolCall:
+def _drop_blank_text(call: ToolCall) -> ToolCall:
     return replace(call, arguments_text=call.arguments_text or None)
 
 
-def _ended(outcome: Outcome) -> Outcome:
-    return each_call(_without_blank)(ended(stop_word, by_block=True)(outcome))
+def _end_all_calls(outcome: Outcome) -> Outcome:
+    return map_calls(_drop_blank_text)(end_calls(encode_stop, by_block=True)(outcome))
 
 
-def _calls_behind(outcome: Outcome) -> Outcome:
+def _move_calls_last(outcome: Outcome) -> Outcome:
     def place(block: Block) -> int:
         return 1 if isinstance(block, ToolCall) else 2 if isinstance(block, Other) else 0
 
@@ -154,40 +154,40 @@ def _calls_behind(outcome: Outcome) -> Outcome:
 
 def _usage_at_the_end(outcome: Outcome) -> Outcome:
     complete = outcome.status == "complete"
-    return replace(outcome, usage=counted(outcome.usage) if complete else None)
+    return replace(outcome, usage=encode_usage(outcome.usage) if complete else None)
 
 
-def failure(known: Collection[str] = STOP_REASONS) -> Loss:
-    """Return the row of failed answers; `known` are the words of the version."""
+def make_failure_row(known: Collection[str] = STOP_REASONS) -> Loss:
+    """Return the row for failed answers; `known` are the reasons of the version."""
 
     def apply(outcome: Outcome) -> Outcome:
         if outcome.status != "error":
             return outcome
-        error = own_error(outcome.error or Error(None, None, None))
-        return replace(outcome, error=error, stop=Stop("error", failed_word(error, known)))
+        error = encode_error(outcome.error or Error(None, None, None))
+        return replace(outcome, error=error, stop=Stop("error", choose_failed_reason(error, known)))
 
     return Loss(
         "error",
-        "an error without a type, the HTTP status of an error, and the word for the end before it",
-        "`ERROR`, which is that word too; left out",
+        "an error without a type, the HTTP status of an error, and the stop reason before it",
+        "`ERROR`, also as the stop reason; omitted",
         apply,
         forms=("stream",),
     )
 
 
-def _untyped(error: Error) -> Error:
+def _drop_type(error: Error) -> Error:
     return Error(None, error.message or None, None)
 
 
 USAGE: Final = Loss(
     "usage",
-    "that input or output was not counted, what the cache has to do with, and the usage of an answer that "
-    "failed or broke off",
-    "0; input like any other; left out",
+    "unknown input or output counts, cache reads and writes, and the usage of an answer that failed or was "
+    "cut off",
+    "0; input; omitted",
     _usage_at_the_end,
 )
 NAMES: Final = Loss(
-    "names", "the name of the model, and an answer without a name", f"left out; `{NAMELESS}`", _nameless
+    "names", "the model of an answer, and an answer without an id", f"omitted; `{PLACEHOLDER}`", _drop_names
 )
 
 LOSSES: Final[tuple[Loss, ...]] = (
@@ -196,47 +196,52 @@ LOSSES: Final[tuple[Loss, ...]] = (
     REFUSALS,
     Loss(
         "other",
-        "a block without a common form that is not Cohere's, and a citation that is not right behind text",
-        "left out",
-        _own_others,
+        "a block without a common form that is not Cohere's, and a citation not directly after text",
+        "omitted",
+        _filter_others,
     ),
     PROVIDER_CALLS,
-    Loss("signature", "the signature of thinking, and redacted thinking", "left out", each_block(_unsigned)),
+    Loss(
+        "signature",
+        "the signature of thinking, and redacted thinking",
+        "omitted",
+        map_blocks(_drop_signature),
+    ),
     Loss(
         "order",
         "the order of text, calls and citations, in one document",
-        "the calls behind the text, the citations behind the calls",
-        _calls_behind,
+        "the calls after the text, the citations after the calls",
+        _move_calls_last,
         forms=("document",),
     ),
-    as_text(),
-    contradicted(),
+    make_text_row(),
+    make_contradiction_row(),
     Loss(
         "arguments-null",
-        "the value `null` as arguments, which this api's readers take for none",
-        "malformed: the text, made no JSON, and nobody may run the call",
-        each_call(_not_null),
+        "the value `null` as arguments, which this API's clients read as none",
+        "malformed: the text, made invalid JSON, so that no client runs the call",
+        map_calls(_break_null),
     ),
     Loss(
         "unended-call",
-        "a call that did not end, before another block or in an answer that is complete",
-        "malformed: the text, made no JSON where it is any, and nobody may run the call",
-        _ended,
+        "a call that did not end, before another block or in a complete answer",
+        "malformed: the text, made invalid JSON, so that no client runs the call",
+        _end_all_calls,
     ),
     Loss(
         "stop",
-        "other words for the end, what a filter cut, and a refusal",
-        "the api's word; `ERROR_TOXIC`; the word that came where the api has none",
-        stop_as(stop_word),
+        "foreign stop reasons, filtered content, and a refusal",
+        "the API's reason; `ERROR_TOXIC`; the raw reason if the API has none",
+        map_stop(encode_stop),
     ),
     USAGE,
-    failure(),
+    make_failure_row(),
     DOCUMENT_ERROR,
     Loss(
         "document-error",
         "the type of an error, in one document",
-        "left out",
-        error_as(_untyped),
+        "omitted",
+        map_error(_drop_type),
         forms=("document",),
     ),
 )

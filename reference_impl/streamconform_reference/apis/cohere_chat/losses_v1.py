@@ -1,4 +1,4 @@
-"""What version 1 of Cohere's chat cannot say, and the words that it has instead.
+"""Losses of version 1 of Cohere's chat, and the values that it uses instead.
 
 Source: https://docs.cohere.com/reference/chat-stream-v1
 """
@@ -9,17 +9,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from streamconform_reference.encoding.arguments_text import each_call, without_text
+from streamconform_reference.encoding.arguments_text import drop_text, map_calls
 from streamconform_reference.encoding.encoder import Loss
 from streamconform_reference.encoding.losses import (
     COST,
     PROVIDER_CALLS,
     REFUSALS,
+    join_surrogates,
     keep_blocks,
-    stop_as,
-    whole_characters,
+    map_stop,
 )
-from streamconform_reference.encoding.stop_words import StopWords
+from streamconform_reference.encoding.stop_words import StopReasons
 from streamconform_reference.outcome import (
     Block,
     Error,
@@ -32,18 +32,18 @@ from streamconform_reference.outcome import (
     ToolCall,
 )
 
-from .losses import FAILED, NAMES, USAGE, WORDS, failure
+from .losses import FAILED, NAMES, STOP_WORDS, USAGE, make_failure_row
 from .terminal import STOP_REASONS
 
 _NOT_V1: Final = frozenset({"TOOL_CALL", "TIMEOUT"})
-V1_WORDS: Final = StopWords(
+V1_STOP_WORDS: Final = StopReasons(
     {word: reason for word, reason in STOP_REASONS.items() if word not in _NOT_V1},
-    {**WORDS.usual, "tool_use": WORDS.usual["stop"]},
+    {**STOP_WORDS.usual, "tool_use": STOP_WORDS.usual["stop"]},
 )
 MALFORMED: Final = "INVALID_TOOL_GENERATION"
-"""As version 2 names it where it fails by such a call."""
-# Blocks without a common form: the type of the event that tells them, the field with their list, and a field
-# that each has.
+"""The name that version 2 gives such a failure."""
+# `other` blocks: the type of their event, the field with their list, and a field that each of them
+# has.
 V1_OTHERS: Final[Mapping[str, tuple[str, str, str]]] = {
     "search_query": ("search-queries-generation", "search_queries", "text"),
     "search_result": ("search-results", "search_results", "document_ids"),
@@ -53,30 +53,30 @@ V1_OTHERS: Final[Mapping[str, tuple[str, str, str]]] = {
 
 
 def is_v1_block(other: Other) -> bool:
-    """Whether a block without a common form is one of version 1."""
+    """Whether an `other` block is one of version 1."""
     _, _, needed = V1_OTHERS.get(other.kind, ("", "", ""))
     return isinstance(other.data, dict) and needed in other.data
 
 
 def is_whole(block: Block) -> bool:
-    """Whether a block is anything but a call that was cut off, or whose arguments are no object."""
+    """Whether a block is not a truncated call, and not a call whose arguments are not an object."""
     return not isinstance(block, ToolCall) or (block.complete and isinstance(block.arguments, dict))
 
 
 def is_malformed(block: Block) -> bool:
-    """Whether a block is a call that ended with arguments that are no object."""
+    """Whether a block is an ended call whose arguments are not an object."""
     return isinstance(block, ToolCall) and block.complete and not is_whole(block)
 
 
-def malformed(call: ToolCall) -> Error:
+def make_malformed_error(call: ToolCall) -> Error:
     """Return the error of an answer with such a call."""
     return Error(MALFORMED, f"invalid tool generation: {call.name}", None)
 
 
-def stop_word(stop: Stop, _content: tuple[Block, ...]) -> tuple[str, StopReason]:
-    """Return the `finish_reason`, and what it means by itself."""
-    word = V1_WORDS.of(stop, called=False)
-    return word, V1_WORDS.meaning(word)
+def encode_stop(stop: Stop, _content: tuple[Block, ...]) -> tuple[str, StopReason]:
+    """Return the `finish_reason`, and its meaning by itself."""
+    word = V1_STOP_WORDS.of(stop, called=False)
+    return word, V1_STOP_WORDS.meaning(word)
 
 
 def _own_others(block: Block) -> bool:
@@ -87,24 +87,26 @@ def _without_malformed(outcome: Outcome) -> Outcome:
     wrong = [block for block in outcome.content if isinstance(block, ToolCall) and is_malformed(block)]
     outcome = keep_blocks(is_whole)(outcome)
     if outcome.status == "complete" and wrong:
-        return replace(outcome, status="error", error=malformed(wrong[0]), stop=Stop("error", FAILED))
+        return replace(
+            outcome, status="error", error=make_malformed_error(wrong[0]), stop=Stop("error", FAILED)
+        )
     return outcome
 
 
 def _calls_at_the_end(outcome: Outcome) -> Outcome:
-    """Return the outcome with one text, where it began, and the calls behind everything, if told."""
+    """Return the outcome with one text, at its first position, and complete calls after everything."""
     content: list[Block] = []
-    at: int | None = None
+    position: int | None = None
     for block in outcome.content:
         if not isinstance(block, Text):
             content += [] if isinstance(block, ToolCall) else [block]
-        elif at is None and block.text:
-            at = len(content)
+        elif position is None and block.text:
+            position = len(content)
             content.append(block)
-        elif at is not None:
-            before = content[at]
-            content[at] = Text(
-                whole_characters((before.text if isinstance(before, Text) else "") + block.text)
+        elif position is not None:
+            before = content[position]
+            content[position] = Text(
+                join_surrogates((before.text if isinstance(before, Text) else "") + block.text)
             )
     if outcome.status != "incomplete":
         for block in outcome.content:
@@ -121,28 +123,28 @@ V1_LOSSES: Final[tuple[Loss, ...]] = (
     Loss(
         "other",
         "thinking, and a block without a common form that is not Cohere's",
-        "left out",
+        "omitted",
         keep_blocks(_own_others),
     ),
     Loss(
         "calls",
-        "a call that was cut off; arguments that are no object",
-        "left out; a complete answer with such arguments fails with `INVALID_TOOL_GENERATION`",
+        "a truncated call; arguments that are not an object",
+        "omitted; a complete answer with such arguments fails with `INVALID_TOOL_GENERATION`",
         _without_malformed,
     ),
-    Loss("arguments-text", "the text of arguments", "the value", each_call(without_text)),
+    Loss("arguments-text", "the text of arguments", "the value", map_calls(drop_text)),
     Loss(
         "place",
-        "several texts, the place of a call, and its id",
-        "one text; all calls at the end, and none in an answer that breaks off; their place is their id",
+        "several texts, the position of a call, and its id",
+        "one text; all calls at the end, and none in a truncated answer; their position is their id",
         _calls_at_the_end,
     ),
     Loss(
         "stop",
-        "other words for the end, what a filter cut, and a refusal",
-        "the api's word; `ERROR_TOXIC`; the word that came where the api has none",
-        stop_as(stop_word),
+        "foreign stop reasons, filtered content, and a refusal",
+        "the API's reason; `ERROR_TOXIC`; the raw reason if the API has none",
+        map_stop(encode_stop),
     ),
     USAGE,
-    failure(V1_WORDS.meanings),
+    make_failure_row(V1_STOP_WORDS.meanings),
 )

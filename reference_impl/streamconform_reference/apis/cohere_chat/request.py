@@ -1,16 +1,16 @@
-"""A conversation in, the body of `POST /v2/chat` out.
+"""Build the body of `POST /v2/chat` from a conversation.
 
 Source: https://docs.cohere.com/reference/chat, https://docs.cohere.com/docs/tool-use-usage-patterns,
 https://docs.cohere.com/docs/reasoning, and the types of the `cohere` package 7.3.1.
 
-- Tools are OpenAI's. A choice is REQUIRED or NONE; the word for auto is none at all. A tool by name is
-  REQUIRED with that tool alone, since there is no other way to ask for it.
-- What is thought before calls is the `tool_plan`, the last of it where there is more: an outcome does not
-  tell the two apart. Any other thinking is a part of the content, before the text.
-- A result that is a JSON object is a document, which the model can cite, and else text. Images go to a
-  message of the user behind the results, since a result cannot hold them.
-- `strict_tools` is for all tools or none: it is asked for where each of them is to be strict.
-- Reasoning models think unless they are told not to; a budget is all that can be said beside that.
+- Tools are in OpenAI's format. A choice is REQUIRED or NONE; auto is the absence of a choice. A named tool
+  is REQUIRED with only that tool, because there is no other way to request it.
+- The last thinking before calls becomes the `tool_plan`: an outcome does not distinguish them. Any other
+  thinking is a part of the content, before the text.
+- A result that is a JSON object is a document, which the model can cite, anything else is text. Images go
+  to a user message after the results, because a result cannot contain them.
+- `strict_tools` applies to all tools or none: it is set if every tool is strict.
+- Reasoning models think by default; the only options are to disable it and to set a budget.
 """
 
 from __future__ import annotations
@@ -18,50 +18,54 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from streamconform_reference.apis.openai_chat.request import IMAGES_FOLLOW, result_images, user_content
+from streamconform_reference.apis.openai_chat.request import (
+    IMAGES_FOLLOW,
+    build_result_images,
+    build_user_content,
+)
 from streamconform_reference.requests.conversation import (
     Block,
     Conversation,
-    Result,
+    ToolResult,
     UserTurn,
     arguments_text,
-    images_of,
+    filter_images,
     is_client_call,
     part_text,
-    turns,
+    read_turns,
 )
 from streamconform_reference.requests.options import (
     Request,
-    Thinking,
-    bearer,
-    function_tool,
-    limit,
-    streamed,
-    thinking,
-    to_json,
+    ThinkingOptions,
+    build_function_tool,
+    format_bearer,
+    is_streamed,
+    make_request,
+    read_limit,
+    read_thinking,
 )
 
 API: Final = "cohere-chat"
 _CHOICES: Final = {"required": "REQUIRED", "none": "NONE"}
 
 
-def build(conversation: Conversation) -> Request:
-    """Return the request."""
-    body: dict[str, Any] = {"model": conversation["model"], "messages": list(messages(conversation))}
-    body |= tool_fields(conversation)
+def build_request(conversation: Conversation) -> Request:
+    """Return the request for a conversation."""
+    body: dict[str, Any] = {"model": conversation["model"], "messages": list(build_messages(conversation))}
+    body |= _build_tool_fields(conversation)
     if "max_tokens" in conversation:
-        body["max_tokens"] = limit(conversation)
+        body["max_tokens"] = read_limit(conversation)
     if "temperature" in conversation:
         body["temperature"] = conversation["temperature"]
-    wish = thinking(conversation)
-    if wish:
-        body["thinking"] = thinking_field(wish)
-    body["stream"] = streamed(conversation)
-    return to_json("/v2/chat", body, authorization=bearer())
+    options = read_thinking(conversation)
+    if options:
+        body["thinking"] = build_thinking(options)
+    body["stream"] = is_streamed(conversation)
+    return make_request("/v2/chat", body, authorization=format_bearer())
 
 
-def tool_fields(conversation: Conversation) -> dict[str, Any]:
-    """Return the tools and the choice, as fields, if there are any."""
+def _build_tool_fields(conversation: Conversation) -> dict[str, Any]:
+    """Return the tools and the tool choice as fields, if there are any."""
     tools = conversation.get("tools", [])
     if not tools:
         return {}
@@ -74,45 +78,45 @@ def tool_fields(conversation: Conversation) -> dict[str, Any]:
         fields["tool_choice"] = "REQUIRED"
     if all(tool.get("strict") for tool in tools):
         fields["strict_tools"] = True
-    return {"tools": [function_tool(tool) for tool in tools], **fields}
+    return {"tools": [build_function_tool(tool) for tool in tools], **fields}
 
 
-def thinking_field(wish: Thinking) -> dict[str, Any]:
-    """Return whether to think, and within what."""
-    if wish.off:
+def build_thinking(options: ThinkingOptions) -> dict[str, Any]:
+    """Return whether to think, and the budget."""
+    if options.off:
         return {"type": "disabled"}
-    return {"type": "enabled", **({"token_budget": wish.budget} if wish.budget else {})}
+    return {"type": "enabled", **({"token_budget": options.budget} if options.budget else {})}
 
 
-def messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
+def build_messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
     """Yield the messages."""
     if conversation.get("system"):
         yield {"role": "system", "content": conversation["system"]}
-    for turn in turns(conversation, API):
+    for turn in read_turns(conversation, API):
         if isinstance(turn, UserTurn):
-            yield {"role": "user", "content": user_content(turn.parts)}
+            yield {"role": "user", "content": build_user_content(turn.parts)}
             continue
-        message = answer(turn.blocks)
+        message = build_answer(turn.blocks)
         if message:
             yield message
-        yield from (tool_message(result) for result in turn.results)
-        shown = list(result_images(turn.results))
-        if shown:
-            yield {"role": "user", "content": shown}
+        yield from (build_tool_message(result) for result in turn.results)
+        images = list(build_result_images(turn.results))
+        if images:
+            yield {"role": "user", "content": images}
 
 
-def answer(blocks: Sequence[Block]) -> dict[str, Any] | None:
-    """Return the message of an answer, None where nothing is left of it."""
+def build_answer(blocks: Sequence[Block]) -> dict[str, Any] | None:
+    """Return the message of an answer, None if it would be empty."""
     thoughts = [block["text"] for block in blocks if block["type"] == "thinking" and block.get("text")]
     text = "".join(block["text"] for block in blocks if block["type"] in ("text", "refusal"))
-    calls = [tool_call(block) for block in blocks if is_client_call(block)]
+    calls = [build_tool_call(block) for block in blocks if is_client_call(block)]
     if not (thoughts or text or calls):
         return None
     message: dict[str, Any] = {"role": "assistant"}
     plan = thoughts.pop() if calls and thoughts else None
     if thoughts:
-        said = [{"type": "thinking", "thinking": thought} for thought in thoughts]
-        message["content"] = [*said, *([{"type": "text", "text": text}] if text else [])]
+        content = [{"type": "thinking", "thinking": thought} for thought in thoughts]
+        message["content"] = [*content, *([{"type": "text", "text": text}] if text else [])]
     elif text:
         message["content"] = text
     if plan:
@@ -122,16 +126,16 @@ def answer(blocks: Sequence[Block]) -> dict[str, Any] | None:
     return message
 
 
-def tool_call(call: Block) -> dict[str, Any]:
+def build_tool_call(call: Block) -> dict[str, Any]:
     """Return a call; its arguments are text."""
     function = {"name": call["name"], "arguments": arguments_text(call)}
     return {"id": call["id"], "type": "function", "function": function}
 
 
-def tool_message(result: Result) -> dict[str, Any]:
-    """Return the message of a result: text, or parts where JSON is among them."""
-    parts = [result_part(part) for part in result.parts if part["type"] != "image"]
-    if images_of(result.parts):
+def build_tool_message(result: ToolResult) -> dict[str, Any]:
+    """Return the message of a result: text, or parts if it contains JSON objects."""
+    parts = [_build_result_part(part) for part in result.parts if part["type"] != "image"]
+    if filter_images(result.parts):
         parts.append({"type": "text", "text": IMAGES_FOLLOW})
     if all(part["type"] == "text" for part in parts):
         return {
@@ -142,8 +146,8 @@ def tool_message(result: Result) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": result.id, "content": parts}
 
 
-def result_part(part: Block) -> dict[str, Any]:
-    """Return a part of a result that is no image."""
+def _build_result_part(part: Block) -> dict[str, Any]:
+    """Return a part of a result, except images."""
     if part["type"] == "json" and isinstance(part["value"], dict):
         return {"type": "document", "document": {"data": part["value"]}}
     return {"type": "text", "text": part_text(part)}

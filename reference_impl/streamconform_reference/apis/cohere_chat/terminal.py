@@ -1,18 +1,18 @@
-"""How an answer of Cohere ends: its reason, its usage and its error, the same in v1 and v2.
+"""The end of a Cohere answer: its stop reason, usage and error, the same in v1 and v2.
 
 Source: https://docs.cohere.com/reference/chat-stream, https://docs.cohere.com/reference/chat-stream-v1,
 the types of the `cohere` package 7.3.1, and
-https://docs.cohere.com/docs/how-does-cohere-pricing-work for what is billed.
+https://docs.cohere.com/docs/how-does-cohere-pricing-work for billing.
 
-- `billed_units` is what one pays for; `tokens` has Cohere's own preamble and template in it, up to six
-  times as many. The buckets count what is billed, so that the cost follows from them, and stay null
-  where nothing says what was billed.
-- `cached_tokens` is a part of `tokens`, not of `billed_units`, of which it may be more (recorded: 6048
-  cached, 4612 billed). Beside the billed input it would count twice, so it is in no bucket.
-- `reasoning_tokens` is in `tokens` alone. The preamble is input, so these are output that is billed.
-- `search_units` are searches that Cohere ran and bills by the piece.
-- `ERROR` and `TIMEOUT` make the answer an error, with `error_type` where there is one. `ERROR_LIMIT` is
-  no failure: the reply was cut off at the length of the context.
+- `billed_units` are what Cohere charges; `tokens` includes its own preamble and template, up to six
+  times as many. The buckets hold billed tokens, because the cost follows from them; they stay null if
+  nothing reports the billed tokens.
+- `cached_tokens` is a part of `tokens`, not of `billed_units`, and may exceed it (recorded: 6048
+  cached, 4612 billed). Next to the billed input it would count twice, so no bucket has it.
+- `reasoning_tokens` is only in `tokens`. The preamble is input, so these are billed output.
+- `search_units` are searches that Cohere ran and bills individually.
+- `ERROR` and `TIMEOUT` make the answer an error, with `error_type` if there is one. `ERROR_LIMIT` is
+  not a failure: the reply was cut off at the context length.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from typing import Final
 
 from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.decoding.decoder import Payload
-from streamconform_reference.decoding.fields import text
+from streamconform_reference.decoding.fields import read_text
 from streamconform_reference.decoding.provider_errors import read_error
 from streamconform_reference.outcome import Error, StopReason
 
-from .fields import count
+from .fields import read_count
 
 STOP_REASONS: Final[Mapping[str, StopReason]] = {
     "COMPLETE": "stop",
@@ -40,7 +40,7 @@ STOP_REASONS: Final[Mapping[str, StopReason]] = {
     "USER_CANCEL": "other",
 }
 
-# Where each count stands, by the name that we give it.
+# The path of each count, by its name in the normal form.
 USAGE_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "input": ("billed_units", "input_tokens"),
     "output": ("billed_units", "output_tokens"),
@@ -50,20 +50,22 @@ USAGE_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def read_counts(usage: Payload) -> dict[str, int | None]:
-    """Return what `usage` of v2 or `meta` of v1 reports, by the field names of the outcome's usage."""
-    return {name: count(usage, *path) for name, path in USAGE_FIELDS.items()}
+    """Return the counts in `usage` of v2 or `meta` of v1, keyed by the fields of `Usage`."""
+    return {name: read_count(usage, *path) for name, path in USAGE_FIELDS.items()}
 
 
-def take_reason(message: Assembler, raw: str) -> None:
-    """Take the reason why the answer ends."""
+def set_stop(message: Assembler, raw: str) -> None:
+    """Set the stop reason."""
     message.stop(STOP_REASONS.get(raw, "other"), raw or None)
 
 
-def take_end(message: Assembler, raw: str, holder: Payload) -> None:
-    """End the answer: complete, unless the reason is a failure or the holder has an `error`."""
+def end_answer(message: Assembler, raw: str, holder: Payload) -> None:
+    """End the answer: complete, unless the reason is a failure or the payload has an `error`."""
     if holder.get("error") or STOP_REASONS.get(raw) == "error":
-        said = read_error(holder)
-        message.fail(Error(text(holder, "error_type") or said.type or raw or None, said.message, said.status))
+        error = read_error(holder)
+        message.fail(
+            Error(read_text(holder, "error_type") or error.type or raw or None, error.message, error.status)
+        )
     else:
         message.end_all(calls=False)
         message.complete()

@@ -3,16 +3,16 @@
 Source: https://docs.cohere.com/reference/chat-stream-v1, the types of the `cohere` package 7.3.1, and
 recorded streams.
 
-What the documentation does not say, and what differs between models:
+Undocumented behavior, and differences between models:
 
-- Calls come in pieces (`tool-calls-chunk`), whole (`tool-calls-generation`), or in both ways. They end
-  where they come whole. Pieces may lack the index; then a name begins a call. There are no ids.
-- `tool-calls-chunk` has text too, which v2 calls the plan. Here it is part of the `text` of the answer,
-  beside the calls and in the history, so it is text.
-- `stream-end` repeats the whole answer: what was said before is not said again. Its `response` alone is
-  the answer without streaming.
-- `finish_reason` is `COMPLETE` behind tool calls, and not in the `response` of older streams.
-- Searches, their results and citations become blocks `other` at the place where they came.
+- Calls arrive in pieces (`tool-calls-chunk`), whole (`tool-calls-generation`), or both. They end when
+  they arrive whole. Pieces may lack the index; then a name starts a call. There are no ids.
+- `tool-calls-chunk` has text too, which v2 calls the plan. In v1 it is part of the answer's `text`,
+  next to the calls and in the history, so it is text.
+- `stream-end` repeats the whole answer; nothing is added twice. Its `response` alone is the answer
+  without streaming.
+- `finish_reason` is `COMPLETE` after tool calls, and missing from the `response` of older streams.
+- Searches, their results and citations become `other` blocks at the position where they arrived.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from typing import Any, Final
 
 from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.decoding.decoder import Payload
-from streamconform_reference.decoding.fields import parts, text
+from streamconform_reference.decoding.fields import read_objects, read_text
 from streamconform_reference.json_text import codec
 
-from .fields import part
-from .terminal import read_counts, take_end, take_reason
+from .fields import require_object
+from .terminal import end_answer, read_counts, set_stop
 
 _TEXT: Final = "text"  # the slot of the one text block
 
-# Lists in the final response that earlier events have told: the event, and what a block of them is.
-_OTHERS: Final[Mapping[str, str]] = {
+# Lists in the final response that earlier events have repeated, and the kind of an item's block.
+_OTHER_KINDS: Final[Mapping[str, str]] = {
     "search_queries": "search_query",
     "search_results": "search_result",
     "documents": "document",
@@ -40,62 +40,62 @@ _OTHERS: Final[Mapping[str, str]] = {
 
 
 class V1Stream:
-    """One answer of v1, and what of it was told."""
+    """One answer of v1, and the parts that have arrived."""
 
     def __init__(self, message: Assembler) -> None:
-        """Begin before its first event."""
+        """Start before the first event."""
         self.message = message
-        self.calls = 0  # how many began
-        self._numbers: dict[int, int] = {}  # of the calls by the index of their pieces
-        self._told: set[str] = set()  # keys of `_OTHERS`
+        self.calls = 0  # the number of calls that have started
+        self._numbers: dict[int, int] = {}  # call numbers by the index of their pieces
+        self._added_keys: set[str] = set()  # keys of `_OTHER_KINDS`
 
-    def say(self, words: str) -> None:
+    def append_text(self, fragment: str) -> None:
         """Append to the text."""
-        self.message.add(_TEXT, "text", words)
+        self.message.add(_TEXT, "text", fragment)
 
-    def tell(self, payload: Payload) -> None:
-        """Keep searches, results, documents and citations."""
-        for key, what in _OTHERS.items():
-            for each in parts(payload, key):
-                self._told.add(key)
-                self.message.put_other(what, each)
+    def add_others(self, payload: Payload) -> None:
+        """Add searches, results, documents and citations."""
+        for key, kind in _OTHER_KINDS.items():
+            for item in read_objects(payload, key):
+                self._added_keys.add(key)
+                self.message.add_other(kind, item)
 
     def begin_call(self, name: str) -> int:
-        """Begin a call behind the others; return its number."""
+        """Start the next call; return its number."""
         self.message.start_call(("call", self.calls), id=None, name=name)
         self.calls += 1
         return self.calls - 1
 
-    def take_piece(self, delta: Payload) -> None:
-        """Take a piece of a call: its name, or a fragment of its parameters."""
-        name, index = text(delta, "name"), delta.get("index")
+    def read_piece(self, delta: Payload) -> None:
+        """Read a piece of a call: its name, or a fragment of its parameters."""
+        name, index = read_text(delta, "name"), delta.get("index")
         if type(index) is int:
             if index not in self._numbers:
                 self._numbers[index] = self.begin_call(name)
             number = self._numbers[index]
         else:
             number = self.begin_call(name) if name else self.calls - 1
-        fragment = text(delta, "parameters")
+        fragment = read_text(delta, "parameters")
         if fragment:
             self.message.add_arguments(("call", number), fragment)
 
-    def take_calls(self, calls: list[Payload]) -> None:
-        """Take all calls as they are when they are whole, and end them."""
+    def read_calls(self, calls: list[Payload]) -> None:
+        """Read all calls in their final form, and end them."""
         for number, call in enumerate(calls):
             if number >= self.calls:
-                self.begin_call(text(call, "name"))
+                self.begin_call(read_text(call, "name"))
             slot = ("call", number)
-            self.message.settle_arguments(slot, self._parameters(slot, call.get("parameters")))
+            self.message.settle_arguments(slot, self._to_parameters(slot, call.get("parameters")))
             self.message.end(slot)
 
-    def take_answer(self, response: Payload) -> None:
-        """Take what the whole answer has more than its events."""
-        self.message.settle(_TEXT, "text", text(response, "text"))
-        self.tell({key: value for key, value in response.items() if key not in self._told})
-        self.take_calls(parts(response, "tool_calls"))
+    def read_answer(self, response: Payload) -> None:
+        """Add the parts of the whole answer that its events omitted."""
+        self.message.settle(_TEXT, "text", read_text(response, "text"))
+        self.add_others({key: value for key, value in response.items() if key not in self._added_keys})
+        self.read_calls(read_objects(response, "tool_calls"))
 
-    def _parameters(self, slot: tuple[str, int], whole: Any) -> Any:
-        """Return the parameters as text where there are pieces, which they may complete or contradict."""
+    def _to_parameters(self, slot: tuple[str, int], whole: Any) -> Any:
+        """Return parameters as text if fragments came, so that they complete or contradict those."""
         return codec.dumps(whole).decode() if self.message.text(slot) else whole
 
 
@@ -103,49 +103,51 @@ Handler = Callable[[V1Stream, Payload], None]
 
 
 def on_stream_start(stream: V1Stream, payload: Payload) -> None:
-    """Take the id of the reply, which v2 calls its id."""
-    stream.message.begin(model=None, response_id=text(payload, "generation_id"))
+    """Read the id of the reply, `generation_id`; v2 calls it `id`."""
+    stream.message.begin(model=None, response_id=read_text(payload, "generation_id"))
 
 
 def on_text(stream: V1Stream, payload: Payload) -> None:
     """Append to the text."""
-    stream.say(text(payload, "text"))
+    stream.append_text(read_text(payload, "text"))
 
 
 def on_others(stream: V1Stream, payload: Payload) -> None:
-    """Keep searches, results, documents and citations."""
-    stream.tell(payload)
+    """Add searches, results, documents and citations."""
+    stream.add_others(payload)
 
 
 def on_tool_calls_chunk(stream: V1Stream, payload: Payload) -> None:
-    """Take text, or a piece of a call."""
-    stream.say(text(payload, "text"))
+    """Read text, or a piece of a call."""
+    stream.append_text(read_text(payload, "text"))
     if payload.get("tool_call_delta") is not None:
-        delta = part(payload, "tool_call_delta")
-        stream.say(text(delta, "text"))
-        stream.take_piece(delta)
+        delta = require_object(payload, "tool_call_delta")
+        stream.append_text(read_text(delta, "text"))
+        stream.read_piece(delta)
 
 
 def on_tool_calls(stream: V1Stream, payload: Payload) -> None:
-    """Take all calls, and the text before them, which its pieces have said already."""
-    stream.message.settle(_TEXT, "text", text(payload, "text"))
-    stream.take_calls(parts(payload, "tool_calls"))
+    """Read all calls, and the text before them, which earlier pieces may contain."""
+    stream.message.settle(_TEXT, "text", read_text(payload, "text"))
+    stream.read_calls(read_objects(payload, "tool_calls"))
 
 
 def on_stream_end(stream: V1Stream, payload: Payload) -> None:
-    """End the answer with what it has more, its reason and usage: this is the terminal signal."""
+    """End the answer with its missing parts, stop reason and usage: this is the terminal event."""
     response = payload.get("response")
     if response is not None:
-        response = part(payload, "response")
-        stream.message.response_id = stream.message.response_id or text(response, "generation_id") or None
-        stream.take_answer(response)
+        response = require_object(payload, "response")
+        stream.message.response_id = (
+            stream.message.response_id or read_text(response, "generation_id") or None
+        )
+        stream.read_answer(response)
     else:
         response = {}
-    raw = text(payload, "finish_reason") or text(response, "finish_reason")
-    take_reason(stream.message, raw)
+    raw = read_text(payload, "finish_reason") or read_text(response, "finish_reason")
+    set_stop(stream.message, raw)
     if response.get("meta") is not None:
-        stream.message.report_usage(read_counts(part(response, "meta")))
-    take_end(stream.message, raw, payload)
+        stream.message.report_usage(read_counts(require_object(response, "meta")))
+    end_answer(stream.message, raw, payload)
 
 
 HANDLERS: Final[Mapping[str, Handler]] = {

@@ -3,16 +3,16 @@
 Source: https://docs.cohere.com/reference/chat-stream, https://docs.cohere.com/docs/streaming, the types of
 the `cohere` package 7.3.1, and recorded streams.
 
-What the documentation does not say, and what differs between servers:
+Undocumented behavior, and differences between servers:
 
-- The index of a tool call counts calls, that of content counts blocks: each has a space of its own, from
-  0. Without an index, an event is about what began last.
-- `tool_calls` and `citations` are objects in a stream, and lists without one.
-- `tool_plan` is what the model thinks before it calls tools, a field beside the content. It is thinking
-  here: Cohere calls it a reflection, and it is no answer for the user.
-- A call without parameters has no fragment at all, or the text `null` (vercel/ai#4755), which is `{}`.
-- A citation becomes a block `other` at the place where it came, so behind the text. It is the citation as
-  sent, `kind: citation`.
+- The index of a tool call counts calls, that of content counts blocks: each starts at 0. An event
+  without an index belongs to the block or call that started last.
+- `tool_calls` and `citations` are objects in a stream, and lists without streaming.
+- `tool_plan` is the model's reasoning before it calls tools, a field next to the content. It becomes
+  thinking: Cohere calls it a reflection, and it is not an answer to the user.
+- A call without parameters has no fragment, or the text `null` (vercel/ai#4755), which means `{}`.
+- A citation becomes an `other` block at the position where it arrived, after the text. Its data is the
+  citation as sent, its `kind` is `citation`.
 """
 
 from __future__ import annotations
@@ -22,48 +22,48 @@ from typing import Any, Final
 
 from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
-from streamconform_reference.decoding.fields import text
+from streamconform_reference.decoding.fields import read_text
 from streamconform_reference.outcome import ProseKind
 
-from .fields import part
-from .terminal import read_counts, take_end, take_reason
+from .fields import require_object
+from .terminal import end_answer, read_counts, set_stop
 
-# What a content block holds, by its type, which is the key of its text too.
+# The block kind of each content type; the type is also the key of its text.
 PROSE: Final[Mapping[str, ProseKind]] = {"text": "text", "thinking": "thinking"}
 _NO_ARGUMENTS: Final = "null"
 
 
 class V2Stream:
-    """One answer of v2, and where its blocks are."""
+    """One answer of v2, and the slots of its blocks."""
 
     def __init__(self, message: Assembler) -> None:
-        """Begin before its first event."""
+        """Start before the first event."""
         self.message = message
-        self._begun = 0
-        self._current: dict[str, Hashable] = {}  # the slot that began last, by `content`, `call` or `plan`
+        self._started = 0
+        self._current: dict[str, Hashable] = {}  # the latest slot of `content`, `call` and `plan`
 
-    def began(self, what: str, payload: Payload) -> Hashable:
-        """Return the slot of what begins."""
-        self._begun += 1
+    def start_slot(self, kind: str, payload: Payload) -> Hashable:
+        """Return the slot of a block that starts with this event."""
+        self._started += 1
         index = payload.get("index")
-        slot = (what, index) if type(index) is int else (what, "unnumbered", self._begun)
-        self._current[what] = slot
+        slot = (kind, index) if type(index) is int else (kind, "unnumbered", self._started)
+        self._current[kind] = slot
         return slot
 
-    def slot(self, what: str, payload: Payload) -> Hashable:
-        """Return the slot that a delta or an end is about."""
+    def find_slot(self, kind: str, payload: Payload) -> Hashable:
+        """Return the slot that a delta or an end belongs to."""
         index = payload.get("index")
-        return (what, index) if type(index) is int else self._current.get(what, (what, None))
+        return (kind, index) if type(index) is int else self._current.get(kind, (kind, None))
 
-    def plan(self, words: str) -> None:
-        """Append to the plan, which begins with its first words."""
-        if words:
+    def append_plan(self, fragment: str) -> None:
+        """Append to the plan; its first text starts it."""
+        if fragment:
             if "plan" not in self._current:
-                self.began("plan", {})
-            self.message.add(self._current["plan"], "thinking", words)
+                self.start_slot("plan", {})
+            self.message.add(self._current["plan"], "thinking", fragment)
 
     def end_plan(self) -> None:
-        """End the plan: what follows it is another one."""
+        """End the plan; later plan text starts another one."""
         self.message.end(self._current.pop("plan", None))
 
 
@@ -71,76 +71,76 @@ Handler = Callable[[V2Stream, Payload], None]
 
 
 def on_message_start(stream: V2Stream, payload: Payload) -> None:
-    """Take the id."""
-    stream.message.begin(model=None, response_id=text(payload, "id"))
+    """Read the id."""
+    stream.message.begin(model=None, response_id=read_text(payload, "id"))
 
 
 def on_content_start(stream: V2Stream, payload: Payload) -> None:
-    """Begin a block of text or thinking, with the text that its start carries."""
-    content = part(payload, "delta", "message", "content")
-    kind = text(content, "type")
-    slot = stream.began("content", payload)
+    """Start a block of text or thinking, with the text that its start contains."""
+    content = require_object(payload, "delta", "message", "content")
+    kind = read_text(content, "type")
+    slot = stream.start_slot("content", payload)
     if kind in PROSE:
-        stream.message.start(slot, PROSE[kind], text(content, kind))
+        stream.message.start(slot, PROSE[kind], read_text(content, kind))
     elif kind:
-        stream.message.put_other(kind, content, slot=slot)
+        stream.message.add_other(kind, content, slot=slot)
 
 
 def on_content_delta(stream: V2Stream, payload: Payload) -> None:
-    """Append to a block; the key says whether it is text or thinking."""
-    content = part(payload, "delta", "message", "content")
-    slot = stream.slot("content", payload)
+    """Append to a block; the key distinguishes text from thinking."""
+    content = require_object(payload, "delta", "message", "content")
+    slot = stream.find_slot("content", payload)
     for key, kind in PROSE.items():
-        stream.message.add(slot, kind, text(content, key))
+        stream.message.add(slot, kind, read_text(content, key))
 
 
 def on_content_end(stream: V2Stream, payload: Payload) -> None:
     """End a block."""
-    stream.message.end(stream.slot("content", payload))
+    stream.message.end(stream.find_slot("content", payload))
 
 
 def on_tool_plan_delta(stream: V2Stream, payload: Payload) -> None:
     """Append to the plan."""
-    stream.plan(text(part(payload, "delta", "message"), "tool_plan"))
+    stream.append_plan(read_text(require_object(payload, "delta", "message"), "tool_plan"))
 
 
 def on_tool_call_start(stream: V2Stream, payload: Payload) -> None:
-    """Begin a tool call; what was planned has been said by then."""
-    call = part(payload, "delta", "message", "tool_calls")
-    function = part(call, "function")
+    """Start a tool call; the plan before it ends."""
+    call = require_object(payload, "delta", "message", "tool_calls")
+    function = require_object(call, "function")
     stream.end_plan()
-    slot = stream.began("call", payload)
-    stream.message.start_call(slot, id=text(call, "id"), name=text(function, "name"))
+    slot = stream.start_slot("call", payload)
+    stream.message.start_call(slot, id=read_text(call, "id"), name=read_text(function, "name"))
     _add_arguments(stream, slot, function.get("arguments"))
 
 
 def on_tool_call_delta(stream: V2Stream, payload: Payload) -> None:
-    """Append a fragment of a call's arguments."""
-    function = part(payload, "delta", "message", "tool_calls", "function")
-    _add_arguments(stream, stream.slot("call", payload), function.get("arguments"))
+    """Append a fragment to a call's arguments."""
+    function = require_object(payload, "delta", "message", "tool_calls", "function")
+    _add_arguments(stream, stream.find_slot("call", payload), function.get("arguments"))
 
 
 def on_tool_call_end(stream: V2Stream, payload: Payload) -> None:
     """End a tool call."""
-    slot = stream.slot("call", payload)
+    slot = stream.find_slot("call", payload)
     if stream.message.text(slot).strip() == _NO_ARGUMENTS:
         stream.message.settle_arguments(slot, "")
     stream.message.end(slot)
 
 
 def on_citation_start(stream: V2Stream, payload: Payload) -> None:
-    """Keep a citation, which is whole at its start."""
-    stream.message.put_other("citation", part(payload, "delta", "message", "citations"))
+    """Add a citation, which is whole at its start."""
+    stream.message.add_other("citation", require_object(payload, "delta", "message", "citations"))
 
 
 def on_message_end(stream: V2Stream, payload: Payload) -> None:
-    """End the answer with its reason and usage: this is the terminal signal."""
-    delta = part(payload, "delta")
-    raw = text(delta, "finish_reason")
-    take_reason(stream.message, raw)
+    """End the answer with its stop reason and usage: this is the terminal event."""
+    delta = require_object(payload, "delta")
+    raw = read_text(delta, "finish_reason")
+    set_stop(stream.message, raw)
     if delta.get("usage") is not None:
-        stream.message.report_usage(read_counts(part(delta, "usage")))
-    take_end(stream.message, raw, delta)
+        stream.message.report_usage(read_counts(require_object(delta, "usage")))
+    end_answer(stream.message, raw, delta)
 
 
 HANDLERS: Final[Mapping[str, Handler]] = {

@@ -1,18 +1,18 @@
-"""Function calls of Gemini: `functionCall` parts in, tool calls of the accumulator out.
+"""Function calls of Gemini: `functionCall` parts in, tool calls out.
 
 - A part is a whole call, and its arguments are an object; without arguments it has none. Parallel
-  calls are parts of one chunk or of several, and may have one name: each part is a call.
+  calls are parts of one chunk or of several and may share a name: each part is a call.
 - Vertex AI may stream the arguments. A part with a name and `willContinue` opens the call; parts
-  without a name go on with it, by `partialArgs`; one without `willContinue` closes it. Where that
-  last part never comes, the next call or the end of the answer closes it.
-- A part without a name is never a call of its own, and ignored where no call is open.
-- The id is optional. A call that is sent again with its id and its arguments is the same call.
-- Gateways send arguments as the text of the object, which is a fragment like those of other apis.
+  without a name continue it with `partialArgs`; one without `willContinue` closes it. If that last part
+  never arrives, the next call or the end of the answer closes it.
+- A part without a name never starts a call, and is ignored if no call is open.
+- The id is optional. A call that repeats an earlier id, name and arguments is the same call.
+- Gateways send arguments as JSON text of the object, which counts as a fragment.
 
 Source: https://ai.google.dev/gemini-api/docs/function-calling,
 https://docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling, and reports:
-NousResearch/hermes-agent#101536 (calls of one name), smallmain/vscode-unify-chat-provider#49 (parts
-without a name), allenhutchison/obsidian-gemini#230 (a call sent again).
+NousResearch/hermes-agent#101536 (calls that share a name), smallmain/vscode-unify-chat-provider#49 (parts
+without a name), allenhutchison/obsidian-gemini#230 (a repeated call).
 """
 
 from __future__ import annotations
@@ -26,68 +26,68 @@ from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 from .partial_args import PartialArgs
 
 
-class Calls:
-    """The calls of one answer; `before_call` is called before one begins, with its signature."""
+class FunctionCalls:
+    """The calls of one answer; `before_call` runs before each call starts, with its signature."""
 
     def __init__(self, message: Assembler, before_call: Callable[[str], None]) -> None:
-        """Begin with no calls."""
+        """Start with no calls."""
         self.message = message
         self.open: Hashable = None
         self._before_call = before_call
         self._number = 0
-        self._named: dict[str, tuple[str, Any]] = {}
-        self._opened = ("", "")  # id and name of the open call
+        self._identified: dict[str, tuple[str, Any]] = {}
+        self._open_name = ("", "")  # id and name of the open call
         self._partial = PartialArgs()
 
     def take(self, part: Any, signature: str) -> None:
-        """Take one `functionCall`.
+        """Read one `functionCall`.
 
         Raises:
-            BrokenPayloadError: it is no object, or its partial arguments cannot be placed.
+            BrokenPayloadError: it is not an object, or its partial arguments have no valid path.
         """
         if not isinstance(part, dict):
-            raise BrokenPayloadError("`functionCall` is no object")
+            raise BrokenPayloadError("`functionCall` is not an object")
         name, call_id = _text(part.get("name")), _text(part.get("id"))
-        if name and not self._goes_on(part, call_id, name):
+        if name and not self._continues(part, call_id, name):
             args = part.get("args")
-            if call_id and self._named.get(call_id) == (name, args):
+            if call_id and self._identified.get(call_id) == (name, args):
                 return
             self.close()
-            self._named[call_id] = (name, args)
+            self._identified[call_id] = (name, args)
             self._begin(part, call_id, name, signature)
         elif self.open is None:
             return
         elif part.get("args") is not None:
             self._settle(part["args"])
-        for entry in _entries(part):
+        for entry in _read_entries(part):
             self._partial.add(entry)
-        if part.get("willContinue") is not True and not (_entries(part) and self._partial.continues):
+        if part.get("willContinue") is not True and not (_read_entries(part) and self._partial.is_open):
             self.close()
 
     def close(self) -> None:
-        """End the call that is open, if one is."""
+        """End the open call, if there is one."""
         if self.open is None:
             return
-        if self._partial.begun:
+        if self._partial.has_values:
             self.message.settle_arguments(self.open, self._partial.value())
         self.message.end(self.open)
         self.open = None
 
-    def put_provider_call(self, part: Payload, signature: str) -> None:
-        """Take a call of a tool that the provider runs itself; its response comes as another part."""
+    def add_provider_call(self, part: Payload, signature: str) -> None:
+        """Read a call of a tool that the provider runs; its response arrives as another part."""
         self.close()
         self._start(part, _text(part.get("id")), _text(part.get("toolType")), signature, provider=True)
         self.close()
 
-    def _goes_on(self, part: Payload, call_id: str, name: str) -> bool:
-        """Whether a part with a name belongs to the open call: by its id, or as partial arguments."""
-        if self.open is None or (call_id, name) != self._opened:
+    def _continues(self, part: Payload, call_id: str, name: str) -> bool:
+        """Whether a part with a name continues the open call: it repeats its id or has partial arguments."""
+        if self.open is None or (call_id, name) != self._open_name:
             return False
-        return bool(call_id or _entries(part))
+        return bool(call_id or _read_entries(part))
 
     def _begin(self, part: Payload, call_id: str, name: str, signature: str) -> None:
         self._start(part, call_id, name, signature, provider=False)
-        self._opened = (call_id, name)
+        self._open_name = (call_id, name)
         self._partial = PartialArgs()
 
     def _start(self, part: Payload, call_id: str, name: str, signature: str, *, provider: bool) -> None:
@@ -107,12 +107,12 @@ class Calls:
             self.message.settle_arguments(self.open, args)
 
 
-def _entries(part: Payload) -> list[Payload]:
+def _read_entries(part: Payload) -> list[Payload]:
     entries = part.get("partialArgs")
     if entries is None:
         return []
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise BrokenPayloadError("`partialArgs` is no list of objects")
+        raise BrokenPayloadError("`partialArgs` is not a list of objects")
     return entries
 
 

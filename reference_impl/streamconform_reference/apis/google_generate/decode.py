@@ -3,21 +3,21 @@
 Source: https://ai.google.dev/api/generate-content, the types of the `google-genai` package, and
 recorded streams of the Gemini API and of Vertex AI.
 
-What the documentation does not say, and what differs between servers:
+Undocumented behavior, and differences between servers:
 
-- The answer is complete with a `finishReason`, or with a `blockReason` where the prompt was blocked.
-  There is no `[DONE]`. The reason is not the last that comes: gateways begin with it, code execution
-  gives one a round, usage follows without candidates. So the answer stays open until the end of the
-  body; of several reasons the last counts.
-- `STOP` stands behind function calls too. A reason that names a failure makes the answer an error,
-  with the `finishMessage`. Some clients re-encode reasons as the numbers of the enum.
-- `content` may be absent, empty, or without `parts`. `thought: true` alone makes text thinking; a
-  `thoughtSignature` does not, and `prose` says where it goes.
-- Candidates other than 0 are ignored; the index 0 is left out.
-- Code that the provider ran, its results, images and what grounds the answer are blocks `other`.
-  Grounding and citations come again with later chunks: the last that is not empty counts.
-- An error may come behind content, even behind the reason, as a payload of its own or in an array.
-- Id and model are the first that are not empty.
+- The answer is complete with a `finishReason`, or with a `blockReason` if the prompt was blocked.
+  There is no `[DONE]`. The reason is not always in the last chunk: gateways send it first, code
+  execution sends one per round, usage follows without candidates. So the answer stays open until the
+  end of the body; the last of several reasons wins.
+- `STOP` follows function calls too. A reason that names a failure makes the answer an error, with the
+  `finishMessage`. Some clients re-encode reasons as the numbers of the enum.
+- `content` may be absent, empty, or without `parts`. Only `thought: true` makes text thinking; a
+  `thoughtSignature` does not, and `prose` defines where it goes.
+- Candidates other than 0 are ignored; index 0 is omitted on the wire.
+- Code that the provider ran, its results, images and grounding data are `other` blocks. Grounding and
+  citations are repeated in later chunks: the last one that is not empty wins.
+- An error may follow content, and even the reason, as a separate payload or in an array.
+- The first id and the first model that are not empty win.
 """
 
 from __future__ import annotations
@@ -31,51 +31,51 @@ from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.framing.json_array import JsonArrayFraming
 from streamconform_reference.outcome import Error
 
-from .calls import Calls
+from .calls import FunctionCalls
 from .framing import GoogleFraming
-from .prose import Prose
-from .reasons import NUMBERED_REASONS, STOP_REASONS, read_word
-from .usage import buckets, read_counts
+from .prose import SignedProse
+from .reasons import NUMBERED_REASONS, STOP_REASONS, read_enum
+from .usage import compute_buckets, read_counts
 
 PartHandler = Callable[["GoogleGenerateDecoder", Any, str], None]
 
-_CUTTING: Final = frozenset({"length", "content_filter", "error"})
+_TRUNCATING: Final = frozenset({"length", "content_filter", "error"})
 
-# What is said of the whole candidate, and repeated with later chunks.
+# Metadata of the whole candidate, which later chunks repeat.
 METADATA: Final = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
 _METADATA: Final = frozenset(METADATA)
 
 
 def take_function_call(answer: GoogleGenerateDecoder, call: Any, signature: str) -> None:
-    """Take a call, or a piece of one."""
+    """Read a call, or a piece of one."""
     answer.calls.take(call, signature)
 
 
 def take_provider_call(answer: GoogleGenerateDecoder, call: Any, signature: str) -> None:
-    """Take a call that the provider runs itself."""
+    """Read a call that the provider runs."""
     if not isinstance(call, dict):
-        raise BrokenPayloadError("`toolCall` is no object")
-    answer.calls.put_provider_call(call, signature)
+        raise BrokenPayloadError("`toolCall` is not an object")
+    answer.calls.add_provider_call(call, signature)
 
 
-def _keeps(kind: str) -> PartHandler:
+def _make_keeper(kind: str) -> PartHandler:
     def keep(answer: GoogleGenerateDecoder, data: Any, signature: str) -> None:
         answer.begin_part(signature)
-        answer.message.put_other(kind, data)
+        answer.message.add_other(kind, data)
 
     return keep
 
 
-# Parts without text, by the field that they have. A part with none of them changes nothing.
+# Parts without text, by their field. A part with none of these fields is ignored.
 PARTS: Final[Mapping[str, PartHandler]] = {
     "functionCall": take_function_call,
     "toolCall": take_provider_call,
-    "toolResponse": _keeps("toolResponse"),
-    "executableCode": _keeps("executableCode"),
-    "codeExecutionResult": _keeps("codeExecutionResult"),
-    "inlineData": _keeps("inlineData"),
-    "fileData": _keeps("fileData"),
-    "functionResponse": _keeps("functionResponse"),
+    "toolResponse": _make_keeper("toolResponse"),
+    "executableCode": _make_keeper("executableCode"),
+    "codeExecutionResult": _make_keeper("codeExecutionResult"),
+    "inlineData": _make_keeper("inlineData"),
+    "fileData": _make_keeper("fileData"),
+    "functionResponse": _make_keeper("functionResponse"),
 }
 
 
@@ -84,18 +84,18 @@ class GoogleGenerateDecoder(Decoder):
 
     framing_factory: ClassVar[Callable[[], Framing]] = GoogleFraming
     parts: ClassVar[Mapping[str, PartHandler]] = PARTS
-    calls_factory: ClassVar[type[Calls]] = Calls
+    calls_factory: ClassVar[type[FunctionCalls]] = FunctionCalls
 
     def begin(self) -> None:
-        """Set what is remembered between payloads."""
-        self.prose = Prose(self.message)
+        """Set the state that is kept between payloads."""
+        self.prose = SignedProse(self.message)
         self.calls = self.calls_factory(self.message, self.begin_part)
         self.finish: str | None = None
         self.finish_message: str | None = None
         self.counts: dict[str, int] = {}
 
     def receive_frame(self, frame: Frame) -> None:
-        """Take one frame; an array, as errors come in, is its elements."""
+        """Decode one frame; a frame that is an array, as some errors are, counts as its elements."""
         if not frame.data.startswith(b"[") or frame.data.strip() == DONE_MARK:
             super().receive_frame(frame)
             return
@@ -123,11 +123,11 @@ class GoogleGenerateDecoder(Decoder):
             self.message.fail(read_error(payload))
 
     def read_candidate(self, candidate: Payload) -> None:
-        """Read what candidate 0 adds, and its reason to end."""
+        """Read the content of candidate 0, and its finish reason."""
         content = candidate.get("content")
         if content is not None:
             if not isinstance(content, dict):
-                raise BrokenPayloadError("`content` is no object")
+                raise BrokenPayloadError("`content` is not an object")
             parts = content.get("parts")
             if not isinstance(parts, list):
                 if parts is not None:
@@ -135,7 +135,7 @@ class GoogleGenerateDecoder(Decoder):
                 parts = ()
             for part in parts:
                 if not isinstance(part, dict):
-                    raise BrokenPayloadError("a part is no object")
+                    raise BrokenPayloadError("a part is not an object")
                 self.read_part(part)
         if not _METADATA.isdisjoint(candidate):
             for kind in METADATA:
@@ -146,7 +146,7 @@ class GoogleGenerateDecoder(Decoder):
             self.read_finish(finish, candidate.get("finishMessage"))
 
     def read_part(self, part: Payload) -> None:
-        """Read a part; its signature goes to the thinking that it signs."""
+        """Read a part; its signature belongs to the thinking before it."""
         signature = part.get("thoughtSignature")
         if not isinstance(signature, str):
             signature = ""
@@ -155,7 +155,7 @@ class GoogleGenerateDecoder(Decoder):
             if not isinstance(text, str):
                 raise BrokenPayloadError("`text` is not text")
             if text:
-                self.prose.say("thinking" if part.get("thought") else "text", text)
+                self.prose.append("thinking" if part.get("thought") else "text", text)
             if signature:
                 self.prose.sign(signature)
             return
@@ -168,26 +168,26 @@ class GoogleGenerateDecoder(Decoder):
             self.prose.sign(signature)
 
     def begin_part(self, signature: str) -> None:
-        """Make place for a part without text: sign the thinking before it, and end the prose."""
+        """Prepare for a part without text: sign the thinking before it, and end the prose."""
         if signature:
             self.prose.sign(signature)
         self.prose.end()
 
     def read_finish(self, finish: Any, finish_message: Any) -> None:
-        """Take a reason to end; the answer stays open, and a call only where the reason may have cut it."""
-        raw = read_word(finish, "finishReason")
+        """Set the finish reason; the answer stays open, and so does a call that the reason may have cut."""
+        raw = read_enum(finish, "finishReason")
         self.finish = NUMBERED_REASONS.get(raw, raw)
         self.finish_message = finish_message if isinstance(finish_message, str) else None
         reason = STOP_REASONS.get(self.finish, "other")
         self.message.stop(reason, raw)
-        if reason not in _CUTTING:
+        if reason not in _TRUNCATING:
             self.calls.close()
 
     def read_feedback(self, feedback: Any) -> None:
-        """Take the reason why the prompt was blocked, if it was: then there are no candidates."""
+        """Set the reason why the prompt was blocked, if it was; there are no candidates then."""
         blocked = feedback.get("blockReason") if isinstance(feedback, dict) else None
         if blocked:
-            self.finish = read_word(blocked, "blockReason")
+            self.finish = read_enum(blocked, "blockReason")
             self.message.stop("content_filter", self.finish)
 
     def end_of_body(self) -> None:
@@ -203,7 +203,7 @@ class GoogleGenerateDecoder(Decoder):
             self.message.complete()
 
     def read_usage(self, usage: Payload) -> None:
-        """Take a report of usage; one without counts says nothing."""
+        """Report usage; an object without counts is ignored."""
         counts = read_counts(usage)
         if counts:
             self.count(counts)
@@ -213,13 +213,13 @@ class GoogleGenerateDecoder(Decoder):
             )
 
     def count(self, counts: Mapping[str, int]) -> None:
-        """Merge a report: of each count the last one wins."""
+        """Merge a report; the last report of each count wins."""
         self.counts.update(counts)
 
     @staticmethod
     def to_buckets(counts: Mapping[str, int]) -> dict[str, int | None]:
-        """Return the disjoint buckets of what was counted so far."""
-        return buckets(counts)
+        """Return the counts so far as disjoint buckets."""
+        return compute_buckets(counts)
 
     def _identify(self, payload: Payload) -> None:
         if self.message.response_id is None and isinstance(name := payload.get("responseId"), str):
@@ -229,6 +229,6 @@ class GoogleGenerateDecoder(Decoder):
 
     def _keep_last(self, kind: str, data: Any) -> None:
         if self.message.other(kind) is None:
-            self.message.put_other(kind, data, slot=kind)
+            self.message.add_other(kind, data, slot=kind)
         else:
             self.message.replace_other(kind, data)

@@ -1,4 +1,4 @@
-"""The answer without streaming: `generateContent` says in one chunk what its stream would have said.
+"""The answer without streaming: `generateContent` returns it as a single chunk.
 
 Source: https://ai.google.dev/api/generate-content#v1beta.GenerateContentResponse
 """
@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 
 
-def as_stream(document: Payload) -> Iterator[Payload]:
-    """Yield the document, which is a chunk itself.
+def to_payloads(document: Payload) -> Iterator[Payload]:
+    """Yield the document, which has the form of a chunk.
 
     Raises:
-        BrokenPayloadError: it has neither candidates nor a word why there are none.
+        BrokenPayloadError: the document has neither candidates nor prompt feedback.
     """
     if not (isinstance(document.get("candidates"), list) or isinstance(document.get("promptFeedback"), dict)):
         raise BrokenPayloadError("the document has no candidates")

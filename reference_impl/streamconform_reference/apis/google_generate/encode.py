@@ -1,17 +1,17 @@
-"""Events in, Gemini's `streamGenerateContent` out, in either framing; and the answer in one document.
+"""Encode events as Gemini's `streamGenerateContent`, in either framing, and an outcome as a document.
 
 Source: https://ai.google.dev/api/generate-content, https://ai.google.dev/gemini-api/docs/function-calling,
 https://ai.google.dev/gemini-api/docs/thought-signatures
 
-- There are no blocks on the wire: the pieces of one wait until every block before it has ended.
-- A call is one part, so it waits until it is whole; one that was cut off never comes. Only Vertex AI has
-  calls in pieces, for those who ask for them. A call with arguments that are no object makes the answer
-  fail with `MALFORMED_FUNCTION_CALL`, as the api does.
-- A signature goes on the part that follows, if that is a call or another part without text. Else it goes on
-  a part with empty text, a thought if it signs one. So it waits until it is known what follows.
-- Usage goes with the next chunk. An error is an event like the others: Google's own stands between events,
-  where most readers of events do not see it.
-- Before a body ends without an answer, there is one chunk that names model and answer.
+- There are no blocks on the wire: the pieces of one wait until every earlier block has ended.
+- A call is one part, so it waits until it is whole; a truncated one is never written. Only Vertex AI
+  streams calls in pieces, on request. A call whose arguments are not an object makes the answer fail with
+  `MALFORMED_FUNCTION_CALL`, as in the API.
+- A signature goes on the next part, if that is a call or another part without text. Else it goes on a part
+  with empty text, a thought if it signs one. So it waits until the next part is known.
+- Usage goes with the next chunk. An error is an event like the others: Google's own error is between
+  events, where most clients do not see it.
+- A body that ends without an answer has one chunk with model and id.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from streamconform_reference.encoding.block_sequencer import InSequence
-from streamconform_reference.encoding.encoder import Piece, Placed, expressed, pieces
+from streamconform_reference.encoding.block_sequencer import BlockSequencer
+from streamconform_reference.encoding.encoder import Piece, PlacedBlock, apply_losses, to_pieces
 from streamconform_reference.events import (
     Done,
     Failed,
@@ -33,19 +33,19 @@ from streamconform_reference.events import (
 from streamconform_reference.framing.write import ARRAY_END, SSE_COMMENT, array_element, sse
 from streamconform_reference.outcome import Error, Json, Other, Outcome, Stop, ToolCall, Usage
 
-from .failures import is_finish, own_error
+from .failures import encode_error, is_finish_reason
 from .losses import (
     LOSSES,
     MALFORMED,
-    WORDS,
-    counted,
+    STOP_WORDS,
+    encode_usage,
     is_blocked,
     is_expressible,
     is_hosted,
     is_malformed,
     is_metadata,
     is_part,
-    malformed,
+    make_malformed_error,
 )
 
 _API: Final = "google-generate"
@@ -53,64 +53,66 @@ _ARRAY: Final = "json_array"
 _BLANK: Final = b"\n"
 
 
-class Parts:
-    """What pieces of an answer amount to: parts of the content, and fields of the candidate."""
+class _PartWriter:
+    """Converts pieces of an answer to parts of the content and fields of the candidate."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start with no parts."""
         self.malformed: Error | None = None
-        """What makes the answer fail."""
+        """The error that makes the answer fail."""
         self.written = False
-        """Whether there was any."""
-        self._signature: Json | None = None  # the part with empty text that it is on, if nothing better comes
-        self._thinks = False  # whether there is text of the thinking that its signature would sign
+        """Whether there was any output."""
+        self._signature: Json | None = None  # a part with empty text that carries the pending signature
+        self._thinks = False  # whether the signature would sign thinking that has text
 
     def take(self, piece: Piece) -> list[Json]:
-        """Return what of the candidate is known by now, one object for each part or field."""
+        """Return the parts and fields that are known now, one object for each."""
         match piece:
             case ProseStart():
                 self._thinks = False
             case ProseDelta(_, kind, delta):
                 self._thinks = kind == "thinking"
                 thought = {"thought": True} if self._thinks else {}
-                return [*self.rest(), self._content({"text": delta, **thought})]
+                return [*self.flush(), self._content({"text": delta, **thought})]
             case ThinkingEnd(_, _, str(signature), False) if signature:
-                rest = self.rest()
+                rest = self.flush()
                 thought = {"thought": True} if self._thinks else {}
                 self._signature = {"text": "", **thought, "thoughtSignature": signature}
                 return rest
             case ToolCallEnd(_, call):
                 return self._call(call)
-            case Placed(_, other):
+            case PlacedBlock(_, other):
                 return self._place(other)
             case _:
                 pass
         return []
 
-    def rest(self) -> list[Json]:
-        """Return the part of the signature that waits."""
+    def flush(self) -> list[Json]:
+        """Return the part with the pending signature, if there is one."""
         waiting, self._signature = self._signature, None
         return [] if waiting is None else [self._content(waiting)]
 
     def _call(self, call: ToolCall) -> list[Json]:
         if is_malformed(call):
-            self.malformed = self.malformed or malformed(call)
+            self.malformed = self.malformed or make_malformed_error(call)
         if not is_expressible(call):
             return []
         if is_hosted(call):
-            return [self._signed("toolCall", {"id": call.id, "toolType": call.name, "args": call.arguments})]
-        return [self._signed("functionCall", {"id": call.id, "name": call.name, "args": call.arguments})]
+            return [
+                self._sign_part("toolCall", {"id": call.id, "toolType": call.name, "args": call.arguments})
+            ]
+        return [self._sign_part("functionCall", {"id": call.id, "name": call.name, "args": call.arguments})]
 
     def _place(self, other: Other) -> list[Json]:
         if is_part(other):
-            return [self._signed(other.kind, other.data)]
+            return [self._sign_part(other.kind, other.data)]
         if not is_metadata(other):
             return []
-        rest = self.rest()
+        rest = self.flush()
         self.written = True
         return [*rest, {other.kind: other.data}]
 
-    def _signed(self, key: str, data: Any) -> Json:
+    def _sign_part(self, key: str, data: Any) -> Json:
         waiting, self._signature = self._signature, None
         signed = {"thoughtSignature": waiting["thoughtSignature"]} if waiting else {}
         return self._content({key: data, **signed})
@@ -124,27 +126,27 @@ class GoogleGenerateEncoder:
     """Writes one response of `:streamGenerateContent`, as events or, with `json_array`, as an array."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Begin before the first byte."""
+        """Start before the first byte."""
         del created
         self._names = {"modelVersion": model, "responseId": response_id}
         self._array = framing == _ARRAY
-        self._blocks = InSequence()
-        self._parts = Parts()
+        self._blocks = BlockSequencer()
+        self._parts = _PartWriter()
         self._usage: Usage | None = None
-        self._told: Usage | None = None
+        self._written: Usage | None = None
         self._begun = False
         self._ended = False
 
     def opening(self) -> bytes:
-        """Return nothing: the first chunk has the first of the answer."""
+        """Return nothing: the first chunk already has content."""
         return b""
 
     def ping(self) -> bytes:
-        """Return a comment, or white space between two elements."""
+        """Return a comment, or white space between two array elements."""
         return _BLANK if self._array else SSE_COMMENT
 
     def piece(self, piece: Piece) -> bytes:
-        """Return what is written for the next piece."""
+        """Return the bytes to write for the next piece."""
         if self._ended:
             return b""
         if isinstance(piece, UsageUpdate):
@@ -152,40 +154,40 @@ class GoogleGenerateEncoder:
             return b""
         if isinstance(piece, (Done, Failed)):
             self._ended = True
-            written = self._write(self._blocks.rest())
-            written += self._candidates(self._parts.rest())
+            written = self._write(self._blocks.flush())
+            written += self._candidates(self._parts.flush())
             return written + (self._finish(piece.stop) if isinstance(piece, Done) else self._fail(piece))
         return self._write(self._blocks.take(piece))
 
-    def _write(self, given: Iterable[Piece]) -> bytes:
-        return b"".join(self._candidates(self._parts.take(piece)) for piece in given)
+    def _write(self, pieces: Iterable[Piece]) -> bytes:
+        return b"".join(self._candidates(self._parts.take(piece)) for piece in pieces)
 
     def _finish(self, stop: Stop) -> bytes:
-        self._told = None
-        end = self._chunk(**ending(stop, self._parts))
+        self._written = None
+        end = self._chunk(**_build_ending(stop, self._parts))
         return end + self._close()
 
     def _fail(self, last: Failed) -> bytes:
         if last.status == "error":
-            error = own_error(last.error or Error(None, None, None))
-            if is_finish(error):
-                self._told = None
-                return self._chunk(**failure(error)) + self._close()
+            error = encode_error(last.error or Error(None, None, None))
+            if is_finish_reason(error):
+                self._written = None
+                return self._chunk(**_build_failure(error)) + self._close()
             return self._last_words() + self._frame({"error": _error(error)}) + self._close()
         return self._last_words()
 
     def _last_words(self) -> bytes:
-        """Write what no chunk has told: usage, or the names."""
-        return b"" if self._begun and self._usage == self._told else self._chunk(usageMetadata={})
+        """Write usage or names that no chunk has contained."""
+        return b"" if self._begun and self._usage == self._written else self._chunk(usageMetadata={})
 
-    def _candidates(self, told: Iterable[Json]) -> bytes:
-        return b"".join(self._chunk(candidates=[{**each, "index": 0}]) for each in told)
+    def _candidates(self, candidates: Iterable[Json]) -> bytes:
+        return b"".join(self._chunk(candidates=[{**item, "index": 0}]) for item in candidates)
 
     def _chunk(self, **fields: Any) -> bytes:
-        metadata = usage_metadata(self._usage)
-        if metadata and self._usage != self._told:
+        metadata = build_usage(self._usage)
+        if metadata and self._usage != self._written:
             fields["usageMetadata"] = metadata
-        self._told = self._usage
+        self._written = self._usage
         return self._frame({**fields, **self._names})
 
     def _frame(self, payload: Json) -> bytes:
@@ -196,61 +198,61 @@ class GoogleGenerateEncoder:
         return ARRAY_END if self._array else b""
 
 
-def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
-    """Return the answer in one document; an error document where it is not complete."""
+def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
+    """Return the answer as a single document, an error document if it is not complete."""
     del created
-    said = expressed({_API: LOSSES}, _API, outcome, form="document")
-    error = said.error
-    if error is not None and not is_finish(error):
+    expressed = apply_losses({_API: LOSSES}, _API, outcome, form="document")
+    error = expressed.error
+    if error is not None and not is_finish_reason(error):
         return {"error": _error(error)}
-    parts, candidate = Parts(), _candidate([])
-    for told in [*_told(said, parts), *parts.rest()]:
-        candidate["content"]["parts"] += told.pop("content", {"parts": []})["parts"]
-        candidate |= told
-    end = ending(said.stop, parts) if error is None else failure(error)
+    parts, candidate = _PartWriter(), _candidate([])
+    for fields in [*_write_parts(expressed, parts), *parts.flush()]:
+        candidate["content"]["parts"] += fields.pop("content", {"parts": []})["parts"]
+        candidate |= fields
+    end = _build_ending(expressed.stop, parts) if error is None else _build_failure(error)
     if "candidates" in end:
         end = {"candidates": [{**end["candidates"][0], **candidate}]}
-    metadata = usage_metadata(said.usage)
+    metadata = build_usage(expressed.usage)
     counts = {"usageMetadata": metadata} if metadata else {}
     return {**end, **counts, "modelVersion": model, "responseId": response_id}
 
 
-def _told(said: Outcome, parts: Parts) -> Iterator[Json]:
-    blocks = InSequence()
-    for piece in pieces(said):
+def _write_parts(expressed: Outcome, parts: _PartWriter) -> Iterator[Json]:
+    blocks = BlockSequencer()
+    for piece in to_pieces(expressed):
         if not isinstance(piece, (UsageUpdate, Done, Failed)):
-            for each in blocks.take(piece):
-                yield from parts.take(each)
+            for item in blocks.take(piece):
+                yield from parts.take(item)
 
 
-def ending(stop: Stop, parts: Parts) -> Json:
-    """Return the fields of the last chunk: why the answer ended, or why there is none."""
+def _build_ending(stop: Stop, parts: _PartWriter) -> Json:
+    """Return the fields of the last chunk: the finish reason, or the block reason."""
     if parts.malformed:
-        return failure(parts.malformed)
+        return _build_failure(parts.malformed)
     if is_blocked(stop) and not parts.written:
         return {"promptFeedback": {"blockReason": stop.raw}}
-    return {"candidates": [_last(WORDS.of(stop, called=False))]}
+    return {"candidates": [_last(STOP_WORDS.of(stop, called=False))]}
 
 
-def failure(error: Error) -> Json:
-    """Return the fields of the last chunk of an answer that failed by a reason to finish."""
-    said = {} if error.message is None else {"finishMessage": error.message}
-    return {"candidates": [{**_last(error.type or MALFORMED), **said}]}
+def _build_failure(error: Error) -> Json:
+    """Return the fields of the last chunk of an answer that failed with a finish reason."""
+    error_field = {} if error.message is None else {"finishMessage": error.message}
+    return {"candidates": [{**_last(error.type or MALFORMED), **error_field}]}
 
 
-def usage_metadata(usage: Usage | None) -> Json:
-    """Return the counts, none of which stands for a part of another but those of the cache."""
-    told = counted(usage)
-    if told is None:
+def build_usage(usage: Usage | None) -> Json:
+    """Return the counts, none of which contains another except the prompt, which contains the cache's."""
+    usage_counts = encode_usage(usage)
+    if usage_counts is None:
         return {}
-    prompt = None if told.input is None else told.input + (told.cache_read or 0)
-    candidates = None if told.output is None else told.output - (told.reasoning or 0)
+    prompt = None if usage_counts.input is None else usage_counts.input + (usage_counts.cache_read or 0)
+    candidates = None if usage_counts.output is None else usage_counts.output - (usage_counts.reasoning or 0)
     counts = {
         "promptTokenCount": prompt,
-        "cachedContentTokenCount": told.cache_read,
+        "cachedContentTokenCount": usage_counts.cache_read,
         "candidatesTokenCount": candidates,
-        "thoughtsTokenCount": told.reasoning,
-        "totalTokenCount": (prompt or 0) + (candidates or 0) + (told.reasoning or 0),
+        "thoughtsTokenCount": usage_counts.reasoning,
+        "totalTokenCount": (prompt or 0) + (candidates or 0) + (usage_counts.reasoning or 0),
     }
     return {name: count for name, count in counts.items() if count is not None}
 

@@ -1,4 +1,4 @@
-"""The words of Gemini for what went wrong: of an error, and of an answer that failed.
+"""Gemini's names of errors and of failed answers.
 
 Source: https://cloud.google.com/apis/design/errors, https://ai.google.dev/gemini-api/docs/troubleshooting
 """
@@ -30,23 +30,23 @@ _ERRORS: Final[Mapping[str, int]] = {
     "UNAVAILABLE": 503,
     "DEADLINE_EXCEEDED": 504,
 }
-"""The HTTP status of each word for an error."""
-_OVERLOADED: Final = 529  # Anthropic's own
+"""The HTTP status of each error name."""
+_OVERLOADED: Final = 529  # only Anthropic uses it
 _BY_STATUS: Final = {
     _OVERLOADED: "UNAVAILABLE",
     **{status: word for word, status in reversed([*_ERRORS.items()])},
 }
 
 
-def is_finish(error: Error | None) -> bool:
-    """Whether an error is a `finishReason`."""
+def is_finish_reason(error: Error | None) -> bool:
+    """Whether an error is a `finishReason` that names a failure."""
     return error is not None and error.status is None and STOP_REASONS.get(error.type or "") == "error"
 
 
-def own_error(error: Error) -> Error:
-    """Return the error in this api's words: all three are always there."""
-    if is_finish(error):
+def encode_error(error: Error) -> Error:
+    """Return the error in Gemini's names, with all three fields set."""
+    if is_finish_reason(error):
         return error
-    own = error.type if error.type in _ERRORS else None
-    kind = own or _BY_STATUS.get(error.status or 0, "UNKNOWN")
+    own_type = error.type if error.type in _ERRORS else None
+    kind = own_type or _BY_STATUS.get(error.status or 0, "UNKNOWN")
     return Error(kind, error.message or kind, error.status or _ERRORS[kind])

@@ -1,8 +1,8 @@
-"""The two framings of one api: server-sent events with `alt=sse`, else one JSON array.
+"""The two framings of Gemini: server-sent events with `alt=sse`, else one JSON array.
 
-The first byte decides, not the content type: gateways send either under the other's name. An error
-after the first chunk is often no event but a bare JSON document, over several lines and perhaps in
-an array of its own, as google-genai reads it too.
+The first byte decides, not the content type: gateways send each framing under the other's content type.
+An error after the first chunk is often a bare JSON document instead of an event, over several lines and
+perhaps in its own array; google-genai reads it too.
 
 Source: https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent and
 https://github.com/googleapis/python-genai/blob/main/google/genai/_api_client.py
@@ -18,49 +18,49 @@ from streamconform_reference.framing.sse import SseFraming
 
 _BOM: Final = b"\xef\xbb\xbf"
 _BLANK: Final = b" \t\r\n"
-_LONGEST_HEAD: Final = 1024  # of white space before the first byte that decides
+_LONGEST_HEAD: Final = 1024  # bytes of white space before the first byte that decides
 
 
 class GoogleSseFraming(SseFraming):
-    """Server-sent events, and JSON documents between them whose lines have no `data:`.
+    """Server-sent events, with JSON documents between them whose lines have no `data:`.
 
-    Where the body begins with such a document it is no stream, but an error document.
+    A body that starts with such a document is an error document, not a stream.
     """
 
-    _bare = False
+    _in_document = False
 
-    def _field(self, content: bytes) -> None:
+    def _read_field(self, content: bytes) -> None:
         if not self._data:
-            self._bare = self.recognised and content[:1] in (b"{", b"[")
-        if self._bare:
-            self._add(content)
+            self._in_document = self.recognised and content[:1] in (b"{", b"[")
+        if self._in_document:
+            self._add_data(content)
         else:
-            super()._field(content)
+            super()._read_field(content)
 
 
 class GoogleFraming:
-    """Framing by the first byte; see `streamconform_reference.framing.Framing`."""
+    """Framing chosen by the first byte; see `streamconform_reference.framing.Framing`."""
 
     def __init__(self) -> None:
-        """Begin at the first byte of a body."""
+        """Start before the first byte of a body."""
         self.fault: str | None = None
         self.recognised = False
         self._head = b""
         self._chosen: Framing | None = None
 
     def receive(self, data: bytes) -> list[Frame]:
-        """Take the next bytes; return the frames that they complete."""
+        """Add the next bytes; return the frames that they complete."""
         if self._chosen is None:
             self._head += data
             head = self._head.removeprefix(_BOM).lstrip(_BLANK)
             if (not head or _BOM.startswith(head)) and len(self._head) < _LONGEST_HEAD:
                 return []
             data = self._head
-        return self._pass(self._choose(), data)
+        return self._receive(self._choose(), data)
 
     def end(self) -> list[Frame]:
-        """Take the end of the body; return the last frame, if it is whole but for its end mark."""
-        frames = [] if self._chosen else self._pass(self._choose(), self._head)
+        """End the body; return the last frame if only its end mark is missing."""
+        frames = [] if self._chosen else self._receive(self._choose(), self._head)
         chosen = self._choose()
         frames += chosen.end()
         self.fault, self.recognised = chosen.fault, chosen.recognised
@@ -72,7 +72,7 @@ class GoogleFraming:
             self._chosen = JsonArrayFraming() if array else GoogleSseFraming()
         return self._chosen
 
-    def _pass(self, chosen: Framing, data: bytes) -> list[Frame]:
+    def _receive(self, chosen: Framing, data: bytes) -> list[Frame]:
         frames = chosen.receive(data)
         self.fault, self.recognised = chosen.fault, chosen.recognised
         return frames

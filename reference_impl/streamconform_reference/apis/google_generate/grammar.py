@@ -1,4 +1,4 @@
-"""What a stream of Gemini's `streamGenerateContent` looks like when Google's own servers make it."""
+"""The grammar of Gemini's `streamGenerateContent`: streams as Google's own servers send them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.grammars.fields import Field, adds_up, needs, takes
-from streamconform_reference.grammars.grammar import BEFORE, ENDED, Findings, Rule, UnnamedGrammar
+from streamconform_reference.grammars.grammar import BEFORE, ENDED, Rule, UnnamedGrammar, Violations
 
 from .framing import GoogleFraming
 
@@ -27,7 +27,7 @@ _VALUES: Final = ("stringValue", "numberValue", "boolValue", "nullValue", "listV
 
 
 class GoogleGenerateGrammar(UnnamedGrammar):
-    """Judges one stream of `:streamGenerateContent`, as events or as a JSON array."""
+    """Checks one stream of `:streamGenerateContent`, as events or as a JSON array."""
 
     framing_factory: ClassVar[Callable[[], Framing]] = GoogleFraming
     source: ClassVar[str] = "https://ai.google.dev/api/generate-content"
@@ -35,15 +35,15 @@ class GoogleGenerateGrammar(UnnamedGrammar):
         "no-event-name": Rule("events have no `event:` line", "may"),
         "chunk-says-something": Rule("a chunk has candidates, prompt feedback or usage", "should"),
         "one-terminal": Rule("every candidate has a finish reason, or the prompt is blocked"),
-        "terminal-last": Rule("nothing of a candidate comes behind its finish reason, nor behind an error"),
-        "part-says-something": Rule("a part holds one kind of data", "should"),
+        "terminal-last": Rule("no content follows a candidate's finish reason or an error"),
+        "part-says-something": Rule("a part has one kind of data", "should"),
         "call-name": Rule("a function call has a name", source=_CALLING),
-        "call-open": Rule("a piece of arguments belongs to a call that is open", source=_PARTIAL),
+        "call-open": Rule("a piece of arguments belongs to an open call", source=_PARTIAL),
         "partial-value": Rule("a piece of arguments has a path from `$` and one value", source=_PARTIAL),
-        "usage-present": Rule("the last chunk counts the tokens", "should"),
+        "usage-present": Rule("the last chunk has the token counts", "should"),
         "usage-total": Rule(
             "`totalTokenCount` is the sum of prompt, candidates, tool use and thoughts",
-            "should",  # a recorded stream of Google's is one token off
+            "should",  # one recorded stream of Google's is one token off
         ),
         "id-constant": Rule("every chunk has the same response id", "should"),
     }
@@ -58,7 +58,7 @@ class GoogleGenerateGrammar(UnnamedGrammar):
             *takes("object", f"{_PART}.functionCall", f"{_PART}.functionCall.args"),
             *takes("list", f"{_PART}.functionCall.partialArgs"),
             *takes("true or false", f"{_PART}.functionCall.willContinue"),
-            *takes("count", *(f"usageMetadata.{each}" for each in (*_COUNTS, "totalTokenCount"))),
+            *takes("count", *(f"usageMetadata.{entry}" for entry in (*_COUNTS, "totalTokenCount"))),
             *needs("name", "modelVersion", "responseId", level="should"),
         ),
         "error": (
@@ -68,7 +68,7 @@ class GoogleGenerateGrammar(UnnamedGrammar):
     }
 
     def begin(self) -> None:
-        """Set what is remembered between frames."""
+        """Set the state that is kept between frames."""
         self.finished: dict[int, bool] = {}
         self.calling = self.failed = self.blocked = False
         self.id: Any = None
@@ -79,10 +79,10 @@ class GoogleGenerateGrammar(UnnamedGrammar):
         del frame
         return "error" if isinstance(payload.get("error"), dict) else "chunk"
 
-    def read(self, kind: str, payload: Payload) -> Findings:
-        """Yield what else is wrong with a chunk."""
+    def read(self, kind: str, payload: Payload) -> Violations:
+        """Yield other violations by a chunk."""
         if self.failed:
-            yield "terminal-last", f"another {kind} comes behind an error"
+            yield "terminal-last", f"another {kind} comes after an error"
         if kind == "error":
             self.failed = True
             return
@@ -90,7 +90,7 @@ class GoogleGenerateGrammar(UnnamedGrammar):
         if self.state == BEFORE:
             self.state, self.id = self.begun, name
         elif name != self.id:
-            yield "id-constant", f"`{name}` behind `{self.id}`"
+            yield "id-constant", f"`{name}` after `{self.id}`"
         if not {"candidates", "promptFeedback", "usageMetadata"} & payload.keys():
             yield "chunk-says-something", f"it has only {sorted(payload)[:5]}"
         feedback, usage = payload.get("promptFeedback"), payload.get("usageMetadata")
@@ -98,12 +98,12 @@ class GoogleGenerateGrammar(UnnamedGrammar):
         if isinstance(usage, dict):
             yield from self._usage(usage)
         candidates = payload.get("candidates")
-        for at, each in enumerate(candidates if isinstance(candidates, list) else ()):
-            if isinstance(each, dict):
-                yield from self._candidate(each.get("index", at), each)
+        for position, entry in enumerate(candidates if isinstance(candidates, list) else ()):
+            if isinstance(entry, dict):
+                yield from self._candidate(entry.get("index", position), entry)
 
-    def finish(self) -> Findings:
-        """Yield what is wrong at the end."""
+    def finish(self) -> Violations:
+        """Yield violations at the end of the body."""
         begun, self.state = self.state != BEFORE, ENDED
         if self.failed or (self.blocked and not self.finished):
             return
@@ -117,20 +117,20 @@ class GoogleGenerateGrammar(UnnamedGrammar):
         if begun and type(self.usage.get("totalTokenCount")) is not int:
             yield "usage-present", "`usageMetadata.totalTokenCount` is absent"
 
-    def _usage(self, usage: Mapping[str, Any]) -> Findings:
+    def _usage(self, usage: Mapping[str, Any]) -> Violations:
         self.usage = {**self.usage, **usage}
         counts = [usage.get(key, 0) for key in _COUNTS]
         total = usage.get("totalTokenCount")
         if not adds_up(counts, total):
             yield "usage-total", f"{' + '.join(map(str, counts))} is not {total}"
 
-    def _candidate(self, index: Any, candidate: Mapping[str, Any]) -> Findings:
+    def _candidate(self, index: Any, candidate: Mapping[str, Any]) -> Violations:
         if type(index) is not int:
             return
         content = candidate.get("content")
         parts = content.get("parts") if isinstance(content, dict) else None
-        parts = [each for each in parts if isinstance(each, dict)] if isinstance(parts, list) else []
-        if self.finished.get(index) and any(each.get("text") or "functionCall" in each for each in parts):
+        parts = [entry for entry in parts if isinstance(entry, dict)] if isinstance(parts, list) else []
+        if self.finished.get(index) and any(entry.get("text") or "functionCall" in entry for entry in parts):
             yield "terminal-last", f"candidate {index} has ended"
         for part in parts:
             call = part.get("functionCall")
@@ -140,15 +140,18 @@ class GoogleGenerateGrammar(UnnamedGrammar):
                 yield "part-says-something", f"it has only {sorted(part)}"
         self.finished[index] = bool(self.finished.get(index) or candidate.get("finishReason"))
 
-    def _call(self, call: Mapping[str, Any]) -> Findings:
+    def _call(self, call: Mapping[str, Any]) -> Violations:
         pieces = call.get("partialArgs")
         if not (isinstance(call.get("name"), str) and call["name"]) and not self.calling:
             piece = pieces is not None or "willContinue" in call
             yield ("call-open" if piece else "call-name"), "the call has no name, and none is open"
-        for each in pieces if isinstance(pieces, list) else ():
-            path = each.get("jsonPath") if isinstance(each, dict) else None
+        for entry in pieces if isinstance(pieces, list) else ():
+            path = entry.get("jsonPath") if isinstance(entry, dict) else None
             if not (isinstance(path, str) and path.startswith("$")):
                 yield "partial-value", f"the path is `{str(path)[:60]}`"
-            elif sum(key in each for key in _VALUES) > 1:
+            elif sum(key in entry for key in _VALUES) > 1:
                 yield "partial-value", f"`{path[:60]}` has several values"
         self.calling = call.get("willContinue") is True
+
+
+GRAMMAR: Final = GoogleGenerateGrammar

@@ -1,4 +1,4 @@
-"""What Gemini's `generateContent` cannot say, and what an encoder says instead.
+"""Losses of Gemini's `generateContent`, and the values that it uses instead.
 
 Source: https://ai.google.dev/api/generate-content, https://ai.google.dev/gemini-api/docs/troubleshooting
 """
@@ -9,19 +9,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from streamconform_reference.encoding.arguments_text import each_call, without_text
+from streamconform_reference.encoding.arguments_text import drop_text, map_calls
 from streamconform_reference.encoding.encoder import Loss
 from streamconform_reference.encoding.losses import (
     COST,
     NAMES,
     REFUSALS,
-    each_block,
-    error_alone,
+    join_surrogates,
     keep_blocks,
-    stop_as,
-    whole_characters,
+    keep_only_error,
+    map_blocks,
+    map_stop,
 )
-from streamconform_reference.encoding.stop_words import StopWords
+from streamconform_reference.encoding.stop_words import StopReasons
 from streamconform_reference.outcome import (
     Block,
     Error,
@@ -36,10 +36,10 @@ from streamconform_reference.outcome import (
 )
 
 from .decode import METADATA, PARTS
-from .failures import is_finish, own_error
+from .failures import encode_error, is_finish_reason
 from .reasons import STOP_REASONS
 
-WORDS: Final = StopWords(
+STOP_WORDS: Final = StopReasons(
     STOP_REASONS,
     {
         "stop": "STOP",
@@ -53,7 +53,7 @@ WORDS: Final = StopWords(
 )
 MALFORMED: Final = "MALFORMED_FUNCTION_CALL"
 _BLOCKED: Final = frozenset({"JAILBREAK", "OTHER"})
-"""Why a prompt was blocked, by words that mean something else, or nothing, at the end of an answer."""
+"""Block reasons of prompts that mean something else, or nothing, as finish reasons."""
 _PARTS: Final = frozenset(PARTS) - {"functionCall", "toolCall"}
 
 
@@ -61,19 +61,19 @@ _PARTS: Final = frozenset(PARTS) - {"functionCall", "toolCall"}
 
 
 def is_part(other: Other) -> bool:
-    """Whether a block is a part of this api's content."""
+    """Whether a block is a part of the API's content."""
     return other.kind in _PARTS and isinstance(other.data, dict)
 
 
 def is_metadata(other: Other) -> bool:
-    """Whether a block is what this api says of the candidate as a whole."""
+    """Whether a block is metadata of the candidate as a whole."""
     return other.kind in METADATA and isinstance(other.data, dict) and bool(other.data)
 
 
 def is_expressible(block: Block) -> bool:
-    """Whether a block is anything but a call that the api has no part for.
+    """Whether a block is not a call that the API cannot represent.
 
-    A part is a whole call, so there is none for one that was cut off. Its arguments are an object.
+    A part is a whole call with an object as arguments, so truncated calls have no part.
     """
     if not isinstance(block, ToolCall):
         return True
@@ -81,40 +81,40 @@ def is_expressible(block: Block) -> bool:
 
 
 def is_malformed(block: Block) -> bool:
-    """Whether a block is a call for the client with other arguments than an object."""
+    """Whether a block is a call for the client whose arguments are not an object."""
     ended = isinstance(block, ToolCall) and block.complete and block.executor == "client" and block.name
     return bool(ended) and not is_expressible(block)
 
 
 def is_hosted(call: ToolCall) -> bool:
-    """Whether the provider runs a call itself."""
+    """Whether the provider runs a call."""
     return call.executor == "provider"
 
 
-def malformed(call: ToolCall) -> Error:
+def make_malformed_error(call: ToolCall) -> Error:
     """Return the error of an answer with such a call."""
     return Error(MALFORMED, f"Malformed function call: {call.name}", None)
 
 
-def unredacted(block: Block) -> Iterator[Block]:
-    """Yield a block, thinking without its signature where that is the thinking itself."""
+def _drop_redacted(block: Block) -> Iterator[Block]:
+    """Yield the block, with redacted thinking unsigned."""
     if isinstance(block, Thinking) and block.redacted:
         yield Thinking(text=block.text, signature=None, redacted=False)
     else:
         yield block
 
 
-def as_read(outcome: Outcome) -> Outcome:
-    """Return the outcome with its prose as it is read where there are no blocks on the wire.
+def _join_prose_as_read(outcome: Outcome) -> Outcome:
+    """Return the outcome with its prose as clients read it from a wire without blocks.
 
-    Neighbours of one kind are one, unless a signature ends the first. A signature without thinking is that of
-    unsigned thinking right before it, and else parts nothing.
+    Adjacent prose of one kind is joined, unless a signature ends the first block. A signature without
+    thinking signs unsigned thinking directly before it, and otherwise separates nothing.
     """
     blocks: list[Block] = []
-    at = -1  # where the prose is that can go on
+    position = -1  # the index of the prose block that can continue
 
     def goes_on(block: Block) -> Block | None:
-        last = blocks[at] if at >= 0 else None
+        last = blocks[position] if position >= 0 else None
         return (
             last
             if type(last) is type(block) and not (isinstance(last, Thinking) and last.signature)
@@ -124,37 +124,37 @@ def as_read(outcome: Outcome) -> Outcome:
     for block in outcome.content:
         last = goes_on(block)
         if isinstance(last, Thinking) and isinstance(block, Thinking):
-            text = whole_characters(last.text + block.text)
-            blocks[at] = replace(last, text=text, signature=block.signature)
+            text = join_surrogates(last.text + block.text)
+            blocks[position] = replace(last, text=text, signature=block.signature)
         elif isinstance(last, Text) and isinstance(block, Text):
-            blocks[at] = Text(whole_characters(last.text + block.text))
+            blocks[position] = Text(join_surrogates(last.text + block.text))
         elif isinstance(block, (Text, Thinking)):
             if block.text:
-                at = len(blocks)
+                position = len(blocks)
             if block.text or (isinstance(block, Thinking) and block.signature):
                 blocks.append(block)
         else:
             blocks.append(block)
-            at = at if isinstance(block, Other) and is_metadata(block) else -1
+            position = position if isinstance(block, Other) and is_metadata(block) else -1
     return replace(outcome, content=tuple(blocks))
 
 
-def _own_others(outcome: Outcome) -> Outcome:
-    kept: list[Block] = []
+def _filter_others(outcome: Outcome) -> Outcome:
+    blocks: list[Block] = []
     places: dict[str, int] = {}
     for block in outcome.content:
         if isinstance(block, Other):
             if is_metadata(block):
-                place = places.setdefault(block.kind, len(kept))
-                kept[place : place + 1] = [block]
+                place = places.setdefault(block.kind, len(blocks))
+                blocks[place : place + 1] = [block]
                 continue
             if not is_part(block):
                 continue
-        kept.append(block)
-    return replace(outcome, content=tuple(kept))
+        blocks.append(block)
+    return replace(outcome, content=tuple(blocks))
 
 
-def _metadata_last(outcome: Outcome) -> Outcome:
+def _move_metadata_last(outcome: Outcome) -> Outcome:
     def place(block: Block) -> int:
         return 1 + METADATA.index(block.kind) if isinstance(block, Other) and is_metadata(block) else 0
 
@@ -165,34 +165,36 @@ def _without_malformed(outcome: Outcome) -> Outcome:
     wrong = [block for block in outcome.content if isinstance(block, ToolCall) and is_malformed(block)]
     outcome = keep_blocks(is_expressible)(outcome)
     if outcome.status == "complete" and wrong:
-        return replace(outcome, status="error", error=malformed(wrong[0]), stop=Stop("error", MALFORMED))
+        return replace(
+            outcome, status="error", error=make_malformed_error(wrong[0]), stop=Stop("error", MALFORMED)
+        )
     return outcome
 
 
-# The end, and what was used.
+# Stop reason and usage.
 
 
-def stop_word(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
-    """Return the `finishReason`, or the `blockReason` where nothing was answered, and what it means."""
+def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
+    """Return the `finishReason`, or the `blockReason` if there is no content, and its meaning."""
     if is_blocked(stop) and not content:
         return stop.raw or "", "content_filter"
-    word = WORDS.of(stop, called=False)
-    return word, WORDS.meaning(word)
+    word = STOP_WORDS.of(stop, called=False)
+    return word, STOP_WORDS.meaning(word)
 
 
 def is_blocked(stop: Stop) -> bool:
-    """Whether a stop is that of a prompt, by a word that no answer ends with."""
+    """Whether a stop has a block reason, with which no answer ends."""
     return stop.reason == "content_filter" and stop.raw in _BLOCKED
 
 
-def counted(usage: Usage | None) -> Usage | None:
-    """Return the usage with the counts that the api has: writes to the cache are input like any other."""
+def encode_usage(usage: Usage | None) -> Usage | None:
+    """Return the usage with the counts that the API has: cache writes count as input."""
     if usage is None:
         return None
-    told = [count for count in (usage.input, usage.cache_write) if count is not None]
+    input_counts = [count for count in (usage.input, usage.cache_write) if count is not None]
     output = usage.output if usage.reasoning is None else max(usage.output or 0, usage.reasoning)
     counts = Usage(
-        input=sum(told) if told else None,
+        input=sum(input_counts) if input_counts else None,
         cache_read=usage.cache_read,
         output=output,
         reasoning=usage.reasoning,
@@ -200,76 +202,78 @@ def counted(usage: Usage | None) -> Usage | None:
     return None if counts == Usage() else counts
 
 
-def _failed(outcome: Outcome) -> Outcome:
+def _encode_failure(outcome: Outcome) -> Outcome:
     if outcome.status != "error":
         return outcome
-    error = own_error(outcome.error or Error(None, None, None))
-    word = error.type if is_finish(error) else None
+    error = encode_error(outcome.error or Error(None, None, None))
+    word = error.type if is_finish_reason(error) else None
     return replace(outcome, error=error, stop=Stop("error", word))
 
 
 def _error_document(outcome: Outcome) -> Outcome:
-    return outcome if outcome.status == "error" and is_finish(outcome.error) else error_alone(outcome)
+    return (
+        outcome if outcome.status == "error" and is_finish_reason(outcome.error) else keep_only_error(outcome)
+    )
 
 
 def _usage(outcome: Outcome) -> Outcome:
-    return replace(outcome, usage=counted(outcome.usage))
+    return replace(outcome, usage=encode_usage(outcome.usage))
 
 
 LOSSES: Final[tuple[Loss, ...]] = (
     COST,
     NAMES,
     REFUSALS,
-    Loss("other", "a block without a common form that is not Gemini's", "left out", _own_others),
+    Loss("other", "a block without a common form that is not Gemini's", "omitted", _filter_others),
     Loss(
         "redacted",
         "redacted thinking",
-        "left out; thinking that has text is unsigned",
-        each_block(unredacted),
+        "omitted; thinking with text becomes unsigned",
+        map_blocks(_drop_redacted),
     ),
     Loss(
         "calls",
-        "a call that was cut off, or that has no name; arguments that are no object",
-        "left out; a complete answer with such arguments fails with `MALFORMED_FUNCTION_CALL`",
+        "a call that is truncated or has no name; arguments that are not an object",
+        "omitted; a complete answer with such arguments fails with `MALFORMED_FUNCTION_CALL`",
         _without_malformed,
     ),
-    Loss("arguments-text", "the text of arguments", "the value", each_call(without_text)),
+    Loss("arguments-text", "the text of arguments", "the value", map_calls(drop_text)),
     Loss(
         "prose",
-        "where a block of prose ends and another of its kind begins, and one without text",
-        "one block, as there are none on the wire; left out",
-        as_read,
+        "the boundary between adjacent blocks of one kind of prose, and prose without text",
+        "one block, because the wire has none; omitted",
+        _join_prose_as_read,
     ),
     Loss(
         "metadata-place",
-        "where in the content what is said of the candidate stands, in one document",
-        "behind everything else",
-        _metadata_last,
+        "the position of the candidate's metadata in the content, in one document",
+        "after everything else",
+        _move_metadata_last,
         forms=("document",),
     ),
     Loss(
         "stop",
-        "other words for the end, a refusal, a pause",
-        "the api's word; `SAFETY`; `OTHER`",
-        stop_as(stop_word),
+        "foreign stop reasons, a refusal, a pause",
+        "the API's reason; `SAFETY`; `OTHER`",
+        map_stop(encode_stop),
     ),
     Loss(
         "usage",
-        "writes to the cache, counts of searches, and less output than reasoning",
-        "input; left out; as much",
+        "cache writes, counts of searches, and output counts below reasoning",
+        "input; omitted; raised to reasoning",
         _usage,
     ),
     Loss(
         "failed-document",
-        "what there is of an answer that failed or broke off, in one document",
-        "an error document, unless the failure is a reason to finish",
+        "the content of an answer that failed or was cut off, in one document",
+        "an error document, unless the failure is a finish reason",
         _error_document,
         forms=("document",),
     ),
     Loss(
         "error",
-        "other types of errors, one without message or HTTP status, and the word for the end before it",
-        "the word that goes with the status, else `UNKNOWN`, which is the message too; 500; left out",
-        _failed,
+        "foreign error types, an error without message or HTTP status, and the stop reason before it",
+        "the type for the status, else `UNKNOWN`, also as the message; 500; omitted",
+        _encode_failure,
     ),
 )

@@ -1,11 +1,11 @@
-"""Arguments that come value by value: `partialArgs` in, one object out.
+"""Arguments that arrive value by value: `partialArgs` in, one object out.
 
-Each names a place by a JSON path and the value there. Text is appended to the text at that place as
-long as its last piece said `willContinue`; any other value replaces what was there. Objects and
-arrays are made as the paths need them.
+Each entry has a JSON path and the value there. Text is appended to the text at that path if its previous
+piece had `willContinue`; any other value replaces the earlier one. Objects and arrays are created as the
+paths require.
 
 Source: https://docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling and
-the paths of https://www.rfc-editor.org/rfc/rfc9535 with names and indices only.
+JSON paths of https://www.rfc-editor.org/rfc/rfc9535, with names and indices only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 
-Place = tuple[str | int, ...]
+Path = tuple[str | int, ...]
 
 _STEP: Final = re.compile(
     r"""\.(?P<name>[^.\[\]]+) | \[(?P<index>[0-9]{1,9})\]
@@ -24,112 +24,112 @@ _STEP: Final = re.compile(
 )
 _ESCAPE: Final = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
 _CONTROLS: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_DEEPEST: Final = 64
-# Elements without a value are left out, such as empty objects, so an index may run ahead; but a short
-# path must not make a long array.
-_FURTHEST_AHEAD: Final = 256
+_MAX_DEPTH: Final = 64
+# Elements without a value are omitted, for example empty objects, so an index may be ahead of the array;
+# the limit keeps a short path from creating a huge array.
+_MAX_GAP: Final = 256
 
-_PLAIN: Final = ("numberValue", "boolValue", "listValue", "structValue")
+_VALUE_KEYS: Final = ("numberValue", "boolValue", "listValue", "structValue")
 
 
 class PartialArgs:
-    """The values of one call so far, by their places."""
+    """The values of one call so far, by their paths."""
 
     def __init__(self) -> None:
-        """Begin with no values."""
-        self._values: dict[Place, Any] = {}
-        self._pieces: dict[Place, list[str]] = {}
-        self._open: set[Place] = set()
+        """Start with no values."""
+        self._values: dict[Path, Any] = {}
+        self._pieces: dict[Path, list[str]] = {}
+        self._open: set[Path] = set()
 
     @property
-    def begun(self) -> bool:
+    def has_values(self) -> bool:
         """Whether there is any value."""
         return bool(self._values)
 
     @property
-    def continues(self) -> bool:
-        """Whether the text at some place goes on."""
+    def is_open(self) -> bool:
+        """Whether the text at some path continues."""
         return bool(self._open)
 
     def add(self, part: Payload) -> None:
-        """Take one entry of `partialArgs`; one without a value changes nothing.
+        """Add one entry of `partialArgs`; an entry without a value changes nothing.
 
         Raises:
-            BrokenPayloadError: it names no place.
+            BrokenPayloadError: its path is invalid.
         """
-        place = read_path(part.get("jsonPath"))
+        path = _read_path(part.get("jsonPath"))
         text = part.get("stringValue")
         if isinstance(text, str):
-            if place not in self._open:
-                self._pieces[place] = []
-                self._values[place] = None
-            self._pieces[place].append(text)
+            if path not in self._open:
+                self._pieces[path] = []
+                self._values[path] = None
+            self._pieces[path].append(text)
         elif "nullValue" in part:
-            self._set(place, None)
+            self._set(path, None)
         else:
-            for key in _PLAIN:
+            for key in _VALUE_KEYS:
                 if key in part:
-                    self._set(place, part[key])
-        if part.get("willContinue") is True and place in self._pieces:
-            self._open.add(place)
+                    self._set(path, part[key])
+        if part.get("willContinue") is True and path in self._pieces:
+            self._open.add(path)
         else:
-            self._open.discard(place)
+            self._open.discard(path)
 
     def value(self) -> Any:
         """Return the arguments so far.
 
         Raises:
-            BrokenPayloadError: places contradict each other, or lie too far ahead.
+            BrokenPayloadError: paths contradict each other, or an index is too large.
         """
         root: Any = {}
-        for place, value in self._values.items():
-            pieces = self._pieces.get(place)
-            root = _put(root, place, value if pieces is None else "".join(pieces))
+        for path, value in self._values.items():
+            pieces = self._pieces.get(path)
+            root = _set_value(root, path, value if pieces is None else "".join(pieces))
         return root
 
-    def _set(self, place: Place, value: Any) -> None:
-        self._pieces.pop(place, None)
-        self._values[place] = value
+    def _set(self, path: Path, value: Any) -> None:
+        self._pieces.pop(path, None)
+        self._values[path] = value
 
 
-def read_path(path: Any) -> Place:
-    """Return the steps of a JSON path: names, and indices of arrays.
+def _read_path(path: Any) -> Path:
+    """Return the steps of a JSON path: names, and array indices.
 
     Raises:
-        BrokenPayloadError: it is no such path, or a very deep one.
+        BrokenPayloadError: the path is invalid or too deep.
     """
     if not isinstance(path, str) or not path.startswith("$"):
         raise BrokenPayloadError("a partial argument has no `jsonPath`")
     steps: list[str | int] = []
-    at = 1
-    while at < len(path):
-        step = _STEP.match(path, at)
-        if step is None or len(steps) == _DEEPEST:
-            problem = f"`jsonPath` is not understood at character {at}"
+    position = 1
+    while position < len(path):
+        step = _STEP.match(path, position)
+        if step is None or len(steps) == _MAX_DEPTH:
+            problem = f"`jsonPath` is invalid at character {position}"
             raise BrokenPayloadError(problem)
-        at = step.end()
+        position = step.end()
         quoted = step["single"] if step["single"] is not None else step["double"]
         if step["index"] is not None:
             steps.append(int(step["index"]))
         else:
-            steps.append(step["name"] if quoted is None else _ESCAPE.sub(_unescape, quoted))
+            steps.append(step["name"] if quoted is None else _ESCAPE.sub(_decode_escape, quoted))
     return tuple(steps)
 
 
-def _unescape(escape: re.Match[str]) -> str:
+def _decode_escape(escape: re.Match[str]) -> str:
     code = escape[1]
     return chr(int(code[1:], 16)) if len(code) > 1 else _CONTROLS.get(code, code)
 
 
-def _put(root: Any, place: Place, value: Any) -> Any:
-    """Return the root with the value at its place; what is missing on the way is made."""
-    if not place:
+def _set_value(root: Any, path: Path, value: Any) -> Any:
+    """Return the root with the value at the path; missing objects and arrays are created."""
+    if not path:
         return value
     node = root
-    for step, following in zip(place, (*place[1:], None), strict=True):
+    for step, following in zip(path, (*path[1:], None), strict=True):
         if isinstance(node, list) and isinstance(step, int):
-            if step > len(node) + _FURTHEST_AHEAD:
-                raise BrokenPayloadError("the index of a partial argument is far beyond its array")
+            if step > len(node) + _MAX_GAP:
+                raise BrokenPayloadError("the index of a partial argument is far beyond its array's end")
             node += [None] * (step + 1 - len(node))
             child = node[step]
         elif isinstance(node, dict) and isinstance(step, str):

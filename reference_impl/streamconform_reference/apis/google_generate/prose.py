@@ -1,10 +1,10 @@
-"""Text and thinking without blocks on the wire: pieces in, blocks of the accumulator out.
+"""Text and thinking without blocks on the wire: deltas in, blocks out.
 
-Neighbouring pieces of one kind are one block; a piece of the other kind, or any other part, ends it.
+Adjacent deltas of one kind form one block; a delta of the other kind, or any other part, ends it.
 
-A signature may lie on any part, and the client has to send it back. It signs the thinking, so it is
-that of the thinking block before it. Where there is none, or that one is signed, it is a thinking
-block of its own without text. That block does not end the text in which it came: the text goes on.
+Any part may have a signature, which the client must return. It signs the thinking, so it goes to the
+thinking block before it. If there is none, or it is already signed, the signature becomes a thinking block
+without text. That block does not end the text around it: the text continues.
 
 Source: https://ai.google.dev/gemini-api/docs/thought-signatures
 """
@@ -17,26 +17,26 @@ from typing import Literal
 from streamconform_reference.decoding.assemble import Assembler
 
 
-class Prose:
-    """The block of text or thinking that grows now, if any."""
+class SignedProse:
+    """Tracks the open block of text or thinking, if any."""
 
     def __init__(self, message: Assembler) -> None:
-        """Begin with no block."""
+        """Start with no block."""
         self._message = message
         self._number = 0
         self._slot: Hashable = None
         self._kind: Literal["text", "thinking"] | None = None
         self._signed = False
 
-    def say(self, kind: Literal["text", "thinking"], text: str) -> None:
-        """Append a piece of text that is not empty. Thinking behind a signature is a new block."""
+    def append(self, kind: Literal["text", "thinking"], text: str) -> None:
+        """Append non-empty text. Thinking after a signature starts a new block."""
         if kind != self._kind or self._signed:
             self.end()
             self._slot, self._kind = self._next_slot(), kind
         self._message.add(self._slot, kind, text)
 
     def sign(self, signature: str) -> None:
-        """Sign the thinking so far, or begin and end a block that has the signature only."""
+        """Sign the open thinking block, or add a block that has only the signature."""
         if self._kind == "thinking" and not self._signed:
             self._message.sign(self._slot, signature)
             self._signed = True
@@ -46,7 +46,7 @@ class Prose:
         self._message.end(slot)
 
     def end(self) -> None:
-        """End the block, if one grows."""
+        """End the open block, if there is one."""
         if self._kind:
             self._message.end(self._slot)
         self._kind, self._signed = None, False

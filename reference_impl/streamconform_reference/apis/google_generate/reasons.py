@@ -1,4 +1,4 @@
-"""Why an answer of Gemini ends: its words, and the numbers that some clients make of them."""
+"""Gemini's finish reasons, and the enum numbers that some clients send instead."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STOP_REASONS: Final[Mapping[str, StopReason]] = {
     "FINISH_REASON_UNSPECIFIED": "other",
 }
 
-# The reasons as numbers of the Gemini API's enum. Vertex AI has the same up to 5.
+# The reasons as enum numbers of the Gemini API. Vertex AI has the same numbers up to 5.
 # https://github.com/googleapis/googleapis/blob/master/google/ai/generativelanguage/v1beta/generative_service.proto
 NUMBERED_REASONS: Final[Mapping[str, str]] = {
     "0": "FINISH_REASON_UNSPECIFIED",
@@ -52,11 +52,11 @@ NUMBERED_REASONS: Final[Mapping[str, str]] = {
 }
 
 
-def read_word(value: Any, key: str) -> str:
-    """Return a word of an enum, or its number as text.
+def read_enum(value: Any, key: str) -> str:
+    """Return an enum value's name, or its number as text.
 
     Raises:
-        BrokenPayloadError: it is neither; the key is for the message.
+        BrokenPayloadError: it is neither; the key is for the error message.
     """
     if isinstance(value, (str, int)):
         return str(value)

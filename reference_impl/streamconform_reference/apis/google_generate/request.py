@@ -1,22 +1,22 @@
-"""A conversation in, the body of `streamGenerateContent` out.
+"""Build the body of `streamGenerateContent` from a conversation.
 
 Source: https://ai.google.dev/api/generate-content, https://ai.google.dev/gemini-api/docs/function-calling,
 https://ai.google.dev/gemini-api/docs/thought-signatures, https://ai.google.dev/gemini-api/docs/thinking, and
 the types of the `google-genai` package 3.4.0.
 
-- The model is in the path. Whether to stream is the name of the method.
-- Tools have real JSON Schemas, which `parameters` would not take. One without parameters has no schema.
-- An answer is one content, all calls in it, and all results are one content of the user, in the same order.
-- A result is `output`, or `error` where the tool failed. It is never the response itself: an object that
-  happens to have the key `error` would be a failure. Images are parts of the response for Gemini 3, and
-  parts beside it for the models before, which do not look inside.
-- A signature goes back on the part with which it came. An outcome has it as thinking without text, directly
-  before a call or another part, or directly behind a text; where it is neither, it came on an empty text.
-- A signed thought directly before a call may have its signature from either, so both have it: Gemini 3
-  refuses a call without one, and nobody refuses a thought with one.
-- Gemini 3 refuses the first call of an answer that another model wrote, since nothing signs it. `UNSIGNED`
-  is what Google documents for such histories.
-- There is no word for "one call at most", and none for strict schemas of single tools.
+- The model is in the path. The method name selects streaming.
+- Tools have full JSON Schemas, which `parameters` does not accept. A tool without parameters has no schema.
+- An answer is one content with all its calls, and all results are one user content, in the same order.
+- A result is in `output`, or in `error` if the tool failed. It is never the response itself: an object that
+  happens to have the key `error` would count as a failure. Images are parts of the response for Gemini 3,
+  and parts next to it for earlier models, which ignore the inner ones.
+- A signature goes back on its original part. An outcome has it as thinking without text, directly before a
+  call or another part, or directly after a text; in other positions it was on an empty text.
+- A signed thought directly before a call may have its signature from either, so both get it: Gemini 3
+  rejects a call without one, and no model rejects a thought with one.
+- Gemini 3 rejects the first call of an answer by another model, because it has no signature.
+  `_PLACEHOLDER_SIGNATURE` is what Google documents for such histories.
+- There is no option for "one call at most", and none for strict schemas of single tools.
 """
 
 from __future__ import annotations
@@ -30,156 +30,160 @@ from streamconform_reference.requests.conversation import (
     AnswerTurn,
     Block,
     Conversation,
-    Result,
+    ToolResult,
     UserTurn,
     arguments_object,
-    images_of,
+    filter_images,
     is_client_call,
+    join_text,
     part_text,
-    text_of,
-    turns,
+    read_turns,
 )
 from streamconform_reference.requests.options import (
-    KEY,
+    API_KEY,
     Request,
-    Thinking,
-    described,
-    limit,
-    schema,
-    streamed,
-    thinking,
-    to_json,
+    ThinkingOptions,
+    build_description,
+    build_schema,
+    is_streamed,
+    make_request,
+    read_limit,
+    read_thinking,
 )
 
 from .decode import METADATA
 
 API: Final = "google-generate"
-UNSIGNED: Final = "skip_thought_signature_validator"
+_PLACEHOLDER_SIGNATURE: Final = "skip_thought_signature_validator"
 _GEMINI_3: Final = re.compile(r"gemini-(?!1\.|2\.|pro$|pro-vision)")
-"""The third and later, and the names without a number, which are those of the newest."""
+"""Gemini 3 and later, and names without a number, which are those of the newest."""
 _MODES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 _LEVELS: Final = {"max": "HIGH"}
 _NO_PARTS: Final = (*METADATA, "citation")
 
 
-def build(conversation: Conversation) -> Request:
-    """Return the request."""
-    body: dict[str, Any] = {"contents": list(contents(conversation))}
+def build_request(conversation: Conversation) -> Request:
+    """Return the request for a conversation."""
+    body: dict[str, Any] = {"contents": list(_build_contents(conversation))}
     if conversation.get("system"):
         body["systemInstruction"] = {"parts": [{"text": conversation["system"]}]}
     if conversation.get("tools"):
-        body["tools"] = [{"functionDeclarations": [declaration(tool) for tool in conversation["tools"]]}]
+        body["tools"] = [
+            {"functionDeclarations": [_build_declaration(tool) for tool in conversation["tools"]]}
+        ]
         if "tool_choice" in conversation:
-            calling = calling_config(conversation["tool_choice"])
+            calling = _build_calling_config(conversation["tool_choice"])
             body["toolConfig"] = {"functionCallingConfig": calling}
     settings: dict[str, Any] = {}
     if "max_tokens" in conversation:
-        settings["maxOutputTokens"] = limit(conversation)
+        settings["maxOutputTokens"] = read_limit(conversation)
     if "temperature" in conversation:
         settings["temperature"] = conversation["temperature"]
-    wish = thinking(conversation)
-    if wish:
-        settings["thinkingConfig"] = thinking_config(wish)
+    options = read_thinking(conversation)
+    if options:
+        settings["thinkingConfig"] = _build_thinking_config(options)
     if settings:
         body["generationConfig"] = settings
-    method = "streamGenerateContent?alt=sse" if streamed(conversation) else "generateContent"
+    method = "streamGenerateContent?alt=sse" if is_streamed(conversation) else "generateContent"
     name = quote(conversation["model"].removeprefix("models/"), safe="")
-    return to_json(f"/v1beta/models/{name}:{method}", body, x_goog_api_key=KEY)
+    return make_request(f"/v1beta/models/{name}:{method}", body, x_goog_api_key=API_KEY)
 
 
-def declaration(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool."""
-    parameters = schema(tool)
-    named = {"name": tool["name"], **described(tool)}
-    return named | ({"parametersJsonSchema": parameters} if parameters["properties"] else {})
+def _build_declaration(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tool in the API's format."""
+    parameters = build_schema(tool)
+    name_fields = {"name": tool["name"], **build_description(tool)}
+    return name_fields | ({"parametersJsonSchema": parameters} if parameters["properties"] else {})
 
 
-def calling_config(asked: str | Mapping[str, Any]) -> dict[str, Any]:
-    """Return the choice: a tool by name is any of that one."""
-    if isinstance(asked, Mapping):
-        return {"mode": "ANY", "allowedFunctionNames": [asked["name"]]}
-    return {"mode": _MODES[asked]}
+def _build_calling_config(requested: str | Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tool choice: a named tool is any of that one."""
+    if isinstance(requested, Mapping):
+        return {"mode": "ANY", "allowedFunctionNames": [requested["name"]]}
+    return {"mode": _MODES[requested]}
 
 
-def thinking_config(wish: Thinking) -> dict[str, Any]:
-    """Return how to think, by tokens or by level, never both; models that take a level cannot be silenced."""
-    leveled = wish.by in ("effort", "adaptive")
-    if wish.off:
+def _build_thinking_config(options: ThinkingOptions) -> dict[str, Any]:
+    """Return the budget or the level, never both; models with levels cannot disable thinking."""
+    leveled = options.by in ("effort", "adaptive")
+    if options.off:
         return {"thinkingLevel": "MINIMAL"} if leveled else {"thinkingBudget": 0}
     config: dict[str, Any] = {"includeThoughts": True}
-    if wish.by_budget:
-        config["thinkingBudget"] = -1 if wish.budget is None else wish.budget
-    elif wish.effort:
-        config["thinkingLevel"] = _LEVELS.get(wish.effort, wish.effort.upper())
+    if options.by_budget:
+        config["thinkingBudget"] = -1 if options.budget is None else options.budget
+    elif options.effort:
+        config["thinkingLevel"] = _LEVELS.get(options.effort, options.effort.upper())
     return config
 
 
-def contents(conversation: Conversation) -> Iterator[dict[str, Any]]:
-    """Yield the contents; one without parts would be refused."""
+def _build_contents(conversation: Conversation) -> Iterator[dict[str, Any]]:
+    """Yield the contents, without empty ones, which the API rejects."""
     before_3 = _GEMINI_3.search(conversation["model"]) is None
-    for turn in turns(conversation, API):
+    for turn in read_turns(conversation, API):
         if isinstance(turn, UserTurn):
-            said = [part(each) for each in turn.parts if each["type"] == "image" or part_text(each)]
-            if said:
-                yield {"role": "user", "parts": said}
+            content = [
+                _build_part(entry) for entry in turn.parts if entry["type"] == "image" or part_text(entry)
+            ]
+            if content:
+                yield {"role": "user", "parts": content}
             continue
-        parts = answer(turn, unsigned=None if before_3 else UNSIGNED)
+        parts = build_answer(turn, unsigned=None if before_3 else _PLACEHOLDER_SIGNATURE)
         if parts:
             yield {"role": "model", "parts": parts}
         if turn.results:
-            yield {"role": "user", "parts": list(responses(turn.results, beside=before_3))}
+            yield {"role": "user", "parts": list(_build_responses(turn.results, beside=before_3))}
 
 
-def part(given: Block) -> dict[str, Any]:
-    """Return a part of what the user says, or an image of a result."""
-    if given["type"] == "image":
-        return {"inlineData": {"mimeType": given["media_type"], "data": given["data"]}}
-    return {"text": part_text(given)}
+def _build_part(block: Block) -> dict[str, Any]:
+    """Return a part of a user message, or an image of a result."""
+    if block["type"] == "image":
+        return {"inlineData": {"mimeType": block["media_type"], "data": block["data"]}}
+    return {"text": part_text(block)}
 
 
-def responses(results: Sequence[Result], *, beside: bool) -> Iterator[dict[str, Any]]:
-    """Yield the parts of results, and behind them their images, where these are not inside."""
+def _build_responses(results: Sequence[ToolResult], *, beside: bool) -> Iterator[dict[str, Any]]:
+    """Yield the parts of results, followed by their images if those are not inside."""
     for result in results:
-        response: dict[str, Any] = {"id": result.id, "name": result.name, "response": outcome(result)}
-        images = images_of(result.parts)
+        response: dict[str, Any] = {"id": result.id, "name": result.name, "response": build_response(result)}
+        images = filter_images(result.parts)
         if images and not beside:
-            response["parts"] = [part(image) for image in images]
+            response["parts"] = [_build_part(image) for image in images]
         yield {"functionResponse": response}
     if beside:
-        yield from (part(image) for result in results for image in images_of(result.parts))
+        yield from (_build_part(image) for result in results for image in filter_images(result.parts))
 
 
-def outcome(result: Result) -> dict[str, Any]:
-    """Return what a tool gave: a JSON value as itself, else text."""
-    told = [each for each in result.parts if each["type"] != "image"]
-    alone = len(told) == 1 and told[0]["type"] == "json"
-    return {"error" if result.error else "output": told[0]["value"] if alone else text_of(told)}
+def build_response(result: ToolResult) -> dict[str, Any]:
+    """Return the output of a tool: a single JSON value as itself, anything else as text."""
+    parts = [entry for entry in result.parts if entry["type"] != "image"]
+    alone = len(parts) == 1 and parts[0]["type"] == "json"
+    return {"error" if result.error else "output": parts[0]["value"] if alone else join_text(parts)}
 
 
-def answer(turn: AnswerTurn, *, unsigned: str | None) -> list[dict[str, Any]]:
-    """Return the parts of an answer. `unsigned` is the signature of what another model wrote."""
+def build_answer(turn: AnswerTurn, *, unsigned: str | None) -> list[dict[str, Any]]:
+    """Return the parts of an answer. `unsigned` is the placeholder signature for other models' calls."""
     parts: list[dict[str, Any]] = []
     blocks = [block for block in turn.blocks if block.get("kind") not in _NO_PARTS]
     waiting: str | None = None
     for block, following in zip(blocks, [*blocks[1:], None], strict=True):
         signature = block.get("signature") if block["type"] == "thinking" else None
         if signature and not block.get("text"):
-            waiting = placed(parts, signature, following)
+            waiting = _place_signature(parts, signature, following)
             continue
-        parts.append(answer_part(block))
+        parts.append(_build_answer_part(block))
         if waiting:
             parts[-1]["thoughtSignature"] = waiting
         waiting = None
         if signature:
             parts[-1]["thoughtSignature"] = signature
             waiting = signature if following and is_client_call(following) else None
-    if unsigned and not turn.own:
-        sign_first(parts, unsigned)
+    if unsigned and not turn.by_same_model:
+        _sign_first(parts, unsigned)
     return parts
 
 
-def placed(parts: list[dict[str, Any]], signature: str, following: Block | None) -> str | None:
-    """Return a signature of the part that follows; else put it on the text before, or on an empty one."""
+def _place_signature(parts: list[dict[str, Any]], signature: str, following: Block | None) -> str | None:
+    """Return a signature of the next part; else attach it to the text before, or to an empty text."""
     if following and following["type"] in ("tool_call", "other"):
         return signature
     if parts and "text" in parts[-1] and not {"thought", "thoughtSignature"} & parts[-1].keys():
@@ -189,15 +193,15 @@ def placed(parts: list[dict[str, Any]], signature: str, following: Block | None)
     return None
 
 
-def sign_first(parts: Iterable[dict[str, Any]], signature: str) -> None:
-    """Sign the first call, as the model itself would have."""
-    first = next((each for each in parts if "functionCall" in each), None)
+def _sign_first(parts: Iterable[dict[str, Any]], signature: str) -> None:
+    """Sign the first call, as the model itself would have done."""
+    first = next((entry for entry in parts if "functionCall" in entry), None)
     if first:
         first.setdefault("thoughtSignature", signature)
 
 
-def answer_part(block: Block) -> dict[str, Any]:
-    """Return the part of a block that is no lone signature."""
+def _build_answer_part(block: Block) -> dict[str, Any]:
+    """Return the part of a block, except lone signatures."""
     match block["type"]:
         case "thinking":
             return {"text": block["text"], "thought": True}

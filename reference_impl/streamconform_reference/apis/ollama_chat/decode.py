@@ -3,20 +3,20 @@
 Source: https://docs.ollama.com/api/chat, https://docs.ollama.com/api/errors and the types in
 https://github.com/ollama/ollama/blob/main/api/types.go
 
-What the documentation does not say, and what differs between versions:
+Undocumented behavior, and differences between versions:
 
-- The answer is complete with `done: true`, and nothing counts behind it. `done_reason` alone is no
-  end; older versions send none, and then the model stopped.
+- The answer is complete with `done: true`; anything after it is ignored. `done_reason` alone does not
+  end the answer; older versions omit it, and then the reason is `stop`.
 - Thinking and text may share a record: thinking comes first. Tags such as `<think>` inside text stay
-  text: older versions leave them there, with or without their opening.
-- A call is whole in its record, which may be that of `done: true`, and calls share records or not.
-  Each entry is a call: `index` is the same for all in some versions, and ids are often absent.
-- Arguments are an object. Where a server sends them as text, the text is one fragment.
-- `done_reason` is `stop` behind calls too.
-- An error in mid-stream is a record `{"error": ...}` without type; a version had the words of the
-  error as its key (ollama/ollama#11781).
-- A count that is absent is not known: `prompt_eval_count` is left out where all of the prompt was
-  cached (ollama/ollama#2068). `eval_count` includes the thinking.
+  text: older versions leave them there, with or without the opening tag.
+- A call is whole in its record, which may be the one with `done: true`; calls may share a record.
+  Each entry is a call: in some versions `index` is the same for all, and ids are often absent.
+- Arguments are an object. If a server sends them as text, the text is one fragment.
+- `done_reason` is `stop` after calls too.
+- An error in mid-stream is a record `{"error": ...}` without type; one version used the error message
+  as the key (ollama/ollama#11781).
+- An absent count is unknown: `prompt_eval_count` is omitted if the whole prompt was cached
+  (ollama/ollama#2068). `eval_count` includes the thinking.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Decoder, Payload
-from streamconform_reference.decoding.fields import count
+from streamconform_reference.decoding.fields import read_count
 from streamconform_reference.decoding.prose import Prose
 from streamconform_reference.decoding.provider_errors import read_error
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.ndjson import NdjsonFraming
 from streamconform_reference.outcome import Error, StopReason
 
-Field = Callable[["OllamaChatDecoder", Any], None]
+FieldHandler = Callable[["OllamaChatDecoder", Any], None]
 
-# `load` and `unload` answer a request without messages.
+# `load` and `unload` are replies to a request without messages.
 STOP_REASONS: Final[Mapping[str, StopReason]] = {
     "stop": "stop",
     "length": "length",
@@ -47,26 +47,26 @@ def take_thinking(answer: OllamaChatDecoder, thinking: Any) -> None:
     """Append thinking."""
     if not isinstance(thinking, str):
         raise BrokenPayloadError("`thinking` is not text")
-    answer.prose.say("thinking", thinking)
+    answer.prose.append("thinking", thinking)
 
 
 def take_content(answer: OllamaChatDecoder, content: Any) -> None:
     """Append visible text."""
     if not isinstance(content, str):
         raise BrokenPayloadError("`content` is not text")
-    answer.prose.say("text", content)
+    answer.prose.append("text", content)
 
 
 def take_tool_calls(answer: OllamaChatDecoder, entries: Any) -> None:
-    """Take whole calls, in the order in which they come."""
+    """Read whole calls, in their order on the wire."""
     if not isinstance(entries, list):
         raise BrokenPayloadError("`tool_calls` is not a list")
     for entry in entries:
         answer.read_call(entry)
 
 
-# The fields of a message in the order in which they are read, whatever their order on the wire.
-FIELDS: Final[Mapping[str, Field]] = {
+# The fields of a message in the order in which they are read, which is independent of the wire.
+FIELDS: Final[Mapping[str, FieldHandler]] = {
     "thinking": take_thinking,
     "content": take_content,
     "tool_calls": take_tool_calls,
@@ -74,13 +74,13 @@ FIELDS: Final[Mapping[str, Field]] = {
 
 
 class OllamaChatDecoder(Decoder):
-    """Decodes one response of `POST /api/chat`, which streams unless told not to."""
+    """Decodes one response of `POST /api/chat`, which streams by default."""
 
     framing_factory: ClassVar[Callable[[], Framing]] = NdjsonFraming
-    fields: ClassVar[Mapping[str, Field]] = FIELDS
+    fields: ClassVar[Mapping[str, FieldHandler]] = FIELDS
 
     def begin(self) -> None:
-        """Set what is remembered between payloads."""
+        """Set the state that is kept between payloads."""
         self.prose = Prose(self.message)
         self._calls = 0
 
@@ -91,7 +91,7 @@ class OllamaChatDecoder(Decoder):
         message = payload.get("message")
         if message is not None:
             if not isinstance(message, dict):
-                raise BrokenPayloadError("`message` is no object")
+                raise BrokenPayloadError("`message` is not an object")
             for key, take in self.fields.items():
                 value = message.get(key)
                 if value:
@@ -104,7 +104,7 @@ class OllamaChatDecoder(Decoder):
             self._read_unnamed_error(payload)
 
     def read_call(self, entry: Any) -> None:
-        """Take one call; it ends at once."""
+        """Read one call, which is always whole."""
         function = entry.get("function") if isinstance(entry, dict) else None
         if not isinstance(function, dict):
             raise BrokenPayloadError("a tool call has no `function`")
@@ -112,14 +112,16 @@ class OllamaChatDecoder(Decoder):
         slot = ("call", self._calls)
         self._calls += 1
         name = function.get("name")
-        self.message.start_call(slot, id=_id(entry.get("id")), name=name if isinstance(name, str) else "")
+        self.message.start_call(
+            slot, id=_read_id(entry.get("id")), name=name if isinstance(name, str) else ""
+        )
         arguments = function.get("arguments")
         if arguments is not None:
             self.message.settle_arguments(slot, arguments)
         self.message.end(slot)
 
     def read_done(self, record: Payload) -> None:
-        """Take the last record: why the answer ends, and what it used."""
+        """Read the last record: stop reason and usage."""
         raw = record.get("done_reason")
         if raw is not None and not isinstance(raw, str):
             raise BrokenPayloadError("`done_reason` is not text")
@@ -130,12 +132,15 @@ class OllamaChatDecoder(Decoder):
 
     @staticmethod
     def to_buckets(record: Payload) -> dict[str, int | None]:
-        """Return the disjoint buckets of a last record."""
-        prompt, cached = count(record, "prompt_eval_count"), count(record, "prompt_eval_cached_count")
+        """Return the disjoint buckets of the last record."""
+        prompt, cached = (
+            read_count(record, "prompt_eval_count"),
+            read_count(record, "prompt_eval_cached_count"),
+        )
         return {
             "input": None if prompt is None else max(prompt - (cached or 0), 0),
             "cache_read": cached,
-            "output": count(record, "eval_count"),
+            "output": read_count(record, "eval_count"),
         }
 
     def _read_unnamed_error(self, record: Payload) -> None:
@@ -144,5 +149,5 @@ class OllamaChatDecoder(Decoder):
                 self.message.fail(Error(None, f"{key}: {value}", None))
 
 
-def _id(value: Any) -> str | None:
+def _read_id(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None

@@ -1,4 +1,4 @@
-"""The answer without streaming: one record that has all of the message.
+"""The answer without streaming: a single record with the whole message.
 
 Source: https://docs.ollama.com/api/chat
 """
@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 
 
-def as_stream(document: Payload) -> Iterator[Payload]:
-    """Yield the document, which is a record itself.
+def to_payloads(document: Payload) -> Iterator[Payload]:
+    """Yield the document, which has the form of a record.
 
     Raises:
-        BrokenPayloadError: it has no message.
+        BrokenPayloadError: the document has no message.
     """
     if not isinstance(document.get("message"), dict):
         raise BrokenPayloadError("the document has no message")

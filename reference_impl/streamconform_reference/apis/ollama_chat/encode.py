@@ -1,14 +1,14 @@
-"""Events in, the stream of Ollama's chat out; and the answer in one record.
+"""Encode events as a stream of Ollama's chat, and an outcome as a single record.
 
 Source: https://docs.ollama.com/api/chat and the types in
 https://github.com/ollama/ollama/blob/main/api/types.go
 
-- Every record names the model and has text, if an empty one; the first one has nothing else, so that a
-  client knows from the start who answers. Such a record keeps an idle stream alive too: some clients fail
-  on a line without one.
-- A call is written when it has ended, as its arguments are an object, and calls so stand in the order of
+- Every record has the model, and text, possibly empty; the first one has nothing else, so that a client
+  knows from the start who answers. Such a record also keeps an idle stream alive: some clients fail on a
+  line without one.
+- A call is written when it has ended, because its arguments are an object, so calls are in the order of
   their ends.
-- Durations are left out: they are nobody's measurements here.
+- Durations are omitted, because nothing measures them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from streamconform_reference.encoding.encoder import Piece, expressed
+from streamconform_reference.encoding.encoder import Piece, apply_losses
 from streamconform_reference.events import Done, Failed, ProseDelta, ToolCallEnd, UsageUpdate
 from streamconform_reference.framing.write import ndjson
 from streamconform_reference.outcome import (
@@ -32,9 +32,9 @@ from streamconform_reference.outcome import (
     Usage,
 )
 
-from .losses import LOSSES, counted, is_whole, own_error, own_word
+from .losses import LOSSES, choose_stop_reason, encode_error, encode_usage, is_whole
 
-__all__ = ["LOSSES", "OllamaChatEncoder", "answer"]
+__all__ = ["LOSSES", "OllamaChatEncoder", "write_document"]
 
 _API: Final = "ollama-chat"
 _FIELDS: Final[Mapping[ProseKind, str]] = {"text": "content", "refusal": "content", "thinking": "thinking"}
@@ -44,7 +44,7 @@ class OllamaChatEncoder:
     """Writes one response of `POST /api/chat`."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Begin before the first byte; the api has one framing, and answers have no id."""
+        """Start before the first byte; the API has a single framing, and its answers have no id."""
         del response_id, framing
         self._head = _head(model, created)
         self._calls = 0
@@ -60,7 +60,7 @@ class OllamaChatEncoder:
         return self._record({})
 
     def piece(self, piece: Piece) -> bytes:
-        """Return what is written for the next piece."""
+        """Return the bytes to write for the next piece."""
         if self._ended:
             return b""
         match piece:
@@ -78,21 +78,21 @@ class OllamaChatEncoder:
                 self._ended = True
                 return ndjson(_error(piece.error)) if piece.status == "error" else b""
             case _:
-                pass  # a start or an end that needs no record, or nothing that the api has
+                pass  # a start or an end that needs no record, or content that the API does not have
         return b""
 
     def _record(self, fields: Json, **end: Any) -> bytes:
         return ndjson({**self._head, "message": _message(fields), **(end or {"done": False})})
 
 
-def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
-    """Return the answer as one record; an error where it is not complete."""
+def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
+    """Return the answer as a single record, an error if it is not complete."""
     del response_id
-    said = expressed({_API: LOSSES}, _API, outcome, form="document")
-    if said.status != "complete":
-        return _error(said.error)
+    expressed = apply_losses({_API: LOSSES}, _API, outcome, form="document")
+    if expressed.status != "complete":
+        return _error(expressed.error)
     fields: Json = {}
-    for block in said.content:
+    for block in expressed.content:
         match block:
             case ToolCall():
                 calls = fields.setdefault("tool_calls", [])
@@ -102,8 +102,8 @@ def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) 
             case Text(text):
                 fields["content"] = text
             case _:
-                pass  # there is no other
-    return {**_head(model, created), "message": _message(fields), **_end(said.stop, said.usage)}
+                pass  # `LOSSES` removes all other blocks
+    return {**_head(model, created), "message": _message(fields), **_end(expressed.stop, expressed.usage)}
 
 
 def _head(model: str, created: int) -> Json:
@@ -118,17 +118,17 @@ def _call(index: int, call: ToolCall) -> Json:
     return {"id": call.id, "function": {"index": index, "name": call.name, "arguments": call.arguments}}
 
 
-def _end(stop: Stop, given: Usage | None) -> Json:
-    """Return the fields of the last record; a count that is not known has none."""
-    usage = counted(given) or Usage()
+def _end(stop: Stop, reported: Usage | None) -> Json:
+    """Return the fields of the last record, without unknown counts."""
+    usage = encode_usage(reported) or Usage()
     counts = {
         "prompt_eval_count": None if usage.input is None else usage.input + (usage.cache_read or 0),
         "prompt_eval_cached_count": usage.cache_read,
         "eval_count": usage.output,
     }
     known = {name: count for name, count in counts.items() if count is not None}
-    return {"done": True, "done_reason": own_word(stop), **known}
+    return {"done": True, "done_reason": choose_stop_reason(stop), **known}
 
 
 def _error(error: Error | None) -> Json:
-    return {"error": own_error(error or Error(None, None, None)).message}
+    return {"error": encode_error(error or Error(None, None, None)).message}

@@ -1,4 +1,4 @@
-"""What a stream of Ollama's chat looks like when Ollama itself makes it."""
+"""The grammar of Ollama's chat: streams as Ollama itself sends them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.framing.ndjson import NdjsonFraming
 from streamconform_reference.grammars.fields import Field, needs, takes
-from streamconform_reference.grammars.grammar import ENDED, Findings, Grammar, Rule, Step, step
+from streamconform_reference.grammars.grammar import ENDED, Grammar, Rule, Step, Violations, step
 
 _API: Final = "https://github.com/ollama/ollama/blob/main/docs/api.md"
 _TYPES: Final = "https://github.com/ollama/ollama/blob/main/api/types.go"
@@ -30,16 +30,16 @@ DONE_REASONS: Final = frozenset({"stop", "length", "load", "unload"})
 
 
 class OllamaChatGrammar(Grammar):
-    """Judges one stream of `POST /api/chat`."""
+    """Checks one stream of `POST /api/chat`."""
 
     framing_factory: ClassVar[Callable[[], Framing]] = NdjsonFraming
     source: ClassVar[str] = _API
     rules: ClassVar[Mapping[str, Rule]] = {
-        "terminal-last": Rule("nothing comes behind the record with `done: true`, or the error"),
+        "terminal-last": Rule("nothing follows the record with `done: true`, or the error"),
         "one-terminal": Rule("the last record has `done: true`"),
-        "model-constant": Rule("every record names the same model", "should"),
-        "done-reason-present": Rule("the last record says why the answer ended", "should", _TYPES),
-        "stop-reason-known": Rule("the reason is one that Ollama has", "should", _TYPES),
+        "model-constant": Rule("every record has the same model", "should"),
+        "done-reason-present": Rule("the last record has the done reason", "should", _TYPES),
+        "stop-reason-known": Rule("the reason is one of Ollama's", "should", _TYPES),
         "unique-ids": Rule("no two calls have the same id", "should", _TYPES),
     }
     fields: ClassVar[Mapping[str, tuple[Field, ...]]] = {
@@ -60,7 +60,7 @@ class OllamaChatGrammar(Grammar):
     }
 
     def begin(self) -> None:
-        """Set what is remembered between frames."""
+        """Set the state that is kept between frames."""
         self.model: Any = None
         self.ids: set[str] = set()
 
@@ -71,13 +71,13 @@ class OllamaChatGrammar(Grammar):
             return "error"
         return "last" if payload.get("done") is True else "record"
 
-    def read(self, kind: str, payload: Payload) -> Findings:
-        """Yield what else is wrong with a record."""
+    def read(self, kind: str, payload: Payload) -> Violations:
+        """Yield other violations by a record."""
         if kind == "error":
             return
         model = payload.get("model")
         if self.model is not None and model != self.model:
-            yield "model-constant", f"`{model}` behind `{self.model}`"
+            yield "model-constant", f"`{model}` after `{self.model}`"
         self.model = self.model or model
         message = payload.get("message")
         calls = message.get("tool_calls") if isinstance(message, dict) else None
@@ -85,7 +85,7 @@ class OllamaChatGrammar(Grammar):
             name = call.get("id") if isinstance(call, dict) else None
             if isinstance(name, str) and name:
                 if name in self.ids:
-                    yield "unique-ids", f"`{name}` comes again"
+                    yield "unique-ids", f"`{name}` is repeated"
                 self.ids.add(name)
         if kind == "last":
             reason = payload.get("done_reason")
@@ -93,3 +93,6 @@ class OllamaChatGrammar(Grammar):
                 yield "done-reason-present", "`done_reason` is absent"
             elif str(reason) not in DONE_REASONS:
                 yield "stop-reason-known", f"it is `{str(reason)[:60]}`"
+
+
+GRAMMAR: Final = OllamaChatGrammar

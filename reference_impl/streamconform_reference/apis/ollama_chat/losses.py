@@ -1,4 +1,4 @@
-"""What Ollama's chat cannot say, and the words that it has instead.
+"""Losses of Ollama's chat, and the values that it uses instead.
 
 Source: https://docs.ollama.com/api/chat and https://github.com/ollama/ollama/blob/main/api/types.go
 """
@@ -8,23 +8,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from streamconform_reference.encoding.arguments_text import each_call, without_text
-from streamconform_reference.encoding.encoder import NAMELESS, Loss
+from streamconform_reference.encoding.arguments_text import drop_text, map_calls
+from streamconform_reference.encoding.encoder import PLACEHOLDER, Loss
 from streamconform_reference.encoding.losses import (
     COST,
     DOCUMENT_ERROR,
     EMPTY_PROSE,
-    FAILED_WORD,
-    FIELDS,
+    FAILED_REASON,
+    FIELD_ORDER,
     JOINED,
     OTHERS,
     PROVIDER_CALLS,
     REFUSALS,
     SIGNATURES,
-    error_as,
     keep_blocks,
-    stop_as,
-    usage_as,
+    map_error,
+    map_stop,
+    map_usage,
 )
 from streamconform_reference.outcome import Block, Error, Outcome, Stop, StopReason, ToolCall, Usage
 
@@ -39,26 +39,26 @@ def is_whole(call: ToolCall) -> bool:
     return call.complete and isinstance(call.arguments, dict)
 
 
-def own_word(stop: Stop) -> str:
-    """Return the `done_reason`; it is `stop` behind calls too."""
+def choose_stop_reason(stop: Stop) -> str:
+    """Return the `done_reason`; it is `stop` after calls too."""
     if stop.reason == "other" and stop.raw in _LOADS:
         return stop.raw or ""
     return "length" if stop.reason == "length" else "stop"
 
 
-def stop_word(stop: Stop, _content: tuple[Block, ...]) -> tuple[str, StopReason]:
-    """Return the `done_reason`, and what it means."""
-    word = own_word(stop)
+def encode_stop(stop: Stop, _content: tuple[Block, ...]) -> tuple[str, StopReason]:
+    """Return the `done_reason`, and its meaning."""
+    word = choose_stop_reason(stop)
     return word, STOP_REASONS[word]
 
 
-def own_error(error: Error) -> Error:
-    """Return the error as its message alone."""
+def encode_error(error: Error) -> Error:
+    """Return the error with its message only."""
     return Error(None, error.message or error.type or _NO_WORDS, None)
 
 
-def counted(usage: Usage | None) -> Usage | None:
-    """Return what there are fields for: what is written to a cache is a part of the prompt."""
+def encode_usage(usage: Usage | None) -> Usage | None:
+    """Return the counts that have fields: cache writes are part of the prompt."""
     if usage is None:
         return None
     prompt = usage.input if usage.cache_write is None else (usage.input or 0) + usage.cache_write
@@ -67,44 +67,45 @@ def counted(usage: Usage | None) -> Usage | None:
 
 
 def _names(outcome: Outcome) -> Outcome:
-    return replace(outcome, model=outcome.model or NAMELESS, response_id=None)
+    return replace(outcome, model=outcome.model or PLACEHOLDER, response_id=None)
 
 
-def _kept(block: Block) -> bool:
+def _is_kept(block: Block) -> bool:
     return not isinstance(block, ToolCall) or is_whole(block)
 
 
 LOSSES: Final[tuple[Loss, ...]] = (
     COST,
-    Loss("names", "the name of an answer, or an unnamed model", f"left out; `{NAMELESS}`", _names),
+    Loss("names", "the id of an answer, or a missing model", f"omitted; `{PLACEHOLDER}`", _names),
     REFUSALS,
     SIGNATURES,
     OTHERS,
     PROVIDER_CALLS,
     Loss(
         "unwritten-call",
-        "a call that did not end, or whose arguments are no object",
-        "left out",
-        keep_blocks(_kept),
+        "a call that did not end, or whose arguments are not an object",
+        "omitted",
+        keep_blocks(_is_kept),
     ),
-    Loss("arguments-text", "the text of arguments", "the object", each_call(without_text)),
+    Loss("arguments-text", "the text of arguments", "the object", map_calls(drop_text)),
     EMPTY_PROSE,
-    FIELDS,
+    FIELD_ORDER,
     JOINED,
     Loss(
         "stop",
-        "why the answer ended, but for `length`",
-        "`stop`; whoever reads it sees calls by themselves",
-        stop_as(stop_word),
+        "the stop reason, except `length`",
+        "`stop`; clients find calls in the content",
+        map_stop(encode_stop),
     ),
     Loss(
         "usage",
-        "reasoning, web searches, what was written to a cache, and the usage of an answer that failed or "
-        "broke off",
-        "left out; what was written is input",
-        usage_as(counted),
+        "reasoning, web searches, cache writes, and the usage of an answer that failed or was cut off",
+        "omitted; cache writes are input",
+        map_usage(encode_usage),
     ),
-    FAILED_WORD,
+    FAILED_REASON,
     DOCUMENT_ERROR,
-    Loss("error", "the type and HTTP status of an error", "its message, else its type", error_as(own_error)),
+    Loss(
+        "error", "the type and HTTP status of an error", "its message, else its type", map_error(encode_error)
+    ),
 )

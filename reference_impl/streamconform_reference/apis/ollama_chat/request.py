@@ -1,18 +1,18 @@
-"""A conversation in, the body of `POST /api/chat` out.
+"""Build the body of `POST /api/chat` from a conversation.
 
 Source: https://docs.ollama.com/api/chat, https://docs.ollama.com/capabilities/tool-calling,
 https://docs.ollama.com/capabilities/thinking, and the types in
 https://github.com/ollama/ollama/blob/main/api/types.go
 
-- Tools are OpenAI's, and `properties` has to be an object (ollama/ollama#10328). There is no choice of them:
-  where none may be called, none is sent; that one must be called cannot be asked for.
-- Arguments are an object. Their text is refused (neuron-core/neuron-ai#219).
-- A result names its tool, and its call too; images are fields of the message that they belong to.
-- `think` says whether, or how hard. Models that take a level take nothing else: their silence is `low`, and
-  where no level was asked for, nothing is said (ollama/ollama#11751). The server refuses `think` for models
-  that do not think. The one word that it has no level for is the least.
-- Whether to stream is said in any case: the server streams where nothing is said.
-- There is no key.
+- Tools are in OpenAI's format, and `properties` has to be an object (ollama/ollama#10328). There is no tool
+  choice: for `none`, no tools are sent; `required` cannot be expressed.
+- Arguments are an object. The server rejects text (neuron-core/neuron-ai#219).
+- A result names its tool and its call; images are fields of the message that they belong to.
+- `think` is a boolean or a level. Models with levels accept nothing else: for `off` they get `low`, and
+  without a requested level the field is omitted (ollama/ollama#11751). The server rejects `think` for models
+  that do not think. It has no level below `low`.
+- `stream` is always sent, because the server streams by default.
+- There is no API key.
 """
 
 from __future__ import annotations
@@ -23,77 +23,77 @@ from typing import Any, Final
 from streamconform_reference.requests.conversation import (
     Block,
     Conversation,
-    Result,
+    ToolResult,
     UserTurn,
     arguments_object,
-    images_of,
+    filter_images,
     is_client_call,
-    text_of,
-    turns,
+    join_text,
+    read_turns,
 )
 from streamconform_reference.requests.options import (
     Request,
-    Thinking,
-    function_tool,
-    limit,
-    streamed,
-    thinking,
-    to_json,
+    ThinkingOptions,
+    build_function_tool,
+    is_streamed,
+    make_request,
+    read_limit,
+    read_thinking,
 )
 
 API: Final = "ollama-chat"
 _LEVELS: Final = {"minimal": "low"}
 
 
-def build(conversation: Conversation) -> Request:
-    """Return the request."""
-    body: dict[str, Any] = {"model": conversation["model"], "messages": list(messages(conversation))}
+def build_request(conversation: Conversation) -> Request:
+    """Return the request for a conversation."""
+    body: dict[str, Any] = {"model": conversation["model"], "messages": list(build_messages(conversation))}
     if conversation.get("tools") and conversation.get("tool_choice") != "none":
-        body["tools"] = [function_tool(tool) for tool in conversation["tools"]]
+        body["tools"] = [build_function_tool(tool) for tool in conversation["tools"]]
     options: dict[str, Any] = {}
     if "max_tokens" in conversation:
-        options["num_predict"] = limit(conversation)
+        options["num_predict"] = read_limit(conversation)
     if "temperature" in conversation:
         options["temperature"] = conversation["temperature"]
     if options:
         body["options"] = options
-    wish = thinking(conversation)
-    if wish:
-        body |= think(wish)
-    body["stream"] = streamed(conversation)
-    return to_json("/api/chat", body)
+    thinking = read_thinking(conversation)
+    if thinking:
+        body |= _build_think(thinking)
+    body["stream"] = is_streamed(conversation)
+    return make_request("/api/chat", body)
 
 
-def think(wish: Thinking) -> dict[str, Any]:
-    """Return whether to think, or how hard, as a field, if there is anything to say."""
-    if wish.by != "effort" and not (wish.by is None and wish.asked_effort):
-        return {"think": not wish.off}
-    effort = "low" if wish.off else wish.effort
+def _build_think(options: ThinkingOptions) -> dict[str, Any]:
+    """Return whether to think, or the level, as a field, if there is one to send."""
+    if options.by != "effort" and not (options.by is None and options.requested_effort):
+        return {"think": not options.off}
+    effort = "low" if options.off else options.effort
     return {"think": _LEVELS.get(effort, effort)} if effort else {}
 
 
-def messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
+def build_messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
     """Yield the messages."""
     if conversation.get("system"):
         yield {"role": "system", "content": conversation["system"]}
-    for turn in turns(conversation, API):
+    for turn in read_turns(conversation, API):
         if isinstance(turn, UserTurn):
-            yield {"role": "user", "content": text_of(turn.parts), **images(turn.parts)}
+            yield {"role": "user", "content": join_text(turn.parts), **_build_images(turn.parts)}
             continue
-        message = answer(turn.blocks)
+        message = build_answer(turn.blocks)
         if message:
             yield message
-        yield from (tool_message(result) for result in turn.results)
+        yield from (build_tool_message(result) for result in turn.results)
 
 
-def images(parts: Sequence[Block]) -> dict[str, Any]:
-    """Return the images, as a field, if there are any: base64 without a type."""
-    found = [image["data"] for image in images_of(parts)]
-    return {"images": found} if found else {}
+def _build_images(parts: Sequence[Block]) -> dict[str, Any]:
+    """Return the images as a field, if there are any: base64 without a type."""
+    data = [image["data"] for image in filter_images(parts)]
+    return {"images": data} if data else {}
 
 
-def answer(blocks: Sequence[Block]) -> dict[str, Any] | None:
-    """Return the message of an answer, None where nothing is left of it."""
+def build_answer(blocks: Sequence[Block]) -> dict[str, Any] | None:
+    """Return the message of an answer, None if it would be empty."""
     text = "".join(block["text"] for block in blocks if block["type"] in ("text", "refusal"))
     thoughts = "".join(block.get("text") or "" for block in blocks if block["type"] == "thinking")
     calls = [
@@ -111,12 +111,12 @@ def answer(blocks: Sequence[Block]) -> dict[str, Any] | None:
     return message
 
 
-def tool_message(result: Result) -> dict[str, Any]:
+def build_tool_message(result: ToolResult) -> dict[str, Any]:
     """Return the message of a result."""
     return {
         "role": "tool",
-        "content": text_of(result.parts),
+        "content": join_text(result.parts),
         "tool_name": result.name,
         "tool_call_id": result.id,
-        **images(result.parts),
+        **_build_images(result.parts),
     }

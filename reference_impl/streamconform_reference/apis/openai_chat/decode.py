@@ -3,25 +3,25 @@
 Source: https://platform.openai.com/docs/api-reference/chat-streaming, the types of the `openai`
 package 3.54.0, and recorded streams of the vendors that speak it.
 
-What the documentation does not say, and what differs between servers:
+Undocumented behavior, and differences between servers:
 
-- The answer is complete with a `finish_reason`, whatever comes of `[DONE]`: without a reason that
+- The answer is complete with a `finish_reason`, regardless of `[DONE]`: without a reason that
   mark leaves it incomplete, as the end of the body does.
-- The reason is not the last that comes: usage follows in a chunk with `choices: []`, OpenRouter
-  repeats the reason there, some send more content and another reason. So the answer stays open
-  until `[DONE]` or the end of the body; of several reasons the last counts.
-- A call ends at the reason, so what the client does next never hangs on usage.
-- `finish_reason: ""` (SGLang) is null. `stop` may stand behind tool calls and behind a refusal. A
-  reason that names a failure makes the answer an error even where no error object follows.
-- Choices other than 0 are ignored, chunks without `choices` too (guardrails, Azure's filters). A choice
-  may lack its `delta`. A `message` beside or after deltas repeats the answer (Perplexity, MiniMax);
-  it is read only where nothing came before it.
+- The reason is not always in the last chunk: usage follows in a chunk with `choices: []`, OpenRouter
+  repeats the reason there, some servers send more content and another reason. So the answer stays open
+  until `[DONE]` or the end of the body; the last of several reasons wins.
+- A call ends at the reason, so that the client's next step never waits for usage.
+- `finish_reason: ""` (SGLang) equals null. `stop` may follow tool calls and a refusal. A reason that
+  names a failure makes the answer an error even if no error object follows.
+- Choices other than 0 are ignored, and so are chunks without `choices` (guardrails, Azure's filters). A
+  choice may lack its `delta`. A `message` next to or after deltas repeats the answer (Perplexity,
+  MiniMax); it is read only if nothing came before it.
 - An error is an object, a bare string, or `{"object": "error", ...}` (vLLM), with or without choices.
-  It counts even behind the reason, since the provider disowns the answer with it.
-- `content` is text, null or, from Mistral, a list of parts with thinking among them. Tags such as
+  It counts even after the reason, because the provider withdraws the answer with it.
+- `content` is text, null or, from Mistral, a list of parts that may include thinking. Tags such as
   `<think>` inside text stay text.
-- Fields stand in any order, and reasoning comes before the text of the same chunk.
-- Id and model are the first that are not empty: Azure begins with a chunk that has neither.
+- Fields come in any order; reasoning is read before the text of the same chunk.
+- The first id and the first model that are not empty win: Azure's first chunk has neither.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.outcome import Error, StopReason
 
 from .reasoning import DETAIL_KEYS, TEXT_KEYS, Reasoning, read_reasoning
-from .tool_calls import LEGACY_INDEX, Calls, read_fragment
-from .usage import buckets, read_counts, usages
+from .tool_calls import LEGACY_INDEX, ToolCalls, read_fragment
+from .usage import compute_buckets, find_usages, read_counts
 
-Field = Callable[["OpenaiChatDecoder", Any], None]
+FieldHandler = Callable[["OpenaiChatDecoder", Any], None]
 
-# The first five are OpenAI's. The others: Mistral, https://docs.mistral.ai/api; DeepSeek,
+# The first five are OpenAI's. The rest are from Mistral, https://docs.mistral.ai/api; DeepSeek,
 # https://api-docs.deepseek.com/api/create-chat-completion; OpenRouter, Zhipu, Bedrock's gateway and
 # older servers of open models.
 STOP_REASONS: Final[Mapping[str, StopReason]] = {
@@ -66,9 +66,9 @@ _REASONING_KEYS: Final = frozenset((*TEXT_KEYS, *DETAIL_KEYS))
 
 
 def take_content(answer: OpenaiChatDecoder, content: Any) -> None:
-    """Append visible text, or the parts of a list."""
+    """Append visible text, or the parts of a content list."""
     if isinstance(content, str):
-        answer.prose.say("text", content)
+        answer.prose.append("text", content)
         return
     if not isinstance(content, list):
         raise BrokenPayloadError("`content` is neither text nor a list")
@@ -78,24 +78,24 @@ def take_content(answer: OpenaiChatDecoder, content: Any) -> None:
         if take:
             take(answer, part)
         elif isinstance(kind, str):
-            answer.message.put_other(kind, part)
+            answer.message.add_other(kind, part)
 
 
 def take_refusal(answer: OpenaiChatDecoder, refusal: Any) -> None:
-    """Append text with which the model declines."""
+    """Append refusal text."""
     if not isinstance(refusal, str):
         raise BrokenPayloadError("`refusal` is not text")
-    answer.prose.say("refusal", refusal)
+    answer.prose.append("refusal", refusal)
 
 
 def take_annotations(answer: OpenaiChatDecoder, annotations: Any) -> None:
-    """Keep citations at the place where they came."""
+    """Add citations at the position where they arrived."""
     for annotation in annotations if isinstance(annotations, list) else ():
-        answer.message.put_other("citation", annotation)
+        answer.message.add_other("citation", annotation)
 
 
 def take_tool_calls(answer: OpenaiChatDecoder, entries: Any) -> None:
-    """Take fragments of tool calls, several of them in one chunk."""
+    """Read fragments of tool calls; one chunk may have several."""
     if not isinstance(entries, list):
         raise BrokenPayloadError("`tool_calls` is not a list")
     for entry in entries:
@@ -103,12 +103,12 @@ def take_tool_calls(answer: OpenaiChatDecoder, entries: Any) -> None:
 
 
 def take_function_call(answer: OpenaiChatDecoder, function: Any) -> None:
-    """Take a fragment of the one call that there was before tools."""
+    """Read a fragment of the deprecated `function_call`."""
     answer.calls.take(read_fragment({"function": function}, index=LEGACY_INDEX))
 
 
-# The fields of a delta in the order in which they are read, whatever their order on the wire.
-FIELDS: Final[Mapping[str, Field]] = {
+# The fields of a delta in the order in which they are read, which is independent of the wire.
+FIELDS: Final[Mapping[str, FieldHandler]] = {
     "content": take_content,
     "refusal": take_refusal,
     "annotations": take_annotations,
@@ -118,29 +118,29 @@ FIELDS: Final[Mapping[str, Field]] = {
 
 
 def take_text_part(answer: OpenaiChatDecoder, part: Payload) -> None:
-    """Append the text of a part."""
-    _say_part(answer, "text", part.get("text"))
+    """Append the text of a content part."""
+    _append_part(answer, "text", part.get("text"))
 
 
 def take_refusal_part(answer: OpenaiChatDecoder, part: Payload) -> None:
-    """Append the refusal of a part."""
+    """Append the refusal of a content part."""
     text = part.get("refusal")
     if isinstance(text, str) and text:
-        answer.prose.say("refusal", text)
+        answer.prose.append("refusal", text)
 
 
 def take_thinking_part(answer: OpenaiChatDecoder, part: Payload) -> None:
-    """Append Mistral's thinking, which is a list of text parts itself, and its signature."""
+    """Append Mistral's thinking, itself a list of text parts, and its signature."""
     inner = part.get("thinking")
     for piece in inner if isinstance(inner, list) else (inner,):
-        _say_part(answer, "thinking", piece.get("text") if isinstance(piece, dict) else piece)
+        _append_part(answer, "thinking", piece.get("text") if isinstance(piece, dict) else piece)
     signature = part.get("signature")
     if isinstance(signature, str) and signature:
         answer.prose.sign(signature, part="thinking")
 
 
-# The parts of a content list, by type. Any other type is kept as `other`.
-PARTS: Final[Mapping[str, Field]] = {
+# The parts of a content list, by type. Any other type becomes an `other` block.
+PARTS: Final[Mapping[str, FieldHandler]] = {
     "text": take_text_part,
     "refusal": take_refusal_part,
     "thinking": take_thinking_part,
@@ -152,11 +152,11 @@ class OpenaiChatDecoder(Decoder):
 
     framing_factory: ClassVar[Callable[[], Framing]] = SseFraming
     mark_ends_body: ClassVar[bool] = True
-    fields: ClassVar[Mapping[str, Field]] = FIELDS
-    calls_factory: ClassVar[type[Calls]] = Calls
+    fields: ClassVar[Mapping[str, FieldHandler]] = FIELDS
+    calls_factory: ClassVar[type[ToolCalls]] = ToolCalls
 
     def begin(self) -> None:
-        """Set what is remembered between payloads."""
+        """Set the state that is kept between payloads."""
         self.prose = Prose(self.message)
         self.calls = self.calls_factory(self.message, self.prose.end)
         self.finish: str | None = None
@@ -171,23 +171,23 @@ class OpenaiChatDecoder(Decoder):
             if choices is not None:
                 raise BrokenPayloadError("`choices` is not a list")
             choices = ()
-        own: Payload = {}
+        chosen: Payload = {}
         for choice in choices:
             if isinstance(choice, dict) and not choice.get("index"):
-                own = choice
+                chosen = choice
                 self.read_choice(choice)
-        self.read_usage(payload, own)
+        self.read_usage(payload, chosen)
         if payload.get("error") or payload.get("object") == "error":
             self.message.fail(read_error(payload))
 
     def read_choice(self, choice: Payload) -> None:
-        """Read what choice 0 adds, and its reason to end."""
+        """Read the content of choice 0, and its finish reason."""
         delta = choice.get("delta")
-        if delta is None and not (self.prose.said or self.calls.begun):
+        if delta is None and not (self.prose.started or self.calls.begun):
             delta = choice.get("message")
         if delta is not None:
             if not isinstance(delta, dict):
-                raise BrokenPayloadError("`delta` is no object")
+                raise BrokenPayloadError("`delta` is not an object")
             self.read_delta(delta)
         finish = choice.get("finish_reason")
         if finish:
@@ -196,11 +196,11 @@ class OpenaiChatDecoder(Decoder):
             self.read_finish(finish)
 
     def read_delta(self, delta: Payload) -> None:
-        """Read the fields of a delta; null and empty ones say nothing, unknown ones are ignored."""
+        """Read the fields of a delta; null, empty and unknown fields are ignored."""
         if not _REASONING_KEYS.isdisjoint(delta):
             for piece in self.to_reasoning(delta):
                 if piece.text:
-                    self.prose.say("thinking", piece.text)
+                    self.prose.append("thinking", piece.text)
                 if piece.signature:
                     self.prose.sign(piece.signature, part=piece.part, redacted=piece.redacted)
         for key, take in self.fields.items():
@@ -209,7 +209,7 @@ class OpenaiChatDecoder(Decoder):
                 take(self, value)
 
     def read_finish(self, finish: str) -> None:
-        """Take a reason to end, with which the calls end that have come; the answer stays open."""
+        """Set the finish reason and end the calls so far; the answer stays open."""
         reason = STOP_REASONS.get(finish, "other")
         self.finish = finish
         self.message.stop(reason, finish)
@@ -229,29 +229,29 @@ class OpenaiChatDecoder(Decoder):
             self.message.complete()
 
     def read_usage(self, payload: Payload, choice: Payload) -> None:
-        """Take the usage of a chunk, and the service tier that decides about its price."""
+        """Read the usage of a chunk, and the service tier that selects its prices."""
         tier = payload.get("service_tier")
-        news = False
+        changed = False
         if tier != self._service_tier and isinstance(tier, str):
             self._service_tier = tier
-            news = bool(self.counts)
+            changed = bool(self.counts)
         if payload.get("usage") or payload.get("x_groq") or choice.get("usage"):
-            for usage in usages(payload, choice):
-                tier = usage.get("service_tier")  # Mistral has it here
+            for usage in find_usages(payload, choice):
+                tier = usage.get("service_tier")  # Mistral's place for it
                 if not self._service_tier and isinstance(tier, str):
                     self._service_tier = tier
                 counts = read_counts(usage)
                 self.count(counts)
-                news = news or bool(counts)
-        if news:
+                changed = changed or bool(counts)
+        if changed:
             self.report()
 
     def count(self, counts: Mapping[str, int]) -> None:
-        """Merge a report: of each count the last one wins."""
+        """Merge a report; the last report of each count wins."""
         self.counts.update(counts)
 
     def report(self) -> None:
-        """Hand over the usage so far."""
+        """Report the usage so far."""
         self.message.report_usage(self.to_buckets(self.counts), service_tier=self._service_tier)
 
     @staticmethod
@@ -261,8 +261,8 @@ class OpenaiChatDecoder(Decoder):
 
     @staticmethod
     def to_buckets(counts: Mapping[str, int]) -> dict[str, int | None]:
-        """Return the disjoint buckets of what was counted so far."""
-        return buckets(counts)
+        """Return the counts so far as disjoint buckets."""
+        return compute_buckets(counts)
 
     def _identify(self, payload: Payload) -> None:
         if not self.message.response_id and isinstance(name := payload.get("id"), str):
@@ -271,6 +271,6 @@ class OpenaiChatDecoder(Decoder):
             self.message.model = name or None
 
 
-def _say_part(answer: OpenaiChatDecoder, kind: Any, text: Any) -> None:
+def _append_part(answer: OpenaiChatDecoder, kind: Any, text: Any) -> None:
     if isinstance(text, str) and text:
-        answer.prose.say(kind, text)
+        answer.prose.append(kind, text)

@@ -1,4 +1,4 @@
-"""The answer without streaming: the chunk that would have said the same.
+"""The answer without streaming, as a single chunk.
 
 Source: https://platform.openai.com/docs/api-reference/chat/object
 """
@@ -10,23 +10,23 @@ from collections.abc import Iterator
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 
 
-def as_stream(document: Payload) -> Iterator[Payload]:
-    """Yield the document as a chunk. Its calls have no index, since each of them is whole.
+def to_payloads(document: Payload) -> Iterator[Payload]:
+    """Yield the document as a chunk; its whole calls are numbered in their order.
 
     Raises:
-        BrokenPayloadError: it has no message.
+        BrokenPayloadError: the document has no message.
     """
     choices = document.get("choices")
-    own = (
+    matching = (
         [c for c in choices if isinstance(c, dict) and not c.get("index")]
         if isinstance(choices, list)
         else []
     )
-    message = own[0].get("message") if own else None
+    message = matching[0].get("message") if matching else None
     if not isinstance(message, dict):
         raise BrokenPayloadError("the document has no message")
     calls = message.get("tool_calls")
     if isinstance(calls, list):
         numbered = [{**c, "index": n} if isinstance(c, dict) else c for n, c in enumerate(calls)]
         message = {**message, "tool_calls": numbered}
-    yield {**document, "choices": [{**own[0], "delta": message}]}
+    yield {**document, "choices": [{**matching[0], "delta": message}]}

@@ -1,15 +1,15 @@
-"""Events in, the stream of OpenAI Chat Completions out; and the answer in one document.
+"""Encode events as a stream of OpenAI Chat Completions, and an outcome as a single document.
 
 Source: https://platform.openai.com/docs/api-reference/chat-streaming and
 https://platform.openai.com/docs/api-reference/chat/object
 
 - The first chunk has the role. The first fragment of a call has its id, type and name, and no arguments.
-- There are no blocks: what comes is written at once, and a call of the provider is not, as a client would
-  run it. A call whose text would be run, but must not be, is made unreadable at the end (`arguments_text`).
-- Citations come in one chunk before the finish reason, as OpenAI sends them: clients that join the lists of
-  deltas do so by an index, which they have not.
-- The usage has a chunk of its own behind the finish reason. A client gets one if it asked for it: whoever
-  drives the encoder for one that did not leaves the events of usage out.
+- There are no blocks: pieces are written at once, except calls that the provider ran, because a client
+  would run them. A call that must not run but parses is made unparseable at the end (`arguments_text`).
+- Citations are in one chunk before the finish reason, as OpenAI sends them: clients that join the lists of
+  deltas do so by an index, which citations lack.
+- The usage is in a separate chunk after the finish reason, for clients that request it: for others, the
+  caller of the encoder drops the usage events.
 - Nothing follows an error, not even `[DONE]`.
 """
 
@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from streamconform_reference.encoding.arguments_text import cut_ending_of, ending_of
-from streamconform_reference.encoding.encoder import Piece, Placed, expressed
+from streamconform_reference.encoding.arguments_text import compute_cut_ending, compute_ending
+from streamconform_reference.encoding.encoder import Piece, PlacedBlock, apply_losses
 from streamconform_reference.events import (
     Done,
     Failed,
@@ -44,9 +44,9 @@ from streamconform_reference.outcome import (
 )
 
 from .decode import TRUNCATING
-from .losses import LOSSES, counted, is_citation, own_error, own_word
+from .losses import LOSSES, choose_stop_reason, encode_error, encode_usage, is_citation
 
-__all__ = ["LOSSES", "OpenaiChatEncoder", "answer"]
+__all__ = ["LOSSES", "OpenaiChatEncoder", "write_document"]
 
 _API: Final = "openai-chat"
 _FIELDS: Final[Mapping[ProseKind, str]] = {
@@ -57,7 +57,7 @@ _FIELDS: Final[Mapping[ProseKind, str]] = {
 
 
 class _Call:
-    """A call that was written: its index, and its fragments until it ends."""
+    """A written call: its index, and its fragments until it ends."""
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -69,7 +69,7 @@ class OpenaiChatEncoder:
     """Writes one response of `POST /v1/chat/completions` with `"stream": true`."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Begin before the first byte; the api has one framing."""
+        """Start before the first byte; the API has a single framing."""
         del framing
         self._head = _head(model, response_id, created, "chat.completion.chunk")
         self._calls: dict[int, _Call] = {}
@@ -83,11 +83,11 @@ class OpenaiChatEncoder:
         return self._delta({"role": "assistant", "content": ""})
 
     def ping(self) -> bytes:
-        """Return a comment: no chunk says nothing."""
+        """Return a comment: there is no chunk without content."""
         return SSE_COMMENT
 
     def piece(self, piece: Piece) -> bytes:
-        """Return what is written for the next piece."""
+        """Return the bytes to write for the next piece."""
         if self._ended:
             return b""
         match piece:
@@ -102,7 +102,7 @@ class OpenaiChatEncoder:
                 return self._arguments(self._calls.get(piece.content_index), piece.delta)
             case ToolCallEnd():
                 return self._end_call(self._calls.get(piece.content_index), piece.tool_call)
-            case Placed() if is_citation(piece.block):
+            case PlacedBlock() if is_citation(piece.block):
                 self._citations.append(piece.block.data)
             case UsageUpdate():
                 self._usage = piece.usage
@@ -112,19 +112,19 @@ class OpenaiChatEncoder:
             case Failed():
                 self._ended = True
                 error = sse({"error": _error(piece.error)}) if piece.status == "error" else b""
-                return self._cited() + error
+                return self._write_citations() + error
             case _:
-                pass  # a start or an end that needs no chunk, or nothing that the api has
+                pass  # a start or an end that needs no chunk, or content that the API does not have
         return b""
 
     def _finish(self, last: Done) -> Iterator[bytes]:
-        reason = own_word(last.stop, called=bool(self._calls), refused=self._refused)
+        reason = choose_stop_reason(last.stop, called=bool(self._calls), refused=self._refused)
         for place, call in enumerate(self._calls.values(), start=1):
             text = "".join(call.fragments)
             cut_off = reason in TRUNCATING and place == len(self._calls) and not text.strip()
             if not (call.ended or cut_off):
-                yield self._arguments(call, cut_ending_of(text))
-        yield self._cited()
+                yield self._arguments(call, compute_cut_ending(text))
+        yield self._write_citations()
         yield self._delta({}, reason)
         if self._usage is not None:
             yield sse({**self._head, "choices": [], "usage": _usage(self._usage)})
@@ -134,7 +134,7 @@ class OpenaiChatEncoder:
         if call is None:
             return b""
         call.ended = True
-        return self._arguments(call, ending_of(value))
+        return self._arguments(call, compute_ending(value))
 
     def _arguments(self, call: _Call | None, text: str) -> bytes:
         if call is None or not text:
@@ -142,7 +142,7 @@ class OpenaiChatEncoder:
         call.fragments.append(text)
         return self._fragment(call, {"arguments": text})
 
-    def _cited(self) -> bytes:
+    def _write_citations(self) -> bytes:
         return self._delta({"annotations": self._citations}) if self._citations else b""
 
     def _fragment(self, call: _Call, function: Json, **fields: str) -> bytes:
@@ -153,13 +153,13 @@ class OpenaiChatEncoder:
         return sse({**self._head, "choices": [choice]})
 
 
-def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
-    """Return the answer as one document; an error document where it is not complete."""
-    said = expressed({_API: LOSSES}, _API, outcome, form="document")
-    if said.status != "complete":
-        return {"error": _error(said.error)}
+def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
+    """Return the answer as a single document, an error document if it is not complete."""
+    expressed = apply_losses({_API: LOSSES}, _API, outcome, form="document")
+    if expressed.status != "complete":
+        return {"error": _error(expressed.error)}
     message: Json = {"role": "assistant", "content": None, "refusal": None}
-    for block in said.content:
+    for block in expressed.content:
         match block:
             case Thinking(text=text):
                 message["reasoning_content"] = text
@@ -175,9 +175,9 @@ def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) 
                 message.setdefault("annotations", []).append(block.data)
     document = {
         **_head(model, response_id, created, "chat.completion"),
-        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": said.stop.raw}],
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": expressed.stop.raw}],
     }
-    return document if said.usage is None else {**document, "usage": _usage(said.usage)}
+    return document if expressed.usage is None else {**document, "usage": _usage(expressed.usage)}
 
 
 def _head(model: str, response_id: str, created: int, kind: str) -> Json:
@@ -185,7 +185,7 @@ def _head(model: str, response_id: str, created: int, kind: str) -> Json:
 
 
 def _usage(usage: Usage) -> Json:
-    usage = counted(usage) or Usage()
+    usage = encode_usage(usage) or Usage()
     prompt = sum(count or 0 for count in (usage.input, usage.cache_read, usage.cache_write))
     completion = usage.output or 0
     counts: Json = {
@@ -205,5 +205,5 @@ def _usage(usage: Usage) -> Json:
 
 
 def _error(error: Error | None) -> Json:
-    own = own_error(error or Error(None, None, None))
-    return {"message": own.message, "type": own.type, "param": None, "code": None}
+    encoded = encode_error(error or Error(None, None, None))
+    return {"message": encoded.message, "type": encoded.type, "param": None, "code": None}

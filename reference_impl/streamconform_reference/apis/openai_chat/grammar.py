@@ -1,4 +1,4 @@
-"""What a stream of OpenAI Chat Completions looks like when OpenAI's own servers make it."""
+"""The grammar of OpenAI Chat Completions: streams as OpenAI's own servers send them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from streamconform_reference.grammars.fields import Field, adds_up, needs, takes
 from streamconform_reference.grammars.grammar import (
     BEFORE,
     ENDED,
-    Findings,
     Rule,
     UnnamedGrammar,
-    arguments_fault,
+    Violations,
+    find_arguments_fault,
 )
 
 _CALL: Final = "choices[].delta.tool_calls[]"
@@ -25,45 +25,45 @@ _CALLING: Final = "https://platform.openai.com/docs/guides/function-calling"
 
 FINISH_REASONS: Final = frozenset({"stop", "length", "tool_calls", "content_filter", "function_call"})
 CUTTING: Final = frozenset({"length", "content_filter"})
-"""Finish reasons behind which the last call may be cut off."""
+"""Finish reasons after which the last call may be truncated."""
 
 
 @dataclass(slots=True)
 class Choice:
-    """What came of one choice so far."""
+    """The state of one choice."""
 
     finish: str | None = None
     begun: bool = False
     calls: dict[int, list[str]] = field(default_factory=dict)
-    """Index of a call to its fragments."""
+    """The fragments of each call, by index."""
     ids: dict[str, int] = field(default_factory=dict)
 
 
 class OpenaiChatGrammar(UnnamedGrammar):
-    """Judges one stream of `POST /v1/chat/completions` with `"stream": true`."""
+    """Checks one stream of `POST /v1/chat/completions` with `"stream": true`."""
 
     framing_factory: ClassVar[Callable[[], Framing]] = SseFraming
     source: ClassVar[str] = "https://platform.openai.com/docs/api-reference/chat-streaming"
     rules: ClassVar[Mapping[str, Rule]] = {
         "no-event-name": Rule("events have no `event:` line", "may"),
         "done-marker": Rule("the stream ends with `data: [DONE]`"),
-        "terminal-last": Rule("nothing comes behind `[DONE]` or an error"),
-        "one-terminal": Rule("every choice has one finish reason"),
+        "terminal-last": Rule("nothing follows `[DONE]` or an error"),
+        "one-terminal": Rule("every choice has exactly one finish reason"),
         "id-constant": Rule("every chunk has the same id"),
-        "model-constant": Rule("every chunk names the same model", "should"),
+        "model-constant": Rule("every chunk has the same model", "should"),
         "role-first": Rule("the first delta of a choice has the role `assistant`", "should"),
-        "no-delta-after-stop": Rule("no delta comes behind the finish reason of its choice"),
-        "finish-reason-known": Rule("the finish reason is one that is documented"),
-        "stop-fits-calls": Rule("`tool_calls` is the finish reason of a choice with calls only"),
-        "index-contiguous": Rule("the indices of calls count from 0 without gaps", source=_CALLING),
+        "no-delta-after-stop": Rule("no delta follows the finish reason of its choice"),
+        "finish-reason-known": Rule("the finish reason is documented"),
+        "stop-fits-calls": Rule("the finish reason is `tool_calls` only if the choice has calls"),
+        "index-contiguous": Rule("call indices count from 0 without gaps", source=_CALLING),
         "call-start": Rule("the first fragment of a call has its id, type and name", source=_CALLING),
-        "id-once": Rule("the later fragments of a call do not name another id", source=_CALLING),
+        "id-once": Rule("later fragments of a call have no other id", source=_CALLING),
         "unique-ids": Rule("no two calls have the same id", source=_CALLING),
-        "arguments-parse": Rule("the fragments of a call are the JSON of an object", "should", _CALLING),
-        "usage-present": Rule("where it is asked for, usage comes in the last chunk, without choices"),
+        "arguments-parse": Rule("the joined fragments of a call are a JSON object", "should", _CALLING),
+        "usage-present": Rule("if requested, usage is in the last chunk, without choices"),
         "usage-once": Rule("usage is null in every other chunk", "should"),
         "usage-total": Rule("`total_tokens` is the sum of prompt and completion"),
-        "choices-present": Rule("a chunk without choices holds the usage, or moderation"),
+        "choices-present": Rule("a chunk without choices has usage or moderation"),
     }
     fields: ClassVar[Mapping[str, tuple[Field, ...]]] = {
         "chunk": (
@@ -86,7 +86,7 @@ class OpenaiChatGrammar(UnnamedGrammar):
     }
 
     def begin(self) -> None:
-        """Set what is remembered between frames."""
+        """Set the state that is kept between frames."""
         self.choices: dict[int, Choice] = {}
         self.id: Any = None
         self.model: Any = None
@@ -98,17 +98,17 @@ class OpenaiChatGrammar(UnnamedGrammar):
         del frame
         return "error" if payload.get("error") else "chunk"
 
-    def done(self) -> Findings:
-        """Take `[DONE]`."""
+    def check_done_mark(self) -> Violations:
+        """Check `[DONE]`."""
         if self.marked:
             yield "terminal-last", "a second `[DONE]`"
         self.marked = True
         self.state = ENDED
 
-    def read(self, kind: str, payload: Payload) -> Findings:
-        """Yield what else is wrong with a chunk."""
+    def read(self, kind: str, payload: Payload) -> Violations:
+        """Yield other violations by a chunk."""
         if self.marked or self.failed:
-            yield "terminal-last", f"another {kind} comes"
+            yield "terminal-last", f"another {kind} follows"
         if kind == "error":
             self.failed = True
             return
@@ -116,19 +116,19 @@ class OpenaiChatGrammar(UnnamedGrammar):
             self.state = self.begun
             self.id, self.model = payload.get("id"), payload.get("model")
         if payload.get("id") != self.id:
-            yield "id-constant", f"`{payload.get('id')}` behind `{self.id}`"
+            yield "id-constant", f"`{payload.get('id')}` after `{self.id}`"
         if payload.get("model") != self.model:
-            yield "model-constant", f"`{payload.get('model')}` behind `{self.model}`"
+            yield "model-constant", f"`{payload.get('model')}` after `{self.model}`"
         choices = payload.get("choices")
         if isinstance(choices, list):
-            said = choices or "moderation" in payload
-            yield from self._usage(payload.get("usage"), empty=not choices, said=bool(said))
-            for each in choices:
-                if isinstance(each, dict) and type(each.get("index")) is int:
-                    yield from self._choice(each)
+            has_content = choices or "moderation" in payload
+            yield from self._usage(payload.get("usage"), empty=not choices, has_content=bool(has_content))
+            for entry in choices:
+                if isinstance(entry, dict) and type(entry.get("index")) is int:
+                    yield from self._choice(entry)
 
-    def finish(self) -> Findings:
-        """Yield what is wrong at the end."""
+    def finish(self) -> Violations:
+        """Yield violations at the end of the body."""
         self.state = ENDED
         if self.failed:
             return
@@ -140,29 +140,29 @@ class OpenaiChatGrammar(UnnamedGrammar):
         if not self.marked:
             yield "done-marker", "the body ends without it"
         options = self.request.get("stream_options")
-        asked = isinstance(options, dict) and options.get("include_usage") is True
-        if asked and self.usage_at is None:
+        is_requested = isinstance(options, dict) and options.get("include_usage") is True
+        if is_requested and self.usage_at is None:
             yield "usage-present", "there is none"
 
-    def _usage(self, usage: Any, *, empty: bool, said: bool) -> Findings:
+    def _usage(self, usage: Any, *, empty: bool, has_content: bool) -> Violations:
         if not isinstance(usage, dict):
-            if not said:
-                yield "choices-present", "it holds neither"
+            if not has_content:
+                yield "choices-present", "it has neither"
             return
         if self.usage_at is not None or not empty:
-            yield "usage-once", "it comes with choices, or again"
+            yield "usage-once", "it comes with choices, or is repeated"
         self.usage_at = self.frame
         parts = [usage.get(path.partition(".")[2]) for path in _USAGE]
         if not adds_up(parts[:2], parts[2]):
             yield "usage-total", f"{parts[0]} + {parts[1]} is not {parts[2]}"
 
-    def _choice(self, given: Mapping[str, Any]) -> Findings:
-        number = given["index"]
+    def _choice(self, value: Mapping[str, Any]) -> Violations:
+        number = value["index"]
         choice = self.choices.setdefault(number, Choice())
-        delta = given.get("delta")
+        delta = value.get("delta")
         delta = delta if isinstance(delta, dict) else {}
         if not choice.begun and delta.get("role") != "assistant":
-            yield "role-first", f"choice {number} begins without it"
+            yield "role-first", f"choice {number} starts without it"
         choice.begun = True
         says = any(delta.get(key) for key in ("content", "refusal", "tool_calls", "function_call"))
         if choice.finish is not None and says:
@@ -171,7 +171,7 @@ class OpenaiChatGrammar(UnnamedGrammar):
         for call in calls if isinstance(calls, list) else ():
             if isinstance(call, dict) and type(call.get("index")) is int:
                 yield from _fragment(choice, call)
-        reason = given.get("finish_reason")
+        reason = value.get("finish_reason")
         if not isinstance(reason, str):
             return
         if choice.finish is not None:
@@ -186,12 +186,12 @@ class OpenaiChatGrammar(UnnamedGrammar):
                 yield "arguments-parse", f"call {index}: {fault}"
 
 
-def _fragment(choice: Choice, call: Mapping[str, Any]) -> Findings:
-    index, given = call["index"], call.get("id")
-    name = given if isinstance(given, str) else ""
+def _fragment(choice: Choice, call: Mapping[str, Any]) -> Violations:
+    index, value = call["index"], call.get("id")
+    name = value if isinstance(value, str) else ""
     function = call.get("function")
     function = function if isinstance(function, dict) else {}
-    known = {number: each for each, number in choice.ids.items()}
+    known = {number: entry for entry, number in choice.ids.items()}
     if index not in choice.calls:
         if index != len(choice.calls):
             yield "index-contiguous", f"call {index} starts, expected {len(choice.calls)}"
@@ -204,12 +204,15 @@ def _fragment(choice: Choice, call: Mapping[str, Any]) -> Findings:
         elif name:
             choice.ids[name] = index
     elif name and name != known.get(index):
-        yield "id-once", f"call {index} is `{known.get(index)}`, and now `{name}`"
+        yield "id-once", f"call {index} is `{known.get(index)}`, but now `{name}`"
     piece = function.get("arguments")
     choice.calls.setdefault(index, []).append(piece if isinstance(piece, str) else "")
 
 
 def _arguments(pieces: list[str]) -> str | None:
-    """Return why these fragments are no arguments: here an object is always sent, if an empty one."""
+    """Return why these fragments are not valid arguments: OpenAI always sends an object, even if empty."""
     text = "".join(pieces)
-    return arguments_fault(text) if text.strip() else "there are none; without any the text is `{}`"
+    return find_arguments_fault(text) if text.strip() else "there are none; without any the text is `{}`"
+
+
+GRAMMAR: Final = OpenaiChatGrammar

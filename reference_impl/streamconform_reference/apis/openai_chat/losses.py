@@ -1,7 +1,7 @@
-"""What OpenAI Chat Completions cannot say, and the words that it has instead.
+"""Losses of OpenAI Chat Completions, and the values that it uses instead.
 
-Source: https://platform.openai.com/docs/api-reference/chat-streaming. Of the vendors' fields there is one
-only, `reasoning_content`, as most of them have it; OpenAI's own answers show no reasoning.
+Source: https://platform.openai.com/docs/api-reference/chat-streaming. The only vendor field is
+`reasoning_content`, which most vendors use; OpenAI's own answers show no reasoning.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from streamconform_reference.encoding.arguments_text import as_text, contradicted, ended
+from streamconform_reference.encoding.arguments_text import end_calls, make_contradiction_row, make_text_row
 from streamconform_reference.encoding.encoder import Loss
 from streamconform_reference.encoding.losses import (
     COST,
     DOCUMENT_ERROR,
     EMPTY_PROSE,
-    FAILED_WORD,
-    FIELDS,
+    FAILED_REASON,
+    FIELD_ORDER,
     JOINED,
     NAMES,
     PROVIDER_CALLS,
     SIGNATURES,
-    error_as,
     is_client_call,
     keep_blocks,
-    stop_as,
-    usage_as,
+    map_error,
+    map_stop,
+    map_usage,
 )
 from streamconform_reference.outcome import Block, Error, Other, Outcome, Refusal, Stop, StopReason, Usage
 
@@ -37,34 +37,34 @@ _NO_WORDS: Final = "the provider gave no reason"
 
 
 def is_citation(block: Block) -> bool:
-    """Whether a block is a citation of this api."""
+    """Whether a block is one of the API's citations."""
     if not isinstance(block, Other) or block.kind != "citation":
         return False
     return isinstance(block.data, dict) and isinstance(block.data.get("url_citation"), dict)
 
 
-def own_word(stop: Stop, *, called: bool, refused: bool) -> str:
-    """Return the `finish_reason`. It is not the word that came: servers say `stop` behind calls."""
+def choose_stop_reason(stop: Stop, *, called: bool, refused: bool) -> str:
+    """Return the `finish_reason`. The raw one is not used: servers send `stop` after calls."""
     if stop.reason == "refusal" and (called or not refused):
         return "content_filter"
     return _REASONS.get(stop.reason, "tool_calls" if called else "stop")
 
 
-def stop_word(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
-    """Return the `finish_reason`, and what it means."""
+def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
+    """Return the `finish_reason`, and its meaning."""
     called = any(is_client_call(block) for block in content)
     refused = any(isinstance(block, Refusal) for block in content)
-    word = own_word(stop, called=called, refused=refused)
+    word = choose_stop_reason(stop, called=called, refused=refused)
     return word, STOP_REASONS[word]
 
 
-def own_error(error: Error) -> Error:
-    """Return the error in this api's form, which has types of any words, and no HTTP status."""
+def encode_error(error: Error) -> Error:
+    """Return the error in the API's form, which has arbitrary types and no HTTP status."""
     return Error(error.type, error.message or _NO_WORDS, None)
 
 
-def counted(usage: Usage | None) -> Usage | None:
-    """Return what there are fields for, and the counts that are always there."""
+def encode_usage(usage: Usage | None) -> Usage | None:
+    """Return the counts that have fields, with 0 for the required ones."""
     return usage and Usage(
         input=usage.input or 0,
         cache_read=usage.cache_read,
@@ -74,11 +74,11 @@ def counted(usage: Usage | None) -> Usage | None:
     )
 
 
-def _kept(block: Block) -> bool:
+def _is_kept(block: Block) -> bool:
     return not isinstance(block, Other) or is_citation(block)
 
 
-def _citations_last(outcome: Outcome) -> Outcome:
+def _move_citations_last(outcome: Outcome) -> Outcome:
     return replace(outcome, content=tuple(sorted(outcome.content, key=is_citation)))
 
 
@@ -87,42 +87,42 @@ LOSSES: Final[tuple[Loss, ...]] = (
     NAMES,
     SIGNATURES,
     Loss(
-        "other", "a block without a common form that is no citation of a page", "left out", keep_blocks(_kept)
+        "other", "a block without a common form that is not a page citation", "omitted", keep_blocks(_is_kept)
     ),
     PROVIDER_CALLS,
     EMPTY_PROSE,
-    FIELDS,
+    FIELD_ORDER,
     JOINED,
     Loss(
         "citation-place",
-        "where in an answer a citation stands",
-        "behind everything else",
-        _citations_last,
+        "the position of a citation in an answer",
+        "after everything else",
+        _move_citations_last,
         forms=("stream",),
     ),
-    as_text(),
-    contradicted(),
+    make_text_row(),
+    make_contradiction_row(),
     Loss(
         "unended-call",
         "a call that did not end in a complete answer, and one that ended in an answer that did not",
-        "malformed: the text, made no JSON where it is any; and not ended. Nobody may run either call",
-        ended(stop_word, by_block=False),
+        "malformed: the text, made invalid JSON; and not ended. No client runs either call",
+        end_calls(encode_stop, by_block=False),
     ),
     Loss(
         "stop",
-        "other words for the end, and why it paused",
+        "foreign stop reasons, and a pause",
         "`length`, `content_filter`, else `tool_calls` with a call, else `stop`; a refusal without its text, "
         "or with a call, is `content_filter`",
-        stop_as(stop_word),
+        map_stop(encode_stop),
     ),
     Loss(
         "usage",
-        "web searches, the part of the cache for an hour, that input or output was not counted, and the "
-        "usage of an answer that failed or broke off",
-        "left out; 0 for input and output",
-        usage_as(counted),
+        "web searches, cache writes of an hour, unknown input or output counts, and the usage of an answer "
+        "that failed or was cut off",
+        "omitted; 0 for input and output",
+        map_usage(encode_usage),
     ),
-    FAILED_WORD,
+    FAILED_REASON,
     DOCUMENT_ERROR,
-    Loss("error", "the HTTP status of an error, and one without words", "left out", error_as(own_error)),
+    Loss("error", "the HTTP status of an error, and a missing message", "omitted", map_error(encode_error)),
 )

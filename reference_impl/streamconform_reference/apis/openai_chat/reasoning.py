@@ -1,11 +1,11 @@
-"""Reasoning in a delta: which of the many fields that vendors chose for it, and what of them counts.
+"""Reasoning in a delta: read each vendor's field for it, and count repeated text once.
 
-No such field is OpenAI's. DeepSeek, vLLM, llama.cpp, xAI and Moonshot say `reasoning_content`,
-OpenRouter, Groq, Ollama and newer vLLM say `reasoning`, Copilot says `reasoning_text`. Some servers
-send the same text under two names, so the first name with text counts and the others do not.
+None of these fields is OpenAI's. DeepSeek, vLLM, llama.cpp, xAI and Moonshot use `reasoning_content`,
+OpenRouter, Groq, Ollama and newer vLLM use `reasoning`, Copilot uses `reasoning_text`. Some servers
+send the same text under two names, so only the first name with text counts.
 
-OpenRouter adds `reasoning_details`, LiteLLM `thinking_blocks`, with the same text once more and with
-what the next request has to send back: signatures and encrypted reasoning.
+OpenRouter adds `reasoning_details`, LiteLLM `thinking_blocks`: the same text once more, and the
+signatures and encrypted reasoning that the next request must return.
 
 Source: https://api-docs.deepseek.com/guides/reasoning_model,
 https://openrouter.ai/docs/use-cases/reasoning-tokens, https://docs.litellm.ai/docs/reasoning_content
@@ -25,12 +25,12 @@ DETAIL_KEYS: Final = ("reasoning_details", "thinking_blocks")
 
 @dataclass(frozen=True, slots=True)
 class DetailForm:
-    """Where a detail of one type holds its text and its signature."""
+    """The keys of the text and the signature in one type of detail."""
 
     text: str | None
     signature: str | None
     hidden: bool = False
-    """Whether the signature stands for reasoning that is not shown."""
+    """Whether the signature replaces reasoning that is not shown."""
 
 
 DETAIL_FORMS: Final[Mapping[str, DetailForm]] = {
@@ -41,14 +41,14 @@ DETAIL_FORMS: Final[Mapping[str, DetailForm]] = {
     "redacted_thinking": DetailForm(None, "data", hidden=True),
 }
 
-# Of the encrypted details only Anthropic's are its redacted thinking; OpenAI's and Google's are
-# what other reasoning is signed with.
+# Of encrypted details, only Anthropic's are redacted thinking; OpenAI's and Google's are signatures of
+# other reasoning.
 _REDACTING_FORMAT: Final = "anthropic"
 
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """A piece of reasoning: its text, its signature, or both. `part` tells signatures apart."""
+    """A piece of reasoning: its text, its signature, or both. `part` identifies the signed part."""
 
     text: str
     signature: str = ""
@@ -57,14 +57,14 @@ class Reasoning:
 
 
 def read_reasoning(delta: Payload) -> Iterator[Reasoning]:
-    """Yield the pieces of reasoning in a delta, each text once."""
-    plain = next((text for key in TEXT_KEYS if (text := _text(delta.get(key)))), "")
-    if plain:
-        yield Reasoning(plain)
+    """Yield the pieces of reasoning in a delta, each text only once."""
+    plain_text = next((text for key in TEXT_KEYS if (text := _read_text(delta.get(key)))), "")
+    if plain_text:
+        yield Reasoning(plain_text)
     for key in DETAIL_KEYS:
         details = delta.get(key)
         if isinstance(details, list) and details:
-            yield from _read_details(details, texts=not plain)
+            yield from _read_details(details, texts=not plain_text)
             return
 
 
@@ -74,11 +74,13 @@ def _read_details(details: list[Any], *, texts: bool) -> Iterator[Reasoning]:
         form = DETAIL_FORMS.get(kind) if isinstance(kind, str) else None
         if form is None:
             continue
-        text = _text(detail.get(form.text)) if form.text and texts else ""
-        signature = _text(detail.get(form.signature)) if form.signature else ""
+        text = _read_text(detail.get(form.text)) if form.text and texts else ""
+        signature = _read_text(detail.get(form.signature)) if form.signature else ""
         if text or signature:
             index = detail.get("index")
-            family = _text(detail.get("format")) or (_REDACTING_FORMAT if kind == "redacted_thinking" else "")
+            family = _read_text(detail.get("format")) or (
+                _REDACTING_FORMAT if kind == "redacted_thinking" else ""
+            )
             yield Reasoning(
                 text,
                 signature,
@@ -87,5 +89,5 @@ def _read_details(details: list[Any], *, texts: bool) -> Iterator[Reasoning]:
             )
 
 
-def _text(value: Any) -> str:
+def _read_text(value: Any) -> str:
     return value if isinstance(value, str) else ""

@@ -1,12 +1,12 @@
-"""The body of `POST /v1/chat/completions` in, the conversation that it asks about out.
+"""Read the body of `POST /v1/chat/completions` as a conversation.
 
 Source: https://platform.openai.com/docs/api-reference/chat/create and the types of the `openai` package
-3.54.0; for the fields of other hosts what `request` names.
+3.54.0; `request` names the sources for the fields of other hosts.
 
-- Messages of `system` and `developer` are paragraphs of one system prompt, wherever they stand.
-- Messages of `tool` that follow each other are the results of one answer.
-- The text of arguments is kept beside its value; one that does not parse stays a text.
-- Thinking comes back from clients of hosts that show it: with its signature only as OpenRouter's details.
+- `system` and `developer` messages are paragraphs of one system prompt, at any position.
+- Adjacent `tool` messages are the results of one answer.
+- The text of arguments is kept next to their value; text that does not parse stays text.
+- Clients of hosts that show thinking send it back: with a signature only in OpenRouter's details.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from typing import Any, Final
 
 from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import Json
-from streamconform_reference.requests.errors import invalid
+from streamconform_reference.requests.errors import invalid_request
 from streamconform_reference.requests.fields import (
-    at,
-    need,
-    not_passed_on,
-    objects,
-    other,
-    positive,
-    take,
-    words,
+    join_path,
+    read_choice,
+    read_field,
+    read_objects,
+    read_positive,
+    require_field,
+    unknown_value,
+    unsupported,
 )
 from streamconform_reference.requests.options import BUDGETS
 
-_CHOICES: Final = {each: each for each in ("none", "auto", "required")}
+_CHOICES: Final = {entry: entry for entry in ("none", "auto", "required")}
 _EFFORTS: Final[Mapping[str, Any]] = {
     "none": "off",
-    **{each: {"effort": each} for each in BUDGETS},
+    **{entry: {"effort": entry} for entry in BUDGETS},
     "xhigh": {"effort": "max"},
 }
 _KEPT: Final = {"24h": "long", "in_memory": "short", "in-memory": "short"}
@@ -42,202 +42,206 @@ _SWITCH: Final = {"enabled": {}, "disabled": "off"}
 _DATA_URL: Final = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+);base64,(?P<data>.+)", re.DOTALL)
 
 
-def conversation(body: Json, headers: Mapping[str, str]) -> Json:
-    """Return the conversation (conversation.v1); no header says anything of it.
+def read_conversation(body: Json, headers: Mapping[str, str]) -> Json:
+    """Return the conversation (conversation.v1); the headers are not used.
 
     Raises:
-        RefusedError: the body is not valid, or holds what a conversation has no place for.
+        RefusedError: the body is invalid, or contains something that a conversation cannot represent.
     """
     del headers
-    asked: Json = {"model": need(body, "model", "name")}
-    if take(body, "n", "count") not in (None, 1):
-        raise not_passed_on("n", "more than one answer")
-    tools = [tool(each, where) for where, each in objects(body, "tools")]
+    conversation: Json = {"model": require_field(body, "model", "name")}
+    if read_field(body, "n", "count") not in (None, 1):
+        raise unsupported("n", "more than one answer")
+    tools = [read_tool(entry, parent) for parent, entry in read_objects(body, "tools")]
     if tools:
-        asked["tools"] = tools
+        conversation["tools"] = tools
     if body.get("tool_choice") is not None:
-        asked["tool_choice"] = choice(body)
-    if take(body, "parallel_tool_calls", "true or false") is not None:
-        asked["parallel_tool_calls"] = body["parallel_tool_calls"]
-    limit = next((number for key in _LIMITS if (number := positive(body, key))), None)
+        conversation["tool_choice"] = read_tool_choice(body)
+    if read_field(body, "parallel_tool_calls", "true or false") is not None:
+        conversation["parallel_tool_calls"] = body["parallel_tool_calls"]
+    limit = next((number for key in _LIMITS if (number := read_positive(body, key))), None)
     if limit:
-        asked["max_tokens"] = limit
-    if take(body, "temperature", "number") is not None:
-        asked["temperature"] = body["temperature"]
-    asked |= thinking(body)
-    if take(body, "prompt_cache_key", "text"):
-        asked["session"] = body["prompt_cache_key"]
-    kept = words(body, "prompt_cache_retention", _KEPT)
-    if kept:
-        asked["cache"] = kept
-    asked["stream"] = take(body, "stream", "true or false") or False
-    system, said = messages(body)
-    return asked | ({"system": system} if system else {}) | {"messages": said}
+        conversation["max_tokens"] = limit
+    if read_field(body, "temperature", "number") is not None:
+        conversation["temperature"] = body["temperature"]
+    conversation |= read_thinking(body)
+    if read_field(body, "prompt_cache_key", "text"):
+        conversation["session"] = body["prompt_cache_key"]
+    cache_duration = read_choice(body, "prompt_cache_retention", _KEPT)
+    if cache_duration:
+        conversation["cache"] = cache_duration
+    conversation["stream"] = read_field(body, "stream", "true or false") or False
+    system, messages = read_messages(body)
+    return conversation | ({"system": system} if system else {}) | {"messages": messages}
 
 
-def tool(given: Json, where: str) -> Json:
-    """Return a tool; one without parameters takes none."""
-    if need(given, "type", "text", where) != "function":
-        raise not_passed_on(at(where, "type"), f"a tool of type `{given['type']}`")
-    function, inside = need(given, "function", "object", where), at(where, "function")
-    read: Json = {"name": need(function, "name", "name", inside)}
-    if take(function, "description", "text", inside):
-        read["description"] = function["description"]
-    read["parameters"] = take(function, "parameters", "object", inside) or {}
-    if take(function, "strict", "true or false", inside) is not None:
-        read["strict"] = function["strict"]
-    return read
+def read_tool(value: Json, parent: str) -> Json:
+    """Return a tool; missing parameters mean none."""
+    if require_field(value, "type", "text", parent) != "function":
+        raise unsupported(join_path(parent, "type"), f"a tool of type `{value['type']}`")
+    function, inside = require_field(value, "function", "object", parent), join_path(parent, "function")
+    result: Json = {"name": require_field(function, "name", "name", inside)}
+    if read_field(function, "description", "text", inside):
+        result["description"] = function["description"]
+    result["parameters"] = read_field(function, "parameters", "object", inside) or {}
+    if read_field(function, "strict", "true or false", inside) is not None:
+        result["strict"] = function["strict"]
+    return result
 
 
-def choice(body: Json) -> Any:
-    """Return whether tools may or must be called."""
+def read_tool_choice(body: Json) -> Any:
+    """Return the tool choice."""
     if isinstance(body["tool_choice"], str):
-        return words(body, "tool_choice", _CHOICES)
-    given = take(body, "tool_choice", "object")
-    if need(given, "type", "text", "tool_choice") != "function":
-        raise not_passed_on("tool_choice.type", f"a choice of type `{given['type']}`")
-    function = need(given, "function", "object", "tool_choice")
-    return {"name": need(function, "name", "name", "tool_choice.function")}
+        return read_choice(body, "tool_choice", _CHOICES)
+    value = read_field(body, "tool_choice", "object")
+    if require_field(value, "type", "text", "tool_choice") != "function":
+        raise unsupported("tool_choice.type", f"a choice of type `{value['type']}`")
+    function = require_field(value, "function", "object", "tool_choice")
+    return {"name": require_field(function, "name", "name", "tool_choice.function")}
 
 
-def thinking(body: Json) -> Json:
-    """Return whether the model is to think, and how hard, as a field; absent is nothing asked for."""
-    wish: Any = words(body, "reasoning_effort", _EFFORTS)
-    switch, detailed = take(body, "thinking", "object"), take(body, "reasoning", "object")
+def read_thinking(body: Json) -> Json:
+    """Return the thinking options as a field; absent means that none are requested."""
+    options: Any = read_choice(body, "reasoning_effort", _EFFORTS)
+    switch, detailed = read_field(body, "thinking", "object"), read_field(body, "reasoning", "object")
     if switch is not None:
-        switched = words(switch, "type", _SWITCH, "thinking")
-        wish = switched if switched == "off" or wish is None else wish
+        switched = read_choice(switch, "type", _SWITCH, "thinking")
+        options = switched if switched == "off" or options is None else options
     if detailed is not None:
-        budget = positive(detailed, "max_tokens", "reasoning")
-        wish = {"budget": budget} if budget else words(detailed, "effort", _EFFORTS, "reasoning")
-        if wish is None:
-            wish = "off" if detailed.get("enabled") is False else {}
-    return {} if wish is None else {"thinking": wish}
+        budget = read_positive(detailed, "max_tokens", "reasoning")
+        options = {"budget": budget} if budget else read_choice(detailed, "effort", _EFFORTS, "reasoning")
+        if options is None:
+            options = "off" if detailed.get("enabled") is False else {}
+    return {} if options is None else {"thinking": options}
 
 
-def messages(body: Json) -> tuple[str, list[Json]]:
+def read_messages(body: Json) -> tuple[str, list[Json]]:
     """Return the system prompt, and the messages."""
-    need(body, "messages", "list")
+    require_field(body, "messages", "list")
     system: list[str] = []
-    read: list[Json] = []
-    names: dict[str, str] = {}  # of the tools that were called, by the ids of the calls
-    for where, message in objects(body, "messages"):
-        role = need(message, "role", "text", where)
+    result: list[Json] = []
+    names: dict[str, str] = {}  # tool names by call id
+    for parent, message in read_objects(body, "messages"):
+        role = require_field(message, "role", "text", parent)
         match role:
             case "system" | "developer":
-                system += (part["text"] for part in texts(message, where))
+                system += (part["text"] for part in _read_texts(message, parent))
             case "user":
-                read.append({"role": "user", "content": said_by_user(message, where)})
+                result.append({"role": "user", "content": read_user_message(message, parent)})
             case "assistant":
-                blocks = list(answer(message, where))
+                blocks = list(read_answer(message, parent))
                 names |= {block["id"]: block["name"] for block in blocks if block["type"] == "tool_call"}
-                read.append({"role": "assistant", "content": blocks})
+                result.append({"role": "assistant", "content": blocks})
             case "tool":
-                if not read or read[-1]["role"] != "tool":
-                    read.append({"role": "tool", "results": []})
-                read[-1]["results"].append(result(message, where, names))
+                if not result or result[-1]["role"] != "tool":
+                    result.append({"role": "tool", "results": []})
+                result[-1]["results"].append(read_result(message, parent, names))
             case _:
-                raise other(at(where, "role"), role, "system", "developer", "user", "assistant", "tool")
-    if not read:
-        raise invalid("messages: at least one message beside the system's is required")
-    return "\n\n".join(filter(None, system)), read
+                raise unknown_value(
+                    join_path(parent, "role"), role, "system", "developer", "user", "assistant", "tool"
+                )
+    if not result:
+        raise invalid_request("messages: at least one message beside the system's is required")
+    return "\n\n".join(filter(None, system)), result
 
 
-def said_by_user(message: Json, where: str) -> Any:
-    """Return what the user says: text, or parts."""
+def read_user_message(message: Json, parent: str) -> Any:
+    """Return the content of a user's message: text, or parts."""
     if isinstance(message.get("content"), str):
         return message["content"]
-    need(message, "content", "list", where)
-    parts = [said(each, path) for path, each in objects(message, "content", where)]
+    require_field(message, "content", "list", parent)
+    parts = [read_part(entry, path) for path, entry in read_objects(message, "content", parent)]
     if not parts:
-        raise invalid(f"{at(where, 'content')}: at least one part is required")
+        raise invalid_request(f"{join_path(parent, 'content')}: at least one part is required")
     return parts
 
 
-def said(part: Json, where: str) -> Json:
-    """Return a part of what the user says."""
-    kind = need(part, "type", "text", where)
+def read_part(part: Json, parent: str) -> Json:
+    """Return a part of a user's message."""
+    kind = require_field(part, "type", "text", parent)
     if kind == "text":
-        return {"type": "text", "text": need(part, "text", "text", where)}
+        return {"type": "text", "text": require_field(part, "text", "text", parent)}
     if kind != "image_url":
-        raise not_passed_on(at(where, "type"), f"a part of type `{kind[:64]}`")
-    image, inside = need(part, "image_url", "object", where), at(where, "image_url")
-    found = _DATA_URL.fullmatch(need(image, "url", "text", inside))
-    if found is None:
-        raise not_passed_on(at(inside, "url"), "an image that is no `data:` URL in base64")
-    return {"type": "image", "media_type": found["type"], "data": found["data"]}
+        raise unsupported(join_path(parent, "type"), f"a part of type `{kind[:64]}`")
+    image, inside = require_field(part, "image_url", "object", parent), join_path(parent, "image_url")
+    match = _DATA_URL.fullmatch(require_field(image, "url", "text", inside))
+    if match is None:
+        raise unsupported(join_path(inside, "url"), "an image that is not a base64 `data:` URL")
+    return {"type": "image", "media_type": match["type"], "data": match["data"]}
 
 
-def texts(message: Json, where: str) -> list[Json]:
-    """Return the parts of a message that is text only."""
+def _read_texts(message: Json, parent: str) -> list[Json]:
+    """Return the parts of a message that contains only text."""
     content = message.get("content")
     if content is None or isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
     return [
-        {"type": "text", "text": need(part, "text", "text", path)}
-        for path, part in objects(message, "content", where)
+        {"type": "text", "text": require_field(part, "text", "text", path)}
+        for path, part in read_objects(message, "content", parent)
     ]
 
 
-def result(message: Json, where: str, names: Mapping[str, str]) -> Json:
-    """Return what came of a call."""
-    call = need(message, "tool_call_id", "text", where)
+def read_result(message: Json, parent: str, names: Mapping[str, str]) -> Json:
+    """Return the result of a call."""
+    call = require_field(message, "tool_call_id", "text", parent)
     if call not in names:
-        raise invalid(f"{at(where, 'tool_call_id')}: no call before has the id `{call[:64]}`")
-    parts = texts(message, where)
+        raise invalid_request(f"{join_path(parent, 'tool_call_id')}: no call before has the id `{call[:64]}`")
+    parts = _read_texts(message, parent)
     text = isinstance(message.get("content"), str) or not parts
     return {"id": call, "name": names[call], "content": message.get("content") or "" if text else parts}
 
 
-def answer(message: Json, where: str) -> Iterator[Json]:
-    """Yield the blocks of an earlier answer, as those of an outcome: thinking, text, refusal, calls."""
-    yield from thoughts(message, where)
+def read_answer(message: Json, parent: str) -> Iterator[Json]:
+    """Yield the blocks of an earlier answer, in the form of an outcome: thinking, text, refusal, calls."""
+    yield from _read_thoughts(message, parent)
     content = message.get("content")
     if isinstance(content, str):
         yield {"type": "text", "text": content}
     else:
-        for path, part in objects(message, "content", where):
-            kind = words(part, "type", {"text": "text", "refusal": "refusal"}, path) or "text"
-            yield {"type": kind, "text": need(part, kind, "text", path)}
-    if take(message, "refusal", "text", where):
+        for path, part in read_objects(message, "content", parent):
+            kind = read_choice(part, "type", {"text": "text", "refusal": "refusal"}, path) or "text"
+            yield {"type": kind, "text": require_field(part, kind, "text", path)}
+    if read_field(message, "refusal", "text", parent):
         yield {"type": "refusal", "text": message["refusal"]}
-    for path, call in objects(message, "tool_calls", where):
-        yield called(call, path)
+    for path, call in read_objects(message, "tool_calls", parent):
+        yield read_call(call, path)
 
 
-def thoughts(message: Json, where: str) -> Iterator[Json]:
-    """Yield thinking, from details where there are any, else from the first field that has some."""
-    details = list(objects(message, "reasoning_details", where))
+def _read_thoughts(message: Json, parent: str) -> Iterator[Json]:
+    """Yield thinking, from details if there are any, else from the first field with text."""
+    details = list(read_objects(message, "reasoning_details", parent))
     for path, detail in details:
-        data = take(detail, "data", "text", path)
-        signature = data or take(detail, "signature", "text", path)
-        text = take(detail, "text", "text", path) or take(detail, "summary", "text", path) or ""
+        data = read_field(detail, "data", "text", path)
+        signature = data or read_field(detail, "signature", "text", path)
+        text = read_field(detail, "text", "text", path) or read_field(detail, "summary", "text", path) or ""
         yield {"type": "thinking", "text": text, "signature": signature, "redacted": bool(data)}
     if not details:
-        text = take(message, "reasoning_content", "text", where) or take(message, "reasoning", "text", where)
+        text = read_field(message, "reasoning_content", "text", parent) or read_field(
+            message, "reasoning", "text", parent
+        )
         if text:
             yield {"type": "thinking", "text": text, "signature": None, "redacted": False}
 
 
-def called(call: Json, where: str) -> Json:
-    """Return a call; arguments of a custom tool are a text, and no JSON."""
-    custom = take(call, "type", "text", where) == "custom"
-    key, held = ("custom", "input") if custom else ("function", "arguments")
-    function, inside = need(call, key, "object", where), at(where, key)
-    text = take(function, held, "text", inside) or ""
+def read_call(call: Json, parent: str) -> Json:
+    """Return a call; the arguments of a custom tool are text, not JSON."""
+    custom = read_field(call, "type", "text", parent) == "custom"
+    key, key_of_text = ("custom", "input") if custom else ("function", "arguments")
+    function, inside = require_field(call, key, "object", parent), join_path(parent, key)
+    text = read_field(function, key_of_text, "text", inside) or ""
     return {
         "type": "tool_call",
-        "id": need(call, "id", "name", where),
-        "name": need(function, "name", "name", inside),
-        "arguments": text if custom else value(text),
+        "id": require_field(call, "id", "name", parent),
+        "name": require_field(function, "name", "name", inside),
+        "arguments": text if custom else parse_arguments(text),
         "arguments_text": text,
         "complete": True,
         "executor": "client",
     }
 
 
-def value(text: str) -> Any:
-    """Return what the text of arguments says: nothing is an object, no JSON is None."""
+def parse_arguments(text: str) -> Any:
+    """Return the value of arguments' text: blank text is an empty object, invalid JSON is None."""
     if not text.strip():
         return {}
     try:

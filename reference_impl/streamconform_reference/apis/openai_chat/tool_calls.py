@@ -1,18 +1,18 @@
-"""Whose fragment is it? Entries of `delta.tool_calls` in, tool calls of the accumulator out.
+"""Assign fragments to tool calls: entries of `delta.tool_calls` in, tool calls out.
 
-OpenAI names a call by `index` and sends its id and name once. Others leave the index out, use one
-index for all calls, or several for one; send id and name with every fragment, late, or never. So:
+OpenAI identifies a call by `index` and sends its id and name once. Other servers omit the index, use one
+index for all calls, or several for one; they send id and name with every fragment, late, or never. So:
 
-1. The index names the call. Without one, a known id names it, else a new id or a name begins a call,
-   else the fragment belongs to the call that was spoken of last.
-2. Another id under an index that is taken names its own call. So does another name, once the
-   arguments of the first call have begun, and any name without an id once it has ended.
-3. An id is never joined: the first one stays. A name that is repeated is one name; other pieces are
-   joined until the arguments begin, and only then is the start of the call told.
-4. A known id under another index is the same call, but for another name, and for other arguments
-   where those of the call are whole already: then two calls share one id, and the second gets a new
-   one. The same arguments once more are a repetition.
-5. A call ends when the decoder says so, never because its arguments happen to parse.
+1. The index identifies the call. Without one, a known id identifies it; else a new id or a name starts a
+   call; else the fragment belongs to the call of the previous fragment.
+2. A different id under a known index identifies its own call. So does a different name, once the
+   arguments of the first call have started, and any name without an id once that call has ended.
+3. Ids are never joined: the first one stays. A repeated name is one name; different pieces of a name are
+   joined until the arguments start, and only then is the start of the call emitted.
+4. A known id under another index is the same call, unless the name differs, or the arguments differ
+   while those of the call are already whole: then two calls share one id, and the second gets a new
+   one. Repeated equal arguments are ignored.
+5. A call ends when the decoder ends it, never because its arguments happen to parse.
 
 Source: https://platform.openai.com/docs/api-reference/chat-streaming and reports of other servers:
 ollama/ollama#15457 (one index), mudler/LocalAI#9722 (several), HKUDS/nanobot#3943 (one id),
@@ -30,35 +30,35 @@ from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.decoding.decoder import BrokenPayloadError
 from streamconform_reference.json_text import codec
 
-from .wholeness import Wholeness
+from .value_tracker import ValueTracker
 
-# The deprecated `function_call` has neither index nor id: there is one at most.
+# The deprecated `function_call` has neither index nor id: there is at most one.
 LEGACY_INDEX: Final = "function_call"
 
 
 @dataclass(slots=True, eq=False)
-class Call:
-    """What the wire said of a call; `id` and `name` are empty as long as it did not name them."""
+class WireCall:
+    """The state of a call on the wire; `id` and `name` are empty until they arrive."""
 
     slot: Hashable
     id: str = ""
     name: str = ""
-    argued: bool = False
-    """Whether its arguments have begun."""
+    has_arguments: bool = False
+    """Whether its arguments have started."""
     ended: bool = False
-    wholeness: Wholeness = field(default_factory=Wholeness)
+    tracker: ValueTracker = field(default_factory=ValueTracker)
 
 
 @dataclass(frozen=True, slots=True)
 class Twin:
-    """An index under which the id of a call came again: that call, or another one with its id."""
+    """An index under which a call's id was repeated, by that call or by another one."""
 
-    original: Call
+    original: WireCall
 
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """One entry of `tool_calls`, read. `index` is None where it is absent."""
+    """One entry of `tool_calls`. `index` is None if it is absent."""
 
     index: Hashable
     id: str
@@ -67,30 +67,30 @@ class Fragment:
 
     @property
     def empty(self) -> bool:
-        """Whether it says nothing that a call could begin with."""
+        """Whether it contains nothing that could start a call."""
         return not (self.id or self.name) and self.arguments in (None, "")
 
 
-class Calls:
-    """The tool calls of one answer; `before_call` is called before one begins."""
+class ToolCalls:
+    """The tool calls of one answer; `before_call` runs before each call starts."""
 
     def __init__(self, message: Assembler, before_call: Callable[[], None]) -> None:
-        """Begin with no calls."""
+        """Start with no calls."""
         self.message = message
         self._before_call = before_call
-        self._calls: list[Call] = []
-        self._open: list[Call] = []
-        self._by_index: dict[Hashable, Call | Twin] = {}
-        self._by_id: dict[str, Call] = {}
-        self._last: Call | None = None
+        self._calls: list[WireCall] = []
+        self._open: list[WireCall] = []
+        self._by_index: dict[Hashable, WireCall | Twin] = {}
+        self._by_id: dict[str, WireCall] = {}
+        self._last: WireCall | None = None
 
     @property
     def begun(self) -> bool:
-        """Whether there is any call."""
+        """Whether any call has started."""
         return bool(self._calls)
 
     def take(self, fragment: Fragment) -> None:
-        """Give a fragment to its call, which may begin with it."""
+        """Add a fragment to its call, which may start with it."""
         call = self.resolve(fragment)
         if call is None:
             return
@@ -101,119 +101,119 @@ class Calls:
             self.add_arguments(call, fragment.arguments)
 
     def end(self, *, truncated: bool) -> None:
-        """End all calls. The last one of a truncated answer needs to have arguments for that."""
+        """End all calls, except the last one of a truncated answer if it has no arguments."""
         last = self._calls[-1] if self._calls else None
-        cut = last if truncated and last and not last.argued else None
+        cut = last if truncated and last and not last.has_arguments else None
         for call in self._open:
             if call is not cut:
                 call.ended = True
                 self.message.end(call.slot)
         self._open = [cut] if cut and not cut.ended else []
 
-    def resolve(self, fragment: Fragment) -> Call | None:
-        """Return the call of a fragment; None where it says nothing new, or nothing yet."""
+    def resolve(self, fragment: Fragment) -> WireCall | None:
+        """Return the call of a fragment; None if the fragment is a repetition or empty."""
         known = self._by_id.get(fragment.id)
         if fragment.index is None:
             named = fragment.id or fragment.name
-            return self._same_or_next(known if named else self._last, fragment)
-        found = self._by_index.get(fragment.index)
-        if found is None and known:
-            found = Twin(known)
-        if isinstance(found, Twin):
-            call = self._tell_twin(found.original, fragment)
-        elif found and fragment.id and found.id not in ("", fragment.id):
-            call = self._same_or_next(known, fragment)
+            return self._continue_or_begin(known if named else self._last, fragment)
+        known_call = self._by_index.get(fragment.index)
+        if known_call is None and known:
+            known_call = Twin(known)
+        if isinstance(known_call, Twin):
+            call = self._resolve_twin(known_call.original, fragment)
+        elif known_call and fragment.id and known_call.id not in ("", fragment.id):
+            call = self._continue_or_begin(known, fragment)
         else:
-            call = self._same_or_next(found, fragment)
-        here = call or found
-        if here:
-            self._by_index[fragment.index] = here
+            call = self._continue_or_begin(known_call, fragment)
+        target = call or known_call
+        if target:
+            self._by_index[fragment.index] = target
         return call
 
-    def describe(self, call: Call, fragment: Fragment) -> None:
-        """Take id and name of a fragment, if they are new."""
+    def describe(self, call: WireCall, fragment: Fragment) -> None:
+        """Set the id and name of a fragment, if they are new."""
         if fragment.id and not call.id:
             call.id = fragment.id
             self._by_id[call.id] = call
-        if fragment.name != call.name and not (call.argued and call.name):
+        if fragment.name != call.name and not (call.has_arguments and call.name):
             call.name += fragment.name
         self.message.describe_call(call.slot, id=call.id, name=call.name)
 
-    def add_arguments(self, call: Call, arguments: Any) -> None:
+    def add_arguments(self, call: WireCall, arguments: Any) -> None:
         """Append a fragment of text. An object is the whole arguments, as MiniMax sends them."""
         if isinstance(arguments, (dict, list)):
             self.message.settle_arguments(call.slot, arguments)
-            call.argued = True
+            call.has_arguments = True
         else:
             text = arguments if isinstance(arguments, str) else codec.dumps(arguments).decode()
             self.message.add_arguments(call.slot, text)
-            call.argued = call.argued or bool(text.strip())
-        if call.argued and call.name:
-            self.message.tell_call(call.slot)
+            call.has_arguments = call.has_arguments or bool(text.strip())
+        if call.has_arguments and call.name:
+            self.message.announce_call(call.slot)
 
-    def _same_or_next(self, call: Call | None, fragment: Fragment) -> Call | None:
-        if call is None or (fragment.name and _is_next(call, fragment)):
+    def _continue_or_begin(self, call: WireCall | None, fragment: Fragment) -> WireCall | None:
+        if call is None or (fragment.name and _starts_next(call, fragment)):
             return None if fragment.empty else self._begin()
         return call
 
-    def _begin(self) -> Call:
+    def _begin(self) -> WireCall:
         self._before_call()
         if self._calls and self._calls[-1].name:
-            self.message.tell_call(self._calls[-1].slot)
-        call = Call(slot=("call", len(self._calls)))
+            self.message.announce_call(self._calls[-1].slot)
+        call = WireCall(slot=("call", len(self._calls)))
         self._calls.append(call)
         self._open.append(call)
-        self.message.start_call(call.slot, id=None, name="", told=False)
+        self.message.start_call(call.slot, id=None, name="", announced=False)
         return call
 
-    def _tell_twin(self, original: Call, fragment: Fragment) -> Call | None:
-        """Return whose arguments came under a repeated id; None where none came, or the same again."""
-        another = bool(fragment.name and original.name) and fragment.name != original.name
-        if not another:
+    def _resolve_twin(self, original: WireCall, fragment: Fragment) -> WireCall | None:
+        """Return the call of the arguments under a repeated id; None if there are none or they repeat."""
+        differs = bool(fragment.name and original.name) and fragment.name != original.name
+        if not differs:
             arguments = fragment.arguments
             if arguments in (None, ""):
                 return None
-            if not original.argued:
+            if not original.has_arguments:
                 return original
             text = self.message.text(original.slot)
             if arguments == text:
                 return None
-            if isinstance(arguments, str) and not original.wholeness.of(text):
+            if isinstance(arguments, str) and not original.tracker.is_whole(text):
                 return original
         call = self._begin()
         self.describe(call, replace(fragment, id=original.id, name=fragment.name or original.name))
         return call
 
 
-def _is_next(call: Call, fragment: Fragment) -> bool:
-    """Whether the name in a fragment is that of a call behind this one."""
+def _starts_next(call: WireCall, fragment: Fragment) -> bool:
+    """Whether the name in a fragment starts the call after this one."""
     if call.ended:
         return not fragment.id or fragment.name != call.name
-    return call.argued and bool(call.name) and fragment.name != call.name
+    return call.has_arguments and bool(call.name) and fragment.name != call.name
 
 
 def read_fragment(entry: Any, *, index: Hashable = None) -> Fragment:
-    """Return what an entry says; old llama.cpp has the id in `function` (ggml-org/llama.cpp#13800).
+    """Return one entry as a fragment; old llama.cpp has the id in `function` (ggml-org/llama.cpp#13800).
 
     Raises:
-        BrokenPayloadError: it is no object.
+        BrokenPayloadError: the entry is not an object.
     """
     if not isinstance(entry, dict):
-        raise BrokenPayloadError("a tool call is no object")
-    given = entry.get("index")
+        raise BrokenPayloadError("a tool call is not an object")
+    index_on_wire = entry.get("index")
     function = entry.get("function")
     if not isinstance(function, dict):
         function = {}
     name = function.get("name")
     return Fragment(
-        given if type(given) is int else index,
-        _id(entry.get("id")) or _id(function.get("id")),
+        index_on_wire if type(index_on_wire) is int else index,
+        _read_id(entry.get("id")) or _read_id(function.get("id")),
         name if isinstance(name, str) else "",
         function.get("arguments"),
     )
 
 
-def _id(value: Any) -> str:
+def _read_id(value: Any) -> str:
     """Return an id as text; some servers send a number."""
     if type(value) is int:
         return str(value)

@@ -1,12 +1,12 @@
-"""Usage of Chat Completions: `usage` objects in, disjoint buckets out.
+"""Convert the `usage` objects of Chat Completions to disjoint buckets.
 
-- `prompt_tokens` includes what was read from and written to the cache; `completion_tokens` includes
-  the reasoning. Source: https://platform.openai.com/docs/guides/prompt-caching and
+- `prompt_tokens` includes cache reads and writes; `completion_tokens` includes the reasoning.
+  Source: https://platform.openai.com/docs/guides/prompt-caching and
   https://platform.openai.com/docs/guides/reasoning.
-- Exception: xAI counts reasoning outside the completion. The total proves it, so the numbers decide
-  and not the vendor's name: recorded, 291 + 26 + 196 = 513, and its own cost bills all 222.
-- Servers repeat usage on every chunk, cumulatively. Of each count the last report wins, before the
-  buckets are taken from each other, so a report without details does not count the cache twice.
+- Exception: xAI excludes reasoning from the completion. The total proves it, so the numbers decide,
+  not the vendor's name: recorded, 291 + 26 + 196 = 513, and its own cost bills all 222.
+- Servers repeat usage in every chunk, cumulatively. The last report of each count wins, before the
+  buckets are computed, so a report without details does not count the cache twice.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from streamconform_reference.decoding.decoder import Payload
-from streamconform_reference.decoding.fields import count
+from streamconform_reference.decoding.fields import read_count
 
-# Where `usage` holds each count: paths of keys, the first with a number wins. OpenAI's own path is
-# first. The others: Mistral, Moonshot, DeepSeek; Alibaba, LiteLLM; Together.
+# The paths of each count in `usage`; the first path with a number wins. OpenAI's own path is first. The
+# others: Mistral, Moonshot, DeepSeek; Alibaba, LiteLLM; Together.
 COUNT_PATHS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     "prompt": (("prompt_tokens",),),
     "completion": (("completion_tokens",),),
@@ -41,10 +41,10 @@ COUNT_PATHS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
 }
 
 
-def usages(payload: Payload, choice: Payload) -> Iterator[Payload]:
+def find_usages(payload: Payload, choice: Payload) -> Iterator[Payload]:
     """Yield the usage objects of a chunk, the most authoritative one last.
 
-    Groq has one in `x_groq`, Moonshot in the choice; everybody else has it at the top.
+    Groq has one in `x_groq`, Moonshot in the choice; all others have it at the top level.
     """
     x_groq = payload.get("x_groq")
     for holder in (x_groq, choice, payload):
@@ -54,13 +54,13 @@ def usages(payload: Payload, choice: Payload) -> Iterator[Payload]:
 
 
 def read_counts(usage: Payload) -> dict[str, int]:
-    """Return what one usage object reports, by the names of `COUNT_PATHS`; null says nothing."""
-    found = ((name, _first_count(usage, paths)) for name, paths in COUNT_PATHS.items())
-    return {name: count for name, count in found if count is not None}
+    """Return the counts in one usage object, keyed as in `COUNT_PATHS`; null is ignored."""
+    count_found = ((name, _first_count(usage, paths)) for name, paths in COUNT_PATHS.items())
+    return {name: count for name, count in count_found if count is not None}
 
 
-def buckets(counts: Mapping[str, int]) -> dict[str, int | None]:
-    """Return disjoint buckets, by the field names of the outcome's usage."""
+def compute_buckets(counts: Mapping[str, int]) -> dict[str, int | None]:
+    """Return disjoint buckets, keyed by the fields of `Usage`."""
     prompt, completion = counts.get("prompt"), counts.get("completion")
     reasoning = counts.get("reasoning")
     cached, written = counts.get("cached"), counts.get("written")
@@ -78,4 +78,6 @@ def buckets(counts: Mapping[str, int]) -> dict[str, int | None]:
 
 
 def _first_count(usage: Payload, paths: tuple[tuple[str, ...], ...]) -> int | None:
-    return next((found for path in paths if (found := count(usage, *path)) is not None), None)
+    return next(
+        (count_found for path in paths if (count_found := read_count(usage, *path)) is not None), None
+    )

@@ -1,12 +1,12 @@
-"""Output items in, blocks out: how each family of items begins, grows and gets its final value.
+"""Output items in, blocks out: how each family of items starts, grows and gets its final value.
 
-- message: each part of the content is a block, text or refusal. An annotation becomes a block
-  `other` at the place where it came, as sent, `kind: citation`.
-- reasoning: one block. Its parts, of the summary and of the content, are joined by an empty line. The
-  signature is the `encrypted_content` of the finished item: that of the start is another one, which
-  the api does not take back. Text that is in both the summary and the content counts once.
+- message: each part of the content is a block, text or refusal. An annotation becomes an `other`
+  block at the position where it arrived, with the annotation as data and `citation` as kind.
+- reasoning: one block. Its parts, in summary and content, are joined by an empty line. The signature is
+  the `encrypted_content` of the finished item: the start has a different one, which the API does not
+  accept. Text in both the summary and the content counts once.
 - call: one block, see `calls`.
-- Any other item is `other` under its type, with the finished item as its data.
+- Any other item is an `other` block: its kind is the item's type, its data the finished item.
 
 Source: https://platform.openai.com/docs/api-reference/responses/object, the types of the `openai`
 package 3.54.0.
@@ -24,43 +24,43 @@ from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import ProseKind
 
-from .calls import CALLS, Tools, call_id, call_name
+from .calls import CALLS, Tools, read_call_id, read_call_name
 from .items import Family, Item, Items
 
-_BETWEEN: Final = "\n\n"
-_NOT_ENDED: Final = "incomplete"
+_PART_SEPARATOR: Final = "\n\n"
+_INCOMPLETE: Final = "incomplete"
 
-# The parts of a message that are prose, by type: what they are, and the field with their text.
+# The prose parts of a message, by type: their block kind, and the field with their text.
 PROSE: Final[Mapping[str, tuple[ProseKind, str]]] = {
     "output_text": ("text", "text"),
     "text": ("text", "text"),
     "refusal": ("refusal", "refusal"),
 }
-# The parts of a reasoning item, which some servers announce like those of a message.
+# The parts of a reasoning item, which some servers send as content parts.
 REASONING_PARTS: Final[Mapping[str, str]] = {"reasoning_text": "content", "summary_text": "summary"}
 
 
 @dataclass(slots=True)
-class Answer:
-    """One response while it is read."""
+class ResponseState:
+    """The state of one response."""
 
     message: Assembler
     items: Items = field(default_factory=Items)
     tools: Tools = ()
 
 
-def identify(answer: Answer, response: Payload) -> None:
-    """Take model and id. The first ones stay: GitHub Copilot gives each event another id."""
-    answer.message.model = answer.message.model or fields.text(response, "model") or None
-    answer.message.response_id = answer.message.response_id or fields.text(response, "id") or None
-    answer.tools = answer.tools or fields.parts(response, "tools")
+def identify(answer: ResponseState, response: Payload) -> None:
+    """Set model and id. The first ones win: GitHub Copilot sends a different id in each event."""
+    answer.message.model = answer.message.model or fields.read_text(response, "model") or None
+    answer.message.response_id = answer.message.response_id or fields.read_text(response, "id") or None
+    answer.tools = answer.tools or fields.read_objects(response, "tools")
 
 
-# Items as a whole.
+# Whole items.
 
 
-def begin_item(answer: Answer, index: int | None, data: Payload) -> Item:
-    """Begin an item. A message has no block before its first part."""
+def begin_item(answer: ResponseState, index: int | None, data: Payload) -> Item:
+    """Start an item. A message has no block before its first part."""
     item = answer.items.add(data["type"], index, data)
     match item.family:
         case "reasoning":
@@ -69,112 +69,116 @@ def begin_item(answer: Answer, index: int | None, data: Payload) -> Item:
             if not CALLS[item.kind].late:
                 begin_call(answer, item, data)
         case "other":
-            answer.message.put_other(item.kind, data, slot=item)
+            answer.message.add_other(item.kind, data, slot=item)
         case "message":
             pass
     return item
 
 
-def finish_item(answer: Answer, item: Item, data: Payload) -> None:
-    """Take the finished item, which has the last word, and end it."""
+def finish_item(answer: ResponseState, item: Item, data: Payload) -> None:
+    """Read the finished item, which has the final values, and end it."""
     if item.ended:
         return
     item.ended = True
-    FINISHERS[item.family](answer, item, data)
+    _FINISHERS[item.family](answer, item, data)
 
 
-def finish_message(answer: Answer, item: Item, data: Payload) -> None:
-    """Take all parts of the content."""
-    for index, part in enumerate(fields.parts(data, "content")):
+def finish_message(answer: ResponseState, item: Item, data: Payload) -> None:
+    """Read all parts of the content."""
+    for index, part in enumerate(fields.read_objects(data, "content")):
         settle_part(answer, item, index, part)
         answer.message.end((item, index))
 
 
-def finish_reasoning(answer: Answer, item: Item, data: Payload) -> None:
-    """Take the whole text and the signature."""
+def _finish_reasoning(answer: ResponseState, item: Item, data: Payload) -> None:
+    """Read the whole text and the signature."""
     texts = {
-        kind: [words for part in fields.parts(data, kind) if (words := fields.text(part, "text"))]
+        kind: [
+            fragment
+            for part in fields.read_objects(data, kind)
+            if (fragment := fields.read_text(part, "text"))
+        ]
         for kind in ("summary", "content")
     }
     first = item.thinking[0][0] if item.thinking else "summary"
     second = "content" if first == "summary" else "summary"
-    same = texts[first] == texts[second]
-    whole = _BETWEEN.join(texts[first] if same else texts[first] + texts[second])
+    repeated = texts[first] == texts[second]
+    whole = _PART_SEPARATOR.join(texts[first] if repeated else texts[first] + texts[second])
     if whole:
         answer.message.settle(item, "thinking", whole)
-    answer.message.sign(item, fields.text(data, "encrypted_content"))
+    answer.message.sign(item, fields.read_text(data, "encrypted_content"))
     answer.message.end(item)
 
 
-def finish_call(answer: Answer, item: Item, data: Payload) -> None:
-    """Take the whole arguments. A call that the api itself calls incomplete has not ended."""
+def _finish_call(answer: ResponseState, item: Item, data: Payload) -> None:
+    """Read the whole arguments. A call with status `incomplete` does not end."""
     form = CALLS[item.kind]
     if form.late:
         begin_call(answer, item, data)
     settle_call(answer, item, form.arguments(data))
-    if data.get("status") != _NOT_ENDED:
+    if data.get("status") != _INCOMPLETE:
         answer.message.end(item)
     if form.executor(data, answer.tools) == "provider":
-        answer.message.put_other(item.kind, data)
+        answer.message.add_other(item.kind, data)
 
 
-def finish_other(answer: Answer, item: Item, data: Payload) -> None:
-    """Take the finished item as the data."""
+def _finish_other(answer: ResponseState, item: Item, data: Payload) -> None:
+    """Replace the data with the finished item."""
     answer.message.replace_other(item, data)
     answer.message.end(item)
 
 
-FINISHERS: Final[Mapping[Family, Callable[[Answer, Item, Payload], None]]] = {
+_FINISHERS: Final[Mapping[Family, Callable[[ResponseState, Item, Payload], None]]] = {
     "message": finish_message,
-    "reasoning": finish_reasoning,
-    "call": finish_call,
-    "other": finish_other,
+    "reasoning": _finish_reasoning,
+    "call": _finish_call,
+    "other": _finish_other,
 }
 
 
 # Parts of a message.
 
 
-def settle_part(answer: Answer, item: Item, index: int, part: Payload) -> None:
-    """Take a part of the content as a whole."""
-    kind = fields.text(part, "type")
+def settle_part(answer: ResponseState, item: Item, index: int, part: Payload) -> None:
+    """Read a whole part of the content."""
+    kind = fields.read_text(part, "type")
     slot = (item, index)
     if kind in PROSE:
         prose, key = PROSE[kind]
-        answer.message.settle(slot, prose, fields.text(part, key))
-        for citation in fields.parts(part, "annotations")[item.citations.get(index, 0) :]:
-            cite(answer, item, index, citation)
+        answer.message.settle(slot, prose, fields.read_text(part, key))
+        for citation in fields.read_objects(part, "annotations")[item.citations.get(index, 0) :]:
+            add_citation(answer, item, index, citation)
     elif kind in REASONING_PARTS:
-        settle_thinking(answer, item, (REASONING_PARTS[kind], index), fields.text(part, "text"))
+        settle_thinking(answer, item, (REASONING_PARTS[kind], index), fields.read_text(part, "text"))
     elif answer.message.other(slot) is None:
-        answer.message.put_other(kind or "part", part, slot=slot)
+        answer.message.add_other(kind or "part", part, slot=slot)
     else:
         answer.message.replace_other(slot, part)
 
 
-def cite(answer: Answer, item: Item, index: int, citation: Any) -> None:
-    """Append a citation, which may come before the text of its part."""
+def add_citation(answer: ResponseState, item: Item, index: int, citation: Any) -> None:
+    """Append a citation, which may arrive before the text of its part."""
     item.citations[index] = item.citations.get(index, 0) + 1
-    answer.message.put_other("citation", citation)
+    answer.message.add_other("citation", citation)
 
 
 # Reasoning.
 
 
-def add_thinking(answer: Answer, item: Item, part: tuple[str, int], words: str) -> None:
-    """Append to the thinking; a part that begins is set off by an empty line."""
-    if not words:
+def add_thinking(answer: ResponseState, item: Item, part: tuple[str, int], fragment: str) -> None:
+    """Append to the thinking; a new part is separated by an empty line."""
+    if not fragment:
         return
     if not item.thinking or item.thinking[-1] != part:
         before = answer.message.text(item)
-        words = _BETWEEN + words if before else words
-        item.thinking_from = len(before) + len(_BETWEEN) if before else 0
+        fragment = _PART_SEPARATOR + fragment if before else fragment
+        item.thinking_from = len(before) + len(_PART_SEPARATOR) if before else 0
         item.thinking.append(part)
-    answer.message.add(item, "thinking", words)
+    answer.message.add(item, "thinking", fragment)
 
 
-def settle_thinking(answer: Answer, item: Item, part: tuple[str, int], whole: str) -> None:
-    """Take the whole text of a part; only the last one that began can still grow."""
+def settle_thinking(answer: ResponseState, item: Item, part: tuple[str, int], whole: str) -> None:
+    """Read the whole text of a part; only the part that started last can still grow."""
     if part not in item.thinking:
         add_thinking(answer, item, part, whole)
     elif whole and item.thinking[-1] == part:
@@ -185,39 +189,39 @@ def settle_thinking(answer: Answer, item: Item, part: tuple[str, int], whole: st
 # Calls.
 
 
-def begin_call(answer: Answer, item: Item, data: Payload) -> None:
-    """Begin a call. Arguments that come with it and are whole are replaced by fragments, not added."""
+def begin_call(answer: ResponseState, item: Item, data: Payload) -> None:
+    """Start a call. If its initial arguments are whole, later fragments replace them."""
     form = CALLS[item.kind]
     arguments = form.arguments(data)
-    fragment, carried = "", arguments
+    fragment, initial_arguments = "", arguments
     if isinstance(arguments, str):
-        fragment, carried = ("", None) if form.free_text else _whole_or_fragment(arguments)
+        fragment, initial_arguments = ("", None) if form.free_text else _whole_or_fragment(arguments)
     answer.message.start_call(
         item,
-        id=call_id(data),
-        name=call_name(data, form),
+        id=read_call_id(data),
+        name=read_call_name(data, form),
         executor=form.executor(data, answer.tools),
-        carried=carried,
+        initial_arguments=initial_arguments,
         free_text=form.free_text,
     )
     if fragment:
         answer.message.add_arguments(item, fragment)
 
 
-def settle_call(answer: Answer, item: Item, arguments: Any) -> None:
-    """Take the whole arguments; null and empty text say nothing of what came before."""
+def settle_call(answer: ResponseState, item: Item, arguments: Any) -> None:
+    """Read the whole arguments; null and empty text leave the earlier ones."""
     if arguments not in (None, ""):
         answer.message.settle_arguments(item, arguments)
 
 
 def _whole_or_fragment(text: str) -> tuple[str, Any]:
-    """Return the text as the first fragment, or the value that it is."""
+    """Return the text as the first fragment, or the JSON value that it encodes."""
     try:
         return "", codec.loads_text(text)
     except codec.NotJsonError:
         return text, None
 
 
-def slot_of_part(item: Item, index: int) -> Hashable:
+def part_slot(item: Item, index: int) -> Hashable:
     """Return the slot of a part of a message."""
     return (item, index)

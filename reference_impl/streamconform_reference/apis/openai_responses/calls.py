@@ -1,9 +1,9 @@
-"""Output items that are calls of a tool, by their type: who runs it, its name and its arguments.
+"""Output items that are tool calls, by type: executor, name and arguments.
 
-A call is the client's if the api waits for an item that answers it. Tools that OpenAI hosts have
-no name and no arguments of a common form: their name is the type without `_call`, and the
-arguments are the field that says what was asked for. What they found is in the finished item, which
-is kept as `other` under its type.
+The client runs a call if the API waits for an item with its output. Tools that OpenAI hosts have
+neither a name nor a common form of arguments: their name is the type without `_call`, and their
+arguments are the field with the query. Their results are in the finished item, which becomes an `other`
+block under its type.
 
 Source: https://platform.openai.com/docs/guides/tools and the guides below it (function calling,
 shell, apply patch, computer use, tool search), and the types of the `openai` package 3.54.0.
@@ -20,15 +20,15 @@ from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.outcome import Executor
 
 Tools = Sequence[Payload]
-"""The tools of the request, which the response repeats."""
+"""The request's tools, which the response repeats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallForm:
     """How to read one type of call.
 
-    `arguments` gives JSON text (`free_text`: any text), or a value, or None where it does not know
-    them. `late` is for calls whose start is no more than a notice: their id changes until the end.
+    `arguments` returns JSON text (with `free_text` any text), a value, or None if they are unknown.
+    `late` is for calls whose start is only a notice: their id changes until the end.
     """
 
     name: str | None = None
@@ -39,17 +39,17 @@ class CallForm:
 
 
 def by_client(_item: Payload, _tools: Tools) -> Executor:
-    """Return `client`."""
+    """Return `client` for any call."""
     return "client"
 
 
 def by_provider(_item: Payload, _tools: Tools) -> Executor:
-    """Return `provider`."""
+    """Return `provider` for any call."""
     return "provider"
 
 
-def of_custom_call(item: Payload, tools: Tools) -> Executor:
-    """Return who runs a custom call: xAI shows the steps of its own `x_search` as such calls.
+def find_custom_executor(item: Payload, tools: Tools) -> Executor:
+    """Return the executor of a custom call: xAI sends the steps of its own `x_search` as such calls.
 
     Source: https://docs.x.ai/docs/guides/tools/overview
     """
@@ -58,20 +58,20 @@ def of_custom_call(item: Payload, tools: Tools) -> Executor:
     return "provider" if hosted and item.get("name") not in declared else "client"
 
 
-def of_shell_call(item: Payload, _tools: Tools) -> Executor:
-    """Return who runs a shell call: with a container it is OpenAI, else the client."""
+def find_shell_executor(item: Payload, _tools: Tools) -> Executor:
+    """Return the executor of a shell call: OpenAI with a container, else the client."""
     environment = item.get("environment")
     kind = environment.get("type") if isinstance(environment, dict) else None
     return "provider" if isinstance(kind, str) and kind.startswith("container") else "client"
 
 
-def of_tool_search(item: Payload, _tools: Tools) -> Executor:
-    """Return who searches the tools: the item says it."""
+def find_search_executor(item: Payload, _tools: Tools) -> Executor:
+    """Return the executor of a tool search, which the item names."""
     return "client" if item.get("execution") == "client" else "provider"
 
 
-def field(key: str) -> Callable[[Payload], Any]:
-    """Return the reader of one field."""
+def read_field(key: str) -> Callable[[Payload], Any]:
+    """Return a reader of one field."""
 
     def read(item: Payload) -> Any:
         return item.get(key)
@@ -79,8 +79,8 @@ def field(key: str) -> Callable[[Payload], Any]:
     return read
 
 
-def some(*keys: str) -> Callable[[Payload], Any]:
-    """Return the reader of an object of those of these fields that are there."""
+def read_fields(*keys: str) -> Callable[[Payload], Any]:
+    """Return a reader of an object with those of these fields that are present."""
 
     def read(item: Payload) -> Any:
         return {key: item[key] for key in keys if item.get(key) is not None}
@@ -88,43 +88,47 @@ def some(*keys: str) -> Callable[[Payload], Any]:
     return read
 
 
-def of_web_search(item: Payload) -> Any:
-    """Return what was searched; xAI writes it like the arguments of a function.
+def read_web_search(item: Payload) -> Any:
+    """Return the query of a web search; xAI sends it as function arguments.
 
-    The `sources` in an action are what was found.
+    The `sources` in an action are results, not arguments.
     """
     action = item.get("action")
-    asked = {k: v for k, v in action.items() if k != "sources"} if isinstance(action, dict) else action
-    return item.get("arguments") or asked
+    query = {k: v for k, v in action.items() if k != "sources"} if isinstance(action, dict) else action
+    return item.get("arguments") or query
 
 
 CALLS: Final[Mapping[str, CallForm]] = {
-    "function_call": CallForm(executor=by_client, arguments=field("arguments")),
-    "custom_tool_call": CallForm(executor=of_custom_call, arguments=field("input"), free_text=True),
-    "mcp_call": CallForm(executor=by_provider, arguments=field("arguments")),
-    "web_search_call": CallForm(name="web_search", executor=by_provider, arguments=of_web_search),
-    "file_search_call": CallForm(name="file_search", executor=by_provider, arguments=some("queries")),
+    "function_call": CallForm(executor=by_client, arguments=read_field("arguments")),
+    "custom_tool_call": CallForm(
+        executor=find_custom_executor, arguments=read_field("input"), free_text=True
+    ),
+    "mcp_call": CallForm(executor=by_provider, arguments=read_field("arguments")),
+    "web_search_call": CallForm(name="web_search", executor=by_provider, arguments=read_web_search),
+    "file_search_call": CallForm(name="file_search", executor=by_provider, arguments=read_fields("queries")),
     "code_interpreter_call": CallForm(
-        name="code_interpreter", executor=by_provider, arguments=field("code"), free_text=True
+        name="code_interpreter", executor=by_provider, arguments=read_field("code"), free_text=True
     ),
     "image_generation_call": CallForm(
-        name="image_generation", executor=by_provider, arguments=some("prompt", "revised_prompt")
+        name="image_generation", executor=by_provider, arguments=read_fields("prompt", "revised_prompt")
     ),
-    "computer_call": CallForm(name="computer", executor=by_client, arguments=some("action", "actions")),
-    "local_shell_call": CallForm(name="local_shell", executor=by_client, arguments=field("action")),
-    "shell_call": CallForm(name="shell", executor=of_shell_call, arguments=field("action")),
-    "apply_patch_call": CallForm(name="apply_patch", executor=by_client, arguments=field("operation")),
+    "computer_call": CallForm(
+        name="computer", executor=by_client, arguments=read_fields("action", "actions")
+    ),
+    "local_shell_call": CallForm(name="local_shell", executor=by_client, arguments=read_field("action")),
+    "shell_call": CallForm(name="shell", executor=find_shell_executor, arguments=read_field("action")),
+    "apply_patch_call": CallForm(name="apply_patch", executor=by_client, arguments=read_field("operation")),
     "tool_search_call": CallForm(
-        name="tool_search", executor=of_tool_search, arguments=field("arguments"), late=True
+        name="tool_search", executor=find_search_executor, arguments=read_field("arguments"), late=True
     ),
 }
 
 
-def call_id(item: Payload) -> str:
-    """Return the id that the answer to a call names."""
-    return fields.text(item, "call_id") or fields.text(item, "id")
+def read_call_id(item: Payload) -> str:
+    """Return the id that the call's output must name."""
+    return fields.read_text(item, "call_id") or fields.read_text(item, "id")
 
 
-def call_name(item: Payload, form: CallForm) -> str:
-    """Return the name of the tool."""
-    return fields.text(item, "name") or form.name or ""
+def read_call_name(item: Payload, form: CallForm) -> str:
+    """Return the tool's name."""
+    return fields.read_text(item, "name") or form.name or ""

@@ -1,4 +1,4 @@
-"""The answer without streaming: the events that would have said the same.
+"""The answer without streaming, as the payloads of an equivalent stream.
 
 Source: https://platform.openai.com/docs/api-reference/responses/object
 """
@@ -12,11 +12,11 @@ from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 _RUNNING = ("queued", "in_progress")
 
 
-def as_stream(document: Payload) -> Iterator[Payload]:
-    """Yield the end of a stream, which has the whole response, or the start of one that still runs.
+def to_payloads(document: Payload) -> Iterator[Payload]:
+    """Yield the end event of a stream with the whole response, or the start event of a running one.
 
     Raises:
-        BrokenPayloadError: it is no response.
+        BrokenPayloadError: the document is not a response.
     """
     status = document.get("status")
     if not (isinstance(document.get("output"), list) or (isinstance(status, str) and "id" in document)):

@@ -1,26 +1,26 @@
-"""Events in, the stream of OpenAI Responses out; and the answer in one document, the last event's response.
+"""Encode events as a stream of OpenAI Responses, and an outcome as the response of its last event.
 
 Source: https://platform.openai.com/docs/api-reference/responses-streaming,
 https://platform.openai.com/docs/api-reference/responses/object
 
-- Every block of text, refusal and thinking, and every call, is an item of its own. Items may be open side by
-  side, so nothing of them waits. Thinking is a part of the summary, its signature the `encrypted_content`.
-- A call has its arguments as text: those that came as a value are one fragment, `{}` too. A call whose text
-  is the arguments themselves is one of a custom tool.
-- A call of a hosted tool waits for what it found: one item says both, in its own words. Other items that
-  come in one piece wait until no prose is open, as OpenAI's servers never begin one inside another.
-- An answer that was cut off leaves its last call as an incomplete item. In any other a call that never ended
-  has to end with the answer, and `arguments_text` says how.
-- Usage is told at the end, and not of an answer that failed.
+- Every block of text, refusal and thinking, and every call, is a separate item. Several items may be open,
+  so none of them waits. Thinking is a part of the summary, its signature the `encrypted_content`.
+- A call has its arguments as text: a value becomes one fragment, `{}` too. A call whose text is the
+  arguments themselves is one of a custom tool.
+- A call of a hosted tool waits for its result: one item contains both, in the API's own form. Other whole
+  items wait until no prose is open, because OpenAI's servers never start one inside another.
+- A truncated answer leaves its last call as an incomplete item. In any other answer, a call that never
+  ended has to end with the answer, as `arguments_text` describes.
+- Usage is written at the end, and not for an answer that failed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from streamconform_reference.encoding.arguments_text import cut_ending_of, ending_of
-from streamconform_reference.encoding.encoder import Piece, Placed, pieces
-from streamconform_reference.encoding.losses import BROKE_OFF
+from streamconform_reference.encoding.arguments_text import compute_cut_ending, compute_ending
+from streamconform_reference.encoding.encoder import Piece, PlacedBlock, to_pieces
+from streamconform_reference.encoding.losses import TRUNCATED
 from streamconform_reference.events import (
     Done,
     Failed,
@@ -36,70 +36,70 @@ from streamconform_reference.events import (
 from streamconform_reference.framing.write import SSE_COMMENT, sse
 from streamconform_reference.outcome import Error, Json, Other, Outcome, Stop, Usage
 
-from .calls import call_id
-from .encode_items import CallItem, Kind, MessageItem, ReasoningItem, Told, whole_item
-from .losses import COMPLETED, CUT, error_as_own, is_citation, is_hosted_call, is_item, stop_word
+from .calls import read_call_id
+from .encode_items import CallItem, EventFields, Kind, MessageItem, ReasoningItem, write_whole_item
+from .losses import COMPLETED, CUT, encode_error, encode_stop, is_citation, is_hosted_call, is_item
 
 
 class OpenaiResponsesEncoder:
     """Writes one response of `POST /v1/responses` with `"stream": true`."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Begin before the first byte; the api has one framing."""
+        """Start before the first byte; the API has a single framing."""
         del framing
-        self.response = response_object(model, response_id, created)
-        """The response so far, as the last event told it."""
+        self.response = build_response(model, response_id, created)
+        """The response so far, as in the latest event."""
         self._suffix = response_id.removeprefix("resp_")
         self._number = 0
         self._items: list[MessageItem | ReasoningItem | CallItem | Json] = []
-        self._open: dict[int, MessageItem | ReasoningItem | CallItem] = {}  # by place in the content
-        self._hosted: set[str] = set()  # ids of calls of hosted tools that wait
+        self._open: dict[int, MessageItem | ReasoningItem | CallItem] = {}  # by position in the content
+        self._hosted: set[str] = set()  # ids of pending calls of hosted tools
         self._waiting: list[Json] = []  # whole items
         self._refused = False
         self._usage: Usage | None = None
         self._ended = False
 
     def opening(self) -> bytes:
-        """Return the events that the response was made and is at work."""
+        """Return the events that the response was created and is in progress."""
         response = {"response": self.response}
-        return self._tell([("response.created", response), ("response.in_progress", response)])
+        return self._write_event([("response.created", response), ("response.in_progress", response)])
 
     def ping(self) -> bytes:
         """Return a comment."""
         return SSE_COMMENT
 
     def piece(self, piece: Piece) -> bytes:
-        """Return what is written for the next piece."""
-        return b"" if self._ended else self._tell(self._told(piece))
+        """Return the bytes to write for the next piece."""
+        return b"" if self._ended else self._write_event(self._written(piece))
 
-    def _tell(self, told: Iterable[Told]) -> bytes:
-        return b"".join(self._event(kind, fields) for kind, fields in told)
+    def _write_event(self, events: Iterable[EventFields]) -> bytes:
+        return b"".join(self._event(kind, fields) for kind, fields in events)
 
     def _event(self, kind: str, fields: Json) -> bytes:
         payload = {"type": kind, "sequence_number": self._number, **fields}
         self._number += 1
         return sse(payload, kind)
 
-    def _told(self, piece: Piece) -> Iterator[Told]:
+    def _written(self, piece: Piece) -> Iterator[EventFields]:
         match piece:
-            case ProseStart(at, "thinking"):
-                yield from self._begin(at, ReasoningItem(id=self._id("rs"), index=len(self._items)))
-            case ProseStart(at):
+            case ProseStart(position, "thinking"):
+                yield from self._begin(position, ReasoningItem(id=self._id("rs"), index=len(self._items)))
+            case ProseStart(position):
                 kind: Kind = "refusal" if piece.kind == "refusal" else "text"
                 item = MessageItem(id=self._id("msg"), index=len(self._items), kind=kind)
-                yield from self._begin(at, item)
-            case ProseDelta(at) | ToolCallDelta(at):
-                if at in self._open:
-                    yield from self._open[at].add(piece.delta)
-            case TextEnd(at) | ThinkingEnd(at):
+                yield from self._begin(position, item)
+            case ProseDelta(position) | ToolCallDelta(position):
+                if position in self._open:
+                    yield from self._open[position].add(piece.delta)
+            case TextEnd(position) | ThinkingEnd(position):
                 signature = piece.signature if isinstance(piece, ThinkingEnd) else None
-                yield from self._end_prose(at, signature)
+                yield from self._end_prose(position, signature)
                 yield from self._rest()
             case ToolCallStart():
                 yield from self._begin_call(piece)
-            case ToolCallEnd(at, call):
-                yield from self._end_call(at, ending_of(call))
-            case Placed(_, other):
+            case ToolCallEnd(position, call):
+                yield from self._end_call(position, compute_ending(call))
+            case PlacedBlock(_, other):
                 yield from self._place(other)
             case UsageUpdate():
                 self._usage = piece.usage
@@ -110,12 +110,12 @@ class OpenaiResponsesEncoder:
 
     # Items.
 
-    def _begin(self, at: int, item: MessageItem | ReasoningItem | CallItem) -> list[Told]:
+    def _begin(self, position: int, item: MessageItem | ReasoningItem | CallItem) -> list[EventFields]:
         self._items.append(item)
-        self._open[at] = item
+        self._open[position] = item
         return item.begin()
 
-    def _begin_call(self, start: ToolCallStart) -> list[Told]:
+    def _begin_call(self, start: ToolCallStart) -> list[EventFields]:
         if start.executor == "provider":
             self._hosted.add(start.id)
             return []
@@ -128,36 +128,36 @@ class OpenaiResponsesEncoder:
         )
         return self._begin(start.content_index, call)
 
-    def _end_prose(self, at: int, signature: str | None, *, cut: bool = False) -> list[Told]:
-        item = self._open.pop(at, None)
+    def _end_prose(self, position: int, signature: str | None, *, cut: bool = False) -> list[EventFields]:
+        item = self._open.pop(position, None)
         if isinstance(item, MessageItem):
             self._refused |= item.kind == "refusal" and bool(item.text)
             return item.end("incomplete" if cut else "completed")
         return item.end(signature) if isinstance(item, ReasoningItem) else []
 
-    def _end_call(self, at: int, ending: str, *, cut: bool = False) -> Iterator[Told]:
-        item = self._open.pop(at, None)
+    def _end_call(self, position: int, ending: str, *, cut: bool = False) -> Iterator[EventFields]:
+        item = self._open.pop(position, None)
         if isinstance(item, CallItem):
             if ending and not item.free_text:
                 yield from item.add(ending)
             yield from item.end("incomplete" if cut else "completed")
 
-    def _place(self, other: Other) -> Iterator[Told]:
+    def _place(self, other: Other) -> Iterator[EventFields]:
         prose = [item for item in self._open.values() if isinstance(item, (MessageItem, ReasoningItem))]
         if is_citation(other):
             last = prose[-1] if prose else None
             if isinstance(last, MessageItem) and last.kind == "text":
-                yield from last.cite(other.data)
-        elif is_item(other) or (is_hosted_call(other) and call_id(other.data) in self._hosted):
+                yield from last.add_citation(other.data)
+        elif is_item(other) or (is_hosted_call(other) and read_call_id(other.data) in self._hosted):
             self._waiting.append(other.data)
             yield from self._rest()
 
-    def _rest(self, *, now: bool = False) -> Iterator[Told]:
-        """Tell the items that wait, unless prose is open."""
+    def _rest(self, *, now: bool = False) -> Iterator[EventFields]:
+        """Write the pending items, unless prose is open."""
         if now or not any(isinstance(item, (MessageItem, ReasoningItem)) for item in self._open.values()):
             for item in self._waiting:
                 self._items.append(item)
-                yield from whole_item(len(self._items) - 1, item)
+                yield from write_whole_item(len(self._items) - 1, item)
             self._waiting = []
 
     def _id(self, prefix: str) -> str:
@@ -165,32 +165,32 @@ class OpenaiResponsesEncoder:
 
     # The end.
 
-    def _finish(self, stop: Stop) -> Iterator[Told]:
-        raw, _ = stop_word(stop, refused=self._refused or self._is_refusing())
+    def _finish(self, stop: Stop) -> Iterator[EventFields]:
+        raw, _ = encode_stop(stop, refused=self._refused or self._is_refusing())
         if any(isinstance(item, CallItem) and item.free_text for item in self._open.values()):
-            raw = CUT if raw == COMPLETED else raw  # nothing makes free text unreadable
+            raw = CUT if raw == COMPLETED else raw  # free text cannot be made unparseable
         cut = raw != COMPLETED
-        for at, item in [*self._open.items()]:
+        for position, item in [*self._open.items()]:
             if isinstance(item, CallItem):
-                yield from self._end_call(at, "" if cut else cut_ending_of(item.text), cut=cut)
+                yield from self._end_call(position, "" if cut else compute_cut_ending(item.text), cut=cut)
             else:
-                yield from self._end_prose(at, None, cut=cut)
+                yield from self._end_prose(position, None, cut=cut)
         yield from self._rest()
-        told = usage_object(self._usage)
+        events = build_usage(self._usage)
         if self._usage and self._usage.web_searches is not None:
             searches = {"num_requests": self._usage.web_searches}
             self.response = {**self.response, "tool_usage": {"web_search": searches}}
         details = {"incomplete_details": {"reason": raw}} if cut else {}
-        yield self._end("incomplete" if cut else "completed", usage=told, **details)
+        yield self._end("incomplete" if cut else "completed", usage=events, **details)
 
-    def _fail(self, last: Failed) -> Iterator[Told]:
+    def _fail(self, last: Failed) -> Iterator[EventFields]:
         yield from self._rest(now=True)
         self._ended = True
         if last.status == "error":
-            own = error_as_own(last.error or Error(None, None, None))
-            yield self._end("failed", error={"code": own.type, "message": own.message or ""})
+            encoded = encode_error(last.error or Error(None, None, None))
+            yield self._end("failed", error={"code": encoded.type, "message": encoded.message or ""})
 
-    def _end(self, status: str, **fields: object) -> Told:
+    def _end(self, status: str, **fields: object) -> EventFields:
         self._ended = True
         done = [item if isinstance(item, dict) else item.done for item in self._items]
         output = [item for item in done if item is not None]
@@ -202,19 +202,21 @@ class OpenaiResponsesEncoder:
         return any(item.kind == "refusal" and item.text for item in messages)
 
 
-def answer(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
-    """Return the response in one document, an error document where it did not become complete."""
+def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
+    """Return the response as a single document, an error document if it is not complete."""
     if outcome.status != "complete":
-        own = error_as_own(outcome.error or BROKE_OFF)
-        return {"error": {"message": own.message or "", "type": own.type, "param": None, "code": None}}
+        encoded = encode_error(outcome.error or TRUNCATED)
+        return {
+            "error": {"message": encoded.message or "", "type": encoded.type, "param": None, "code": None}
+        }
     encoder = OpenaiResponsesEncoder(model=model, response_id=response_id, created=created)
-    for piece in pieces(outcome):
+    for piece in to_pieces(outcome):
         encoder.piece(piece)
     return encoder.response
 
 
-def response_object(model: str, response_id: str, created: int) -> Json:
-    """Return a response that has just begun."""
+def build_response(model: str, response_id: str, created: int) -> Json:
+    """Return a response at its start."""
     return {
         "id": response_id,
         "object": "response",
@@ -232,16 +234,16 @@ def response_object(model: str, response_id: str, created: int) -> Json:
     }
 
 
-def usage_object(usage: Usage | None) -> Json:
-    """Return the tokens; `input_tokens` has those of the cache too, and counts that nobody knows are 0."""
-    told = usage or Usage()
-    read, written = told.cache_read, told.cache_write
-    total, output = (told.input or 0) + (read or 0) + (written or 0), told.output or 0
+def build_usage(usage: Usage | None) -> Json:
+    """Return the token counts; `input_tokens` includes the cache, and unknown counts are 0."""
+    events = usage or Usage()
+    read, written = events.cache_read, events.cache_write
+    total, output = (events.input or 0) + (read or 0) + (written or 0), events.output or 0
     cached = {"cached_tokens": read, "cache_write_tokens": written}
     return {
         "input_tokens": total,
         "input_tokens_details": {key: count for key, count in cached.items() if count is not None},
         "output_tokens": output,
-        "output_tokens_details": {} if told.reasoning is None else {"reasoning_tokens": told.reasoning},
+        "output_tokens_details": {} if events.reasoning is None else {"reasoning_tokens": events.reasoning},
         "total_tokens": total + output,
     }

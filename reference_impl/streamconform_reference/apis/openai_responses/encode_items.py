@@ -1,7 +1,7 @@
-"""Output items as they are written: the events of one item, from its start to its end.
+"""Write output items: the events of one item, from its start to its end.
 
-Each method returns what is to be told, as the type of an event and its fields without a number. The item
-that `end` leaves in `done` is what the finished response repeats.
+Each method returns events, as their type and their fields without a sequence number. `end` leaves in
+`done` the item that the finished response repeats.
 
 Source: https://platform.openai.com/docs/api-reference/responses-streaming
 """
@@ -13,17 +13,17 @@ from typing import Final, Literal
 
 from streamconform_reference.outcome import Json
 
-Told = tuple[str, Json]
+EventFields = tuple[str, Json]
 Kind = Literal["text", "refusal"]
 Status = Literal["completed", "incomplete"]
 
 _NAMES: Final = frozenset({"id", "type", "call_id", "name", "server_label", "execution", "environment"})
-"""What of an item is known when it begins."""
+"""The fields of an item that are known at its start."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _Item:
-    """What all items have: an id, a place in the output, the pieces of their text."""
+    """The state of any item: an id, an index in the output, the pieces of its text."""
 
     id: str
     index: int
@@ -32,17 +32,17 @@ class _Item:
 
     @property
     def text(self) -> str:
-        """Return what was added so far."""
+        """Return the text so far."""
         return "".join(self.pieces)
 
     @property
     def _about(self) -> Json:
         return {"item_id": self.id, "output_index": self.index}
 
-    def _added(self, item: Json) -> Told:
+    def _added(self, item: Json) -> EventFields:
         return "response.output_item.added", {"output_index": self.index, "item": {"id": self.id, **item}}
 
-    def _finished(self, item: Json) -> Told:
+    def _finished(self, item: Json) -> EventFields:
         self.done = {"id": self.id, **item}
         return "response.output_item.done", {"output_index": self.index, "item": self.done}
 
@@ -54,26 +54,26 @@ class MessageItem(_Item):
     kind: Kind
     citations: list[Json] = field(default_factory=list)
 
-    def begin(self) -> list[Told]:
-        """Tell the item and its part."""
+    def begin(self) -> list[EventFields]:
+        """Return the events that start the item and its part."""
         return [
             self._added({"type": "message", "status": "in_progress", "role": "assistant", "content": []}),
             ("response.content_part.added", {**self._part_at, "part": self._part("")}),
         ]
 
-    def add(self, delta: str) -> list[Told]:
-        """Tell a piece of the text."""
+    def add(self, delta: str) -> list[EventFields]:
+        """Return the event for a delta of the text."""
         self.pieces.append(delta)
         return [(f"response.{self._name}.delta", {**self._part_at, "delta": delta, **self._extras})]
 
-    def cite(self, citation: Json) -> list[Told]:
-        """Tell a citation."""
+    def add_citation(self, citation: Json) -> list[EventFields]:
+        """Return the event for a citation."""
         about = {**self._part_at, "annotation_index": len(self.citations), "annotation": citation}
         self.citations.append(citation)
         return [("response.output_text.annotation.added", about)]
 
-    def end(self, status: Status) -> list[Told]:
-        """Tell the whole text, the part and the item."""
+    def end(self, status: Status) -> list[EventFields]:
+        """Return the events with the whole text, the part and the item."""
         key = "text" if self.kind == "text" else "refusal"
         part = self._part(self.text)
         item = {"type": "message", "status": status, "role": "assistant", "content": [part]}
@@ -105,31 +105,33 @@ class MessageItem(_Item):
 class ReasoningItem(_Item):
     """Reasoning, its text as one part of the summary. Without text it has no part."""
 
-    def begin(self) -> list[Told]:
-        """Tell the item."""
+    def begin(self) -> list[EventFields]:
+        """Return the event that starts the item."""
         return [self._added({"type": "reasoning", "summary": []})]
 
-    def add(self, delta: str) -> list[Told]:
-        """Tell a piece of the summary, and its part before the first."""
+    def add(self, delta: str) -> list[EventFields]:
+        """Return the event for a delta of the summary; the first one starts its part."""
         kind = "response.reasoning_summary_part.added"
-        begun: list[Told] = [] if self.pieces else [(kind, {**self._part_at, "part": self._part("")})]
+        start_events: list[EventFields] = (
+            [] if self.pieces else [(kind, {**self._part_at, "part": self._part("")})]
+        )
         self.pieces.append(delta)
-        return [*begun, ("response.reasoning_summary_text.delta", {**self._part_at, "delta": delta})]
+        return [*start_events, ("response.reasoning_summary_text.delta", {**self._part_at, "delta": delta})]
 
-    def end(self, signature: str | None) -> list[Told]:
-        """Tell the whole text, the part and the item with what has to be sent back."""
+    def end(self, signature: str | None) -> list[EventFields]:
+        """Return the events with the whole text, the part and the signed item."""
         parts = [self._part(self.text)] if self.pieces else []
-        sealed = {} if signature is None else {"encrypted_content": signature}
-        item = {"type": "reasoning", "summary": parts, **sealed}
-        ended: list[Told] = [
-            told
+        signature_field = {} if signature is None else {"encrypted_content": signature}
+        item = {"type": "reasoning", "summary": parts, **signature_field}
+        end_events: list[EventFields] = [
+            events
             for part in parts
-            for told in (
+            for events in (
                 ("response.reasoning_summary_text.done", {**self._part_at, "text": self.text}),
                 ("response.reasoning_summary_part.done", {**self._part_at, "part": part}),
             )
         ]
-        return [*ended, self._finished(item)]
+        return [*end_events, self._finished(item)]
 
     @property
     def _part_at(self) -> Json:
@@ -142,28 +144,28 @@ class ReasoningItem(_Item):
 
 @dataclass(slots=True, kw_only=True)
 class CallItem(_Item):
-    """A call of a function of the client's, or of a tool that takes free text."""
+    """A call of the client's function, or of a tool that takes free text."""
 
     call_id: str
     name: str
     free_text: bool = False
 
-    def begin(self) -> list[Told]:
-        """Tell the item."""
+    def begin(self) -> list[EventFields]:
+        """Return the event that starts the item."""
         return [self._added(self._item("in_progress"))]
 
-    def add(self, delta: str) -> list[Told]:
-        """Tell a fragment of the arguments."""
+    def add(self, delta: str) -> list[EventFields]:
+        """Return the event for a fragment of the arguments."""
         self.pieces.append(delta)
         return [(f"response.{self._form[1]}.delta", {**self._about, "delta": delta})]
 
-    def end(self, status: Status) -> list[Told]:
-        """Tell the item, and its whole arguments unless it was cut off."""
+    def end(self, status: Status) -> list[EventFields]:
+        """Return the event with the item, and that with its whole arguments unless it is truncated."""
         _, event, key = self._form
-        named = {} if self.free_text else {"name": self.name}
-        whole = {**self._about, key: self.text, **named}
-        told: list[Told] = [(f"response.{event}.done", whole)] if status == "completed" else []
-        return [*told, self._finished(self._item(status))]
+        name_field = {} if self.free_text else {"name": self.name}
+        whole = {**self._about, key: self.text, **name_field}
+        events: list[EventFields] = [(f"response.{event}.done", whole)] if status == "completed" else []
+        return [*events, self._finished(self._item(status))]
 
     def _item(self, status: str) -> Json:
         kind, _, key = self._form
@@ -177,17 +179,17 @@ class CallItem(_Item):
 
     @property
     def _form(self) -> tuple[str, str, str]:
-        """The type of the item, what its events are called, and the field with its text."""
+        """The type of the item, the name of its events, and the field with its text."""
         if self.free_text:
             return "custom_tool_call", "custom_tool_call_input", "input"
         return "function_call", "function_call_arguments", "arguments"
 
 
-def whole_item(index: int, item: Json) -> list[Told]:
-    """Tell an item that comes in one piece: at its start what it is, at its end all of it."""
+def write_whole_item(index: int, item: Json) -> list[EventFields]:
+    """Return the events of a whole item: a start with its known fields, and an end with all of it."""
     started = {key: value for key, value in item.items() if key in _NAMES}
-    begun = {"status": "in_progress"} if "status" in item else {}
+    start_events = {"status": "in_progress"} if "status" in item else {}
     return [
-        ("response.output_item.added", {"output_index": index, "item": {**started, **begun}}),
+        ("response.output_item.added", {"output_index": index, "item": {**started, **start_events}}),
         ("response.output_item.done", {"output_index": index, "item": item}),
     ]

@@ -1,4 +1,4 @@
-"""The events of a stream of OpenAI Responses as tables: their fields, their order, what belongs to what.
+"""The events of an OpenAI Responses stream as tables: their fields, their order and their relations.
 
 Source: https://platform.openai.com/docs/api-reference/responses-streaming
 """
@@ -16,7 +16,7 @@ TERMINALS: Final[Mapping[str, str]] = {
     "response.incomplete": "incomplete",
     "response.failed": "failed",
 }
-"""Terminal event to the status of its response."""
+"""The response status of each terminal event."""
 DELTAS: Final[Mapping[str, tuple[str | None, frozenset[str], frozenset[str] | None]]] = {
     "response.output_text.delta": ("content_index", frozenset({"message"}), frozenset({"output_text"})),
     "response.refusal.delta": ("content_index", frozenset({"message"}), frozenset({"refusal"})),
@@ -33,7 +33,7 @@ DELTAS: Final[Mapping[str, tuple[str | None, frozenset[str], frozenset[str] | No
     "response.function_call_arguments.delta": (None, frozenset({"function_call"}), None),
     "response.custom_tool_call_input.delta": (None, frozenset({"custom_tool_call"}), None),
 }
-"""Type of a delta to the index of its part (None: it has none), and the types of its item and its part."""
+"""Delta type to: key of its part's index (None if it has none), types of its item, types of its part."""
 DONES: Final[Mapping[str, tuple[str, str]]] = {
     "response.output_text.done": ("text", "response.output_text.delta"),
     "response.refusal.done": ("refusal", "response.refusal.delta"),
@@ -42,14 +42,14 @@ DONES: Final[Mapping[str, tuple[str, str]]] = {
     "response.function_call_arguments.done": ("arguments", "response.function_call_arguments.delta"),
     "response.custom_tool_call_input.done": ("input", "response.custom_tool_call_input.delta"),
 }
-"""Type of an event that holds a whole text to its field, and the deltas that it sums."""
+"""Type of an event with a whole text to: the field of that text, and the deltas that it repeats."""
 PARTS: Final[Mapping[str, tuple[str, bool]]] = {
     "response.content_part.added": ("content_index", False),
     "response.content_part.done": ("content_index", True),
     "response.reasoning_summary_part.added": ("summary_index", False),
     "response.reasoning_summary_part.done": ("summary_index", True),
 }
-"""Type of an event about a part to the index of the part, and whether it ends there."""
+"""Type of a part event to: the key of the part's index, and whether the part ends."""
 
 _NUMBERED: Final = needs("count", "sequence_number")
 _RESPONSE: Final = (
@@ -60,7 +60,7 @@ _RESPONSE: Final = (
     *needs("number", "response.created_at"),
     *needs("list", "response.output"),
 )
-_USAGE: Final = tuple(f"response.usage.{each}_tokens" for each in ("input", "output", "total"))
+_USAGE: Final = tuple(f"response.usage.{name}_tokens" for name in ("input", "output", "total"))
 _ENDING: Final = (*_RESPONSE, *needs("count", *_USAGE))
 _OF_ITEM: Final = (*_NUMBERED, *needs("count", "output_index"), *needs("name", "item_id"))
 _ITEM: Final = (
@@ -83,7 +83,7 @@ FIELDS: Final[Mapping[str, tuple[Field, ...]]] = {
         *needs("object", "response.error"),
         *needs("name", "response.error.code"),
     ),
-    "error": _NUMBERED,  # code and message stand beside the type, or in an object `error`
+    "error": _NUMBERED,  # code and message are next to the type, or in an object `error`
     "response.output_item.added": _ITEM,
     "response.output_item.done": _ITEM,
     **{
@@ -103,7 +103,7 @@ FIELDS: Final[Mapping[str, tuple[Field, ...]]] = {
         for kind, (field, delta) in DONES.items()
     },
 }
-"""Type of an event to its fields."""
+"""The fields of each event type."""
 
 _INSIDE: Final = step("open answering", "answering", "terminal-last")
 ORDER: Final[Mapping[str, Step]] = {
@@ -115,4 +115,4 @@ ORDER: Final[Mapping[str, Step]] = {
     **dict.fromkeys((*PARTS, *DELTAS, *DONES), _INSIDE),
     **dict.fromkeys(TERMINALS, step("open answering", ENDED, "one-terminal")),
 }
-"""Type of an event to where it may stand; an `error` may stand anywhere."""
+"""The states in which each event type may appear; an `error` may appear anywhere."""

@@ -1,4 +1,4 @@
-"""What a stream of OpenAI Responses looks like when OpenAI's own servers make it."""
+"""The grammar of OpenAI Responses: streams as OpenAI's own servers send them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.grammars.blocks import RULES as BLOCK_RULES
-from streamconform_reference.grammars.blocks import Blocks
+from streamconform_reference.grammars.blocks import GrammarBlocks
 from streamconform_reference.grammars.fields import Field, adds_up
 from streamconform_reference.grammars.grammar import (
     ENDED,
-    Findings,
     NamedGrammar,
     Rule,
     Step,
-    arguments_fault,
+    Violations,
+    find_arguments_fault,
 )
 
 from .frames import DELTAS, DONES, FIELDS, ORDER, PARTS, TERMINALS
@@ -26,48 +26,48 @@ _OBJECT: Final = "https://platform.openai.com/docs/api-reference/responses/objec
 
 
 class OpenaiResponsesGrammar(NamedGrammar):
-    """Judges one stream of `POST /v1/responses` with `"stream": true`."""
+    """Checks one stream of `POST /v1/responses` with `"stream": true`."""
 
     framing_factory: ClassVar[Callable[[], Framing]] = SseFraming
     source: ClassVar[str] = "https://platform.openai.com/docs/api-reference/responses-streaming"
     rules: ClassVar[Mapping[str, Rule]] = {
         **BLOCK_RULES,
-        "event-name": Rule("every event has the name of its payload's type"),
-        "start-first": Rule("`response.created` comes before everything else"),
-        "one-created": Rule("there is one `response.created`"),
+        "event-name": Rule("every event has its payload's type as its name"),
+        "start-first": Rule("`response.created` comes first"),
+        "one-created": Rule("there is exactly one `response.created`"),
         "one-terminal": Rule("the stream ends with `response.completed`, `.incomplete` or `.failed`"),
         "in-progress-early": Rule("`response.in_progress` and `.queued` come before the first item"),
         "sequence-contiguous": Rule("`sequence_number` counts the events from 0 without gaps"),
-        "status-fits": Rule("the status of the response is that of its event", source=_OBJECT),
+        "status-fits": Rule("the status of the response matches its event", source=_OBJECT),
         "id-constant": Rule("every event names the same response"),
-        "item-id-constant": Rule("every event of an item names the id with which it was added"),
+        "item-id-constant": Rule("every event of an item has the id with which it was added"),
         "blocks-in-sequence": Rule("an item is done before the next one is added", "may"),
-        "text-sums": Rule("a `.done` event holds what its deltas sum to"),
-        "done-fits": Rule("an item that is done is of the type, and has the id, with which it was added"),
+        "text-sums": Rule("a `.done` event has the joined deltas"),
+        "done-fits": Rule("a done item has the type and the id with which it was added"),
         "arguments-done": Rule("`response.function_call_arguments.done` comes before its item is done"),
-        "arguments-parse": Rule("the arguments of a call are the JSON of an object", "should"),
+        "arguments-parse": Rule("the arguments of a call are a JSON object", "should"),
         "id-present": Rule("a function call has a `call_id`", source=_OBJECT),
         "unique-ids": Rule("no two calls have the same `call_id`", source=_OBJECT),
-        "output-complete": Rule("the final response holds the items that were streamed", source=_OBJECT),
-        "usage-present": Rule("the final response counts the tokens, unless it failed", source=_OBJECT),
+        "output-complete": Rule("the final response has the streamed items", source=_OBJECT),
+        "usage-present": Rule("the final response has the token counts, unless it failed", source=_OBJECT),
         "usage-total": Rule("`total_tokens` is the sum of input and output", source=_OBJECT),
-        "reason-present": Rule("an incomplete response says why", source=_OBJECT),
+        "reason-present": Rule("an incomplete response has a reason", source=_OBJECT),
     }
     fields: ClassVar[Mapping[str, tuple[Field, ...]]] = FIELDS
     order: ClassVar[Mapping[str, Step]] = ORDER
 
     def begin(self) -> None:
-        """Set what is remembered between frames."""
-        self.items = Blocks("item", sequential=True)
-        self.parts: dict[tuple[Any, str], Blocks] = {}
+        """Set the state that is kept between frames."""
+        self.items = GrammarBlocks("item", sequential=True)
+        self.parts: dict[tuple[Any, str], GrammarBlocks] = {}
         self.names: dict[int, Any] = {}
         self.calls: dict[str, Any] = {}
         self.id: Any = None
         self.number = 0
         self.errors = 0
 
-    def read(self, kind: str, payload: Payload) -> Findings:
-        """Yield what else is wrong with an event."""
+    def read(self, kind: str, payload: Payload) -> Violations:
+        """Yield other violations by an event."""
         number = payload.get("sequence_number")
         if type(number) is int:
             if number != self.number:
@@ -97,35 +97,35 @@ class OpenaiResponsesGrammar(NamedGrammar):
             yield from self._delta(kind, index, payload)
         elif kind in DONES:
             yield from self._done(kind, index, payload)
-        given = payload.get("item_id")
-        if isinstance(given, str) and type(index) is int and given != self.names.get(index, given):
-            yield "item-id-constant", f"`{given[:40]}` behind `{str(self.names[index])[:40]}`"
+        value = payload.get("item_id")
+        if isinstance(value, str) and type(index) is int and value != self.names.get(index, value):
+            yield "item-id-constant", f"`{value[:40]}` after `{str(self.names[index])[:40]}`"
 
-    def finish(self) -> Findings:
-        """Let a stream end behind an error that no failed response follows: both are documented."""
+    def finish(self) -> Violations:
+        """Accept an error as the end, without a failed response after it: both are documented."""
         if self.errors and self.state != ENDED:
             self.state = ENDED
         yield from ()
 
     def _index(self, kind: str, payload: Payload) -> int | None:
-        """Return the position of an event's item: by its id where the position is missing, which is told."""
-        given, item = payload.get("output_index"), payload.get("item")
-        if type(given) is int:
-            return given
+        """Return the index of an event's item, found by its id if the index is missing (and reported)."""
+        value, item = payload.get("output_index"), payload.get("item")
+        if type(value) is int:
+            return value
         name = item.get("id") if isinstance(item, dict) else payload.get("item_id")
         if kind == "response.output_item.added":
-            return len(self.items.at)
-        return next((index for index, each in self.names.items() if each == name), None)
+            return len(self.items.by_index)
+        return next((index for index, entry in self.names.items() if entry == name), None)
 
-    def _parts(self, index: Any, space: str) -> Blocks:
+    def _parts(self, index: Any, space: str) -> GrammarBlocks:
         noun = f"{'part' if space == 'content_index' else 'summary part'} of item {index}:"
-        return self.parts.setdefault((index, space), Blocks(noun))
+        return self.parts.setdefault((index, space), GrammarBlocks(noun))
 
-    def _response(self, kind: str, response: Mapping[str, Any]) -> Findings:
+    def _response(self, kind: str, response: Mapping[str, Any]) -> Violations:
         if self.id is None:
             self.id = response.get("id")
         elif response.get("id") != self.id:
-            yield "id-constant", f"`{str(response.get('id'))[:40]}` behind `{str(self.id)[:40]}`"
+            yield "id-constant", f"`{str(response.get('id'))[:40]}` after `{str(self.id)[:40]}`"
         status = response.get("status")
         wanted = TERMINALS.get(kind)
         if kind not in TERMINALS:
@@ -137,10 +137,10 @@ class OpenaiResponsesGrammar(NamedGrammar):
         usage, output = response.get("usage"), response.get("output")
         if kind == "response.failed":
             return
-        if kind == "response.completed":  # a cut answer may leave its last item open
+        if kind == "response.completed":  # a truncated answer may leave its last item open
             yield from self.items.close()
         if not isinstance(usage, dict):
-            yield "usage-present", f"`usage` of `{kind}` is no object"
+            yield "usage-present", f"`usage` of `{kind}` is not an object"
         else:
             parts = [usage.get(key) for key in ("input_tokens", "output_tokens", "total_tokens")]
             if not adds_up(parts[:2], parts[2]):
@@ -148,16 +148,16 @@ class OpenaiResponsesGrammar(NamedGrammar):
         details = response.get("incomplete_details")
         if kind == "response.incomplete" and not (isinstance(details, dict) and details.get("reason")):
             yield "reason-present", "`incomplete_details.reason` is absent"
-        held = (
-            [each.get("type") for each in output if isinstance(each, dict)]
+        expected = (
+            [entry.get("type") for entry in output if isinstance(entry, dict)]
             if isinstance(output, list)
             else []
         )
-        streamed = [self.items.at[each].kind for each in sorted(self.items.at)]
-        if held != streamed:
-            yield "output-complete", f"it holds {held}, streamed were {streamed}"
+        streamed = [self.items.by_index[entry].kind for entry in sorted(self.items.by_index)]
+        if expected != streamed:
+            yield "output-complete", f"it has {expected}, but the stream had {streamed}"
 
-    def _added(self, index: Any, item: Mapping[str, Any]) -> Findings:
+    def _added(self, index: Any, item: Mapping[str, Any]) -> Violations:
         kind, name = item.get("type"), item.get("id")
         yield from self.items.start(index, kind if isinstance(kind, str) else None)
         if type(index) is int and isinstance(name, str):
@@ -171,7 +171,7 @@ class OpenaiResponsesGrammar(NamedGrammar):
             else:
                 self.calls[call] = index
 
-    def _item_done(self, index: Any, item: Mapping[str, Any]) -> Findings:
+    def _item_done(self, index: Any, item: Mapping[str, Any]) -> Violations:
         for space in ("content_index", "summary_index"):
             if (index, space) in self.parts:
                 yield from self.parts[index, space].close()
@@ -180,11 +180,11 @@ class OpenaiResponsesGrammar(NamedGrammar):
         if block is None:
             return
         if block.kind is not None and item.get("type") != block.kind:
-            yield "done-fits", f"item {index} is `{item.get('type')}`, and was `{block.kind}`"
+            yield "done-fits", f"item {index} is `{item.get('type')}`, but was `{block.kind}`"
         if type(index) is int and item.get("id") != self.names.get(index, item.get("id")):
             yield (
                 "done-fits",
-                f"item {index} is `{str(item.get('id'))[:40]}`, and was `{self.names[index][:40]}`",
+                f"item {index} is `{str(item.get('id'))[:40]}`, but was `{self.names[index][:40]}`",
             )
         if block.kind != "function_call":
             return
@@ -194,18 +194,18 @@ class OpenaiResponsesGrammar(NamedGrammar):
             yield "arguments-done", f"it did not come for item {index}"
         if isinstance(text, str) and block.pieces and block.text != text:
             yield "text-sums", f"the arguments of item {index} are not the deltas joined"
-        fault = arguments_fault(text) if isinstance(text, str) and text.strip() else "there are none"
+        fault = find_arguments_fault(text) if isinstance(text, str) and text.strip() else "there are none"
         if fault and not cut:
             yield "arguments-parse", f"item {index}: {fault}"
 
-    def _delta(self, kind: str, index: Any, payload: Payload) -> Findings:
+    def _delta(self, kind: str, index: Any, payload: Payload) -> Violations:
         space, items, parts = DELTAS[kind]
         piece = payload.get("delta")
         yield from self.items.delta(index, kind, items, piece if space is None else "")
         if space is not None:
             yield from self._parts(index, space).delta(payload.get(space), kind, parts, piece)
 
-    def _done(self, kind: str, index: Any, payload: Payload) -> Findings:
+    def _done(self, kind: str, index: Any, payload: Payload) -> Violations:
         field, delta = DONES[kind]
         space, items, parts = DELTAS[delta]
         block = self.items.get(index) if space is None else self._parts(index, space).get(payload.get(space))
@@ -217,3 +217,6 @@ class OpenaiResponsesGrammar(NamedGrammar):
             yield from self.items.delta(index, kind, items)
         else:
             yield from self._parts(index, space).delta(payload.get(space), kind, parts)
+
+
+GRAMMAR: Final = OpenaiResponsesGrammar

@@ -1,4 +1,4 @@
-"""What OpenAI Responses cannot say, and what an encoder says instead.
+"""Losses of OpenAI Responses, and the values that it uses instead.
 
 Source: https://platform.openai.com/docs/api-reference/responses/object and the types of the `openai` package
 3.54.0.
@@ -11,21 +11,21 @@ from dataclasses import replace
 from typing import Final
 
 from streamconform_reference.encoding.arguments_text import (
-    as_text,
-    contradicted,
-    cut_ending_of,
-    each_call,
-    parsed,
+    compute_cut_ending,
+    make_contradiction_row,
+    make_text_row,
+    map_calls,
+    parse_arguments,
 )
 from streamconform_reference.encoding.encoder import Loss, is_free_text
 from streamconform_reference.encoding.losses import (
     COST,
     DOCUMENT_ERROR,
     NAMES,
-    each_block,
-    error_as,
     keep_blocks,
-    stop_as,
+    map_blocks,
+    map_error,
+    map_stop,
 )
 from streamconform_reference.outcome import (
     Block,
@@ -41,11 +41,11 @@ from streamconform_reference.outcome import (
     Usage,
 )
 
-from .calls import CALLS, call_id
+from .calls import CALLS, read_call_id
 from .terminal import INCOMPLETE_REASONS
 
-ANNOTATIONS: Final = frozenset({"url_citation", "file_citation", "container_file_citation", "file_path"})
-# Items in one piece that are neither message, reasoning nor call.
+_ANNOTATIONS: Final = frozenset({"url_citation", "file_citation", "container_file_citation", "file_path"})
+# Whole items that are neither a message, reasoning nor a call.
 ITEMS: Final = frozenset(
     [
         "additional_tools",
@@ -70,23 +70,23 @@ _FAILED: Final = "failed"
 _SERVER_ERROR: Final = "server_error"
 
 
-# Blocks without a common form: which are the api's own.
+# The API's own `other` blocks.
 
 
 def is_citation(other: Other) -> bool:
-    """Whether a block is a citation as this api has it: its fields stand beside its type, not under it."""
+    """Whether a block is one of the API's citations: their fields are next to their type, not under it."""
     data = other.data
     kind = data.get("type") if other.kind == "citation" and isinstance(data, dict) else None
-    return kind in ANNOTATIONS and kind not in data
+    return kind in _ANNOTATIONS and kind not in data
 
 
 def is_item(other: Other) -> bool:
-    """Whether a block is an item of this api that is no call."""
+    """Whether a block is an item of the API and not a call."""
     return other.kind in ITEMS and _is_of_kind(other)
 
 
 def is_hosted_call(other: Other) -> bool:
-    """Whether a block is a finished call of a tool that OpenAI runs: what was asked for, what was found."""
+    """Whether a block is a finished call of a tool that OpenAI runs, with its query and its results."""
     form = CALLS.get(other.kind)
     return form is not None and _is_of_kind(other) and form.executor(other.data, ()) == "provider"
 
@@ -96,8 +96,8 @@ def _is_of_kind(other: Other) -> bool:
     return isinstance(data, dict) and data.get("type") == other.kind and isinstance(data.get("id"), str)
 
 
-def with_results(outcome: Outcome) -> Outcome:
-    """Return the outcome with every call of a hosted tool directly before its result, or left out."""
+def _pair_hosted_calls(outcome: Outcome) -> Outcome:
+    """Return the outcome with every hosted call directly before its result, or removed."""
     calls: dict[str, ToolCall] = {}
     content: list[Block] = []
     for block in outcome.content:
@@ -105,18 +105,18 @@ def with_results(outcome: Outcome) -> Outcome:
             calls[block.id] = block
         elif not (isinstance(block, Other) and is_hosted_call(block)):
             content.append(block)
-        elif call := calls.pop(call_id(block.data), None):
+        elif call := calls.pop(read_call_id(block.data), None):
             content += (call, block)
     return replace(outcome, content=tuple(content))
 
 
-def with_own_others(outcome: Outcome) -> Outcome:
-    """Return the outcome with the api's own blocks.
+def _filter_others(outcome: Outcome) -> Outcome:
+    """Return the outcome with only the API's own `other` blocks.
 
-    Citations are own ones behind a text alone, and directly behind it: other items begin when it has ended.
+    Citations must be directly after a text: other items start when it has ended.
     """
     content: list[Block] = []
-    cited: int | None = None  # where the next citation of the text goes
+    cited: int | None = None  # the index for the next citation of the text
     for block in outcome.content:
         if not isinstance(block, Other):
             content.append(block)
@@ -132,18 +132,18 @@ def with_own_others(outcome: Outcome) -> Outcome:
 # Thinking and calls.
 
 
-def plain(block: Block) -> Iterator[Block]:
-    """Yield a block; redacted thinking is reasoning without a summary like any other."""
+def _drop_redaction(block: Block) -> Iterator[Block]:
+    """Yield the block; redacted thinking becomes reasoning without a summary."""
     yield replace(block, redacted=False) if isinstance(block, Thinking) else block
 
 
-def says(block: Block) -> bool:
-    """Whether a block is anything but text without words."""
+def has_text(block: Block) -> bool:
+    """Whether a block is not text or refusal without text."""
     return not isinstance(block, (Text, Refusal)) or bool(block.text)
 
 
-def of_functions(loss: Loss) -> Loss:
-    """Return a row as it holds for the calls of functions: those of other tools are written as they were."""
+def _limit_to_functions(loss: Loss) -> Loss:
+    """Return a row that applies only to function calls: calls of other tools stay as they are."""
 
     def apply(outcome: Outcome) -> Outcome:
         changed = zip(outcome.content, loss.apply(outcome).content, strict=True)
@@ -157,11 +157,11 @@ def of_functions(loss: Loss) -> Loss:
     return replace(loss, apply=apply)
 
 
-def ended(outcome: Outcome) -> Outcome:
-    """Return the outcome with every call ended as its answer ends it; one that was cut off stays open."""
+def _end_calls_as_answer(outcome: Outcome) -> Outcome:
+    """Return the outcome with every call ended as its answer ends it; truncated ones stay open."""
     complete = outcome.status == "complete"
-    cut = complete and _word(outcome.stop, outcome.content)[0] != COMPLETED
-    truncated = cut and _word(outcome.stop, outcome.content)[1] in ("length", "content_filter")
+    cut = complete and _encode_stop(outcome.stop, outcome.content)[0] != COMPLETED
+    truncated = cut and _encode_stop(outcome.stop, outcome.content)[1] in ("length", "content_filter")
     calls = [block for block in outcome.content if isinstance(block, ToolCall)]
 
     def change(call: ToolCall) -> ToolCall:
@@ -169,24 +169,24 @@ def ended(outcome: Outcome) -> Outcome:
             return call
         text = call.arguments_text or ""
         if call.complete:
-            held = not complete or (truncated and call is calls[-1])
-            runs = is_free_text(call) or parsed(text)[0]
-            return call if runs or not held else replace(call, complete=False)
+            present = not complete or (truncated and call is calls[-1])
+            runs = is_free_text(call) or parse_arguments(text)[0]
+            return call if runs or not present else replace(call, complete=False)
         if complete and not cut:
-            return replace(call, complete=True, arguments_text=text + cut_ending_of(text))
+            return replace(call, complete=True, arguments_text=text + compute_cut_ending(text))
         return replace(call, arguments_text=text or None)
 
-    return each_call(change)(outcome)
+    return map_calls(change)(outcome)
 
 
-# The end.
+# Stop reason and usage.
 
 
-def stop_word(stop: Stop, *, refused: bool) -> tuple[str, StopReason]:
-    """Return the status or the reason of an incomplete response, and what it means by itself.
+def encode_stop(stop: Stop, *, refused: bool) -> tuple[str, StopReason]:
+    """Return the status, or the reason of an incomplete response, and its meaning by itself.
 
-    The api knows a refusal by its part, and has no word for a pause. A reason that it does not know is told
-    as it is: a client takes it for one that it does not know either, and never for success.
+    The API marks a refusal by its part, and has no reason for a pause. An unknown reason is written as it
+    is: a client treats it as unknown too, never as success.
     """
     match stop.reason:
         case "stop" | "tool_use":
@@ -200,27 +200,29 @@ def stop_word(stop: Stop, *, refused: bool) -> tuple[str, StopReason]:
             return raw, INCOMPLETE_REASONS.get(raw, "other")
 
 
-def _word(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
+def _encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
     refused = any(isinstance(block, Refusal) and block.text for block in content)
-    return stop_word(stop, refused=refused)
+    return encode_stop(stop, refused=refused)
 
 
-def error_as_own(error: Error) -> Error:
-    """Return an error with a code, and without the HTTP status that no event has."""
+def encode_error(error: Error) -> Error:
+    """Return the error with a code, and without the HTTP status, which no event has."""
     return Error(error.type or _SERVER_ERROR, error.message, None)
 
 
-def failed_word(outcome: Outcome) -> Outcome:
+def _set_failed_reason(outcome: Outcome) -> Outcome:
     """Return a failed outcome with the status of a failed response."""
     return replace(outcome, stop=Stop("error", _FAILED)) if outcome.status == "error" else outcome
 
 
-def usage_as_told(outcome: Outcome) -> Outcome:
-    """Return the outcome with the usage of a complete answer, whose totals are there in any case."""
+def _encode_outcome_usage(outcome: Outcome) -> Outcome:
+    """Return the outcome with the usage of a complete answer, whose totals are required."""
     if outcome.status != "complete":
         return replace(outcome, usage=None)
-    told = outcome.usage or Usage()
-    usage = replace(told, input=told.input or 0, output=told.output or 0, cache_write_1h=None)
+    usage_counts = outcome.usage or Usage()
+    usage = replace(
+        usage_counts, input=usage_counts.input or 0, output=usage_counts.output or 0, cache_write_1h=None
+    )
     return replace(outcome, usage=usage)
 
 
@@ -229,62 +231,62 @@ LOSSES: Final[tuple[Loss, ...]] = (
     NAMES,
     Loss(
         "other",
-        "a block without a common form that is not OpenAI's, and a citation that is not behind a text",
-        "left out",
-        with_own_others,
+        "a block without a common form that is not OpenAI's, and a citation not after a text",
+        "omitted",
+        _filter_others,
     ),
     Loss(
         "hosted-calls",
         "a call that the provider ran, apart from its result",
-        "directly before its result; left out where there is none of this api's",
-        with_results,
+        "directly before its result; omitted if this API has none",
+        _pair_hosted_calls,
     ),
     Loss(
         "redacted",
-        "that the signature of thinking is the thinking itself",
-        "thinking without text, which every model of OpenAI's may have",
-        each_block(plain),
+        "the mark that thinking is redacted",
+        "thinking without text, which any OpenAI model may have",
+        map_blocks(_drop_redaction),
     ),
     Loss(
         "empty-text",
-        "text or a refusal without words, in one document",
-        "left out",
-        keep_blocks(says),
+        "text or a refusal without text, in one document",
+        "omitted",
+        keep_blocks(has_text),
         forms=("document",),
     ),
-    of_functions(as_text()),
-    of_functions(contradicted()),
+    _limit_to_functions(make_text_row()),
+    _limit_to_functions(make_contradiction_row()),
     Loss(
         "unended-call",
-        "a call that did not end in an answer that was not cut off",
-        "malformed: the text, made no JSON where it is any, and nobody may run the call",
-        ended,
+        "a call that did not end in an answer that was not truncated",
+        "malformed: the text, made invalid JSON, so that no client runs the call",
+        _end_calls_as_answer,
     ),
     Loss(
         "stop",
-        "other words for the end, a pause, and a refusal without words",
-        "`completed`, or the reason of an incomplete response: the api's word, else the word that came",
-        stop_as(_word),
+        "foreign stop reasons, a pause, and a refusal without text",
+        "`completed`, or the reason of an incomplete response: the API's, else the raw one",
+        map_stop(_encode_stop),
     ),
     Loss(
         "usage",
-        "that input or output was not counted, writes to the cache for an hour, and the usage of an answer "
-        "that failed or broke off",
-        "0; a write to the cache; nothing",
-        usage_as_told,
+        "unknown input or output counts, cache writes of an hour, and the usage of an answer that failed or "
+        "was cut off",
+        "0; a cache write; omitted",
+        _encode_outcome_usage,
     ),
     Loss(
         "failed-word",
-        "other words for the end that came before an error",
+        "foreign stop reasons before an error",
         "`failed`",
-        failed_word,
+        _set_failed_reason,
         forms=("stream",),
     ),
     DOCUMENT_ERROR,
     Loss(
         "error",
         "an error without a type, and the HTTP status of an error",
-        "`server_error`; left out",
-        error_as(error_as_own),
+        "`server_error`; omitted",
+        map_error(encode_error),
     ),
 )

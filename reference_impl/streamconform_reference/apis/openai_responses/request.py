@@ -1,21 +1,20 @@
-"""A conversation in, the body of `POST /v1/responses` out, without state at the provider.
+"""Build the body of `POST /v1/responses` from a conversation, without state at the provider.
 
 Source: https://platform.openai.com/docs/api-reference/responses/create,
 https://platform.openai.com/docs/guides/reasoning and https://platform.openai.com/docs/guides/function-calling,
 and the types of the `openai` package 3.54.0.
 
-- `store` is true where nothing is said, so it is said. What the model thought is then in the encrypted
-  content of its reasoning items, which is asked for, unless the model is known not to think.
-- An outcome has the encrypted content as the signature of the thinking, and no ids of items. The types want
-  an id of a reasoning item. Without state it names nothing that could be looked up, and OpenAI answers one
-  with 404 (NousResearch/hermes-agent#10217, vercel/ai#7543); a host is known that misses it
-  (dotnet/extensions#7628).
-- A reasoning item stands directly before the item that followed it. Without one, or without encrypted
-  content, it is left out, since the api refuses it.
-- `strict` is on where nothing is said, so a tool that was not asked to be strict says that it is not.
-- Results are text, or parts where an image is among them. The api has no field for a failure: the text says
-  how.
-- Tools that the provider ran go back as the items that they were.
+- `store` is true by default, so it is always sent. The model's thinking is then in the encrypted content
+  of its reasoning items, which is requested unless the model is known not to think.
+- An outcome has the encrypted content as the signature of the thinking, and no item ids. The types require
+  an id of a reasoning item. Without state there is nothing to look up, and OpenAI answers an id with 404
+  (NousResearch/hermes-agent#10217, vercel/ai#7543); one host requires it (dotnet/extensions#7628).
+- A reasoning item comes directly before the item after it. Without such an item, or without encrypted
+  content, it is omitted, because the API rejects it.
+- `strict` is true by default, so tools that are not strict send `false`.
+- Results are text, or parts if they contain an image. The API has no field for a failure: the text
+  describes it.
+- Calls of tools that the provider ran go back as their original items.
 """
 
 from __future__ import annotations
@@ -23,126 +22,126 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from streamconform_reference.apis.openai_chat.request import cache_fields, takes_temperature
+from streamconform_reference.apis.openai_chat.request import accepts_temperature, build_cache
 from streamconform_reference.requests.conversation import (
     AnswerTurn,
     Block,
     Conversation,
-    Result,
+    ToolResult,
     UserTurn,
     arguments_text,
-    data_url,
-    images_of,
+    filter_images,
+    format_data_url,
     is_client_call,
     is_free_text,
+    join_text,
     part_text,
-    text_of,
-    turns,
+    read_turns,
 )
 from streamconform_reference.requests.options import (
     Request,
-    Thinking,
-    bearer,
-    described,
-    facts,
-    limit,
-    schema,
-    streamed,
-    thinking,
-    to_json,
+    ThinkingOptions,
+    build_description,
+    build_schema,
+    format_bearer,
+    is_streamed,
+    make_request,
+    read_facts,
+    read_limit,
+    read_thinking,
 )
 
 from .calls import CALLS
 
 API: Final = "openai-responses"
 IDS: Final = r"[\s\S]{1,64}"
-ENCRYPTED: Final = "reasoning.encrypted_content"
+_ENCRYPTED: Final = "reasoning.encrypted_content"
 
-# Items beside calls that the provider wants back.
+# Items besides calls that the provider requires back.
 _KEPT_ITEMS: Final = frozenset({"compaction", "mcp_list_tools", "tool_search_output", *CALLS})
 
 
-def build(conversation: Conversation) -> Request:
-    """Return the request."""
-    body: dict[str, Any] = {"model": conversation["model"], "input": list(items(conversation))}
+def build_request(conversation: Conversation) -> Request:
+    """Return the request for a conversation."""
+    body: dict[str, Any] = {"model": conversation["model"], "input": list(_build_items(conversation))}
     if conversation.get("system"):
         body["instructions"] = conversation["system"]
     if conversation.get("tools"):
-        body["tools"] = [tool(each) for each in conversation["tools"]]
+        body["tools"] = [build_tool(entry) for entry in conversation["tools"]]
         if "tool_choice" in conversation:
-            body["tool_choice"] = tool_choice(conversation["tool_choice"])
+            body["tool_choice"] = build_tool_choice(conversation["tool_choice"])
         if "parallel_tool_calls" in conversation:
             body["parallel_tool_calls"] = conversation["parallel_tool_calls"]
     if "max_tokens" in conversation:
-        body["max_output_tokens"] = limit(conversation)
-    wish = thinking(conversation)
-    if wish:
-        body["reasoning"] = reasoning(wish)
-    if "temperature" in conversation and takes_temperature(conversation, wish):
+        body["max_output_tokens"] = read_limit(conversation)
+    options = read_thinking(conversation)
+    if options:
+        body["reasoning"] = build_reasoning(options)
+    if "temperature" in conversation and accepts_temperature(conversation, options):
         body["temperature"] = conversation["temperature"]
     body["store"] = False
-    if facts(conversation).get("thinking") != "none":
-        body["include"] = [ENCRYPTED]
-    body |= cache_fields(conversation)
-    body["stream"] = streamed(conversation)
-    return to_json("/v1/responses", body, authorization=bearer())
+    if read_facts(conversation).get("thinking") != "none":
+        body["include"] = [_ENCRYPTED]
+    body |= build_cache(conversation)
+    body["stream"] = is_streamed(conversation)
+    return make_request("/v1/responses", body, authorization=format_bearer())
 
 
-def tool(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool."""
+def build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tool in the API's format."""
     return {
         "type": "function",
-        "name": given["name"],
-        **described(given),
-        "parameters": schema(given),
-        "strict": given.get("strict", False),
+        "name": tool["name"],
+        **build_description(tool),
+        "parameters": build_schema(tool),
+        "strict": tool.get("strict", False),
     }
 
 
-def tool_choice(asked: str | Mapping[str, Any]) -> Any:
-    """Return the choice, which is a word unless it names a tool."""
-    return asked if isinstance(asked, str) else {"type": "function", "name": asked["name"]}
+def build_tool_choice(query: str | Mapping[str, Any]) -> Any:
+    """Return the tool choice, a word unless it names a tool."""
+    return query if isinstance(query, str) else {"type": "function", "name": query["name"]}
 
 
-def reasoning(wish: Thinking) -> dict[str, Any]:
-    """Return how hard to think; where that is asked for, thinking is to be shown too."""
-    if wish.off:
+def build_reasoning(options: ThinkingOptions) -> dict[str, Any]:
+    """Return the effort; any request for thinking also requests a summary."""
+    if options.off:
         return {"effort": "none"}
-    return {**({"effort": wish.effort} if wish.effort else {}), "summary": "auto"}
+    return {**({"effort": options.effort} if options.effort else {}), "summary": "auto"}
 
 
-def items(conversation: Conversation) -> Iterator[dict[str, Any]]:
+def _build_items(conversation: Conversation) -> Iterator[dict[str, Any]]:
     """Yield the items of the input."""
-    for turn in turns(conversation, API, ids=IDS):
+    for turn in read_turns(conversation, API, ids=IDS):
         if isinstance(turn, UserTurn):
-            yield {"type": "message", "role": "user", "content": content(turn.parts)}
+            yield {"type": "message", "role": "user", "content": build_content(turn.parts)}
         else:
-            yield from answer(turn)
+            yield from build_answer(turn)
             free = {call["id"] for call in turn.blocks if is_client_call(call) and is_free_text(call)}
-            yield from (output(result, free=result.id in free) for result in turn.results)
+            yield from (_build_output(result, free=result.id in free) for result in turn.results)
 
 
-def content(parts: Sequence[Block]) -> list[dict[str, Any]]:
-    """Return parts."""
+def build_content(parts: Sequence[Block]) -> list[dict[str, Any]]:
+    """Return the parts in the API's format."""
     return [
-        {"type": "input_image", "image_url": data_url(part), "detail": "auto"}
+        {"type": "input_image", "image_url": format_data_url(part), "detail": "auto"}
         if part["type"] == "image"
         else {"type": "input_text", "text": part_text(part)}
         for part in parts
     ]
 
 
-def output(result: Result, *, free: bool) -> dict[str, Any]:
+def _build_output(result: ToolResult, *, free: bool) -> dict[str, Any]:
     """Return the item of a result."""
     kind = "custom_tool_call_output" if free else "function_call_output"
-    said: Any = content(result.parts) if images_of(result.parts) else text_of(result.parts)
-    return {"type": kind, "call_id": result.id, "output": said}
+    content: Any = build_content(result.parts) if filter_images(result.parts) else join_text(result.parts)
+    return {"type": kind, "call_id": result.id, "output": content}
 
 
-def answer(turn: AnswerTurn) -> Iterator[dict[str, Any]]:
-    """Yield the items of an answer. Reasoning waits for the item that follows it."""
+def build_answer(turn: AnswerTurn) -> Iterator[dict[str, Any]]:
+    """Yield the items of an answer. Reasoning waits for the item after it."""
     waiting: list[dict[str, Any]] = []
-    for item in answer_items(turn.blocks):
+    for item in _build_answer_items(turn.blocks):
         if item["type"] == "reasoning":
             waiting.append(item)
         else:
@@ -151,39 +150,39 @@ def answer(turn: AnswerTurn) -> Iterator[dict[str, Any]]:
             yield item
 
 
-def answer_items(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
+def _build_answer_items(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
     """Yield an item for each block that has one."""
     for block in blocks:
         match block["type"]:
             case "text":
-                yield message({"type": "output_text", "text": block["text"]})
+                yield _build_message({"type": "output_text", "text": block["text"]})
             case "refusal":
-                yield message({"type": "refusal", "refusal": block["text"]})
+                yield _build_message({"type": "refusal", "refusal": block["text"]})
             case "thinking" if block.get("signature"):
-                yield thought(block)
+                yield build_thinking_block(block)
             case "tool_call" if is_client_call(block):
-                yield tool_call(block)
+                yield build_tool_call(block)
             case "other" if block.get("kind") in _KEPT_ITEMS:
                 yield block["data"]
             case _:
-                pass  # citations, reasoning that is not encrypted, and calls whose item is `other`
+                pass  # citations, unencrypted reasoning, and calls whose item is an `other` block
 
 
-def message(part: dict[str, Any]) -> dict[str, Any]:
-    """Return a message of the model."""
+def _build_message(part: dict[str, Any]) -> dict[str, Any]:
+    """Return a message of the model with one part."""
     return {"type": "message", "role": "assistant", "content": [part]}
 
 
-def thought(block: Block) -> dict[str, Any]:
-    """Return a reasoning item; a summary has to be there, even an empty one."""
+def build_thinking_block(block: Block) -> dict[str, Any]:
+    """Return a reasoning item; its summary is required, even if empty."""
     text = block.get("text")
     summary = [{"type": "summary_text", "text": text}] if text else []
     return {"type": "reasoning", "summary": summary, "encrypted_content": block["signature"]}
 
 
-def tool_call(call: Block) -> dict[str, Any]:
-    """Return the item of a call."""
-    named = {"call_id": call["id"], "name": call["name"]}
+def build_tool_call(call: Block) -> dict[str, Any]:
+    """Return a call as an item."""
+    name_fields = {"call_id": call["id"], "name": call["name"]}
     if is_free_text(call):
-        return {"type": "custom_tool_call", **named, "input": call["arguments"]}
-    return {"type": "function_call", **named, "arguments": arguments_text(call)}
+        return {"type": "custom_tool_call", **name_fields, "input": call["arguments"]}
+    return {"type": "function_call", **name_fields, "arguments": arguments_text(call)}

@@ -1,8 +1,8 @@
 """The finished response: what it adds to the stream, usage and stop reason.
 
-`response.output` repeats every item. On some servers it is empty (ChatGPT's Codex backend) or not
-there, on others no items came before: what is known is completed from it, what is unknown is taken
-from it, and nothing twice.
+`response.output` repeats every item. On some servers it is empty (ChatGPT's Codex backend) or missing,
+on others no items came before it. So it completes known items and adds unknown ones, and nothing is
+added twice.
 
 Source: https://platform.openai.com/docs/api-reference/responses/object
 """
@@ -17,80 +17,80 @@ from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.decoding.provider_errors import read_error
 from streamconform_reference.outcome import Error, StopReason
 
-from .answer import Answer, begin_item, finish_item, identify
+from .answer import ResponseState, begin_item, finish_item, identify
 
-# `incomplete_details.reason`; any other is `other`.
+# `incomplete_details.reason`; any other value means `other`.
 INCOMPLETE_REASONS: Final[Mapping[str, StopReason]] = {
     "max_output_tokens": "length",
     "content_filter": "content_filter",
 }
 ERROR_TYPES: Final = ("code", "type")
-"""The event `error` and `response.error` have a code; only the nested form has a type as well."""
+"""The `error` event and `response.error` have a code; only the nested form has a type too."""
 
 _FAILED: Final = frozenset({"failed", "cancelled"})
 
 
-def finish(answer: Answer, response: Payload, status: str) -> None:
-    """Take the finished response; `status` is what the event says, where the response says nothing.
+def finish_response(answer: ResponseState, response: Payload, status: str) -> None:
+    """Read the finished response; `status` is the event's, used if the response has none.
 
-    vLLM sends `response.completed` for every end, so the status of the response has the last word.
+    vLLM sends `response.completed` for every end, so a failure in the response's own status wins.
     """
     identify(answer, response)
-    said = fields.text(response, "status")
-    if status == "completed" and said in (*_FAILED, "incomplete"):
-        status = said
+    own_status = fields.read_text(response, "status")
+    if status == "completed" and own_status in (*_FAILED, "incomplete"):
+        status = own_status
     if status in _FAILED:
-        take_usage(answer, response)
-        fail(answer, response, status)
+        _take_usage(answer, response)
+        _fail_response(answer, response, status)
         return
-    recover_items(answer, response)
+    _recover_items(answer, response)
     answer.message.end_all(calls=status == "completed")
-    take_usage(answer, response)
+    _take_usage(answer, response)
     details = response.get("incomplete_details")
     if status == "incomplete":
-        reason = fields.text(details, "reason") if isinstance(details, dict) else ""
+        reason = fields.read_text(details, "reason") if isinstance(details, dict) else ""
         answer.message.stop(INCOMPLETE_REASONS.get(reason, "other"), reason or status)
     else:
         answer.message.stop("stop", status)
     answer.message.complete()
 
 
-def fail(answer: Answer, response: Payload, status: str) -> None:
+def _fail_response(answer: ResponseState, response: Payload, status: str) -> None:
     """End the answer with the error of the response."""
     error = read_error({"error": response.get("error")}, type_keys=ERROR_TYPES)
     answer.message.stop("error", status)
     answer.message.fail(Error(error.type or status, error.message, error.status))
 
 
-def recover_items(answer: Answer, response: Payload) -> None:
-    """Complete the items from the list of the response, and begin those that never came."""
-    output = [data for data in fields.parts(response, "output") if isinstance(data.get("type"), str)]
+def _recover_items(answer: ResponseState, response: Payload) -> None:
+    """Complete the items from the response's list, and start those that never came."""
+    output = [data for data in fields.read_objects(response, "output") if isinstance(data.get("type"), str)]
     for item, data in answer.items.pair(output):
         finish_item(answer, item or begin_item(answer, None, data), data)
 
 
-def take_usage(answer: Answer, response: Payload) -> None:
-    """Report the usage; the tier is that of the finished response, earlier events have the wish."""
+def _take_usage(answer: ResponseState, response: Payload) -> None:
+    """Report the usage; the tier is the finished response's, earlier events have the requested one."""
     usage = response.get("usage")
     if isinstance(usage, dict):
-        searches = fields.count(response, "tool_usage", "web_search", "num_requests")
-        if searches is None:  # xAI
-            searches = fields.count(usage, "server_side_tool_usage_details", "web_search_calls")
+        searches = fields.read_count(response, "tool_usage", "web_search", "num_requests")
+        if searches is None:  # xAI's place for it
+            searches = fields.read_count(usage, "server_side_tool_usage_details", "web_search_calls")
         answer.message.report_usage(
             {**read_counts(usage), "web_searches": searches},
-            service_tier=fields.text(response, "service_tier") or None,
+            service_tier=fields.read_text(response, "service_tier") or None,
         )
 
 
 def read_counts(usage: Payload) -> dict[str, int | None]:
-    """Return what a `usage` object reports, in disjoint buckets: `input_tokens` includes the cache."""
-    total = fields.count(usage, "input_tokens")
-    read = fields.count(usage, "input_tokens_details", "cached_tokens")
-    written = fields.count(usage, "input_tokens_details", "cache_write_tokens")
+    """Return the counts in a `usage` object as disjoint buckets: `input_tokens` includes the cache."""
+    total = fields.read_count(usage, "input_tokens")
+    read = fields.read_count(usage, "input_tokens_details", "cached_tokens")
+    written = fields.read_count(usage, "input_tokens_details", "cache_write_tokens")
     return {
         "input": None if total is None else max(total - (read or 0) - (written or 0), 0),
         "cache_read": read,
         "cache_write": written,
-        "output": fields.count(usage, "output_tokens"),
-        "reasoning": fields.count(usage, "output_tokens_details", "reasoning_tokens"),
+        "output": fields.read_count(usage, "output_tokens"),
+        "reasoning": fields.read_count(usage, "output_tokens_details", "reasoning_tokens"),
     }

@@ -101,7 +101,7 @@ def to_cassette(exchange: Exchange, api: str, name: str) -> Cassette:
         request=_request(exchange, api, clean),
         status=exchange.status,
         headers=clean.texts(headers) or {"content-type": MEDIA_TYPES[framed]},
-        body=body if framed != "eventstream" else eventstream.resealed(coding.body, body),
+        body=body if framed != "eventstream" else eventstream.update_checksums(coding.body, body),
         suffix=SUFFIXES.get(media) or BODY_SUFFIX.get(framed) or BODY_SUFFIX[APIS[api].framing],
         marks=(),
         provenance=Derived(exchange.origin, f"{exchange.recipe}; {CUTS_LOST}", note=" ".join(notes) or None),

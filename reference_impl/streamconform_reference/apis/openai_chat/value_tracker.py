@@ -1,7 +1,7 @@
-"""Whether the arguments of a call are whole already, asked at every fragment and answered in linear time.
+"""Detect in linear time whether the arguments of a call are a whole JSON value.
 
-Text that is parsed anew with each fragment costs the square of its length. So brackets and quotes are
-counted as the text grows, and it is parsed only where none of them is open, which is once.
+Parsing the text again at each fragment takes quadratic time. So brackets and quotes are counted as the
+text grows, and the text is parsed only when none of them is open, which happens once.
 """
 
 from __future__ import annotations
@@ -12,37 +12,37 @@ from typing import Final
 from streamconform_reference.json_text import codec
 
 _MARKS: Final = re.compile(r'\\(?:.|\Z)|["{}\[\]]', re.DOTALL)
-_HALF: Final = "\\"  # an escape whose other half has not come
+_HALF: Final = "\\"  # an escape whose second half has not arrived
 _ENCLOSED: Final = ("{", "[", '"')
 
 
-class Wholeness:
-    """Follows one text that grows."""
+class ValueTracker:
+    """Tracks one growing text."""
 
     __slots__ = ("_broken", "_depth", "_quoted", "_seen")
 
     def __init__(self) -> None:
-        """Begin with no text."""
+        """Start with no text."""
         self._seen = 0
         self._depth = 0
         self._quoted = False
         self._broken = False
 
-    def of(self, text: str) -> bool:
-        """Return whether the text so far, which only ever grows, is one JSON value."""
+    def is_whole(self, text: str) -> bool:
+        """Return whether the text so far is one JSON value; `text` must extend that of the last call."""
         self._follow(text)
         if self._broken or self._quoted or self._depth > 0:
             return False
         whole = codec.is_json(text.encode("utf-8", "replace"))
-        # What is closed, and no JSON, does not become JSON by more text.
+        # A closed value that is not JSON cannot become JSON with more text.
         self._broken = not whole and text.lstrip().startswith(_ENCLOSED)
         return whole
 
     def _follow(self, text: str) -> None:
-        for found in _MARKS.finditer(text, self._seen):
-            mark = found[0]
+        for match in _MARKS.finditer(text, self._seen):
+            mark = match[0]
             if mark == _HALF:
-                self._seen = found.start()
+                self._seen = match.start()
                 return
             if mark == '"':
                 self._quoted = not self._quoted

@@ -1,4 +1,4 @@
-"""Any outcome that a decoder can come to.
+"""Strategies for any outcome that a decoder can return.
 
 It is put together by the one accumulator, as those of the decoders are, so that none is impossible.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from hypothesis import strategies as st
 from streamconform_reference.decoding.assemble import Assembler
-from streamconform_reference.encoding.losses import whole_characters
+from streamconform_reference.encoding.losses import join_surrogates
 from streamconform_reference.outcome import Error, Other, Outcome, Usage
 
 from .outcomes import OTHERS, STOPS
@@ -35,9 +35,9 @@ ODD = st.sampled_from(
 
 
 def words() -> st.SearchStrategy[str]:
-    """Draw text: any, or what breaks lines, strings and characters in some libraries."""
+    """Draw text: any, or text whose lines, strings or characters some libraries break."""
     text = st.text(max_size=8) | st.lists(ODD, max_size=3).map("".join)
-    return text.map(whole_characters)
+    return text.map(join_surrogates)
 
 
 @st.composite
@@ -63,7 +63,7 @@ def call(draw: st.DrawFn) -> Step:
     """Draw a call: whole, cut, malformed, with a value only, or with one that contradicts its text."""
     name = draw(st.sampled_from(["f", "get_weather"]))
     executor = draw(st.sampled_from(["client", "client", "provider"]))
-    carried = draw(st.none() | OBJECTS | VALUES)
+    initial_arguments = draw(st.none() | OBJECTS | VALUES)
     whole = json.dumps(draw(OBJECTS))
     cut = draw(st.integers(0, len(whole)))
     odd = [[], [""], [" "], ["{oops"], ["null"], ["[1]"]]
@@ -79,7 +79,7 @@ def call(draw: st.DrawFn) -> Step:
             id=identity and f"{identity}{slot}",
             name=name,
             executor=executor,
-            carried=carried,
+            initial_arguments=initial_arguments,
             free_text=free_text,
         )
         for fragment in fragments:
@@ -93,8 +93,8 @@ def call(draw: st.DrawFn) -> Step:
 
 
 def other(block: Other) -> Step:
-    """Return the step of a block without a common form."""
-    return lambda message, _: message.put_other(block.kind, block.data)
+    """Return the step of an `other` block."""
+    return lambda message, _: message.add_other(block.kind, block.data)
 
 
 @st.composite

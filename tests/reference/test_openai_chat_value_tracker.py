@@ -1,4 +1,4 @@
-"""Whether a text that grows is whole JSON, as parsing it anew each time would say."""
+"""Whether a growing text is whole JSON, compared with parsing it each time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from streamconform_reference import DECODERS
-from streamconform_reference.apis.openai_chat.wholeness import Wholeness
+from streamconform_reference.apis.openai_chat.value_tracker import ValueTracker
 from streamconform_reference.json_text import codec
 
 VALUES = st.recursive(
@@ -23,21 +23,21 @@ def prefixes(text: str, cuts: list[int]) -> list[str]:
 
 
 @given(VALUES.map(json.dumps) | NOISE, NOISE, st.lists(st.integers(0, 60)))
-def test_it_says_of_every_beginning_what_the_parser_says(text, more, cuts):
-    follower = Wholeness()
+def test_it_agrees_with_the_parser_on_every_prefix(text, more, cuts):
+    follower = ValueTracker()
     for beginning in prefixes(text + more, cuts):
-        assert follower.of(beginning) == codec.is_json(beginning.encode())
+        assert follower.is_whole(beginning) == codec.is_json(beginning.encode())
 
 
 @pytest.mark.parametrize("pieces", [(r'{"a":"\\', '"}'), ('{"a":"\\', '""}'), ('"\\', "\\", '"')])
-def test_an_escape_may_be_cut_from_what_it_escapes(pieces):
-    follower = Wholeness()
-    said = [follower.of("".join(pieces[: i + 1])) for i in range(len(pieces))]
+def test_an_escape_may_be_cut_from_its_character(pieces):
+    follower = ValueTracker()
+    said = [follower.is_whole("".join(pieces[: i + 1])) for i in range(len(pieces))]
     assert said == [False] * (len(pieces) - 1) + [True]
 
 
 def test_arguments_under_ever_new_indexes_are_parsed_when_they_are_whole_and_not_before(monkeypatch):
-    """Some gateways count the fragments of one call as if each were a call."""
+    """Some gateways number the fragments of one call as if each were a call."""
     parsed = []
     is_json = codec.is_json
     monkeypatch.setattr(codec, "is_json", lambda data: parsed.append(data) or is_json(data))

@@ -1,4 +1,4 @@
-"""What a client's request says is what was meant by the one who made it."""
+"""Reading a client's request gives the conversation from which it was built."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from streamconform.model.case import CallCase
-from streamconform.schemas import problems
+from streamconform.schemas import find_problems
 from streamconform.suite.load import Sources, collect
-from streamconform_reference.apis import CONVERSATIONS, REQUESTS
-from streamconform_reference.requests.errors import RefusedError
+from streamconform_reference.apis import REQUEST_BUILDERS, REQUEST_READERS
+from streamconform_reference.requests.errors import RequestError
 
 from .conversations import CITY, IMAGE, IMAGE_URL
 
@@ -22,7 +22,9 @@ ANTHROPIC, OPENAI, OTHER = "anthropic-messages", "openai-chat", "ollama-chat"
 
 
 def cases() -> dict[str, CallCase]:
-    files = [path for api in CONVERSATIONS for path in sorted((ROOT / "specs" / api).glob("requests*.yaml"))]
+    files = [
+        path for api in REQUEST_READERS for path in sorted((ROOT / "specs" / api).glob("requests*.yaml"))
+    ]
     loaded = collect(Sources(ROOT / "specs", ROOT / "cassettes"), files)
     assert not loaded.problems
     return {case.id: case for case in loaded.cases if isinstance(case, CallCase) and case.kind == "request"}
@@ -45,19 +47,19 @@ TOLD_OTHERWISE: Mapping[str, str] = {
 
 
 def read(case: CallCase) -> Json:
-    """Return the conversation that the request of a case asks about, with the same facts."""
-    request = REQUESTS[case.api](case.input)
+    """Return the conversation in the request of a case, with the same facts."""
+    request = REQUEST_BUILDERS[case.api](case.input)
     body = json.loads(json.dumps(request["body"]))
     facts = {"facts": case.input["facts"]} if "facts" in case.input else {}
-    return {**CONVERSATIONS[case.api](body, request["headers"]), **facts}
+    return {**REQUEST_READERS[case.api](body, request["headers"]), **facts}
 
 
 def told(conversation: Json) -> Json:
-    """Return the conversation as a request to a third api, without the limits that a builder puts in."""
+    """Return the conversation as a request to a third API, without the builder's default limits."""
     messages = [
         {key: value for key, value in message.items() if key != "api"} for message in conversation["messages"]
     ]
-    body: Json = REQUESTS[OTHER]({**conversation, "messages": messages})["body"]
+    body: Json = REQUEST_BUILDERS[OTHER]({**conversation, "messages": messages})["body"]
     body.pop("options", None)
     return body
 
@@ -68,15 +70,15 @@ def test_there_are_cases() -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_request_made_of_what_a_request_asks_about_is_the_same_request(name: str) -> None:
+def test_a_request_read_and_built_again_is_the_same_request(name: str) -> None:
     case = CASES[name]
     conversation = read(case)
-    assert problems("conversation.v1", conversation) == ()
-    assert REQUESTS[case.api](conversation) == REQUESTS[case.api](case.input)
+    assert find_problems("conversation.v1", conversation) == ()
+    assert REQUEST_BUILDERS[case.api](conversation) == REQUEST_BUILDERS[case.api](case.input)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_says_to_another_api_what_was_meant(name: str) -> None:
+def test_a_request_keeps_its_meaning_for_another_api(name: str) -> None:
     same = told(read(CASES[name])) == told(CASES[name].input)
     assert same == (name not in TOLD_OTHERWISE), TOLD_OTHERWISE.get(name)
 
@@ -296,8 +298,8 @@ MESSAGES: tuple[tuple[str, list[Json], list[Json]], ...] = (
 
 
 def conversation(api: str, **fields: Any) -> Json:
-    asked = CONVERSATIONS[api](LEAST[api] | fields, {})
-    assert problems("conversation.v1", asked) == ()
+    asked = REQUEST_READERS[api](LEAST[api] | fields, {})
+    assert find_problems("conversation.v1", asked) == ()
     return asked
 
 
@@ -332,7 +334,7 @@ def test_system_messages_are_one_prompt_wherever_they_stand() -> None:
     assert [message["role"] for message in asked["messages"]] == ["user"]
 
 
-def test_results_behind_each_other_are_of_one_answer() -> None:
+def test_adjacent_results_belong_to_one_answer() -> None:
     two = json.loads(json.dumps(CALLED))
     two["tool_calls"].append({**two["tool_calls"][0], "id": "c2"})
     came = [{"role": "tool", "tool_call_id": each, "content": each} for each in ("c2", "c1")]
@@ -405,7 +407,7 @@ REFUSALS: tuple[tuple[str, Json, str], ...] = (
     (
         OPENAI,
         {"messages": [user({"type": "image_url", "image_url": {"url": "https://x/y.png"}})]},
-        "messages.0.content.0.image_url.url: an image that is no `data:` URL",
+        "messages.0.content.0.image_url.url: an image that is not a base64 `data:` URL",
     ),
     (OPENAI, {"messages": [user({"type": "input_audio"})]}, "messages.0.content.0.type: a part of type"),
     (
@@ -424,7 +426,7 @@ REFUSALS: tuple[tuple[str, Json, str], ...] = (
 
 @pytest.mark.parametrize(("api", "given", "words"), REFUSALS)
 def test_a_refusal_names_the_field(api: str, given: Json, words: str) -> None:
-    with pytest.raises(RefusedError) as refusal:
-        CONVERSATIONS[api](LEAST[api] | given, {})
+    with pytest.raises(RequestError) as refusal:
+        REQUEST_READERS[api](LEAST[api] | given, {})
     assert (refusal.value.status, refusal.value.type) == (400, "invalid_request_error")
     assert refusal.value.message.startswith(words)
