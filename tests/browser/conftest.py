@@ -66,7 +66,7 @@ def judged(tmp_path_factory):
     """Two broken parsers of Cohere's format, judged on some cases."""
     made = Project(tmp_path_factory.mktemp("project"))
     impls = [word for each in MUTANTS for word in ("-i", each)]
-    chosen = ("-k", "cohere-chat/v1/**", "-k", "cohere-chat/tool-use/**", "-n", "2")
+    chosen = ("-k", "cohere-chat/v1/**", "-k", "cohere-chat/tool-use/**", "--deliver", "fast", "-n", "2")
     ran = made.run("run", *impls, *chosen, "--report", "jsonl=now.jsonl")
     assert ran.code == 1, ran.err
     return sort_trials(read(made.folder / "now.jsonl"))  # lines stand as trials ended

@@ -48,7 +48,7 @@ def test_a_page_of_twenty_thousand_trials_opens_and_filters(opened, judged, tmp_
     painted = page.wait_for_function(PAINTED).json_value()
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
-    spent = [min(filtered(page, session, words) for _ in range(5)) for words in ("tool", "call", "")]
+    spent = [filtered(page, session, words) for words in ("tool", "call", "")]
     assert min(spent) > 0  # how long it takes is the machine's affair: `-s` shows it
     size = path.stat().st_size / 1e6
     told = f"{implementations}: {size:.1f} MB, first paint {painted:.0f} ms, filters {max(spent):.0f} ms"

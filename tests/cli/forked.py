@@ -11,7 +11,6 @@ from __future__ import annotations
 import array
 import atexit
 import contextlib
-import functools
 import gc
 import importlib
 import json
@@ -64,12 +63,15 @@ class Server:
         self.folder.cleanup()
 
 
-@functools.cache
+SERVERS: dict[str, Server] = {}
+
+
 def server(module: str) -> Server:
-    """Return this process's server for a module, started on first use."""
-    started = Server(module)
-    atexit.register(started.close)
-    return started
+    """Return this process's server for a module: started on first use, and again if it was killed."""
+    if module not in SERVERS or SERVERS[module].process.poll() is not None:
+        SERVERS[module] = Server(module)
+        atexit.register(SERVERS[module].close)
+    return SERVERS[module]
 
 
 class Forked:
@@ -78,18 +80,26 @@ class Forked:
     def __init__(
         self, module: str, words: Sequence[str], cwd: Path, env: Mapping[str, str], files: Sequence[int]
     ) -> None:
+        self.server = server(module)
         self.connection = socket.socket(socket.AF_UNIX)
-        self.connection.connect(server(module).address)
+        self.connection.connect(self.server.address)
         text = json.dumps({"words": words, "cwd": str(cwd), "env": dict(env)}).encode()
         rights = array.array("i", files).tobytes()
         self.connection.sendmsg([LENGTH.pack(len(text))], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
         self.connection.sendall(text)
-        self.pid = LENGTH.unpack(_receive(self.connection, LENGTH.size))[0]
+        self.pid = self._number()
 
     def wait(self, timeout: float | None = None) -> int:
         """Return the exit code; raises `TimeoutError`."""
         self.connection.settimeout(timeout)
-        return LENGTH.unpack(_receive(self.connection, LENGTH.size))[0]
+        return self._number()
+
+    def _number(self) -> int:
+        try:
+            return LENGTH.unpack(_receive(self.connection, LENGTH.size))[0]
+        except EOFError as error:
+            code = self.server.process.poll()
+            raise AssertionError(f"the server of forks has ended (exit code {code})") from error
 
     def __enter__(self) -> Self:
         return self
@@ -131,7 +141,7 @@ def _receive(connection: socket.socket, size: int) -> bytes:
     while len(data) < size:
         part = connection.recv(size - len(data))
         if not part:
-            raise EOFError("the server of forks has ended")
+            raise EOFError
         data += part
     return data
 

@@ -307,7 +307,7 @@ while (message := read())["op"] != "stop":
 
 
 @pytest.mark.slow
-def test_two_thousand_trials_with_sixteen_at_once_take_less_than_forty_seconds(tmp_path):
+def test_four_hundred_trials_with_sixteen_at_once_compute_less_than_eight_seconds(tmp_path):
     program = Connection("cmd:client", (sys.executable, str(HERE / "client.py")))
     names = (
         "recorded",
@@ -319,11 +319,11 @@ def test_two_thousand_trials_with_sixteen_at_once_take_less_than_forty_seconds(t
         "utf8-split",
         "unknown-field",
     )
-    trials = [make_trial(small(f"n{n}"), name, 0) for n in range(250) for name in names]
+    trials = [make_trial(small(f"n{n}"), name, 0) for n in range(50) for name in names]
     before = spent()
     ran = run(tmp_path, trials, program, workers=1, timeout=30)
-    assert Counter(ran.verdicts.values()) == {"pass": 2000}
-    assert spent() - before < 40
+    assert Counter(ran.verdicts.values()) == {"pass": 400}
+    assert spent() - before < 8
 
 
 def spent() -> float:
