@@ -17,8 +17,8 @@ from streamconform.reports.words import counted
 from streamconform.run.exits import Exit
 from streamconform.suite import cassettes
 from streamconform.tools.record import draft, importers
-from streamconform.tools.record.exchange import parts_of
-from streamconform.tools.record.importers.exchange import Left
+from streamconform.tools.record.exchange import collect_parts
+from streamconform.tools.record.importers.exchange import SkippedExchange
 from streamconform.tools.record.scan import scan
 from streamconform.wire.framings import split
 
@@ -79,13 +79,13 @@ def command(
     chosen = options.settings(given)
     specs = Path(chosen.get("specs", "specs"))
     store = Path(chosen.get("cassettes", "cassettes"))
-    taken = [importers.take(path, _read(path), api, name) for path in files]
+    taken = [importers.import_file(path, _read(path), api, name) for path in files]
     found = [cassette for each in taken for cassette in each.cassettes]
     _refuse_known(found, specs, store, topic)
     _look_for_secrets(found, allow)
     for cassette in found:
         click.echo(_written(cassette, specs, store, topic))
-    _tell_left([left for each in taken for left in each.left])
+    _tell_left([left for each in taken for left in each.skipped])
     if not found:
         click.echo("nothing was imported", err=True)
         ctx.exit(Exit.USAGE)
@@ -113,14 +113,14 @@ def _refuse_known(found: list[Cassette], specs: Path, store: Path, topic: str) -
         if path.exists() or (cassette.api, cassette.name) in seen:
             raise UsageError(f"`{path}` is there already, or named twice; give `--name`")
         seen.add((cassette.api, cassette.name))
-        draft.composed(specs, cassette, topic, _title(cassette))
+        draft.compose_spec(specs, cassette, topic, _title(cassette))
 
 
 def _look_for_secrets(found: list[Cassette], allowed: tuple[str, ...]) -> None:
     """Raise where something looks like a key; say where a long random word stands."""
     problems = []
     for cassette in found:
-        for finding in scan(parts_of(cassette), allowed):
+        for finding in scan(collect_parts(cassette), allowed):
             if finding.looks_like == RANDOM:
                 click.echo(f"look at {cassette.name}: {finding}", err=True)
             else:
@@ -133,12 +133,12 @@ def _look_for_secrets(found: list[Cassette], allowed: tuple[str, ...]) -> None:
 def _written(cassette: Cassette, specs: Path, store: Path, topic: str) -> str:
     """Write cassette and draft and return what was written."""
     path = cassettes.save(store, cassette)
-    spec = draft.add(specs, cassette, topic, _title(cassette))
+    spec = draft.append_draft(specs, cassette, topic, _title(cassette))
     cassettes.load(store, cassette.api, cassette.name)
     framed = APIS[cassette.api].detect_framing(cassette.status, cassette.body)
     frames = len(split(framed, cassette.body))
     said = counted(frames, "frame") if frames else f"status {cassette.status}, no frame of {cassette.api}"
-    found = draft.outcome(cassette)
+    found = draft.decode_cassette(cassette)
     reason = found.error.type if found.error else found.stop.reason
     return (
         f"{path}: {len(cassette.body)} bytes, {said}\n"
@@ -151,6 +151,6 @@ def _title(cassette: Cassette) -> str:
     return f"DRAFT, imported from {origin}"
 
 
-def _tell_left(left: list[Left]) -> None:
+def _tell_left(left: list[SkippedExchange]) -> None:
     for each in left:
         click.echo(f"not imported: {each.origin}: {each.why}", err=True)

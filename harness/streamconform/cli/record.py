@@ -18,10 +18,10 @@ from streamconform.errors import UsageError
 from streamconform.model.cassette import Recorded
 from streamconform.tools.record import scrub
 from streamconform.tools.record.errors import RecordError
-from streamconform.tools.record.exchange import Order
-from streamconform.tools.record.keep import Kept, keep
+from streamconform.tools.record.exchange import RecordJob
 from streamconform.tools.record.live import MAX_BYTES
 from streamconform.tools.record.providers import HOSTS, RECORDINGS
+from streamconform.tools.record.save import SavedRecording, record_and_save
 
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -79,7 +79,7 @@ def command(request_file: Path, names: tuple[str, ...], allowed: tuple[str, ...]
         raise UsageError(f"`{request_file}` names no `model`; give --model NAME")
     key = key_of(given["key_env"], APIS[given["api"]].key.variable)
     must_be_private(base_url, host, key)
-    order = Order(
+    order = RecordJob(
         api=given["api"],
         base_url=base_url,
         model=model,
@@ -100,7 +100,7 @@ def command(request_file: Path, names: tuple[str, ...], allowed: tuple[str, ...]
     folder = Path(chosen.get("cassettes", "cassettes"))
     progress = _Progress()
     try:
-        kept = keep(order, specs, folder, given["topic"], progress.chunk)
+        kept = record_and_save(order, specs, folder, given["topic"], progress.chunk)
     except RecordError as error:
         raise type(error)(*(_free(order, text) for text in (error.where, error.why))) from None
     finally:
@@ -110,7 +110,7 @@ def command(request_file: Path, names: tuple[str, ...], allowed: tuple[str, ...]
     click.echo(f"next: conform explain {case} --specs {specs} --cassettes {folder}", err=True)
 
 
-def _report(kept: Kept) -> None:
+def _report(kept: SavedRecording) -> None:
     cassette = kept.cassette
     assert isinstance(cassette.provenance, Recorded), "the recorder makes no other"
     click.echo(f"{kept.metadata}")
@@ -143,7 +143,7 @@ def _body(path: Path) -> dict[str, Any]:
     return body
 
 
-def _free(order: Order, text: str) -> str:
+def _free(order: RecordJob, text: str) -> str:
     """Return `text` without the secrets that are known, such as a key in the path of the base URL."""
     return scrub.blank(text.encode(), order.secrets).decode("utf-8", "replace")
 

@@ -19,7 +19,7 @@ from streamconform.tools.corpus import archive, cache
 from streamconform.tools.corpus.download import PullFailed, download
 from streamconform.tools.corpus.sources import Source
 from streamconform.tools.record import importers
-from streamconform.tools.record.importers.exchange import slug
+from streamconform.tools.record.importers.exchange import make_slug
 
 CASSETTES: Final = "cassettes"
 """Folders called so say nothing in a recording's name."""
@@ -98,11 +98,11 @@ def _taken(source: Source, member: archive.Member) -> Iterator[Cassette | str]:
         yield member.why or "not read"
         return
     try:
-        taken = importers.take(Path(member.path.name), member.data, None, "recording")
+        taken = importers.import_file(Path(member.path.name), member.data, None, "recording")
     except SourceError as error:
         yield _reason(error.problems[0].message)
         return
-    for each in taken.left:
+    for each in taken.skipped:
         yield _reason(each.why)
     for cassette in taken.cassettes:
         if cassette.status >= 400 and not _asked_for_a_stream(cassette):
@@ -121,7 +121,7 @@ def _asked_for_a_stream(cassette: Cassette) -> bool:
 def _name(path: PurePosixPath) -> str:
     """Return a name that says where in the archive a recording comes from."""
     parts = [each for each in path.with_suffix("").parts if each != CASSETTES]
-    whole = "-".join(slug(each) for each in parts[1:] or parts)
+    whole = "-".join(make_slug(part) for part in parts[1:] or parts)
     if len(whole) <= NAME_MAX:
         return whole
     end = whole[-NAME_MAX:]

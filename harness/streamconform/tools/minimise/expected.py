@@ -67,7 +67,7 @@ def expect(read: Read, body: bytes, case: Case, path: str) -> dict[str, Any]:
 
     `path` is the check that fails; blocks say what it is about too, where a draft leaves it out.
     """
-    expected = draft.expected(read.outcome, body)
+    expected = draft.build_expect(read.outcome, body)
     for name in (*case.expect.fields, *([] if path.startswith(("content.", "invariant.")) else [path])):
         group, _, member = name.partition(".")
         if group in ("usage", "cost", "error") and member:
