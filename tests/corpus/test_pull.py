@@ -39,7 +39,7 @@ NOTHING = "pip finds no source distribution"
 @pytest.fixture
 def root(offered):
     del offered
-    return cache.home(os.environ["CONFORM_CACHE"])
+    return cache.locate_root(os.environ["CONFORM_CACHE"])
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_what_streams_is_imported_and_everything_else_is_counted(offered, root):
     assert "sk-ant-secret" not in "".join(
         path.read_text("utf-8") for path in found.folder.rglob("*") if path.is_file()
     )
-    assert cache.pulled(root, KNOWN) == found
+    assert cache.read_pulled(root, KNOWN) == found
     assert [each.name for each in root.iterdir()] == [KNOWN.key]
 
 
@@ -150,7 +150,7 @@ def test_a_pull_that_is_interrupted_leaves_nothing(offered, root, at):
     with pytest.raises(KeyboardInterrupt):
         pull(root, source, interrupt)
     assert list(root.iterdir()) == []
-    assert cache.pulled(root, source) is None
+    assert cache.read_pulled(root, source) is None
     assert pull(root, source, quietly).recordings
 
 
@@ -222,7 +222,7 @@ def test_a_pull_tells_what_came_of_it(offered, root):
 def test_a_folder_that_pull_did_not_write_is_told_with_the_way_out(root):
     (root / KNOWN.key).mkdir(parents=True)
     with pytest.raises(SourceError, match=f"conform corpus drop {KNOWN.name}"):
-        cache.pulled(root, KNOWN)
+        cache.read_pulled(root, KNOWN)
 
 
 def test_what_a_killed_pull_left_goes_with_the_source(root):
@@ -234,10 +234,10 @@ def test_what_a_killed_pull_left_goes_with_the_source(root):
 def test_the_cache_is_where_the_user_says(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    assert cache.home(None) == tmp_path / ".cache" / "streamconform" / "corpus"
+    assert cache.locate_root(None) == tmp_path / ".cache" / "streamconform" / "corpus"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert cache.home(None) == tmp_path / "xdg" / "streamconform" / "corpus"
-    assert cache.home(str(tmp_path / "own")) == tmp_path / "own" / "corpus"
+    assert cache.locate_root(None) == tmp_path / "xdg" / "streamconform" / "corpus"
+    assert cache.locate_root(str(tmp_path / "own")) == tmp_path / "own" / "corpus"
 
 
 def test_the_table_of_sources_is_sound():

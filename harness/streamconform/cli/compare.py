@@ -26,14 +26,14 @@ from streamconform.run.session import Finished, Order, Progress, conduct
 from streamconform.suite.expand import expand
 from streamconform.tools.compare import recordings
 from streamconform.tools.compare.comparison import Comparison, to_json
-from streamconform.tools.compare.gather import Gathered, causes, table
-from streamconform.tools.compare.report import lines, markdown
+from streamconform.tools.compare.gather import OutcomeCollector, count_endings, find_causes
+from streamconform.tools.compare.report import format_lines, format_markdown
 from streamconform.tools.corpus import cache
 from streamconform.tools.corpus.sources import SOURCES
 
 REPORTS: Final[Mapping[str, Callable[[Comparison, bool], str]]] = {
     "json": lambda found, text: to_json(found, text=text),
-    "markdown": lambda found, text: markdown(found, text=text),
+    "markdown": lambda found, text: format_markdown(found, text=text),
 }
 WITHOUT_TEXT: Final = frozenset({"markdown"})
 """Kinds that are meant to be committed: what was recorded is not in them unless asked for."""
@@ -107,13 +107,13 @@ def command(ctx: click.Context, /, **given: Any) -> None:
         selection={},
     )
     quiet = 2 if any(path == "-" for _, path in wanted) else given["quiet"]
-    gathered = Gathered()
+    gathered = OutcomeCollector()
     with Terminal(quiet=min(quiet, 1), verbose=0, strict=False) as terminal:
-        finished = _run(order, Progress(terminal.begun, terminal.ended, gathered.take))
+        finished = _run(order, Progress(terminal.begun, terminal.ended, gathered.collect))
     found = _found(folder, gathered, finished, deliveries, given["examples"])
     text = given["text"]
     if quiet < 2:
-        told = list(lines(found, text=text is not False))
+        told = list(format_lines(found, text=text is not False))
         for line in told[-1:] if quiet else told[:-1]:
             terminal.console.print(Text(printable(line, 400)))
         if not quiet:
@@ -127,7 +127,7 @@ def command(ctx: click.Context, /, **given: Any) -> None:
 def _corpus(given: str, cached: str | None) -> Path:
     """Return the folder that is meant: a source goes by its name, a folder of that name is `./NAME`."""
     if given in SOURCES:
-        return cache.recordings(cache.home(cached), SOURCES[given])
+        return cache.locate_recordings(cache.locate_root(cached), SOURCES[given])
     return Path(given)
 
 
@@ -137,8 +137,8 @@ def _run(order: Order, progress: Progress) -> Finished:
 
 
 def _found(
-    folder: recordings.Folder,
-    gathered: Gathered,
+    folder: recordings.RecordingFolder,
+    gathered: OutcomeCollector,
     finished: Finished,
     deliveries: tuple[str, ...],
     examples: int,
@@ -156,8 +156,8 @@ def _found(
         skipped=Counter(
             (each.implementation, each.reason or "") for each in trials if each.verdict == "skipped"
         ),
-        rows=table(folder.cases, gathered, count),
-        causes=causes(folder.cases, gathered, trials, [each.impl for each in header.implementations]),
+        rows=count_endings(folder.cases, gathered, count),
+        causes=find_causes(folder.cases, gathered, trials, [each.impl for each in header.implementations]),
         examples=examples,
         complete=footer is not None and footer.complete,
     )

@@ -48,9 +48,9 @@ def pull_command(names: tuple[str, ...], where: str | None) -> None:
     """
     from streamconform.tools.corpus.pull import pull  # imports every HTTP library that vcrpy finds
 
-    root = cache.home(where)
-    for source in [cache.named(name) for name in names]:
-        before = cache.pulled(root, source)
+    root = cache.locate_root(where)
+    for source in [cache.find_source(name) for name in names]:
+        before = cache.read_pulled(root, source)
         if before is not None:
             click.echo(
                 f"{source.name} {source.version} is there already: {before.folder}{_older(before, source)}"
@@ -68,8 +68,8 @@ def pull_command(names: tuple[str, ...], where: str | None) -> None:
 @cache_option
 def list_command(shape: str, where: str | None) -> None:
     """List the sources, and what was pulled of each."""
-    root = cache.home(where)
-    there = {source.name: cache.pulled(root, source) for source in SOURCES.values()}
+    root = cache.locate_root(where)
+    there = {source.name: cache.read_pulled(root, source) for source in SOURCES.values()}
     if shape == "json":
         documents = [_json(source, there[source.name]) for source in SOURCES.values()]
         click.echo(json.dumps(documents, indent=1, ensure_ascii=False))
@@ -90,13 +90,13 @@ def list_command(shape: str, where: str | None) -> None:
 @cache_option
 def drop_command(names: tuple[str, ...], where: str | None) -> None:
     """Take what was pulled of sources away."""
-    root = cache.home(where)
-    for source in [cache.named(name) for name in names]:
+    root = cache.locate_root(where)
+    for source in [cache.find_source(name) for name in names]:
         gone = cache.drop(root, source)
         click.echo(f"{source.name} {source.version}: {'dropped' if gone else 'was not pulled'}")
 
 
-def _told(source: Source, found: cache.Pulled) -> Iterator[str]:
+def _told(source: Source, found: cache.PulledSource) -> Iterator[str]:
     """Yield what came of a pull."""
     total = sum(found.recordings.values())
     said = counted(total, "recording")
@@ -109,20 +109,20 @@ def _told(source: Source, found: cache.Pulled) -> Iterator[str]:
         yield f"  {number:>5}  {printable(why, 120)}"
 
 
-def _older(found: cache.Pulled, source: Source) -> str:
+def _older(found: cache.PulledSource, source: Source) -> str:
     """Return what to do about recordings that another version of streamconform has imported."""
     if found.by == __version__:
         return ""
     return f" (imported by streamconform {found.by}; `conform corpus drop {source.name}`, then pull it again)"
 
 
-def _state(found: cache.Pulled | None) -> str:
+def _state(found: cache.PulledSource | None) -> str:
     if found is None:
         return "not pulled"
     return ", ".join(f"{number} {api}" for api, number in found.recordings.items())
 
 
-def _json(source: Source, found: cache.Pulled | None) -> Mapping[str, Any]:
+def _json(source: Source, found: cache.PulledSource | None) -> Mapping[str, Any]:
     return {
         "name": source.name,
         "distribution": source.distribution,

@@ -21,8 +21,8 @@ from streamconform.run.exits import Exit
 from streamconform.run.interruptible import run
 from streamconform.suite.expand import expand, one
 from streamconform.tools.minimise import render
-from streamconform.tools.minimise.oracle import Budget, Candidate
-from streamconform.tools.minimise.search import Order, Search, shrinkable
+from streamconform.tools.minimise.oracle import Candidate, SearchBudget
+from streamconform.tools.minimise.search import MinimiseJob, Search, select_reducible
 from streamconform.tools.minimise.write import Written, recipe, write
 
 OUT: Final = "minimised"
@@ -94,7 +94,7 @@ def command(
     """
     chosen = options.settings(given)
     found = options.find_case(case, chosen)
-    order = Order(
+    order = MinimiseJob(
         connection=connect(_impl(impl, chosen)),
         trials=_trials(found, case.partition("@")[2], chosen.get("seed", 0)),
         check=check,
@@ -138,7 +138,7 @@ def _trials(case: AnyCase, name: str, seed: int) -> tuple[Trial, ...]:
     else:
         every = expand((case,), DELIVERY_SETS["standard"], "bytes", seed, "one")
         trials = tuple(each for each in every if isinstance(each, Trial))
-    left = shrinkable(trials)
+    left = select_reducible(trials)
     if not left:
         raise SelectionError(
             f"`{case.id}@{name}`: a connection that fails is in no cassette; `@cut-after-frame` is its like"
@@ -176,7 +176,7 @@ def _progress(search: Search) -> Iterator[None]:
     )
     task = bar.add_task("")
 
-    def smaller(candidate: Candidate, budget: Budget) -> None:
+    def smaller(candidate: Candidate, budget: SearchBudget) -> None:
         said = f"{candidate.frames} frames, {len(candidate.trial.body):,} bytes, {budget.trials} trials"
         bar.update(task, description=said)
 

@@ -48,13 +48,13 @@ class Difference:
         return INDEX.sub(".*", self.path)
 
 
-def differences(
+def find_differences(
     one: Outcome, other: Outcome, claims: Claims, body: bytes, *, same_implementation: bool
 ) -> tuple[Difference, ...]:
     """Return where `other` parts from `one`; `claims` are those of both, `body` is what both were made of."""
     if same_implementation and one == other:
         return ()
-    expect = _expectation(one, others=same_implementation)
+    expect = _build_expectation(one, others=same_implementation)
     failed = [each for each in compare(expect, other, claims, "must") if each.verdict != "pass"]
     count_differs = any(each.path == "content.length" for each in failed)
     found = []
@@ -63,17 +63,21 @@ def differences(
             continue  # said by the count
         if not same_implementation and _may_hide(check):
             continue
-        if _made_up(check, body):
+        if _has_generated_ids(check, body):
             continue
-        how = _content(one, other, claims) if check.path == "content.length" else _how(check)
+        how = (
+            _describe_blocks(one, other, claims)
+            if check.path == "content.length"
+            else _describe_change(check)
+        )
         found.append(Difference(check.path, how, check))
-    return _absent_once(found)
+    return _merge_absent(found)
 
 
 ABSENT: Final = "the block did not come"
 
 
-def _expectation(outcome: Outcome, *, others: bool) -> Expectation:
+def _build_expectation(outcome: Outcome, *, others: bool) -> Expectation:
     """Return the expectation that `outcome` fulfils exactly."""
     fields: dict[str, Leaf] = {
         "status": Literally(outcome.status),
@@ -90,10 +94,10 @@ def _expectation(outcome: Outcome, *, others: bool) -> Expectation:
         for name in outcome.error.__slots__:
             fields[f"error.{name}"] = Literally(getattr(outcome.error, name))
     blocks = (each for each in outcome.content if others or not isinstance(each, Other))
-    return Expectation(tuple(map(_block, blocks)), fields)
+    return Expectation(tuple(map(_build_block, blocks)), fields)
 
 
-def _block(block: Block) -> ExpectedBlock:
+def _build_block(block: Block) -> ExpectedBlock:
     names: tuple[str, ...]
     match block:
         case Text() | Refusal():
@@ -113,7 +117,7 @@ def _may_hide(check: Check) -> bool:
     return hidden and (check.expected is None or check.got is None)
 
 
-def _made_up(check: Check, body: bytes) -> bool:
+def _has_generated_ids(check: Check, body: bytes) -> bool:
     """Return whether both sides gave a call an id of their own, where the recording has none."""
     ids = (check.expected, check.got)
     return check.path.endswith("tool_call.id") and all(
@@ -121,7 +125,7 @@ def _made_up(check: Check, body: bytes) -> bool:
     )
 
 
-def _absent_once(found: list[Difference]) -> tuple[Difference, ...]:
+def _merge_absent(found: list[Difference]) -> tuple[Difference, ...]:
     """Return `found` with one difference for each block that did not come where it was looked for."""
     seen: set[str] = set()
     kept = []
@@ -136,7 +140,7 @@ def _absent_once(found: list[Difference]) -> tuple[Difference, ...]:
     return tuple(kept)
 
 
-def _content(one: Outcome, other: Outcome, claims: Claims) -> str:
+def _describe_blocks(one: Outcome, other: Outcome, claims: Claims) -> str:
     """Return which types of blocks are lacking and which are too many."""
     left, right = (
         Counter(each.type for each in align.got_blocks(outcome.content, claims, frozenset()))
@@ -148,23 +152,23 @@ def _content(one: Outcome, other: Outcome, claims: Claims) -> str:
     return "; ".join(words) or "has other blocks"
 
 
-def _how(check: Check) -> str:
+def _describe_change(check: Check) -> str:
     one, other = check.expected, check.got
     last = check.path if check.path in CLOSED else check.path.rpartition(".")[2]
     if last in CLOSED:
-        return f"{_word(one)} -> {_word(other)}"
+        return f"{_format_word(one)} -> {_format_word(other)}"
     if one is None or other is None:
         return "null -> a value" if one is None else "a value -> null"
     if isinstance(one, str) and isinstance(other, str):
-        return _text(one, other)
-    if _number(one) and _number(other):
+        return _describe_text_change(one, other)
+    if _is_number(one) and _is_number(other):
         return "larger" if other > one else "smaller"
     if type(one) is not type(other):
-        return f"{_kind(one)} -> {_kind(other)}"
+        return f"{_name_type(one)} -> {_name_type(other)}"
     return "another value"
 
 
-def _text(one: str, other: str) -> str:
+def _describe_text_change(one: str, other: str) -> str:
     if one.startswith(other):
         return "empty" if not other else "the end is lost"
     if other.startswith(one):
@@ -180,15 +184,15 @@ def _text(one: str, other: str) -> str:
     return "another text"
 
 
-def _word(value: Any) -> str:
+def _format_word(value: Any) -> str:
     return {None: "null", True: "true", False: "false"}.get(value, str(value))
 
 
-def _number(value: Any) -> bool:
+def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _kind(value: Any) -> str:
+def _name_type(value: Any) -> str:
     match value:
         case bool():
             return "boolean"

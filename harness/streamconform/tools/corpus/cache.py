@@ -18,7 +18,7 @@ ABOUT: Final = "source.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pulled:
+class PulledSource:
     """What came of a pull."""
 
     folder: Path
@@ -30,19 +30,19 @@ class Pulled:
     """Exchanges and files that were not imported, by reason."""
 
 
-def home(given: str | None) -> Path:
+def locate_root(given: str | None) -> Path:
     """Return the folder of pulled sources; `given` is the cache folder that a user names."""
     return user_cache(given) / "corpus"
 
 
-def named(name: str) -> Source:
+def find_source(name: str) -> Source:
     """Return the source that is called `name`; raises `UsageError` with those that there are."""
     if name not in SOURCES:
         raise UsageError(f"no source `{name}`; known are {', '.join(SOURCES)}")
     return SOURCES[name]
 
 
-def pulled(root: Path, source: Source) -> Pulled | None:
+def read_pulled(root: Path, source: Source) -> PulledSource | None:
     """Return what was pulled of `source`, or None; raises `SourceError` where its folder is damaged."""
     folder = root / source.key
     if not folder.exists():
@@ -50,7 +50,7 @@ def pulled(root: Path, source: Source) -> Pulled | None:
     path = folder / ABOUT
     try:
         about = json.loads(path.read_bytes())
-        return Pulled(
+        return PulledSource(
             folder=folder,
             by=str(about["by"]),
             recordings={str(api): int(count) for api, count in about["recordings"].items()},
@@ -61,7 +61,7 @@ def pulled(root: Path, source: Source) -> Pulled | None:
         raise SourceError((Problem(str(path), None, words),)) from error
 
 
-def about(source: Source, found: Pulled) -> str:
+def format_about(source: Source, found: PulledSource) -> str:
     """Return the text of `source.json`."""
     document = {
         "name": source.name,
@@ -76,9 +76,9 @@ def about(source: Source, found: Pulled) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def recordings(root: Path, source: Source) -> Path:
+def locate_recordings(root: Path, source: Source) -> Path:
     """Return the folder of recordings of `source`; raises `UsageError` where it was not pulled."""
-    found = pulled(root, source)
+    found = read_pulled(root, source)
     if found is None:
         raise UsageError(
             f"`{source.name}` was not pulled to `{root}`: `conform corpus pull {source.name}` does it; "

@@ -53,7 +53,7 @@ class Read:
         )
 
 
-def by_reference(cassette: Cassette, case: Case) -> Read:
+def decode_by_reference(cassette: Cassette, case: Case) -> Read:
     """Return what the reference makes of `cassette`, with the prices of `case`."""
     from streamconform_reference import adapter
 
