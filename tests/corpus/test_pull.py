@@ -54,7 +54,7 @@ def quietly(done, total):
 def test_what_streams_is_imported_and_everything_else_is_counted(offered, root):
     found = pull(root, sdist(offered, FILES), quietly)
     assert found.recordings == {"anthropic-messages": 2, "openai-chat": 1}
-    assert found.left == {SAME_BYTES: 1, NOT_ASKED: 1, "not a stream": 1, "not a cassette of vcrpy": 1}
+    assert found.left == {SAME_BYTES: 1, NOT_ASKED: 1, "not a stream": 1, "not a vcrpy cassette": 1}
     folder = read(found.folder, (), None)
     assert [(case.id, case.cassette.status) for case in folder.cases] == [
         ("anthropic-messages/test-a-one.sse", 200),
@@ -205,7 +205,7 @@ def test_a_pull_from_the_command_line_says_what_is_wrong(offered, project):
     assert "Traceback" not in ran.err
     unknown = project.run("corpus", "pull", "nobody")
     assert unknown.code == 2
-    assert f"no source `nobody`; known are {', '.join(SOURCES)}" in unknown.err
+    assert f"unknown source `nobody`; available: {', '.join(SOURCES)}" in unknown.err
 
 
 def test_a_pull_tells_what_came_of_it(offered, root):

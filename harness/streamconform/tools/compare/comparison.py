@@ -1,4 +1,4 @@
-"""A comparison as a value, and as JSON. Without text it holds paths, words of ours, counts and file names."""
+"""The result of a comparison, and its JSON. Without `text`, the JSON contains no recorded text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from streamconform.tools.compare.recordings import UnreadRecording
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What came of running implementations over recordings."""
+    """The result of running implementations over recordings."""
 
     version: str
     implementations: tuple[ImplementationInfo, ...]
@@ -27,7 +27,7 @@ class Comparison:
     trials: int
     unread: tuple[UnreadRecording, ...]
     skipped: Mapping[tuple[int, str], int]
-    """Trials that were not asked, by implementation and reason."""
+    """Skipped trials, by implementation and reason."""
     rows: tuple[EndingRow, ...]
     causes: tuple[DifferenceCause, ...]
     examples: int
@@ -35,11 +35,11 @@ class Comparison:
     complete: bool
 
     def name(self, index: int) -> str:
-        """Return how an implementation is called in reports: as it was asked for."""
+        """Return the name of an implementation as given on the command line."""
         return self.implementations[index].impl
 
     def who(self, cause: DifferenceCause) -> str:
-        """Return the implementations that a cause is about."""
+        """Return the names of the implementations that differ."""
         return " -> ".join(self.name(index) for index in cause.who)
 
 

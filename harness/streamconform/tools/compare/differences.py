@@ -1,8 +1,8 @@
-"""Where two outcomes of the same bytes part, leaf by leaf, and how. Pure.
+"""Find the differences between two outcomes of the same bytes, leaf by leaf. Pure.
 
-The judge compares: one outcome is taken as what is expected of the other. Between two implementations only
-what both claim is compared, and what one of them may hide (`arguments_text`, the raw stop reason, model and
-id of the answer, the message of an error) only where both show it.
+The judge does the comparison, with one outcome as the expectation of the other. Between two implementations,
+only the capabilities that both claim are compared, and optional values (`arguments_text`, the raw stop
+reason, the response's model and id, an error's message) only if both report them.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ INDEX: Final = re.compile(r"\.\d+(?=\.)")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One leaf at which two outcomes part."""
+    """One leaf that differs between two outcomes."""
 
     path: str
     """With the block's position."""
     how: str
-    """In words of ours; nothing of what was recorded is in them."""
+    """A description that contains no recorded text."""
     check: Check
     """The values."""
 
@@ -51,7 +51,7 @@ class Difference:
 def find_differences(
     one: Outcome, other: Outcome, claims: Claims, body: bytes, *, same_implementation: bool
 ) -> tuple[Difference, ...]:
-    """Return where `other` parts from `one`; `claims` are those of both, `body` is what both were made of."""
+    """Return the differences of `other` from `one`; `claims` are those of both, `body` is the recording."""
     if same_implementation and one == other:
         return ()
     expect = _build_expectation(one, others=same_implementation)
@@ -60,7 +60,7 @@ def find_differences(
     found = []
     for check in failed:
         if check.message == ABSENT and count_differs:
-            continue  # said by the count
+            continue  # `content.length` already reports it
         if not same_implementation and _may_hide(check):
             continue
         if _has_generated_ids(check, body):
@@ -112,13 +112,13 @@ def _build_block(block: Block) -> ExpectedBlock:
 
 
 def _may_hide(check: Check) -> bool:
-    """Return whether one side shows nothing where nothing has to be shown."""
+    """Return whether an optional value is missing on one side."""
     hidden = check.path in HIDDEN or check.path.rpartition(".")[2] in HIDDEN
     return hidden and (check.expected is None or check.got is None)
 
 
 def _has_generated_ids(check: Check, body: bytes) -> bool:
-    """Return whether both sides gave a call an id of their own, where the recording has none."""
+    """Return whether both sides generated an id for a call that has none in the recording."""
     ids = (check.expected, check.got)
     return check.path.endswith("tool_call.id") and all(
         isinstance(each, str) and each and each.encode("utf-8", "replace") not in body for each in ids

@@ -1,4 +1,4 @@
-"""What implementations made of recordings, gathered while they run, and what of it is worth telling."""
+"""Collect the outcomes of implementations during a run, and group their differences by cause."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ IDENTIFIER: Final = re.compile(r"[A-Za-z0-9_.-]{1,60}")
 
 @dataclass(frozen=True, slots=True)
 class DifferencePlace:
-    """Where something was found."""
+    """A location at which a difference occurs."""
 
     file: str
     delivery: str
@@ -49,7 +49,7 @@ class DifferencePlace:
 
 @dataclass(frozen=True, slots=True)
 class DifferenceCause:
-    """One thing to look at, and every place where it was found."""
+    """One kind of difference, and every location at which it occurs."""
 
     about: About
     who: tuple[int, ...]
@@ -67,7 +67,7 @@ class DifferenceCause:
 
 @dataclass(frozen=True, slots=True)
 class EndingRow:
-    """How many recordings of an api ended in one way, for each implementation."""
+    """The number of recordings of an API that end with one status and reason, per implementation."""
 
     api: str
     status: str
@@ -80,12 +80,12 @@ class OutcomeCollector:
     """The outcomes of a run; equal ones are kept once."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Start without outcomes."""
         self.greetings: dict[int, Greeting] = {}
         self._outcomes: dict[tuple[str, int], dict[str, Outcome]] = {}
 
     def collect(self, judged: Judged, trial: AnyTrial, answer: Answer) -> None:
-        """Note an answer; one that is not in the normal form is the judge's business."""
+        """Store an answer's outcome; the judge reports malformed ones."""
         self.greetings[judged.index] = judged.greeting
         if not (isinstance(trial, Trial) and isinstance(answer, Observation)):
             return

@@ -1,4 +1,4 @@
-"""Folders of recorded streams to cases without expectation: by a manifest, or by the folders' names."""
+"""Load a folder of recorded streams as cases without expectations, by its manifest or its subfolders."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FRAMINGS: Final[Mapping[str, Framing]] = {
 
 @dataclass(frozen=True, slots=True)
 class UnreadRecording:
-    """A recording that is not compared, and why."""
+    """A recording that is not compared, and the reason."""
 
     file: str
     api: str
@@ -43,7 +43,7 @@ class UnreadRecording:
 
 @dataclass(frozen=True, slots=True)
 class RecordingFolder:
-    """What is in a folder of recordings; every file is in one of the two."""
+    """The contents of a folder of recordings; every file is in one of the two lists."""
 
     cases: tuple[Case, ...]
     unread: tuple[UnreadRecording, ...]
@@ -61,10 +61,10 @@ class _Entry:
 
 
 def read(folder: Path, apis: Collection[str], limit: int | None) -> RecordingFolder:
-    """Return the recordings under `folder`, at most `limit` of each api; `apis` empty: of every api.
+    """Return the recordings under `folder`, at most `limit` per API; an empty `apis` selects every API.
 
-    What cannot be read, or is of an api that this version does not know, is listed with the reason. Raises
-    `SourceError` for a manifest that is none, and `UsageError` where there is no recording at all.
+    A recording that cannot be read, or whose API is unknown, is listed with the reason. Raises
+    `SourceError` for an invalid manifest, and `UsageError` if there are no recordings.
     """
     if not folder.is_dir():
         raise UsageError(f"`{folder}` is not a folder")
@@ -92,7 +92,7 @@ def read(folder: Path, apis: Collection[str], limit: int | None) -> RecordingFol
 
 
 class _UnreadableRecording(ValueError):
-    """Why one recording cannot be read."""
+    """The reason why one recording cannot be read."""
 
 
 def _read_manifest(path: Path) -> Iterator[_Entry]:
@@ -115,7 +115,7 @@ def _read_manifest(path: Path) -> Iterator[_Entry]:
 
 
 def _list_files(folder: Path) -> Iterator[_Entry]:
-    """Yield the files in folders that are named like an api."""
+    """Yield the recordings in subfolders; each is named after an API."""
     for home in sorted(each for each in folder.iterdir() if each.is_dir()):
         api = _api_name(home.name)
         for path in sorted(home.iterdir()):

@@ -1,4 +1,4 @@
-"""A comparison for people: Markdown, and lines for a terminal."""
+"""Format a comparison as Markdown and for the terminal."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from streamconform.tools.compare.gather import ABOUT, DifferenceCause
 
 
 def format_markdown(found: Comparison, *, text: bool) -> str:
-    """Return the comparison as Markdown; without `text` nothing that was recorded is in it."""
+    """Return the comparison as Markdown; without `text`, it contains no recorded text."""
     return "\n".join(_markdown(found, text=text))
 
 
 def format_lines(found: Comparison, *, text: bool) -> Iterator[str]:
-    """Yield the comparison line by line, the last one counts."""
+    """Yield the lines of the comparison; the last one is the summary."""
     yield from _table(found)
     for about, group in groupby(found.causes, key=lambda cause: cause.about):
         yield ""

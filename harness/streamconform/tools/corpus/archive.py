@@ -1,4 +1,4 @@
-"""Files out of a `.tar.gz` that nobody trusts: selected, bounded, read in memory; nothing is unpacked."""
+"""Read selected files of an untrusted `.tar.gz` into memory, within limits and without unpacking it."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ MAX_MEMBER: Final = 64 * 1024 * 1024
 MAX_SELECTED: Final = 256 * 1024 * 1024
 """Bytes of all files that are selected: they are held in memory."""
 BROKEN: Final = (tarfile.TarError, EOFError, OSError, ValueError, zlib.error)
-"""What the standard library raises on archives that are none."""
+"""Exceptions that the standard library raises for broken archives."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A selected file; `data` is None where it is not read, and `why` says so."""
+    """A selected file; if it is not read, `data` is None and `why` gives the reason."""
 
     path: PurePosixPath
     """Below the archive's own folder."""
@@ -37,7 +37,7 @@ class Member:
 
 
 def compute_digest(path: Path) -> str:
-    """Return the SHA-256 of the file at `path`; raises `SourceError` where it is larger than any source."""
+    """Return the SHA-256 of the file at `path`; raise `SourceError` if it exceeds `MAX_ARCHIVE`."""
     if path.stat().st_size > MAX_ARCHIVE:
         raise _make_error(path, f"larger than {MAX_ARCHIVE} bytes")
     with path.open("rb") as file:
@@ -45,10 +45,10 @@ def compute_digest(path: Path) -> str:
 
 
 def read(path: Path, select: Collection[str]) -> tuple[Member, ...]:
-    """Return the files of the archive whose path matches a glob of `select`, in the order of their paths.
+    """Return the files of the archive whose path matches a glob of `select`, sorted by path.
 
-    Links and devices are never followed, and what is too large is not read. Raises `SourceError` where the
-    file is no archive, names a path outside of its own folder, or goes beyond a bound.
+    Links and devices are never followed, and files that are too large are not read. Raises `SourceError`
+    if the file is not an archive, contains a path outside its own folder, or exceeds a limit.
     """
     try:
         with gzip.open(path) as file, tarfile.open(fileobj=_LimitedFile(file), mode="r|") as archive:
@@ -60,7 +60,7 @@ def read(path: Path, select: Collection[str]) -> tuple[Member, ...]:
 
 
 class _LimitedFile(io.BufferedIOBase):
-    """A file that ends with an error where a bomb would go on."""
+    """A decompressed file that raises an error at `MAX_UNPACKED` bytes, against decompression bombs."""
 
     def __init__(self, file: gzip.GzipFile) -> None:
         self._file, self._left = file, MAX_UNPACKED

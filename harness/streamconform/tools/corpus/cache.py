@@ -1,4 +1,4 @@
-"""Where pulled sources lie on a user's machine: recordings, and a note of what became of the rest."""
+"""The cache of pulled sources: recordings, and a summary of what was not imported."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from streamconform.tools.corpus.sources import SOURCES, Source
 from streamconform.user_cache import user_cache
 
 ABOUT: Final = "source.json"
-"""In the folder of a source: what was pulled. It is there if and only if the pull came to its end."""
+"""The summary in the folder of a source; it exists if and only if the pull finished."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PulledSource:
-    """What came of a pull."""
+    """The result of a pull."""
 
     folder: Path
     by: str
@@ -31,19 +31,19 @@ class PulledSource:
 
 
 def locate_root(given: str | None) -> Path:
-    """Return the folder of pulled sources; `given` is the cache folder that a user names."""
+    """Return the folder of pulled sources; `given` is the `--cache` option."""
     return user_cache(given) / "corpus"
 
 
 def find_source(name: str) -> Source:
-    """Return the source that is called `name`; raises `UsageError` with those that there are."""
+    """Return the source `name`; raise `UsageError` if it does not exist."""
     if name not in SOURCES:
-        raise UsageError(f"no source `{name}`; known are {', '.join(SOURCES)}")
+        raise UsageError(f"unknown source `{name}`; available: {', '.join(SOURCES)}")
     return SOURCES[name]
 
 
 def read_pulled(root: Path, source: Source) -> PulledSource | None:
-    """Return what was pulled of `source`, or None; raises `SourceError` where its folder is damaged."""
+    """Return the summary of a pulled `source`, or None; raise `SourceError` if its folder is damaged."""
     folder = root / source.key
     if not folder.exists():
         return None
@@ -57,7 +57,7 @@ def read_pulled(root: Path, source: Source) -> PulledSource | None:
             left={str(why): int(count) for why, count in about["left"].items()},
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        words = f"not what `conform corpus pull` wrote; `conform corpus drop {source.name}` takes it away"
+        words = f"not written by `conform corpus pull`; delete it with `conform corpus drop {source.name}`"
         raise SourceError((Problem(str(path), None, words),)) from error
 
 
@@ -77,18 +77,18 @@ def format_about(source: Source, found: PulledSource) -> str:
 
 
 def locate_recordings(root: Path, source: Source) -> Path:
-    """Return the folder of recordings of `source`; raises `UsageError` where it was not pulled."""
+    """Return the folder of recordings of `source`; raise `UsageError` if it was not pulled."""
     found = read_pulled(root, source)
     if found is None:
         raise UsageError(
-            f"`{source.name}` was not pulled to `{root}`: `conform corpus pull {source.name}` does it; "
-            f"a folder of that name is `./{source.name}`"
+            f"`{source.name}` was not pulled to `{root}`; run `conform corpus pull {source.name}`, "
+            f"or pass `./{source.name}` for a local folder of that name"
         )
     return found.folder
 
 
 def drop(root: Path, source: Source) -> bool:
-    """Take the folder of `source` away, and what killed pulls left of it; return whether there was any."""
+    """Delete the folder of `source` and leftovers of interrupted pulls; return whether any existed."""
     there = [each for each in (root / source.key, *root.glob(f".{source.key}.*")) if each.exists()]
     for each in there:
         shutil.rmtree(each)

@@ -1,4 +1,4 @@
-"""From a source to recordings in the cache: fetched, verified, imported; all of it or nothing."""
+"""Download and verify a source, and import its recordings into the cache; all of them or none."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ SAME_BYTES: Final = "the same bytes as another recording of the source"
 NOT_ASKED: Final = "an error document, and no stream was asked for"
 STREAMS_BY_PATH: Final = re.compile(r"(:stream\w+|/converse-stream)(\?|$)")
 NAME_MAX: Final = 72
-"""Of a recording, so that a number fits behind it."""
+"""Maximum length of a recording's name without its number."""
 
 Progress = Callable[[int, int], None]
-"""Called with how many files were read, and of how many."""
+"""Called with the number of files read and the total."""
 
 
 def pull(root: Path, source: Source, progress: Progress) -> cache.PulledSource:
-    """Fetch `source`, import what streams, and return what is in the cache under `root` now.
+    """Fetch `source`, import its streams into the cache under `root`, and return the summary.
 
-    Everything happens in a temporary folder beside the place, which is renamed into place at the end and
-    removed whatever happens. Raises `PullFailed`, and `SourceError` for an archive that cannot be read.
+    The work is done in a temporary folder, which is renamed at the end, so that an interrupted pull leaves
+    nothing behind. Raises `PullFailed`, and `SourceError` for an archive that cannot be read.
     """
     place = root / source.key
     try:
@@ -93,7 +93,7 @@ def _import_members(
 
 
 def _import_member(source: Source, member: archive.Member) -> Iterator[Cassette | str]:
-    """Yield what is in a file: recordings of streams, and a reason for everything else."""
+    """Yield the recordings of streams in a file, and a reason for each exchange that is skipped."""
     if member.data is None:
         yield member.why or "not read"
         return
@@ -121,17 +121,17 @@ def _asked_for_a_stream(cassette: Cassette) -> bool:
 
 
 def _make_name(path: PurePosixPath) -> str:
-    """Return a name that says where in the archive a recording comes from."""
+    """Return a name made from the recording's path in the archive."""
     parts = [each for each in path.with_suffix("").parts if each != CASSETTES]
     whole = "-".join(make_slug(part) for part in parts[1:] or parts)
     if len(whole) <= NAME_MAX:
         return whole
     end = whole[-NAME_MAX:]
-    return end.partition("-")[2] or end  # a word that was cut is left out
+    return end.partition("-")[2] or end  # without the word that was cut
 
 
 def _make_unique_name(cassette: Cassette, names: Collection[tuple[str, str]]) -> str:
-    """Return the cassette's name, with a number where another one has it."""
+    """Return the cassette's name, with a number if it is taken."""
     numbered = (f"{cassette.name}-{number}" for number in count(2))
     return next(each for each in chain((cassette.name,), numbered) if (cassette.api, each) not in names)
 
@@ -144,5 +144,5 @@ def _describe_origin(source: Source, path: PurePosixPath, cassette: Cassette) ->
 
 
 def _generalise_reason(why: str) -> str:
-    """Return a reason without what differs from file to file."""
+    """Return a reason without its details, so that equal reasons are counted together."""
     return why.partition(": ")[0]

@@ -1,4 +1,4 @@
-"""Whether a smaller stream is legal, and fails in the same way."""
+"""Decide whether a smaller stream is legal and fails in the same way."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from streamconform.tools.minimise.stream import Cuts, SplitStream, chunks_of
 from streamconform.wire.framings import split
 
 MAX_BODY = 4 * 1024 * 1024
-"""The largest body that is made smaller: each of hundreds of candidates is as large at first."""
+"""Limit in bytes of a body to minimise: hundreds of candidates start at that size."""
 
 REMEMBERED: Final = 32 * 1024 * 1024
 """Bytes of candidates after which what is remembered of their payloads is forgotten."""
 
 
 class BudgetSpent(Exception):
-    """As many trials, or as much time, as were allowed."""
+    """The limit of trials or time is reached."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A stream as it would be kept: the cassette, what is expected of it, and how it is handed over."""
+    """A smaller stream with its cassette, expectation and chunks."""
 
     stream: SplitStream
     trial: Trial
@@ -89,7 +89,7 @@ class JudgedImplementation:
 
 @dataclass(slots=True)
 class SearchBudget:
-    """What may be spent, and what was."""
+    """The limits of a search, and the trials used."""
 
     max_trials: int
     seconds: float
@@ -111,7 +111,7 @@ class SearchBudget:
 
 @dataclass(slots=True)
 class Oracle:
-    """Tells of streams whether they fail like the one that was given."""
+    """Decides whether a stream fails like the original one."""
 
     given: Trial
     ask: Callable[[Trial], Awaitable[Judgement]]
@@ -167,7 +167,7 @@ class Oracle:
         return collect_signatures(await self.ask(candidate.trial))
 
     async def fails(self, candidate: Candidate) -> bool:
-        """Return whether it fails like the stream that was given; each is asked once. Raises `BudgetSpent`."""
+        """Return whether it fails like the original stream; results are cached. Raises `BudgetSpent`."""
         key = candidate.trial.chunks
         if key not in self._seen:
             self._seen[key] = self.target in await self.judged(candidate)

@@ -1,4 +1,4 @@
-"""The passes by which a stream gets smaller: frames, then members of payloads, then strings."""
+"""The passes that reduce a stream: frames, then members of payloads, then strings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_ROUNDS = 6
 
 @dataclass(slots=True)
 class Reducer:
-    """Holds the smallest candidate that failed so far, whatever happens next."""
+    """Keeps the smallest failing candidate found so far."""
 
     oracle: Oracle
     best: Candidate
@@ -37,7 +37,7 @@ class Reducer:
 
     async def accepts(self, base: SplitStream, stream: SplitStream) -> bool:
         """Return whether `stream`, made from `base`, fails too; if it is smaller it is the best one then."""
-        await asyncio.sleep(0)  # Ctrl-C is heard here
+        await asyncio.sleep(0)  # lets Ctrl-C interrupt the search
         after = fix_up(self.oracle.given.case.api, base, stream)
         candidate = self.oracle.candidate(after)
         if candidate is None or not await self.oracle.fails(candidate):
@@ -52,7 +52,7 @@ Pass = Callable[[Reducer], Awaitable[None]]
 
 
 def measure(candidate: Candidate) -> tuple[int, int, int]:
-    """Return what is to be small: frames, then bytes, then cuts."""
+    """Return the size to minimise: frames, then bytes, then chunks."""
     trial = candidate.trial
     return candidate.frames, len(trial.body), len(trial.chunks)
 
@@ -69,7 +69,7 @@ async def reduce_stream(reducer: Reducer) -> None:
 
 
 async def _drop_blocks(reducer: Reducer) -> None:
-    """Drop whole blocks and calls, and whatever belongs to none."""
+    """Drop whole blocks and calls, and frames that belong to none."""
     api, base = reducer.oracle.given.case.api, reducer.stream
     groups: dict[Any, list[int]] = {}
     for i, piece in enumerate(base.pieces):
@@ -94,8 +94,8 @@ async def _drop_members(reducer: Reducer) -> None:
     found = [(i, path) for i, path in base.places() if _is_droppable(path, kept)]
     everywhere: dict[Path, list[tuple[int, Path]]] = {}
     for i, path in found:
-        generalise_path = tuple("*" if isinstance(step, int) else step for step in path)
-        everywhere.setdefault(generalise_path, []).append((i, path))
+        general = tuple("*" if isinstance(step, int) else step for step in path)
+        everywhere.setdefault(general, []).append((i, path))
     await _fewest_members(reducer, base, [*everywhere.values()])
     base = reducer.stream
     found = [(i, path) for i, path in base.places() if _is_droppable(path, kept)]
@@ -140,7 +140,7 @@ def _remove_members(base: SplitStream, gone: set[tuple[int, Path]]) -> SplitStre
 
 
 async def _merge_frames(reducer: Reducer) -> None:
-    """Join frames that are the same but for one text, which is what deltas of one block are."""
+    """Join frames that differ only in one text, such as the deltas of one block."""
     first = 0
     while first < len(reducer.stream.pieces):
         base = reducer.stream
@@ -154,7 +154,7 @@ async def _merge_frames(reducer: Reducer) -> None:
 
 
 async def _shorten_strings(reducer: Reducer) -> None:
-    """Shorten what tools are called with, as JSON; then every other text that is free."""
+    """Shorten the arguments of tool calls, as JSON, then every other free text."""
     for slot in strings.calls(reducer.stream):
         await _shorten_arguments(reducer, slot)
     for text in strings.texts(reducer.stream):
@@ -194,7 +194,7 @@ async def _shorten_arguments(reducer: Reducer, slot: strings.Slot) -> None:
 
 
 async def _drop_cuts(reducer: Reducer) -> None:
-    """Leave out the cuts that nobody needs, where the plainest ones do not make it fail."""
+    """Drop chunk boundaries that the failure does not need."""
     if reducer.oracle.cuts in ("recorded", "whole"):
         return
     base = reducer.stream.cut_at(_chunk_offsets(reducer.best.trial.chunks))

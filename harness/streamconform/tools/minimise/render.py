@@ -1,4 +1,4 @@
-"""What a search found, in words: frames, what was expected and got, and how to see it again. Pure."""
+"""Format the result of a search: frames, expected and actual values, and how to reproduce it. Pure."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ PAYLOAD_MAX = 20_000
 def text(
     search: Search, wrong: dict[FailureSignature, Check | None], written: Written | None, run: str
 ) -> str:
-    """Return what is printed on a terminal."""
+    """Return the text for the terminal."""
     return "\n".join(_text(search, wrong, written, run))
 
 
 def markdown(search: Search, wrong: dict[FailureSignature, Check | None], run: str) -> str:
-    """Return what can be pasted into an issue: the stream as it is sent, and what became of it."""
+    """Return Markdown for an issue: the stream as sent, and the differences."""
     best, greeting = search.best, search.greeting
     assert best is not None, "something was found"
     assert greeting is not None, "it was greeted"

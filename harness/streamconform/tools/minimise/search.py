@@ -1,4 +1,4 @@
-"""From a failing trial to the smallest stream that fails like it: what fails, how it is cut, what may go."""
+"""Search for the smallest stream that fails in the same way as a failing trial."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from streamconform.tools.minimise.stream import CUTS, split_stream
 
 
 class NothingToMinimise(SelectionError):
-    """The case does not fail for the implementation, or not by what the reference would say of it."""
+    """The case does not fail for the implementation, or not when judged by the reference's outcome."""
 
 
 @dataclass(frozen=True, slots=True)
 class MinimiseJob:
-    """What is to be made smaller, and what that may cost."""
+    """The trials to minimise, and the limits of the search."""
 
     connection: Connection
     trials: tuple[Trial, ...]
@@ -54,7 +54,7 @@ class MinimiseJob:
 
 @dataclass(slots=True)
 class Search:
-    """A search and what it has found so far; it may be read whenever the search was cut."""
+    """A search and its current results, which are valid whenever it is interrupted."""
 
     order: MinimiseJob
     smaller: Callable[[Candidate, SearchBudget], None] = field(default=lambda _, __: None)
@@ -76,7 +76,7 @@ class Search:
         return None if self.reducer is None else self.reducer.best
 
     async def run(self) -> None:
-        """Search until nothing helps or everything is spent.
+        """Search until no pass makes the stream smaller or the budget is spent.
 
         Raises `NothingToMinimise`, and `ImplementationError` where the implementation does not start.
         """
@@ -176,7 +176,7 @@ def judge_reference(candidate: Candidate) -> Judgement:
 
 
 def select_reducible(trials: Sequence[Trial]) -> tuple[Trial, ...]:
-    """Return those of `trials` that bytes alone can tell: a connection that fails is in no cassette."""
+    """Return the trials that a cassette can reproduce, which excludes connection faults."""
     return tuple(each for each in trials if each.delivery.partition(".")[0] not in FAULTS_OVER_HTTP)
 
 
