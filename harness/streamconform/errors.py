@@ -1,17 +1,15 @@
-"""What can go wrong in a run, and whose fault it is.
+"""Errors that a user can cause, one class per step of a run.
 
-The life of a run, and the error that each step can raise:
+* reading the command line and the config file: `UsageError`
+* reading specs and cassettes: `SourceError`, with all problems at once
+* selecting cases: `SelectionError`
+* starting implementations: `ImplementationError`
+* running trials: no error; a misbehaving implementation or adapter becomes a verdict
+* writing reports: `ReportError`
 
-* the command line and the config file are read: `UsageError`
-* specs and cassettes are read, all of their problems at once: `SourceError`
-* cases are selected: `SelectionError`
-* implementations are started and greeted: `ImplementationError`
-* trials run: nothing escapes; a misbehaving implementation or adapter becomes a verdict
-* reports are written: `ReportError`
-
-Each class carries the exit code of its kind (`exit_code`, the table in the README); anything else that
-escapes is our own bug and ends with 4. Messages name the thing in backticks, where it is, what was
-expected, what came, and what to do next.
+Each class has the exit code of its kind (`exit_code`). Any other exception that escapes is a bug of
+streamconform and ends with exit code 4. A message says what is wrong and where, what was expected and
+received, and what to do; code and file names are in backticks.
 """
 
 from __future__ import annotations
@@ -21,46 +19,46 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One mistake in a file that somebody wrote: `path:line: message`."""
+    """One mistake in a user's file: `path:line: message`."""
 
     path: str
     line: int | None
     message: str
 
     def __str__(self) -> str:
-        """Return the form that editors and CI annotations can follow."""
-        where = self.path if self.line is None else f"{self.path}:{self.line}"
-        return f"{where}: {self.message}"
+        """Return the form that editors and CI annotations recognize."""
+        location = self.path if self.line is None else f"{self.path}:{self.line}"
+        return f"{location}: {self.message}"
 
 
 class ConformError(Exception):
-    """Base of everything that a user can cause; never shown with a traceback."""
+    """Base class of the errors that a user can cause; they are printed without a traceback."""
 
     exit_code = 2
 
 
 class UsageError(ConformError):
-    """The command line or the config file asks for something that does not exist."""
+    """The command line or the config file is wrong."""
 
 
 class SourceError(ConformError):
-    """Specs, cassettes or other files are wrong; holds every problem that was found."""
+    """Specs, cassettes or other input files are wrong; holds every problem found."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
-        """Keep `problems` in the order of the files."""
+        """Store `problems` in file order."""
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = problems
 
 
 class SelectionError(ConformError):
-    """A pattern, API or case that was asked for matches nothing."""
+    """A requested pattern, API or case matches nothing."""
 
 
 class ImplementationError(ConformError):
-    """The implementation cannot be reached: not installed, does not start, or refuses the protocol."""
+    """The implementation cannot be used: not installed, does not start, or rejects the protocol."""
 
     exit_code = 3
 
 
 class ReportError(ConformError):
-    """A report cannot be written where it was asked for."""
+    """A report cannot be read or written at the requested path."""

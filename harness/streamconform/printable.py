@@ -1,8 +1,30 @@
-"""Text from outside as text: whatever does not print is spelled out. Pure."""
+r"""Make text from outside safe to show: escape what does not print, and limit its length. Pure.
+
+Every report shows text that an implementation chose. Control characters, line ends, marks that change the
+direction of text, lone surrogates and characters that XML forbids are written as escapes such as `\u202e`,
+so that this text can neither move a terminal's cursor nor imitate a line of the report.
+"""
 
 from __future__ import annotations
 
+from typing import Final
 
-def legible(text: str) -> str:
-    """Return `text` with every character that Unicode does not call graphic, but the space, as an escape."""
+LINE_WIDTH: Final = 60
+"""Characters of a value that a report shows on one line by default."""
+_TAIL_WIDTH: Final = 10
+"""Characters kept from the end of a shortened text: two long texts often differ only there."""
+
+
+def escape_unprintable(text: str) -> str:
+    """Return `text` with every character escaped that Unicode does not class as graphic, except the space."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def escape_line(text: str, width: int = LINE_WIDTH) -> str:
+    """Return `text` on one line: shortened in the middle to `width` characters, then escaped.
+
+    Escapes can make the result longer than `width`.
+    """
+    if len(text) > width:
+        text = f"{text[: width - _TAIL_WIDTH - 2]}…{text[-_TAIL_WIDTH:]}"
+    return escape_unprintable(text)

@@ -1,24 +1,22 @@
-"""Where the bundled specs and cassettes are: in the wheel, or in the checkout of an editable install."""
+"""Find the bundled specs and cassettes: in the wheel, or in the checkout of an editable install."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from streamconform.errors import UsageError
 
-HERE = Path(__file__).resolve().parent
+_PACKAGE: Final = Path(__file__).resolve().parent
 
 
-def bundled(kind: Literal["specs", "cassettes"]) -> Path:
-    """Return the folder of the bundled `specs` or `cassettes`.
-
-    The checkout comes first: an editable install copies the files once and would go stale.
-    """
-    checkout = HERE.parents[1] / kind
-    if (HERE.parents[1] / "pyproject.toml").is_file() and checkout.is_dir():
+def find_bundled(kind: Literal["specs", "cassettes"]) -> Path:
+    """Return the folder of the bundled `specs` or `cassettes`; raises `UsageError` if it is missing."""
+    # The checkout comes first: an editable install copies the files once, and the copy goes out of date.
+    checkout = _PACKAGE.parents[1] / kind
+    if (_PACKAGE.parents[1] / "pyproject.toml").is_file() and checkout.is_dir():
         return checkout
-    packaged = HERE / "_bundled" / kind
+    packaged = _PACKAGE / "_bundled" / kind
     if packaged.is_dir():
         return packaged
     raise UsageError(f"the bundled `{kind}` are missing from this installation; reinstall streamconform")

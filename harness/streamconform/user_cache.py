@@ -1,4 +1,4 @@
-"""The folder that keeps what was downloaded for a user: pulled recordings, environments of peers."""
+"""The folder for what is downloaded on a user's behalf: pulled recordings and peer environments."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ VARIABLE: Final = "CONFORM_CACHE"
 """Environment variable that names the folder."""
 
 
-def user_cache(given: str | None) -> Path:
-    """Return `given`, else what `CONFORM_CACHE` names, else streamconform's part of the user's cache folder.
-
-    XDG Base Directory Specification: a relative `XDG_CACHE_HOME` is ignored.
-    """
-    given = given or os.environ.get(VARIABLE)
-    if given:
-        return Path(given).expanduser().absolute()
-    named = Path(os.environ.get("XDG_CACHE_HOME") or "~")
-    base = named if named.is_absolute() else Path("~/.cache").expanduser()
+def find_user_cache(folder: str | None) -> Path:
+    """Return `folder`, else `CONFORM_CACHE`, else `streamconform` in the user's cache folder."""
+    folder = folder or os.environ.get(VARIABLE)
+    if folder:
+        return Path(folder).expanduser().absolute()
+    xdg_home = Path(os.environ.get("XDG_CACHE_HOME") or "~")
+    # The XDG Base Directory Specification says to ignore a relative path here.
+    base = xdg_home if xdg_home.is_absolute() else Path("~/.cache").expanduser()
     return base / "streamconform"

@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 import yaml
-from streamconform.schemas import problems
+from streamconform.schemas import find_problems
 from streamconform.yaml_text.reader import parse
 
 WORKFLOW = ".github/workflows/conform.yml"
@@ -65,7 +65,7 @@ def test_no_place_in_a_template_is_left_empty(package, options):
 def test_known_failures_are_in_the_published_form(package):
     package.run("init")
     text = (package.folder / KNOWN).read_text("utf-8")
-    assert problems("known-failures.v1", parse(text.encode(), KNOWN).value) == ()
+    assert find_problems("known-failures.v1", parse(text.encode(), KNOWN).value) == ()
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_nothing_that_is_there_is_overwritten_without_force(package):
         made = made.with_file(name, "# mine\n")
     ran = made.run("init")
     assert written(ran) == []
-    assert ran.out.count("it is there already; --force overwrites it") == 4
+    assert ran.out.count("it exists; use --force to overwrite it") == 4
     assert {(made.folder / name).read_text() for name in EVERY} == {"# mine\n"}
 
 

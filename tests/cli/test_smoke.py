@@ -15,8 +15,9 @@ from streamconform.tools.smoke.conversation import converse, steps
 from streamconform.tools.smoke.schema_messages import closest, misfits
 from streamconform.tools.smoke.streams import streams
 
-from ..harness import builders
-from .smoke_document import DOCUMENT, filled
+from .. import bundled_suite
+from ..docs import smoke
+from ..docs.blocks import describe_outdated
 
 PROGRAM = """\
 import copy, json, os, sys, time
@@ -299,7 +300,7 @@ def test_the_bundled_parser_is_sane(project, words):
     ran = project.run("smoke", *words)
     assert ran.code == 0, ran.out + ran.err
     assert "FIX" not in ran.out
-    assert ran.last.startswith("sane; next: conform run -i ")
+    assert ran.last.startswith("Adapter OK. Next: conform run -i ")
 
 
 def test_findings_are_lines_of_ok_and_fix_and_exit_with_1(project):
@@ -342,8 +343,8 @@ def test_findings_are_json_where_that_is_asked_for(project):
         (("smoke", "cmd:nosuchprogram"), 3, "`nosuchprogram`: No such file"),
         (("smoke", "--", sys.executable, "-c", ""), 3, "it ended before it answered the greeting"),
         (("smoke",), 2, "name one implementation"),
-        (("smoke", "reference", "--", "cat"), 2, "give one of them"),
-        (("smoke", "magic:x"), 2, "`magic:` is not a form"),
+        (("smoke", "reference", "--", "cat"), 2, "use one of them"),
+        (("smoke", "magic:x"), 2, "unknown form `magic:`"),
     ],
 )
 def test_what_cannot_be_started_is_one_clear_message(project, words, code, said):
@@ -375,7 +376,7 @@ def test_what_is_asked_are_cases_of_the_suite_and_expects_what_they_do(api):
     of = APIS[api].smoke
     expected = {
         each.cassette.name: each.expect.content
-        for each in builders.bundled_cases()
+        for each in bundled_suite.streams()
         if each.api == api
         and each.cassette.name in (of.text_cassette, of.call_cassette)
         and each.level == "must"
@@ -452,5 +453,5 @@ def test_a_misfit_names_the_place_the_value_and_what_is_expected():
 
 
 def test_the_output_in_the_adapter_guide_is_what_is_printed():
-    """`python -m tests.cli.smoke_document` writes it anew."""
-    assert filled() == DOCUMENT.read_text("utf-8")
+    for page, content in smoke.generate().items():
+        assert content == page.read_bytes(), describe_outdated("smoke")

@@ -185,7 +185,7 @@ def test_pulled_sources_are_listed_compared_and_dropped_by_name(offered, root, p
     ]
     again = project.run("corpus", "pull", KNOWN.name)
     assert (again.code, again.err) == (0, "")
-    assert again.out == f"{KNOWN.name} {KNOWN.version} is there already: {root / KNOWN.key}\n"
+    assert again.out == f"{KNOWN.name} {KNOWN.version} is already pulled: {root / KNOWN.key}\n"
     compared = project.run("compare", "reference", "--corpus", KNOWN.name)
     assert compared.code == 0, compared.out + compared.err
     assert compared.last.startswith("3 recordings, 9 trials, 0 causes")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from streamconform.resources import bundled
+from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
 from streamconform.tools.probe import checks
 from streamconform.tools.probe.refusals import REFUSALS
@@ -67,7 +67,7 @@ KNOWN = {
 
 def found(api, question):
     """Return the checks that do not pass for the recording of a question."""
-    cassette = cassettes.load(bundled("cassettes"), api, f"llama-cpp-{RECORDED[question]}")
+    cassette = cassettes.load(find_bundled("cassettes"), api, f"llama-cpp-{RECORDED[question]}")
     came = RawRecording(
         path="/",
         request_headers={},
@@ -95,8 +95,8 @@ def test_a_deviation_of_the_server_is_found_in_its_recording(api, question, chec
 def test_nothing_else_is_found_in_any_recording_of_the_server(api):
     grammar = checks.GRAMMARS[api]
     rules = set()
-    for path in sorted((bundled("cassettes") / api).glob("llama-cpp-*.yaml")):
-        cassette = cassettes.load(bundled("cassettes"), api, path.stem)
+    for path in sorted((find_bundled("cassettes") / api).glob("llama-cpp-*.yaml")):
+        cassette = cassettes.load(find_bundled("cassettes"), api, path.stem)
         if cassette.status == 200:
             rules |= {each.rule for each in grammar.of_body([cassette.body], cassette.request.body)}
     assert {rule for rule in rules if not rule.startswith("required-field.")} == KNOWN[api]

@@ -31,7 +31,7 @@ def engine():
 
 
 def environment(peer):
-    return environments.installed(environments.home(None), environments.named(peer))
+    return environments.read_environment(environments.get_environments_folder(), environments.find_peer(peer))
 
 
 def python(folder):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from streamconform.resources import bundled
+from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
 from streamconform.tools.record.providers import build_streaming_body
 
@@ -15,7 +15,7 @@ EACH = [pytest.param(api, name, id=f"{api}-{name}") for api in BODIES for name i
 
 
 def recorded(api, name):
-    return [cassettes.load(bundled("cassettes"), api, name_of(name, half)) for half in HALVES]
+    return [cassettes.load(find_bundled("cassettes"), api, name_of(name, half)) for half in HALVES]
 
 
 @pytest.mark.parametrize(("api", "name"), EACH)
@@ -28,7 +28,7 @@ def test_the_second_request_is_made_of_the_first_answer_s_bytes(api, name):
 
 @pytest.mark.parametrize("api", list(BODIES))
 def test_every_recorded_round_trip_has_a_scenario(api):
-    found = {path.stem for path in (bundled("cassettes") / api).glob(f"{PREFIX}*.yaml")}
+    found = {path.stem for path in (find_bundled("cassettes") / api).glob(f"{PREFIX}*.yaml")}
     assert found == {name_of(name, half) for name in ROUND_TRIPS for half in HALVES}
     assert len(ROUND_TRIPS) >= 5
 

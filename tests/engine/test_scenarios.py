@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from streamconform.resources import bundled
+from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
 from streamconform.tools.record.providers import build_streaming_body
 
@@ -16,7 +16,7 @@ EACH = [pytest.param(api, name, id=f"{api}-{name}") for api in BODIES for name i
 
 
 def recorded(api, name):
-    return cassettes.load(bundled("cassettes"), api, PREFIX + name)
+    return cassettes.load(find_bundled("cassettes"), api, PREFIX + name)
 
 
 @pytest.mark.parametrize(("api", "name"), EACH)
@@ -30,7 +30,7 @@ def test_a_recording_holds_the_request_of_its_scenario(api, name):
 
 @pytest.mark.parametrize("api", list(BODIES))
 def test_every_recording_of_this_server_has_a_scenario(api):
-    found = {path.stem for path in (bundled("cassettes") / api).glob(f"{PREFIX}*.yaml")}
+    found = {path.stem for path in (find_bundled("cassettes") / api).glob(f"{PREFIX}*.yaml")}
     assert found == {PREFIX + name for name in SCENARIOS}
     assert len(found) >= 20
     assert sum(recorded(api, name).twin is not None for name in SCENARIOS) >= 5

@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,7 @@ from streamconform.model.case import CallCase, Case, Kind, Level, Skip
 from streamconform.model.cassette import Authored, Cassette, ChunkMark, Provenance, Request
 from streamconform.model.leaf import AnyOf, Literally
 from streamconform.model.trial import Call, Framing, Trial
-from streamconform.resources import bundled
 from streamconform.suite import expectation
-from streamconform.suite.load import Sources, collect, spec_files
 from streamconform.wire import eventstream
 
 ANTHROPIC = "anthropic-messages"
@@ -196,18 +193,6 @@ def call(
 ) -> Call:
     head = {"api": None, "title": "A small call", "level": level}
     return Call(CallCase(id=id, kind=kind, input=given, expect=expect, **head))
-
-
-@cache
-def bundled_cases() -> tuple[Case, ...]:
-    """The streams of the bundled suite that load; that all do is a test of the suite, not of the harness."""
-    sources = Sources(bundled("specs"), bundled("cassettes"))
-    return tuple(each for each in collect(sources, spec_files(sources.specs)).cases if isinstance(each, Case))
-
-
-@cache
-def bundled_cassettes() -> tuple[Cassette, ...]:
-    return tuple({(each.api, each.cassette.name): each.cassette for each in bundled_cases()}.values())
 
 
 def program(folder: Path, code: str, *, name: str = "program.py") -> Connection:

@@ -14,8 +14,8 @@ from streamconform.apis.api import Target
 from streamconform.apis.payloads import read_payload
 from streamconform.model.case import LEVELS
 from streamconform.replay.endpoints import read_target
-from streamconform.resources import bundled
-from streamconform.schemas import schema
+from streamconform.resources import find_bundled
+from streamconform.schemas import load_schema
 from streamconform.wire.framings import MEDIA_TYPES, is_stream, split
 
 from .test_architecture import HARNESS, modules
@@ -57,7 +57,7 @@ def test_an_api_is_found_by_its_name_and_by_the_names_that_corpora_use():
 
 
 def test_the_schema_of_specs_lists_the_apis():
-    assert schema("spec.v1")["$defs"]["api"]["enum"] == list(APIS)
+    assert load_schema("spec.v1")["$defs"]["api"]["enum"] == list(APIS)
 
 
 @pytest.mark.parametrize("api", API_LIST, ids=NAMES)
@@ -126,4 +126,4 @@ class TestRecord:
 
     def test_its_smoke_recordings_are_bundled(self, api):
         for name in (api.smoke.text_cassette, api.smoke.call_cassette):
-            assert (bundled("cassettes") / api.name / f"{name}.yaml").is_file()
+            assert (find_bundled("cassettes") / api.name / f"{name}.yaml").is_file()

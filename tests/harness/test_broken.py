@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
-from streamconform.adapters.interface import FaultKind
+from streamconform.adapters.interface import ProtocolFaultKind
 
+from ..docs.blocks import describe_outdated
 from .broken.table import DOCUMENT, PARTS, TABLE, TIMEOUT, happens, page, row
 
 SHOWN = 280
@@ -18,7 +19,6 @@ PAGE = DOCUMENT.read_text("utf-8")
 
 @pytest.mark.parametrize("broken", [pytest.param(each, id=each.id) for each in TABLE])
 def test_it_gets_its_verdict_the_run_goes_on_and_nothing_is_left_running(broken):
-    """`python -m tests.harness.broken` writes the page anew."""
     seen = happens(broken)
     assert (seen.verdict, seen.kind) == (broken.verdict, broken.kind), seen.reads
     verdicts = ["pass"] * 4
@@ -31,12 +31,12 @@ def test_it_gets_its_verdict_the_run_goes_on_and_nothing_is_left_running(broken)
     assert seen.reads[:SHOWN] in seen.printed or seen.verdict == "fail"
     assert "\x1b" not in seen.printed
     assert len(seen.reads) <= 500
-    assert row(broken, seen) in PAGE.splitlines()
+    assert row(broken, seen) in PAGE.splitlines(), describe_outdated("broken")
 
 
 def test_the_page_has_a_row_for_each_adapter_and_no_other():
     rows = {line.split(" | ")[0].removeprefix("| "): line for line in PAGE.splitlines()}
-    assert page({each.id: rows.get(each.does, "") for each in TABLE}) == PAGE
+    assert page({each.id: rows.get(each.does, "") for each in TABLE}) == PAGE, describe_outdated("broken")
 
 
 def test_every_part_of_the_page_has_adapters_and_each_has_a_name():
@@ -45,7 +45,7 @@ def test_every_part_of_the_page_has_adapters_and_each_has_a_name():
 
 
 def test_every_kind_of_fault_is_shown_and_documented():
-    kinds = set(get_args(FaultKind)) - {"gave-up"}
+    kinds = set(get_args(ProtocolFaultKind)) - {"gave-up"}
     assert kinds <= {each.kind for each in TABLE}
     guide = (DOCUMENT.parents[1] / "adapters.md").read_text("utf-8")
-    assert [kind for kind in get_args(FaultKind) if f"| `{kind}` |" not in guide] == []
+    assert [kind for kind in get_args(ProtocolFaultKind) if f"| `{kind}` |" not in guide] == []

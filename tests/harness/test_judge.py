@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from streamconform.adapters.interface import Errored, Fault, Hang, Observation, Skipped
+from streamconform.adapters.interface import Errored, Hang, Observation, ProtocolFault, Skipped
 from streamconform.judge.judge import judge, not_claimed, observation_json
 from streamconform.model.capability import CAPABILITIES
 
@@ -29,7 +29,7 @@ ANSWERS = [
     ("malformed-event", Observation(OUTCOME, [*EVENTS, {"type": "end"}]), "fail", "adapter"),
     ("skipped", Skipped("cannot"), "fail", "adapter"),
     ("errored", Errored("KeyError: 'delta'"), "faulted", "adapter"),
-    ("fault", Fault("exited", "exit code 1"), "faulted", "adapter"),
+    ("fault", ProtocolFault("exited", "exit code 1"), "faulted", "adapter"),
     ("hang", Hang(2.5), "hang", "implementation"),
 ]
 
@@ -46,7 +46,7 @@ def test_an_answer_has_a_verdict_and_a_culprit(answer, verdict, culprit):
 REASONS = [
     (Skipped("cannot"), "skipped what it claims: cannot"),
     (Errored("oh"), "oh"),
-    (Fault("exited", "exit code 1"), "exited: exit code 1"),
+    (ProtocolFault("exited", "exit code 1"), "exited: exit code 1"),
     (Hang(2.5), "no answer in 2.5 s; is stdout flushed? `--timeout` waits longer"),
 ]
 

@@ -9,7 +9,7 @@ import pytest
 from streamconform.judge.proxy_expectation import rules, seen_through
 from streamconform.model.case import Expectation, ExpectedBlock, Partial
 from streamconform.model.leaf import AnyOf, Literally
-from streamconform.model.trial import Through, Trial
+from streamconform.model.trial import ProxyView, Trial
 
 from . import builders
 
@@ -21,7 +21,7 @@ def seen(
 ) -> Trial:
     leaves = {path: leaf if isinstance(leaf, AnyOf) else Literally(leaf) for path, leaf in fields.items()}
     case = replace(builders.case(), expect=Expectation(blocks, leaves, **more))
-    return seen_through(builders.trial(case), Through(api, RULES))
+    return seen_through(builders.trial(case), ProxyView(api, RULES))
 
 
 def block(kind: Any, /, **fields: Any) -> ExpectedBlock:

@@ -6,21 +6,21 @@ import pytest
 from streamconform.judge.compare import compare
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.outcome import Outcome, Text, Thinking, ToolCall
-from streamconform.resources import bundled
+from streamconform.resources import find_bundled
 from streamconform.suite import cassettes, expectation
 from streamconform.tools.record import draft
 from streamconform.yaml_text import reader
 
 from ..harness.builders import cassette
 
-BUNDLED = sorted((path.parent.name, path.stem) for path in bundled("cassettes").glob("*/*.yaml"))
+BUNDLED = sorted((path.parent.name, path.stem) for path in find_bundled("cassettes").glob("*/*.yaml"))
 APIS = sorted({api for api, _ in BUNDLED})
 
 
 @pytest.mark.parametrize("api", APIS)
 def test_the_reference_fulfils_every_draft_that_is_made_of_it(tmp_path, api):
     for name in (name for home, name in BUNDLED if home == api):
-        given = cassettes.load(bundled("cassettes"), api, name)
+        given = cassettes.load(find_bundled("cassettes"), api, name)
         text = draft.compose_spec(tmp_path, given, "imported", "A stream that was imported")
         (case,) = reader.parse(text.encode(), name).value["cases"]
         assert case["reviewed"] is False

@@ -8,7 +8,7 @@ import sys
 import pytest
 import yaml
 
-from ..cli.project import CONFORM, Project
+from ..cli.project import Project
 from ..harness.builders import TEXT_FRAMES, sse_body
 
 BODY = sse_body(TEXT_FRAMES).decode()
@@ -57,7 +57,7 @@ def test_cases_are_appended_and_nothing_is_overwritten(project):
     before = spec(project).read_bytes()
     again = project.run("import", "incident.sse", *API)
     assert again.code == 2
-    assert "is there already" in again.err
+    assert "exists, or two imports have the same name" in again.err
     assert spec(project).read_bytes() == before
     assert project.run("import", "incident.sse", *API, "--name", "Second one").code == 0
     assert [case["id"] for case in yaml.safe_load(spec(project).read_text())["cases"]] == [
@@ -107,14 +107,8 @@ def test_name_topic_and_folders_can_be_chosen(project):
 
 
 def test_stdin_is_read(project):
-    done = subprocess.run(
-        (*CONFORM, "import", "-", *API, "--name", "piped"),
-        cwd=project.folder,
-        input=BODY.encode(),
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    ran = project.run("import", "-", *API, "--name", "piped", stdin=BODY)
+    assert ran.code == 0, ran.err
     assert (project.folder / "cassettes/anthropic-messages/piped.sse").read_bytes() == BODY.encode()
 
 
@@ -144,9 +138,9 @@ WRONG = {
     "no api": (("incident.sse",), "pass --api"),
     "no file": (("nothing.sse", *API), "cannot be read"),
     "one name for two": (("incident.sse", "incident.sse", *API, "--name", "a"), "one by one"),
-    "the same twice": (("incident.sse", "incident.sse", *API), "named twice"),
+    "the same twice": (("incident.sse", "incident.sse", *API), "two imports have the same name"),
     "topic": (("incident.sse", *API, "--topic", "Not a slug"), "--topic Not a slug"),
-    "stdin without a name": (("-", *API), "give `--name` with stdin"),
+    "stdin without a name": (("-", *API), "stdin has no name; add `--name NAME`"),
     "empty": (("empty.sse", *API), "nothing was imported"),
 }
 

@@ -9,8 +9,8 @@ from streamconform.adapters.connect import connect
 from streamconform.adapters.interface import Greeting, Observation
 from streamconform.judge.judge import judge
 from streamconform.model.case import Case
-from streamconform.resources import bundled
-from streamconform.run.blame import Fed
+from streamconform.resources import find_bundled
+from streamconform.run.blame import ReferenceInput
 from streamconform.suite.expand import expand, one
 from streamconform.suite.load import Sources, collect, load
 from streamconform.tools.minimise.search import MinimiseJob, Search
@@ -22,7 +22,7 @@ NOBODY_KNOWS = Greeting(name="in this process")
 @cache
 def cases(api):
     """The bundled cases of an api that have a stream, by id."""
-    sources = Sources(bundled("specs"), bundled("cassettes"))
+    sources = Sources(find_bundled("specs"), find_bundled("cassettes"))
     loaded = collect(sources, sorted((sources.specs / api).glob("*.yaml")))
     assert not loaded.problems
     return {case.id: case for case in loaded.cases if isinstance(case, Case)}
@@ -56,6 +56,8 @@ def verdicts(case, adapter, deliveries=("recorded",), faults="none"):
 def answer(adapter, trial):
     """What an adapter says to a trial."""
     cassette = trial.case.cassette
-    fed = Fed(cassette.api, cassette.status, cassette.headers, trial.chunks, pricing=trial.case.pricing)
+    fed = ReferenceInput(
+        cassette.api, cassette.status, cassette.headers, trial.chunks, pricing=trial.case.pricing
+    )
     *events, last = adapter(fed)
     return Observation(last["outcome"], events)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from streamconform.resources import bundled
+from streamconform.resources import find_bundled
 from streamconform_mutants import load as load_mutant
 from streamconform_reference.adapter import adapter as reference
 
@@ -70,8 +70,8 @@ SPECS = ("anthropic-messages/tool-use.yaml", "common/heal.yaml")
 @pytest.fixture
 def project(tmp_path):
     files = {f"{name}.py": text for name, text in ADAPTERS.items()}
-    files |= {f"suite/{name}": (bundled("specs") / name).read_text("utf-8") for name in SPECS}
-    files["conform.toml"] = f'specs = "suite"\ncassettes = "{bundled("cassettes")}"\n'
+    files |= {f"suite/{name}": (find_bundled("specs") / name).read_text("utf-8") for name in SPECS}
+    files["conform.toml"] = f'specs = "suite"\ncassettes = "{find_bundled("cassettes")}"\n'
     return Project(tmp_path, files)
 
 
@@ -146,7 +146,7 @@ def test_a_client_is_asked_over_http(project):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        ((CALL,), 2, "`--impl` names the implementation that fails; there is none in the config"),
+        ((CALL,), 2, "Missing --impl (and no `impl` in conform.toml)"),
         ((CALL, "-i", "reference"), 2, "passes for `reference`: there is nothing to minimise"),
         ((f"{CALL}@whole", "-i", "reference"), 2, "@whole passes for `reference`"),
         (
@@ -154,8 +154,12 @@ def test_a_client_is_asked_over_http(project):
             2,
             "does not fail at `usage.input`; it does at content.",
         ),
-        ((f"{CALL}@reset", "-i", BROKEN), 2, "a connection that fails is in no cassette"),
-        (("common/heal/json-text", "-i", BROKEN), 2, "has no stream: what it is given stands in "),
+        ((f"{CALL}@reset", "-i", BROKEN), 2, "a cassette cannot hold a broken connection"),
+        (
+            ("common/heal/json-text", "-i", BROKEN),
+            2,
+            "tests a function, and only streams can be minimised; its input is in ",
+        ),
         (("no-such-case-anywhere", "-i", BROKEN), 2, "no case `no-such-case-anywhere`"),
         ((CALL, "-i", "python:nowhere:adapter"), 3, "no module `nowhere`"),
     ],

@@ -1,4 +1,4 @@
-"""What is published of peers: findings that say what they must, and known failures that lead to them."""
+"""The published results about peers: findings are complete, and known failures link to them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 import yaml
 from streamconform.apis import APIS
 from streamconform.peers.table import PEERS
-from streamconform.suite.load import Sources, load
 from streamconform.suite.select import parts
+
+from ..bundled_suite import cases
 
 ROOT = Path(__file__).resolve().parents[2]
 MATRIX = ROOT / "docs" / "matrix"
@@ -21,29 +22,29 @@ PARTS = ("**Documented**", "**Does**", "**Input**", "**Cases**")
 ID = re.compile(rf"\b(?:{'|'.join(APIS)})/[a-z0-9-]+/[a-z0-9-]+\b")
 
 
-def slug(heading: str) -> str:
+def slugify(heading: str) -> str:
     """Return the anchor that GitHub gives a heading."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-ANCHORS = {slug(each) for each in SECTIONS}
+ANCHORS = {slugify(heading) for heading in SECTIONS}
 
 
 @pytest.mark.parametrize("heading", SECTIONS)
-def test_a_finding_says_what_is_documented_what_is_done_and_where_it_was_seen(heading):
+def test_a_finding_has_documentation_behavior_input_and_cases(heading):
     text = SECTIONS[heading]
     assert [part for part in PARTS if part not in text] == []
     assert re.search(r"\*\*Input\*\*: (legal|lenient servers only)", text)
     assert "https://" in text
 
 
-def test_every_case_that_a_finding_names_is_in_the_suite():
-    known = {case.id for case in load(Sources(ROOT / "specs", ROOT / "cassettes"))}
+def test_every_case_in_a_finding_is_in_the_suite():
+    known = {case.id for case in cases()}
     assert sorted(set(ID.findall(FINDINGS)) - known) == []
 
 
 @pytest.mark.parametrize("path", KNOWN, ids=lambda path: path.stem)
-def test_known_failures_of_a_peer_are_its_own_and_lead_to_a_finding(path):
+def test_known_failures_of_a_peer_name_it_and_link_to_a_finding(path):
     document = yaml.safe_load(path.read_text("utf-8"))
     assert document["implementation"] == f"peer:{path.stem}"
     assert path.stem in PEERS
@@ -55,10 +56,10 @@ def test_known_failures_of_a_peer_are_its_own_and_lead_to_a_finding(path):
         assert parts(entry["match"]), entry
 
 
-def test_every_finding_is_shown_by_a_known_failure():
-    led = {
+def test_every_finding_has_a_known_failure():
+    linked = {
         entry["issue"].partition("#")[2]
         for path in KNOWN
         for entry in yaml.safe_load(path.read_text("utf-8"))["entries"]
     }
-    assert sorted(ANCHORS - led) == []
+    assert sorted(ANCHORS - linked) == []

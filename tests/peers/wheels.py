@@ -1,4 +1,4 @@
-"""A wheel that a test builds: a library of a peer's name and release, which asks the server it is given."""
+"""Build a wheel with a peer's name and release: a small client that queries the server it is given."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ class Client:
     def chat(self, model, messages, stream, tools=None, options=None):
         sys.stdout.write("what a library prints\\n")
         body = json.dumps({"model": model, "messages": messages, "stream": stream}).encode()
-        with urllib.request.urlopen(urllib.request.Request(self.url, body)) as answer:
-            for line in answer:
-                said = json.loads(line)
-                message = {"thinking": None, "content": None, "tool_calls": None} | said["message"]
+        with urllib.request.urlopen(urllib.request.Request(self.url, body)) as response:
+            for line in response:
+                record = json.loads(line)
+                message = {"thinking": None, "content": None, "tool_calls": None} | record["message"]
                 yield SimpleNamespace(
                     message=SimpleNamespace(**message),
-                    done=said["done"],
-                    **{n: said.get(n) for n in ("model", "done_reason", "prompt_eval_count", "eval_count")},
+                    done=record["done"],
+                    **{n: record.get(n) for n in ("model", "done_reason", "prompt_eval_count", "eval_count")},
                 )
 """
 WHEEL = "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 TRANSPORT = "class TransportError(Exception):\n    pass\n"
 
 
-def library(folder, name, *, requires=()):
-    """Put a wheel of the release that the peer `name` pins into `folder`, with an `httpx` of its own."""
+def build_wheel(folder, name, *, requires=()):
+    """Write a wheel of the release that the peer `name` pins to `folder`; it contains a stub of `httpx`."""
     peer = PEERS[name]
     stem = f"{peer.distribution.replace('-', '_')}-{peer.version}"
     metadata = [f"Metadata-Version: 2.1\nName: {peer.distribution}\nVersion: {peer.version}"]
-    metadata += [f"Requires-Dist: {each}" for each in requires]
+    metadata += [f"Requires-Dist: {requirement}" for requirement in requires]
     files = {
         f"{peer.distribution}.py": LIBRARY,
         "httpx.py": TRANSPORT,
@@ -50,7 +50,7 @@ def library(folder, name, *, requires=()):
         f"{stem}.dist-info/WHEEL": WHEEL,
     }
     record = f"{stem}.dist-info/RECORD"
-    files[record] = "".join(f"{each},,\n" for each in (*files, record))
+    files[record] = "".join(f"{path},,\n" for path in (*files, record))
     with zipfile.ZipFile(folder / f"{stem}-py3-none-any.whl", "w") as wheel:
         for path, text in files.items():
             wheel.writestr(path, text)

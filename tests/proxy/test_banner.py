@@ -16,7 +16,7 @@ OLLAMA = Route(client="anthropic-messages", upstream="ollama-chat", models={"*":
 
 
 def lines(route):
-    own = "each client's own goes upstream"
+    own = "the upstream gets each client's own key"
     return list(
         banner("http://127.0.0.1:8089", route, "http://127.0.0.1:11434", keys=own, bounds=Bounds().words)
     )

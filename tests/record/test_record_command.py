@@ -12,6 +12,7 @@ import pytest
 from streamconform.suite import cassettes
 from streamconform.yaml_text import reader
 
+from ..cli.project import Project
 from .anthropic import answer
 from .recorder import REQUEST
 from .server import HEAD as HEAD_OF_STREAM
@@ -41,14 +42,8 @@ def test_a_stream_becomes_a_cassette_and_a_draft_that_only_strict_lint_refuses(r
     ]
     sources = ("--specs", "specs", "--cassettes", "cassettes")
     for words, code in (("lint", *sources), 0), (("lint", "--strict", *sources), 2), (("run", *sources), 0):
-        done = subprocess.run(
-            (sys.executable, "-m", "streamconform", *words),
-            cwd=recorder.folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == code, done.stdout + done.stderr
+        done = Project(recorder.folder).run(*words)
+        assert done.code == code, done.out + done.err
     assert "reviewed: false" in recorder.spec()
     assert "DRAFT" in recorder.spec()
     assert "text: Hi, you." in recorder.spec()
@@ -203,14 +198,14 @@ def test_a_second_recording_is_appended_and_comments_stay(recorder):
 @pytest.mark.parametrize(
     ("words", "request_", "said"),
     [
-        (("--name", "No Slug"), REQUEST, "--name is lower-case words"),
-        (("--topic", "../x"), REQUEST, "--topic is lower-case words"),
+        (("--name", "No Slug"), REQUEST, "`--name No Slug`: expected lower-case words"),
+        (("--topic", "../x"), REQUEST, "`--topic ../x`: expected lower-case words"),
         (("--key-env", "NOT_THERE"), REQUEST, "`NOT_THERE`"),
         (("--api", "telegraph"), REQUEST, "telegraph"),
-        ((), "[1]", "no JSON object"),
+        ((), "[1]", "a JSON object"),
         ((), "{", "line 1, column 2"),
         (("--request", "none.json"), REQUEST, "none.json"),
-        (("--base-url", "ftp://127.0.0.1"), REQUEST, "no http or https address"),
+        (("--base-url", "ftp://127.0.0.1"), REQUEST, "is not an http or https URL"),
     ],
 )
 def test_a_mistake_is_one_message_and_sends_nothing(recorder, words, request_, said):
@@ -226,7 +221,7 @@ def test_a_mistake_is_one_message_and_sends_nothing(recorder, words, request_, s
 def test_a_key_does_not_leave_the_machine_in_the_clear(recorder):
     ran = recorder.run("http://192.0.2.1", environment={"ANTHROPIC_API_KEY": "A-Key-0123456789"})
     assert ran.code == 2
-    assert "in the clear" in ran.err
+    assert "unencrypted" in ran.err
 
 
 def test_progress_is_shown_on_a_terminal_and_holds_no_text(recorder):

@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 from streamconform_reference.apis import DOCUMENT_WRITERS, ENCODERS
-from streamconform_reference.apis.anthropic_messages import AnthropicMessagesEncoder
+from streamconform_reference.apis.anthropic_messages.encode import AnthropicMessagesEncoder
 from streamconform_reference.encoding.encoder import Piece, encode
 from streamconform_reference.events import ProseStart, ToolCallDelta, ToolCallEnd, ToolCallStart, UsageUpdate
 from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.json_text.codec import loads
 from streamconform_reference.outcome import Outcome, Usage
 
-from .losses import PAGE, renewed
+from ..docs import losses
+from ..docs.blocks import describe_outdated
 from .outcomes import CITATIONS, EXAMPLES, a_call
 
 ANSWER = EXAMPLES["everything at its usual place"]
@@ -156,6 +157,5 @@ def test_an_answer_that_broke_off_is_an_error_document(api: str) -> None:
 
 
 def test_the_page_has_the_losses_of_today() -> None:
-    """`python -m tests.reference.losses` regenerates the page."""
-    page = PAGE.read_text("utf-8")
-    assert renewed(page) == page
+    for page, content in losses.generate().items():
+        assert content == page.read_bytes(), describe_outdated("losses")

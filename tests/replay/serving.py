@@ -35,10 +35,10 @@ def serve(folder: Path, *words: str, end: signal.Signals = signal.SIGINT) -> Ite
     )
     try:
         ready = process.stderr.readline()  # comes behind the lines of the cases
-        if "Ctrl-C ends" not in ready:
+        if "stop with Ctrl-C" not in ready:
             _, rest = process.communicate(timeout=30)
             raise AssertionError(ready + rest)
-        count = int(ready.split()[0])
+        count = int(ready.split()[0].replace(",", ""))
         lines = [process.stdout.readline().rstrip() for _ in range(count)]
         served = Served([line.split()[0] for line in lines], lines)
         yield served

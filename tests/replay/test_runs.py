@@ -16,9 +16,10 @@ from streamconform.adapters.connect import Connection, connect
 from streamconform.adapters.interface import Observation
 from streamconform.errors import SelectionError, UsageError
 from streamconform.run.plan import Settings
-from streamconform.run.session import Finished, Order, Progress, conduct
+from streamconform.run.session import FinishedRun, Progress, RunRequest, execute_run
 from streamconform.suite.expand import expand, one
 
+from .. import bundled_suite
 from ..harness import builders
 
 HERE = Path(__file__).parent
@@ -36,7 +37,7 @@ CASES = (
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    finished: Finished
+    finished: FinishedRun
     seen: dict
 
     @property
@@ -57,14 +58,14 @@ def run(folder: Path, trials, *connections, input_=None, workers=1, timeout=5.0)
     def watch(judged, trial, answer):
         seen[judged.index, trial.id] = answer
 
-    order = Order(
+    order = RunRequest(
         connections=connections,
         trials=tuple(trials),
         settings=Settings(workers=workers, timeout=timeout, input=input_),
         selection={},
     )
     quiet = Progress(lambda _: None, lambda _: None, watch)
-    return Ran(conduct(order, folder / "results.jsonl", quiet), seen)
+    return Ran(execute_run(order, folder / "results.jsonl", quiet), seen)
 
 
 def hosted(folder: Path, body: str, claims: Sequence[str] = ()) -> Connection:
@@ -80,7 +81,7 @@ def there(tmp_path, monkeypatch):
 
 @cache
 def first_of_each_api():
-    cases = builders.bundled_cases()
+    cases = bundled_suite.streams()
     return tuple(next(case for case in cases if case.id.startswith(start)) for start in CASES)
 
 
@@ -168,7 +169,7 @@ def test_a_trial_that_is_there_over_http_only_is_no_trial_of_anybody_else(tmp_pa
 
 
 def test_an_input_that_is_not_claimed_cannot_be_asked_for(tmp_path):
-    with pytest.raises(UsageError, match="`--input http`: `reference` takes `bytes`"):
+    with pytest.raises(UsageError, match="`--input http`: `reference` supports only `bytes`"):
         run(tmp_path, delivered(small(), "whole"), connect("reference"), input_="http")
 
 

@@ -126,12 +126,12 @@ def test_the_last_chunk_is_held_until_the_first_delta_came_out():
                 reader, writer = await connect(server)
                 writer.write(post(exchange.base_url.removeprefix(server.url) + "/v1/messages"))
                 before = await read(reader, until=CHUNKS[-2] + b"\r\n")
-                handed = gate.handed
-                gate.saw({"type": "text_start", "content_index": 0})
-                gate.saw(DELTA)
+                handed = gate.chunks_passed
+                gate.record_event({"type": "text_start", "content_index": 0})
+                gate.record_event(DELTA)
                 after = await read(reader, until=LAST)
                 writer.close()
-                return before.chunks, handed, after.data, gate.handed
+                return before.chunks, handed, after.data, gate.chunks_passed
 
     before, handed, after, all_of_them = asyncio.run(held())
     assert before == [*CHUNKS[:-1]]
@@ -142,8 +142,8 @@ def test_the_last_chunk_is_held_until_the_first_delta_came_out():
 def test_a_gate_that_nothing_opens_opens_by_itself():
     async def late():
         gate = Gate(1, seconds=0.01)
-        await gate.passes()
-        return gate.handed
+        await gate.wait_for_turn()
+        return gate.chunks_passed
 
     assert asyncio.run(late()) == 1
 

@@ -7,21 +7,18 @@ import re
 import shlex
 import signal
 import socket
-import subprocess
-import sys
 
 import httpx
 import pytest
 
-from ..cli.project import ROOT, Project
-from ..docs_outputs import BLOCK
+from ..cli.project import Project
+from ..docs.blocks import BLOCK, describe_outdated
+from ..docs.http import PAGE, ask_server, read_files
 from ..harness import builders
 from .serving import serve
 
-PAGE = (ROOT / "docs" / "http.md").read_text("utf-8")
-FILE = re.compile(r"<!-- file: (?P<name>.+?) -->\n```python\n(?P<text>.*?)```", re.DOTALL)
-FILES = {found["name"]: found["text"] for found in FILE.finditer(PAGE)}
-(CHECK,) = BLOCK.finditer(PAGE)
+FILES = read_files()
+(CHECK,) = BLOCK.finditer(PAGE.read_text("utf-8"))
 
 CALLS = "anthropic-messages/tool-use/interleaved-fragments"
 OUTCOME = {
@@ -62,17 +59,11 @@ def get(url: str) -> httpx.Response:
 
 
 def test_the_script_on_the_page_meets_the_server_and_its_outcome_is_judged(project):
-    project = project.with_file("ask.py", FILES["ask.py"])
-    project.write()
-    with serve(project.folder, "--api", "anthropic-messages", "-k", "interleaved-fragments") as served:
-        (url,) = served.urls
-        asked = subprocess.run(
-            (sys.executable, "ask.py", url), cwd=project.folder, capture_output=True, check=True, text=True
-        )
-    assert served.lines[0].endswith(f"/x/{CALLS}  POST /v1/messages")
-    assert served.log == f"POST /v1/messages  15 bytes  200  {CALLS}\n"
-    ran = project.with_file("outcome.json", asked.stdout).run(*shlex.split(CHECK["command"])[1:])
-    assert (ran.code, ran.out) == (1, CHECK["text"])
+    outcome, line, log = ask_server(project, FILES["ask.py"])
+    assert line.endswith(f"/x/{CALLS}  POST /v1/messages")
+    assert log == f"POST /v1/messages  15 bytes  200  {CALLS}\n"
+    ran = project.with_file("outcome.json", outcome).run(*shlex.split(CHECK["command"])[1:])
+    assert (ran.code, ran.out) == (1, CHECK["text"]), describe_outdated("http")
 
 
 def test_the_adapter_on_the_page_judges_a_real_client(own):
@@ -81,7 +72,7 @@ def test_the_adapter_on_the_page_judges_a_real_client(own):
     ran = project.run("run", "--impl", "mypkg", "--specs", "specs", "-v")
     assert ran.code == 0, ran.out + ran.err
     assert "mypkg (python, http)" in ran.out
-    assert ran.last.startswith("1 case, 15 trials, 0 unexpected")
+    assert ran.last.startswith("No failures: 15 passed")
 
 
 def test_a_case_is_served_in_any_delivery_and_with_any_fault(own):
@@ -123,7 +114,7 @@ def test_a_port_that_is_taken_is_the_users_mistake(own):
         port = taken.getsockname()[1]
         ran = own.run("serve", "--specs", "specs", "--port", str(port))
     assert ran.code == 2
-    assert ran.err.startswith(f"error: `--port {port}` cannot be listened on: ")
+    assert ran.err.startswith(f"error: cannot listen on `--port {port}`: ")
     assert "Traceback" not in ran.err
 
 
@@ -180,9 +171,9 @@ def test_a_fault_is_named_behind_the_case(own):
 
 
 NO_OUTCOME = [
-    ("", "is no JSON object in UTF-8"),
-    ("[]", "is no JSON object in UTF-8"),
-    ('{"status": NaN}', "is no JSON object in UTF-8"),
+    ("", "is not a JSON object in UTF-8"),
+    ("[]", "is not a JSON object in UTF-8"),
+    ('{"status": NaN}', "is not a JSON object in UTF-8"),
     ('{"a":' * 300 + "1" + "}" * 300, "nested deeper than 200 levels"),
 ]
 

@@ -1,54 +1,44 @@
-"""Writes `golden/` anew from `results.jsonl`: `python -m tests.reports.golden`; then read the difference."""
+"""Generate `golden/`: every report of `results.jsonl`, and of the same results cut off by a kill."""
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
+from typing import Final
 
 from streamconform.cli.report import KINDS
+from streamconform.reports import render
 from streamconform.run.merge import merge
 from streamconform.run.reading import read
 
-HERE = Path(__file__).parent
-RESULTS = HERE / "results.jsonl"
-GOLDEN = HERE / "golden"
-SUFFIX = {
-    "junit": "xml",
-    "markdown": "md",
-    "github": "txt",
-    "badge": "json",
-    "json": "json",
-    "jsonl": "jsonl",
-}
-CUT = 2100
-"""Bytes of `results.jsonl` in the golden files of a run that was killed: in the middle of a line."""
+HERE: Final = Path(__file__).resolve().parent
+RESULTS: Final = HERE / "results.jsonl"
+SUFFIXES: Final = {"junit": "xml", "markdown": "md", "badge": "json", "json": "json", "jsonl": "jsonl"}
+"""The suffixes other than `txt`; they choose the syntax in which an editor shows a golden file."""
+CUT: Final = 2100
+"""Bytes of `results.jsonl` that a killed run has written: they end in the middle of a line."""
 
 
-def cut_file(folder: Path) -> Path:
-    """Return the path of the results as a kill would have left them."""
+def write_cut_results(folder: Path) -> Path:
+    """Write the results of a killed run into `folder` and return their path."""
     path = folder / "cut.jsonl"
     path.write_bytes(RESULTS.read_bytes()[:CUT])
     return path
 
 
-def made(kind: str, path: Path) -> bytes:
-    """Return what `conform report KIND` makes of `path`."""
-    return f"{KINDS[kind](merge([(path.name, read(path))]))}\n".encode("utf-8", "backslashreplace")
+def render_report(kind: str, path: Path) -> bytes:
+    """Return the report that `conform report KIND` writes for the results at `path`."""
+    return f"{render(kind, merge([(path.name, read(path))]))}\n".encode("utf-8", "backslashreplace")
 
 
-def golden(kind: str, *, whole: bool) -> Path:
-    """Return where the golden file of `kind` is."""
-    return GOLDEN / f"{kind}{'' if whole else '-cut'}.{SUFFIX[kind]}"
+def golden_path(kind: str, *, whole: bool) -> Path:
+    """Return the path of the golden file for a kind of report."""
+    return HERE / "golden" / f"{kind}{'' if whole else '-cut'}.{SUFFIXES.get(kind, 'txt')}"
 
 
-def main() -> None:
-    """Write every golden file."""
-    GOLDEN.mkdir(exist_ok=True)
-    cut = cut_file(GOLDEN)
-    for kind in KINDS:
-        golden(kind, whole=True).write_bytes(made(kind, RESULTS))
-        golden(kind, whole=False).write_bytes(made(kind, cut))
-    cut.unlink()
-
-
-if __name__ == "__main__":
-    main()
+def generate() -> dict[Path, bytes]:
+    """Return every golden file."""
+    files = {golden_path(kind, whole=True): render_report(kind, RESULTS) for kind in KINDS}
+    with tempfile.TemporaryDirectory() as folder:
+        cut = write_cut_results(Path(folder))
+        return files | {golden_path(kind, whole=False): render_report(kind, cut) for kind in KINDS}

@@ -9,13 +9,13 @@ import pytest
 from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
 from streamconform.model.verdict import Check
 from streamconform.reports import changes
-from streamconform.reports.history import KINDS, compare
-from streamconform.reports.json import lines
+from streamconform.reports.history import KINDS, compare_results
+from streamconform.reports.json import render_lines
 from streamconform.reports.markdown import MAX_BYTES
 from streamconform.run.results import Results
 
 from ..cli.project import Project
-from .golden import RESULTS, cut_file
+from .golden import RESULTS, write_cut_results
 
 MINE = ImplementationInfo(name="mine", version="1", language=None, issues=None, impl="mypkg", input="bytes")
 HTTP = replace(MINE, input="http")
@@ -82,14 +82,14 @@ def results(*trials, who=(MINE,), **selection):
 )
 def test_what_became_of_a_trial(was, now, kind):
     before, after = (results(*([trial(each)] if each else [])) for each in (was, now))
-    history = compare(before, after)
+    history = compare_results(before, after)
     assert [each.kind for each in history.changes] == [kind]
     assert history.counts == {each: int(each == kind) for each in KINDS}
 
 
 @pytest.mark.parametrize(("strict", "kind"), [(False, "changed"), (True, "new")])
 def test_a_warning_is_a_failure_where_the_run_was_strict(strict, kind):
-    history = compare(results(trial("pass")), results(trial("warn"), strict=strict))
+    history = compare_results(results(trial("pass")), results(trial("warn"), strict=strict))
     assert [each.kind for each in history.changes] == [kind]
 
 
@@ -107,7 +107,7 @@ def test_a_warning_is_a_failure_where_the_run_was_strict(strict, kind):
     ],
 )
 def test_implementations_are_paired_by_how_they_are_reached_then_by_name(before, after, pairs):
-    assert compare(results(who=before), results(who=after)).pairs == pairs
+    assert compare_results(results(who=before), results(who=after)).pairs == pairs
 
 
 BEFORE = results(
@@ -130,15 +130,15 @@ AFTER = results(
 
 
 def test_the_comment_begins_with_the_headline():
-    comment = changes.markdown(compare(BEFORE, AFTER), NAMES)
+    comment = changes.render_markdown(compare_results(BEFORE, AFTER), NAMES)
     assert comment.startswith("### streamconform: 2 fixed, 1 new, 1 stale\n")
     titles = [line[5:] for line in comment.splitlines() if line.startswith("#### ")]
     assert titles == [
         "New failures",
         "Fixed",
         "Still failing",
-        "Listed as known failures, but they pass: 1 trial",
-        "Not there any more: 1 trial",
+        "Known failures that pass (remove from list): 1 trial",
+        "No longer in the results: 1 trial",
     ]
     assert "\n@someone" not in comment
 
@@ -146,21 +146,21 @@ def test_the_comment_begins_with_the_headline():
 def test_a_comment_is_cut_where_github_would():
     many = [trial("fail", f"openai-chat/text/{'long' * 15}-{i}") for i in range(3000)]
     many = [replace(each, checks=(replace(CHECK, path=f"usage.x{i}"),)) for i, each in enumerate(many)]
-    comment = changes.markdown(compare(results(), results(*many)), NAMES)
+    comment = changes.render_markdown(compare_results(results(), results(*many)), NAMES)
     assert len(comment.encode()) <= MAX_BYTES
     assert comment.endswith(changes.LEFT_OUT)
 
 
 def test_two_equal_results_have_nothing_to_tell():
-    comment = changes.markdown(compare(AFTER, results(trial("pass"))), NAMES)
-    assert changes.headline(compare(AFTER, AFTER)) == "0 fixed, 0 new, 1 stale"
+    comment = changes.render_markdown(compare_results(AFTER, results(trial("pass"))), NAMES)
+    assert changes.format_headline(compare_results(AFTER, AFTER)) == "0 fixed, 0 new, 1 stale"
     assert "New failures" not in comment
 
 
 @pytest.fixture
 def project(tmp_path):
     for name, run in (("before.jsonl", BEFORE), ("after.jsonl", AFTER)):
-        (tmp_path / name).write_text(lines(run) + "\n", "utf-8")
+        (tmp_path / name).write_text(render_lines(run) + "\n", "utf-8")
     return Project(tmp_path)
 
 
@@ -198,12 +198,12 @@ def test_the_document_has_every_change(project):
 
 
 def test_results_that_are_cut_or_of_another_seed_are_compared_with_a_word(project):
-    ran = project.run("diff", str(RESULTS), str(cut_file(project.folder)))
+    ran = project.run("diff", str(RESULTS), str(write_cut_results(project.folder)))
     assert "warning: the results in " in ran.err
-    assert "cut.jsonl are cut: the run was killed" in ran.err
+    assert "cut.jsonl are incomplete: the run was killed" in ran.err
     ran = project.run("diff", "before.jsonl", str(RESULTS), "--format", "markdown")
-    assert "warning: they were made with another seed: 0 before, 7 now" in ran.err
-    assert "> `they were made with another seed: 0 before, 7 now`" in ran.out
+    assert "warning: the two runs differ in seed: 0 before, 7 now" in ran.err
+    assert "> `the two runs differ in seed: 0 before, 7 now`" in ran.out
 
 
 @pytest.mark.parametrize(

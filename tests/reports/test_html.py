@@ -13,19 +13,20 @@ from streamconform.model.case import Case
 from streamconform.model.event import BlockDelta, BlockEnd, BlockStart, Done, Failed, UsageReport
 from streamconform.model.outcome import Outcome, Stop, Text, ToolCall, Usage
 from streamconform.reports import html
-from streamconform.reports.causes import causes
-from streamconform.reports.divergence import place
-from streamconform.reports.html.data import document
-from streamconform.reports.html.failures import Budget, Failures
-from streamconform.reports.html.page import headline, in_script
-from streamconform.reports.html.source import read as read_suite
-from streamconform.reports.html.wires import MAX_BODY, about, wire
-from streamconform.run.merge import merge, ordered
+from streamconform.reports.causes import group_by_cause
+from streamconform.reports.divergence import place_events
+from streamconform.reports.html.data import results_to_json
+from streamconform.reports.html.failures import Budget, FailureRows
+from streamconform.reports.html.page import escape_in_script
+from streamconform.reports.html.source import read_suite
+from streamconform.reports.html.wires import MAX_BODY, case_to_json, wire_to_json
+from streamconform.reports.summary import format_headline
+from streamconform.run.merge import merge, sort_trials
 from streamconform.run.reading import read
 from streamconform.suite.expand import one
 
 from ..cli.project import Project
-from .golden import RESULTS, cut_file
+from .golden import RESULTS, write_cut_results
 
 WHOLE = merge([("results.jsonl", read(RESULTS))])
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
@@ -33,7 +34,7 @@ DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', r
 
 @pytest.fixture(scope="module")
 def suite():
-    return read_suite(WHOLE.header)
+    return read_suite(WHOLE)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +43,7 @@ def page():
 
 
 def test_the_page_is_the_same_in_whatever_order_trials_ended(page):
-    assert html.render(ordered(replace(WHOLE, trials=WHOLE.trials[::-1]))) == page
+    assert html.render(sort_trials(replace(WHOLE, trials=WHOLE.trials[::-1]))) == page
 
 
 def test_the_page_holds_nothing_unseen_and_loads_nothing(page):
@@ -66,14 +67,14 @@ def test_the_policy_allows_this_style_and_this_script_and_no_network(page):
     "text", ["</script><!--", "<![CDATA[", "a\u2028b\u2029c", "\ud800", "\u202e\x00&amp;"]
 )
 def test_text_comes_back_from_the_page_as_it_was(text):
-    held = in_script({"key": text, text: 1})
+    held = escape_in_script({"key": text, text: 1})
     assert held.isascii()
     assert not set("<>&") & set(held)
     assert json.loads(held) == {"key": text, text: 1}
 
 
 def test_every_trial_is_in_the_grid(suite):
-    value = document(WHOLE, suite)
+    value = results_to_json(WHOLE, suite)
     letters = "".join(
         short if len(short) > 1 else short * len(value["sets"][value["cases"][c][3]])
         for row in value["grid"]
@@ -84,12 +85,12 @@ def test_every_trial_is_in_the_grid(suite):
         r"my|client `x` @octocat <b>\u202e</b>",
         "zig parser",
     }
-    assert json.loads(json.dumps(value)) == json.loads(in_script(value))
+    assert json.loads(json.dumps(value)) == json.loads(escape_in_script(value))
 
 
 def test_what_is_missing_is_said(tmp_path):
-    killed = read(cut_file(tmp_path))
-    assert "These results are cut: the run was killed" in html.render(killed)
+    killed = read(write_cut_results(tmp_path))
+    assert "These results are incomplete: the run was killed" in html.render(killed)
     gone = replace(WHOLE.header, selection={"specs": str(tmp_path / "gone")})
     assert "because the suite cannot be read" in html.render(replace(WHOLE, header=gone))
     older = replace(WHOLE, header=replace(WHOLE.header, version="0.0.1"))
@@ -109,46 +110,52 @@ def test_what_is_missing_is_said(tmp_path):
 )
 def test_an_answer_may_be_anything(suite, observation):
     trials = tuple(replace(each, observation=observation) for each in WHOLE.trials)
-    assert json.loads(in_script(document(replace(WHOLE, trials=trials), suite)))["failures"]
+    assert json.loads(escape_in_script(results_to_json(replace(WHOLE, trials=trials), suite)))["failures"]
 
 
 @pytest.mark.parametrize(
     ("trials", "words"),
     [
         ((), "Nothing ran"),
-        (WHOLE.trials, r"\d+ of \d+ trials are unexpected, in \d+ cases?"),
-        ([t for t in WHOLE.trials if t.verdict == "pass"], r"All as expected: .*|No new failure, but .*"),
+        (
+            WHOLE.trials,
+            r"\d+ of \d+ trials failed, in \d+ test cases \(.*\); 1 known-failures entry is out of date",
+        ),
+        (
+            [t for t in WHOLE.trials if t.verdict == "pass"],
+            r"No new failures, but 1 known-failures entry is out of date: \d+ passed",
+        ),
         (
             [t for t in WHOLE.trials if t.verdict == "skipped"],
-            r"Nothing was judged: .*|No new failure, but .*",
+            r"No trial was judged: \d+ trials? skipped",
         ),
     ],
     ids=["none", "all", "passed", "skipped"],
 )
 def test_the_verdict_is_one_line(trials, words):
-    assert re.fullmatch(words, headline(replace(WHOLE, trials=tuple(trials))))
+    assert re.fullmatch(words, format_headline(replace(WHOLE, trials=tuple(trials))))
 
 
 def test_where_room_ends_each_cause_has_an_example_and_the_rest_is_counted(suite):
     index = {each.case: at for at, each in enumerate(WHOLE.trials)}
-    made = Failures(WHOLE, suite, index, frozenset(), Budget(wires=0, details=0))
-    value = document(WHOLE, suite)
+    made = FailureRows(WHOLE, suite, index, frozenset(), Budget(wires=0, details=0))
+    value = results_to_json(WHOLE, suite)
     assert value["left"] == {"wires": 0, "details": 0, "failures": 0}
-    for cause in causes([each for each in WHOLE.trials if each.verdict == "fail"]):
+    for cause in group_by_cause([each for each in WHOLE.trials if each.verdict == "fail"]):
         for failure in cause.failures:
-            made.fill(made.add(failure, cause.implementation))
+            made.add_details(made.add(failure, cause.implementation))
     assert made.budget.left_out["details"] == len(made.rows)
     assert not made.wires
-    assert all({"words", "run"} <= row.keys() and "checks" not in row for row in made.rows)
+    assert all({"lines", "run"} <= row.keys() and "checks" not in row for row in made.rows)
 
 
 def test_the_wire_is_what_was_delivered(suite):
     for case in list(suite.cases.values())[::40]:
         if not isinstance(case, Case):
-            assert {"function", "input"} <= about(case).keys()
+            assert {"function", "input"} <= case_to_json(case).keys()
             continue
         trial = one(case, "recorded", 0)
-        drawn = wire(trial)
+        drawn = wire_to_json(trial)
         assert base64.b64decode(drawn["body"]) == trial.body[:MAX_BODY]
         assert drawn["chunks"][0] == 0
         assert drawn["reads"] == len(trial.chunks)
@@ -195,11 +202,11 @@ PLACED = [
 
 
 @pytest.mark.parametrize(
-    ("positions", "events", "frames", "departed"), [p[1:] for p in PLACED], ids=[p[0] for p in PLACED]
+    ("positions", "events", "frames", "diverged"), [p[1:] for p in PLACED], ids=[p[0] for p in PLACED]
 )
-def test_events_stand_at_the_frame_that_accounts_for_them(positions, events, frames, departed):
-    placed = place(events, positions)
-    assert (placed.frames, placed.departed) == (frames, departed)
+def test_events_stand_at_the_frame_that_accounts_for_them(positions, events, frames, diverged):
+    placed = place_events(events, positions)
+    assert (placed.frames, placed.diverged) == (frames, diverged)
 
 
 def test_a_baseline_is_read_and_only_for_the_page(tmp_path):
@@ -214,5 +221,5 @@ def test_a_baseline_is_read_and_only_for_the_page(tmp_path):
     assert value["since"]["counts"]["new"] == sum(len(row[3]) for row in value["since"]["rows"]["new"]) > 0
     ran = project.run("report", "markdown", str(RESULTS), "--baseline", "before.jsonl")
     assert (ran.code, ran.out) == (2, "")
-    assert "`--baseline` is for the html report; `conform diff` compares" in ran.err
+    assert "`--baseline` needs an html report; use `conform diff` to compare" in ran.err
     assert project.run("report", "html", str(RESULTS), "--baseline", "none.jsonl").code == 2

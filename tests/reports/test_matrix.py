@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
 from streamconform.model.verdict import Check
-from streamconform.reports.matrix import LEFT_OUT, MAX_BYTES, Place, render
-from streamconform.reports.matrix.place import tracked
-from streamconform.reports.matrix.score import Score, rows
-from streamconform.run.merge import ordered
+from streamconform.reports.matrix import LEFT_OUT, MAX_BYTES, PageContext, render
+from streamconform.reports.matrix.context import link_issue
+from streamconform.reports.matrix.score import Score, score_rows
+from streamconform.run.merge import sort_trials
 from streamconform.run.results import Results
 
 from ..cli.project import ROOT, Project
@@ -68,7 +68,7 @@ def suite(**tags):
 
 
 def place(cases=None, folder=ROOT / "docs/matrix", **more):
-    return Place(cases or {}, str(folder), str(ROOT), **more)
+    return PageContext(cases or {}, str(folder), str(ROOT), **more)
 
 
 A = f"{CHAT}/a/one"
@@ -112,25 +112,25 @@ SCORED = [
 
 @pytest.mark.parametrize(("about", "trials", "columns"), SCORED, ids=[row[0] for row in SCORED])
 def test_what_a_case_counts_as(about, trials, columns):
-    (row,) = rows(results(trials), SUITE)
+    (row,) = score_rows(results(trials), SUITE)
     found = {name: each for name, each in row.columns.items() if each.judged}
     assert found == {name: Score(*each) for name, each in columns.items()}, about
 
 
 def test_under_strict_a_warning_fails():
-    (row,) = rows(results([trial(A, verdict="warn")], strict=True), SUITE)
+    (row,) = score_rows(results([trial(A, verdict="warn")], strict=True), SUITE)
     assert row.cases == Score(0, 1)
 
 
 def test_a_case_that_the_suite_has_not_is_judged_but_in_no_column_of_a_tag():
     made = results([trial(f"{CHAT}/gone/case"), trial(f"{CHAT}/gone/case", "whole")])
-    (row,) = rows(made, SUITE)
+    (row,) = score_rows(made, SUITE)
     assert (row.cases, set(row.columns)) == (Score(1), {"framing"})
-    assert "> 1 cases are not in this version of the suite" in render(made, place(SUITE))
+    assert "> 1 case is not in this version of the suite" in render(made, place(SUITE))
 
 
 def test_an_api_that_an_implementation_does_not_speak_is_nowhere():
-    other = trial("ollama-chat/a/one", verdict="skipped", reason="the api ollama-chat is not claimed")
+    other = trial("ollama-chat/a/one", verdict="skipped", reason="the API ollama-chat is not claimed")
     text = render(results([trial(A), other]), place(SUITE))
     assert "ollama" not in text
 
@@ -142,7 +142,7 @@ def test_an_implementation_that_was_not_judged_is_nowhere():
 
 def test_a_column_about_what_is_not_claimed_is_a_dash_whatever_else_was_judged():
     given = results([trial(TWO)], info(claims={CHAT: ("tool_calls",)}))
-    (row,) = rows(given, SUITE)
+    (row,) = score_rows(given, SUITE)
     assert row.columns == {"usage": Score(skipped=1), "text": Score(1)}
     assert "| 1/1 | 1/1 | - |" in render(given, place(SUITE))
 
@@ -160,7 +160,7 @@ def test_a_page_is_a_summary_a_table_an_api_and_a_section_an_implementation():
     assert '<a id="of-lib-openai-chat"></a>' in text
     assert "**openai-chat**: 3 cases; failing: 2 as recorded." in text
     assert "- `usage.input` (text, usage): 2 cases, 3 trials; `expected 1, got 2`" in text
-    assert "  - **not known before**: 1 trial" in text
+    assert "  - **new failure**: 1 trial" in text
     linked = "[`counted twice`](findings.md#counted-twice), [`me/lib#4`](https://github.com/me/lib/issues/4)"
     assert f"  - known: `counted twice` {linked}" in text
     assert "  - [`Title of a__one`](../../specs/openai-chat/a.yaml#L7) (`recorded`, `whole`)" in text
@@ -169,7 +169,7 @@ def test_a_page_is_a_summary_a_table_an_api_and_a_section_an_implementation():
 
 def test_where_nothing_fails_there_is_no_list():
     text = render(results([trial(A)]), place(SUITE))
-    assert "**openai-chat**: 1 case; none fails." in text
+    assert "**openai-chat**: 1 case; no failures." in text
     assert "<details>" not in text
 
 
@@ -188,12 +188,12 @@ def test_a_page_outside_the_folder_of_the_suite_has_no_path_in_it(tmp_path):
 
 
 def test_the_order_in_which_trials_ended_changes_nothing():
-    there, back = (render(ordered(results(trials)), place(SUITE)) for trials in (FAILING, FAILING[::-1]))
+    there, back = (render(sort_trials(results(trials)), place(SUITE)) for trials in (FAILING, FAILING[::-1]))
     assert there == back
 
 
 def test_a_page_of_a_cut_run_says_so():
-    assert "**These results are cut**" in render(replace(results(FAILING), footer=None), place(SUITE))
+    assert "**These results are incomplete**" in render(replace(results(FAILING), footer=None), place(SUITE))
 
 
 def test_outside_text_is_code_and_links_go_nowhere_that_it_says():
@@ -220,7 +220,7 @@ TRACKED = [
 
 @pytest.mark.parametrize(("issue", "shown"), TRACKED)
 def test_an_issue_is_a_link_where_it_is_a_harmless_one(issue, shown):
-    assert tracked(issue) == shown
+    assert link_issue(issue) == shown
 
 
 def test_a_page_of_nineteen_implementations_that_fail_everything_is_bounded():
@@ -232,7 +232,7 @@ def test_a_page_of_nineteen_implementations_that_fail_everything_is_bounded():
     ]
     text = render(results(trials, *(info(f"lib-{n}") for n in range(19))), place(cases))
     assert 50_000 < len(text.encode()) <= MAX_BYTES
-    assert "rarer causes are left out here" in text
+    assert "less frequent causes are left out here" in text
     assert "## `lib-18`" in text
     assert LEFT_OUT not in text
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 from streamconform.errors import SourceError
-from streamconform.resources import bundled
+from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
 from streamconform.suite.catalog import case_ids, read_catalog
 from streamconform.suite.load import Sources, load
 from streamconform.yaml_text import reader
 
-SOURCES = Sources(bundled("specs"), bundled("cassettes"))
+SOURCES = Sources(find_bundled("specs"), find_bundled("cassettes"))
 
 SPECS = {
     "id first": ("cases:\n  - id: a\n    title: x\n  - id: b\n", ["a", "b"]),

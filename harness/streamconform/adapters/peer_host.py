@@ -1,8 +1,8 @@
-"""The program that hosts a peer's adapter, run by the Python of the peer's environment: `peer_host.py NAME`.
+"""Host a peer's adapter, run by the Python of the peer's environment: `peer_host.py NAME`.
 
-Streamconform is not installed there, and must not be: what it depends on would stand beside, or before, what
-the library was installed with. Its package alone is made importable, from where this file lies; what the
-host and the adapters import of it needs nothing else.
+Streamconform is not installed in that environment, because its dependencies could replace the versions that
+the library was installed with. Only its package is made importable, from the folder of this file; the
+modules that the host and the adapters import need nothing else.
 """
 
 from __future__ import annotations
@@ -22,25 +22,28 @@ PACKAGE: Final = Path(__file__).resolve().parents[1]
 
 
 def main(name: str) -> None:
-    """Serve the peer `name` on stdin and stdout; what it claims is in the table."""
+    """Serve the peer `name` on stdin and stdout, with the claims from the table of peers."""
     spec = importlib.util.spec_from_file_location(
         PACKAGE.name, PACKAGE / "__init__.py", submodule_search_locations=[str(PACKAGE)]
     )
-    assert spec is not None, "it is a file of Python's"
-    assert spec.loader is not None, "it is a file of Python's"
+    assert spec is not None, "the path ends in .py"
+    assert spec.loader is not None, "the path ends in .py"
     package = importlib.util.module_from_spec(spec)
     sys.modules[PACKAGE.name] = package
     spec.loader.exec_module(package)
-    os.chdir(sys.prefix)  # the host imports from the current folder first: it may be the library's clone
-    os.environ.pop("SSL_CERT_FILE", None)  # nothing is asked by TLS, and all certificates take 50 ms a client
-    os.environ["SSL_CERT_DIR"] = sys.prefix  # where there are none
+    # The host imports from the current folder first, which may be a clone of the library.
+    os.chdir(sys.prefix)
+    # No request uses TLS, and loading the system's certificates takes 50 ms per client: point to a folder
+    # that has none.
+    os.environ.pop("SSL_CERT_FILE", None)
+    os.environ["SSL_CERT_DIR"] = sys.prefix
     from streamconform.adapters import host
     from streamconform.peers.table import PEERS
 
     peer = PEERS[name]
-    module = f"{PACKAGE.name}.peers.{peer.module}"
-    loaded: Any = importlib.import_module(module)
-    adapter = loaded.adapter = _tidy(loaded.adapter)
+    module_name = f"{PACKAGE.name}.peers.{peer.module}"
+    module: Any = importlib.import_module(module_name)
+    adapter = module.adapter = _collect_after_run(module.adapter)
     adapter.info = {
         "name": peer.name,
         "version": version(peer.distribution),
@@ -48,27 +51,27 @@ def main(name: str) -> None:
         "issues": peer.issues,
     }
     adapter.apis, adapter.inputs, adapter.capabilities = peer.apis, ("http",), peer.capabilities
-    host.main(f"{module}:adapter")
+    host.main(f"{module_name}:adapter")
 
 
-def _tidy(adapter: Callable[[Any], dict[str, Any]]) -> Any:
-    """Return the adapter with what it leaves behind collected after each run.
+def _collect_after_run(adapter: Callable[[Any], dict[str, Any]]) -> Any:
+    """Return the adapter wrapped so that garbage is collected after each run.
 
-    A response that a library drops without closing it is closed when it is collected. Where that happens
-    while the HTTP library holds its own lock, the thread waits for itself for ever (seen: litellm on httpcore
-    after an error in a stream), so that one trial would hang for what another one left.
+    A response that a library drops without closing it is closed when it is collected. If that happens while
+    the HTTP library holds its own lock, the thread deadlocks (seen with litellm on httpcore after an error in
+    a stream), so one trial would hang because of an earlier one.
     """
     gc.collect()
-    gc.freeze()  # what was imported is not looked at again and again
+    gc.freeze()  # keeps the imported modules out of every later collection
 
     @functools.wraps(adapter)
-    def tidy(run: Any) -> dict[str, Any]:
+    def collecting_adapter(run: Any) -> dict[str, Any]:
         try:
             return adapter(run)
         finally:
             gc.collect()
 
-    return tidy
+    return collecting_adapter
 
 
 if __name__ == "__main__":

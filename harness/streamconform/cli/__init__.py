@@ -1,4 +1,4 @@
-"""The command line: `conform VERB`. Verbs are loaded on first use, so that `--help` is instant."""
+"""The command line: `conform VERB`. A verb's module is imported when the verb is called."""
 
 from __future__ import annotations
 
@@ -14,36 +14,38 @@ import click
 from streamconform import __version__
 from streamconform.errors import ConformError
 
+__all__ = ["VERBS", "conform", "main"]
+
 VERBS: Final[Mapping[str, str]] = {
     "run": "Judge implementations against the recorded streams.",
     "list": "List the cases that a run would judge.",
-    "report": "Make a report of results: JUnit, Markdown, annotations, a badge.",
-    "explain": "Show a case: its frames, events, and expected beside actual.",
+    "report": "Make a report of results: HTML, JUnit, Markdown, GitHub annotations, a badge.",
+    "explain": "Show a case: frames, events, and expected beside actual values.",
     "minimise": "Find the smallest stream that still fails the same check.",
-    "diff": "Compare two results: what is new, what is fixed.",
+    "diff": "Compare two results: new failures, and what is fixed.",
     "serve": "Serve the recorded streams over HTTP, to debug a client.",
-    "check": "Judge an outcome that was made elsewhere.",
-    "init": "Put an adapter, a workflow and a config into a project, ready to run.",
-    "smoke": "Check that an adapter is sane, before the library is blamed.",
+    "check": "Judge an outcome from a file.",
+    "init": "Add an adapter, a workflow and a config to a project.",
+    "smoke": "Check an adapter before you blame the library.",
     "lint": "Check specs and cassettes.",
     "record": "Record an exchange with a live server as a cassette and a draft spec.",
-    "probe": "Judge the streams that a live server makes.",
-    "proxy": "Speak one api to clients, and ask a server in another.",
+    "probe": "Judge the streams that a live server sends.",
+    "proxy": "Translate between two APIs: one for clients, another for the server.",
     "import": "Turn captured streams into cassettes and draft specs.",
     "compare": "Run implementations over recordings and show where they differ.",
-    "corpus": "Pull recordings that others publish, for `compare`.",
+    "corpus": "Pull recordings that other projects publish, for `compare`.",
     "peers": "Install libraries that can be judged without writing an adapter.",
     "schema": "Print a published JSON Schema.",
-    "selftest": "Judge the suite itself with broken parsers.",
+    "selftest": "Test the suite itself with broken parsers.",
 }
-"""Every verb, with its line in `--help`; each is a module of its own with a `command`."""
+"""Every verb, with its line in `--help`; each has a module with a `command`."""
 
 MODULES: Final[Mapping[str, str]] = {"import": "import_"}
-"""The modules of verbs that Python keeps for itself."""
+"""The modules of verbs that are Python keywords."""
 
 
 class Verbs(click.Group):
-    """A group whose commands are imported when they are called."""
+    """A group that imports a command when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs in the order of the table."""
@@ -51,7 +53,7 @@ class Verbs(click.Group):
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command behind a verb."""
+        """Return the command of a verb, or None for an unknown verb."""
         del ctx
         if cmd_name not in VERBS:
             return None
@@ -60,7 +62,7 @@ class Verbs(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the verbs from the table, without importing them."""
+        """Write the verbs from the table, which needs no import and keeps `--help` fast."""
         del ctx
         with formatter.section("Verbs"):
             formatter.write_dl(list(VERBS.items()))
@@ -69,8 +71,8 @@ class Verbs(click.Group):
 @click.group(
     cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 as expected, 1 unexpected failures, 2 usage or input, 3 implementation unusable, "
-    "4 our bug, 5 nothing ran, 130 interrupted.",
+    epilog="Exit codes: 0 no new failures, 1 new failures, 2 usage or input error, "
+    "3 implementation unusable, 4 bug in streamconform, 5 nothing ran, 130 interrupted.",
 )
 @click.version_option(__version__, prog_name="streamconform")
 def conform() -> None:
@@ -84,10 +86,10 @@ def conform() -> None:
 
 
 def main() -> None:
-    """Run the command line and exit; a user's mistake is one message, never a traceback."""
+    """Run the command line and exit; a user's mistake gives a message, never a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # what is judged may answer with anything
+            stream.reconfigure(errors="backslashreplace")  # an implementation may answer with lone surrogates
     try:
         code = conform.main(standalone_mode=False)
     except click.exceptions.Abort:
@@ -101,12 +103,13 @@ def main() -> None:
     except KeyboardInterrupt:
         code = 130
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output went away, as `head` does
+        sys.stderr.close()  # the reader of our output has gone, such as `head`
         code = 0
-    except Exception:  # noqa: BLE001 - whatever is left is our own mistake, and is said to be
+    except Exception:  # noqa: BLE001 - anything else is a bug of ours, and the user should be told so
         traceback.print_exc()
         click.echo(
-            "\nThis is a bug of streamconform, not of what it judges; please report it with the text above.",
+            "\nThis is a bug in streamconform, not in the implementation; please report it with the text"
+            " above.",
             err=True,
         )
         code = 4

@@ -1,4 +1,4 @@
-"""`conform check`: judge an outcome that was made elsewhere."""
+"""`conform check`: judge an outcome from a file."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.trial import AnyTrial, Call
 from streamconform.model.verdict import UNEXPECTED
-from streamconform.reports.explanation import Explained, verdict
-from streamconform.reports.style import Line, show
-from streamconform.run.results import check_json
+from streamconform.reports.explanation import ExplainedTrial, explain_verdict
+from streamconform.reports.style import StyledLine, print_lines
+from streamconform.run.exits import Exit
+from streamconform.run.results import check_to_json
 from streamconform.suite.expand import one
 
 SHAPE: Final = 'an outcome, or {"outcome": …, "events": […]}'
@@ -31,16 +32,16 @@ SHAPE: Final = 'an outcome, or {"outcome": …, "events": […]}'
     "case_",
     required=True,
     metavar="CASE",
-    help="What it is an outcome of; with @DELIVERY if need be.",
+    help="The case that the outcome answers; add @DELIVERY if it was not as recorded.",
 )
 @click.option(
     "-c",
     "--capability",
     multiple=True,
     type=click.Choice(sorted(CAPABILITIES)),
-    help="Judge only what this needs. Repeatable. [default: everything; events where there are any]",
+    help="Judge only what needs this capability. Repeatable. [default: all; events if there are any]",
 )
-@click.option("--strict", is_flag=True, help="Let warnings fail too.")
+@click.option("--strict", is_flag=True, help="Treat warnings as failures.")
 @click.option("--format", "shape", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @options.sources_options
 @click.pass_context
@@ -50,66 +51,75 @@ def command(
     file: str,
     case_: str,
     capability: tuple[str, ...],
-    strict: bool,  # noqa: FBT001 - click hands flags over so
+    strict: bool,  # noqa: FBT001 - click passes flags like this
     shape: str,
-    **given: Any,
+    **arguments: Any,
 ) -> None:
     """Judge the outcome in OUTCOME.json (- is stdin) as an answer to CASE.
 
-    The file holds an outcome in the normal form, or an object with `outcome` and `events`; of a case without
-    bytes, what its function returned. `conform serve` hands the streams to a client of yours.
+    The file holds an outcome in the normal form, or an object with `outcome` and `events`. For a function's
+    case, it holds the function's output. `conform serve` serves the streams to your client. Exit codes: 0
+    passed, 1 failed, 2 usage or input error.
     """
-    chosen = options.settings(given)
-    found = options.find_case(case_, chosen)
-    trial = _trial(found, case_.partition("@")[2], chosen.get("seed", 0))
-    answer = _answer(file, trial)
-    events = isinstance(answer, Observation) and answer.events is not None
-    claims = frozenset(each for each in CAPABILITIES if each in capability) or (
-        CAPABILITIES - (frozenset() if events else {"events"})
+    settings = options.merge_settings(arguments)
+    case = options.find_case(case_, settings)
+    trial = _make_trial(case, case_.partition("@")[2], settings.get("seed", 0))
+    answer = _read_answer(file, trial)
+    has_events = isinstance(answer, Observation) and answer.events is not None
+    claims = frozenset(name for name in CAPABILITIES if name in capability) or (
+        CAPABILITIES - (frozenset() if has_events else {"events"})
     )
     judgement = judge(trial, answer, claims, lambda _: None)
     if shape == "json":
-        checks = [check_json(each) for each in judgement.checks]
-        told = {"id": trial.id, "verdict": judgement.verdict, "passed": judgement.passed, "checks": checks}
-        click.echo(json.dumps(told, indent=1, ensure_ascii=False))
+        document = {
+            "id": trial.id,
+            "verdict": judgement.verdict,
+            "passed": judgement.passed,
+            "checks": [check_to_json(check) for check in judgement.checks],
+        }
+        click.echo(json.dumps(document, indent=1, ensure_ascii=False))
     else:
-        explained = Explained(trial, file, Greeting(name=file, capabilities=claims), answer)
-        show((Line(trial.id, "bold"), *verdict(explained)))
+        explained = ExplainedTrial(trial, file, Greeting(name=file, capabilities=claims), answer)
+        print_lines((StyledLine(trial.id, "bold"), *explain_verdict(explained)))
     failed = judgement.verdict in UNEXPECTED or (strict and judgement.verdict == "warn")
-    ctx.exit(1 if failed else 0)
+    ctx.exit(Exit.UNEXPECTED if failed else Exit.EXPECTED)
 
 
-def _trial(case: AnyCase, name: str, seed: int) -> AnyTrial:
+def _make_trial(case: AnyCase, name: str, seed: int) -> AnyTrial:
     if isinstance(case, Case):
         return one(case, name or "recorded", seed)
     if isinstance(case, RoundTripCase):
-        words = "is about requests, which only the server sees: `conform run` judges it"
-        raise SelectionError(f"`{case.id}` {words}")
+        raise SelectionError(
+            f"`{case.id}` tests requests, which only a server sees; use `conform run` to judge it"
+        )
     if name:
-        raise SelectionError(f"`{case.id}` has no `{name}`: a case without bytes is not delivered")
+        raise SelectionError(f"`{case.id}` has no delivery `{name}`: it tests a function, not a stream")
     return Call(case)
 
 
-def _answer(file: str, trial: AnyTrial) -> Answer:
-    """Return the answer in `file`; raises `UsageError` where there is none."""
+def _read_answer(file: str, trial: AnyTrial) -> Answer:
+    """Return the answer in `file`; raises `UsageError` if it holds none."""
     try:
         with click.open_file(file, "rb") as stream:
             data = stream.read(protocol.MAX_LINE + 1)
     except OSError as error:
         raise UsageError(f"`{file}` cannot be read: {error.strerror}") from error
     if len(data) > protocol.MAX_LINE:
-        raise UsageError(f"`{file}` is larger than {protocol.MAX_LINE} bytes, and no outcome is")
+        raise UsageError(f"`{file}` is larger than {protocol.MAX_LINE:,} bytes, the limit for an outcome")
     if isinstance(trial, Call):
-        return Output(_object(file, b'{"output":' + data + b"}")["output"])
-    told = _object(file, data)
-    return Observation(told["outcome"], told.get("events")) if "outcome" in told else Observation(told)
+        return Output(_parse_object(file, b'{"output":' + data + b"}")["output"])
+    document = _parse_object(file, data)
+    if "outcome" in document:
+        return Observation(document["outcome"], document.get("events"))
+    return Observation(document)
 
 
-def _object(file: str, data: bytes) -> Any:
+def _parse_object(file: str, data: bytes) -> Any:
     try:
-        return protocol.parsed(data)
-    except protocol.ProtocolFault as fault:
+        return protocol.parse_object(data)
+    except protocol.ProtocolError as fault:
         if fault.kind == "too-deep":
             raise UsageError(f"`{file}`: {fault.message}") from fault
-        words = f"`{file}` is no JSON object in UTF-8: {protocol.shown(data)}"
-        raise UsageError(f"{words}; it holds {SHAPE}") from fault
+        raise UsageError(
+            f"`{file}` is not a JSON object in UTF-8: {protocol.quote_line(data)}; expected {SHAPE}"
+        ) from fault

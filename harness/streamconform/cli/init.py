@@ -1,4 +1,4 @@
-"""`conform init`: an adapter, a workflow, a list of known failures and a config, ready to run."""
+"""`conform init`: write an adapter, a workflow, a known-failures file and a config."""
 
 from __future__ import annotations
 
@@ -13,96 +13,96 @@ from streamconform.tools.init.plan import WORKFLOW, Kept, Language, NewFile, Tar
 
 
 @click.command("init")
-@click.option("--package", metavar="NAME", help="The package that is judged. [default: the one that is here]")
+@click.option("--package", metavar="NAME", help="The package to judge. [default: the only package here]")
 @click.option(
     "--language",
     type=click.Choice(["python", "node"]),
     default="python",
     show_default=True,
-    help="What the adapter is written in.",
+    help="Language of the adapter.",
 )
 @click.option(
     "--api",
     multiple=True,
     type=click.Choice(list(APIS)),
-    help="An api that it reads. [default: all] Repeatable.",
+    help="An API that it reads. [default: all] Repeatable.",
 )
-@click.option("--force", is_flag=True, help="Overwrite files that are there already.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be written.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@click.option("--dry-run", is_flag=True, help="Only print what would be written.")
 def command(
     package: str | None,
     language: Language,
     api: tuple[str, ...],
-    force: bool,  # noqa: FBT001 - click hands flags over so
+    force: bool,  # noqa: FBT001 - click passes flags like this
     dry_run: bool,  # noqa: FBT001
 ) -> None:
-    """Put an adapter, a workflow, known failures and a config into the project in this folder.
+    """Add an adapter, a workflow, known failures and a config to the project in this folder.
 
-    The adapter runs as it is and reads nothing yet: what to fill in is said in it. Files that are there
-    already are kept.
+    The adapter runs as it is but reads nothing yet; its comments say what to fill in. Existing files are
+    kept.
 
     \b
-    conform init                     mypkg/conform.py, where there is one package
-    conform init --language node     conform_adapter.mjs
+    conform init                     writes mypkg/conform.py, if there is one package
+    conform init --language node     writes conform_adapter.mjs
     """
     folder = Path()
-    of = target(folder, language, package)
-    for each in planned(folder, of, api or tuple(APIS)):
-        click.echo(_done(folder, each, force=force, dry_run=dry_run))
-    for line in _next(folder, of, dry_run=dry_run):
+    project = target(folder, language, package)
+    for file in planned(folder, project, api or tuple(APIS)):
+        click.echo(_write_file(folder, file, force=force, dry_run=dry_run))
+    for line in _list_next_steps(folder, project, dry_run=dry_run):
         click.echo(line)
 
 
-def _done(folder: Path, each: NewFile | Kept, *, force: bool, dry_run: bool) -> str:
-    """Write one file, unless it is there, and return the line that tells."""
-    if isinstance(each, Kept):
-        return f"kept   {each.path}: {each.why}"
-    path = folder / each.path
-    there = path.exists() or path.is_symlink()
-    if there and not each.appends and not force:
-        return f"kept   {each.path}: it is there already; --force overwrites it"
+def _write_file(folder: Path, file: NewFile | Kept, *, force: bool, dry_run: bool) -> str:
+    """Write one file, unless it exists, and return the line to print."""
+    if isinstance(file, Kept):
+        return f"kept   {file.path}: {file.why}"
+    path = folder / file.path
+    exists = path.exists() or path.is_symlink()
+    if exists and not file.appends and not force:
+        return f"kept   {file.path}: it exists; use --force to overwrite it"
     if dry_run:
-        return f"would {'add to' if each.appends else 'overwrite' if there else 'write'}  {each.path}"
+        return f"would {'add to' if file.appends else 'overwrite' if exists else 'write'}  {file.path}"
     try:
-        _write(path, each, there=there)
+        _write(path, file, exists=exists)
     except OSError as error:
-        raise UsageError(f"`{each.path}` cannot be written: {error.strerror or error}") from error
-    return f"{'added to' if each.appends else 'wrote'}  {each.path}"
+        raise UsageError(f"`{file.path}` cannot be written: {error.strerror or error}") from error
+    return f"{'added to' if file.appends else 'wrote'}  {file.path}"
 
 
-def _write(path: Path, each: NewFile, *, there: bool) -> None:
+def _write(path: Path, file: NewFile, *, exists: bool) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    if each.appends:
+    if file.appends:
         before = path.read_bytes()
-        end = b"\r\n" if b"\r\n" in before else b"\n"
-        with path.open("ab") as file:
-            file.write(
-                (b"" if before.endswith(b"\n") or not before else end)
-                + each.text.encode().replace(b"\n", end)
+        line_end = b"\r\n" if b"\r\n" in before else b"\n"
+        with path.open("ab") as stream:
+            stream.write(
+                (b"" if before.endswith(b"\n") or not before else line_end)
+                + file.text.encode().replace(b"\n", line_end)
             )
-    elif there:
-        write_whole(path, each.text.encode())
+    elif exists:
+        write_whole(path, file.text.encode())
     else:
-        with path.open("xb") as file:
-            file.write(each.text.encode())
+        # Exclusive, so that a file which appeared in the meantime is not overwritten.
+        with path.open("xb") as stream:
+            stream.write(file.text.encode())
 
 
-def _next(folder: Path, of: Target, *, dry_run: bool) -> list[str]:
-    """Return what to do now."""
+def _list_next_steps(folder: Path, project: Target, *, dry_run: bool) -> list[str]:
     lines = []
-    if _inside_a_repository(folder):
-        lines.append(f"note: workflows are read at the root of a repository; move {WORKFLOW} there")
+    if _is_inside_repository(folder):
+        lines.append(f"note: GitHub reads workflows at the root of the repository; move {WORKFLOW} there")
     if not dry_run:
-        first = f"`{of.first}`, then " if of.first else ""
+        first = f"`{project.first}`, then " if project.first else ""
         lines += [
-            f"next: {first}`conform run` shows what fails while nothing is filled in",
-            f"      fill in {of.adapter}; `conform smoke {of.words}` says whether it is sane",
-            "      `conform run --update-known-failures` lists what still fails: CI is green meanwhile",
+            f"next: {first}`conform run` shows what fails while the adapter is empty",
+            f"      fill in {project.adapter}, then check it with `conform smoke {project.words}`",
+            "      `conform run --update-known-failures` lists what still fails, so that CI is green",
         ]
     return lines
 
 
-def _inside_a_repository(folder: Path) -> bool:
-    """Return whether this is a folder inside a repository, not its root."""
-    here = folder.resolve()
-    return not (here / ".git").exists() and any((above / ".git").exists() for above in here.parents)
+def _is_inside_repository(folder: Path) -> bool:
+    """Return whether `folder` is below the root of a repository."""
+    resolved = folder.resolve()
+    return not (resolved / ".git").exists() and any((parent / ".git").exists() for parent in resolved.parents)

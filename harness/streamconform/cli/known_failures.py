@@ -1,4 +1,4 @@
-"""`--known-failures` and `--update-known-failures`: the files, from the options to their last lines."""
+"""`--known-failures` and `--update-known-failures`: read the files before a run, and update them after it."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from streamconform.cli.options import Selected
+from streamconform.cli.options import Selection
 from streamconform.errors import Problem, ReportError, SourceError, UsageError
-from streamconform.known_failures.context import Listed, unmatched
-from streamconform.known_failures.file import amended, empty, parsed
-from streamconform.known_failures.match import Finding
+from streamconform.known_failures.context import KnownFailuresContext, find_unmatched
+from streamconform.known_failures.file import apply_amendment, create_empty, parse_document
+from streamconform.known_failures.match import OutdatedEntry
 from streamconform.known_failures.model import KnownFailure, KnownFailures
-from streamconform.known_failures.update import Amendment, relist
+from streamconform.known_failures.update import Amendment, plan_update
 from streamconform.run.exits import Exit
-from streamconform.run.session import Finished
+from streamconform.run.session import FinishedRun
 from streamconform.suite.cassettes import write_whole
 from streamconform.yaml_text.reader import parse, read_bytes
 
 F = TypeVar("F", bound=Callable[..., Any])
-Missing = Callable[[Sequence[KnownFailure]], frozenset[int]]
+FindUnmatched = Callable[[Sequence[KnownFailure]], frozenset[int]]
+"""Returns the positions of the entries that match no trial of the full suite."""
 
 FILTERS: Final = {
     "select": "-k",
@@ -35,23 +36,32 @@ FILTERS: Final = {
     "exitfirst": "-x",
     "maxfail": "--maxfail",
 }
-"""What leaves trials out, so that nobody can say what becomes of the entries about them."""
-NOT_WHOLE: Final = frozenset({Exit.INTERRUPTED, Exit.UNUSABLE, Exit.NOTHING})
-FILE: Final = (".yaml", ".yml")
-"""How the name of a file ends that is made where nothing is; anything else is a folder then."""
-NO_NAME: Final = re.compile(r"[^A-Za-z0-9._-]+")
-"""What the name of a file that is made does not hold."""
+"""Options that leave trials out, so that a run cannot say whether entries about them are still true."""
+INCOMPLETE_EXITS: Final = frozenset({Exit.INTERRUPTED, Exit.UNUSABLE, Exit.NOTHING})
+FILE_SUFFIXES: Final = (".yaml", ".yml")
+"""A path that does not exist names a file if it has one of these, else a folder."""
+UNSAFE_IN_FILE_NAME: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class KnownFailuresFile:
     """A known-failures file as it was before the run."""
 
     path: Path
     data: bytes
-    listed: Listed
-    new: bool
-    """Whether it is still to be made."""
+    listed: KnownFailuresContext
+    is_new: bool
+    """Whether `--update-known-failures` creates it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadFile:
+    """A file as read, before its entries are matched with the suite."""
+
+    known: KnownFailures
+    path: Path
+    data: bytes
+    is_new: bool
 
 
 def known_failures_options(command: F) -> F:
@@ -60,205 +70,216 @@ def known_failures_options(command: F) -> F:
         "--update-known-failures",
         "update",
         is_flag=True,
-        help="Make the files true of this run, then commit them.",
+        help="Update the known-failures files to match this run.",
     )(command)
     return click.option(
         "--known-failures",
         type=click.Path(),
         metavar="PATH",
         multiple=True,
-        help="Failures that are known: they do not fail the run, and entries that are not true any more do. "
-        "A file, or a folder of *.yaml; a file may be about one implementation. Repeatable.",
+        help="File of known failures, or a folder of *.yaml files. Known failures do not fail the run; "
+        "entries that are out of date do. A file may be about one implementation. Repeatable.",
     )(command)
 
 
-def known_failures(chosen: dict[str, Any], impls: Sequence[str], missing: Missing) -> tuple[File, ...]:
-    """Return the files that `chosen` names and that are about `impls`, as given to `--impl`.
+def read_known_failures(
+    settings: dict[str, Any], impls: Sequence[str], find_unmatched: FindUnmatched
+) -> tuple[KnownFailuresFile, ...]:
+    """Return the files that `settings` name and that are about one of `impls`, the values of `--impl`.
 
-    `missing` gives the numbers of those entries that match nothing that could be asked. Raises `SourceError`
-    with every problem of every file, and `UsageError` where they are to be updated and nobody could say what
-    goes into which.
+    Raises `SourceError` with every problem of every file, and `UsageError` if the files are to be updated and
+    it is ambiguous which file gets which failure.
     """
-    update = bool(chosen.get("update"))
-    named = [Path(each) for each in chosen.get("known_failures", ())]
-    folders = [each for each in named if _is_folder(each, update=update)]
-    read = [each for each in _read_all(named, folders, update=update) if _about(each[0], impls)]
+    update = bool(settings.get("update"))
+    paths = [Path(name) for name in settings.get("known_failures", ())]
+    folders = [path for path in paths if _is_folder(path, update=update)]
+    files = [file for file in _read_files(paths, folders, update=update) if _is_about(file.known, impls)]
     if update:
-        read += _new(impls, [known for known, *_ in read], folders)
-    gone = missing([entry for known, *_ in read for entry in known.entries])
-    files, before = [], 0
-    for known, path, data, new in read:
-        own = frozenset(n for n in range(len(known.entries)) if n + before in gone)
-        files.append(File(path, data, Listed(known, own, _today()), new))
-        before += len(known.entries)
-    return tuple(files)
+        files += _make_new_files(impls, [file.known for file in files], folders)
+    # All entries are matched at once: one pass over the suite's ids is enough.
+    unmatched_entries = find_unmatched([entry for file in files for entry in file.known.entries])
+    result, offset = [], 0
+    for file in files:
+        count = len(file.known.entries)
+        own_unmatched = frozenset(n for n in range(count) if n + offset in unmatched_entries)
+        listed = KnownFailuresContext(file.known, own_unmatched, _today())
+        result.append(KnownFailuresFile(file.path, file.data, listed, file.is_new))
+        offset += count
+    return tuple(result)
 
 
-def in_suite(found: Selected, seed: int) -> Missing:
-    """Return what tells which entries match nothing in the full suite."""
-    return lambda entries: unmatched(entries, found.catalog, found.trials, seed)
+def make_unmatched_finder(selection: Selection, seed: int) -> FindUnmatched:
+    """Return a function that finds the entries which match nothing in the full suite."""
+    return lambda entries: find_unmatched(entries, selection.catalog, selection.trials, seed)
 
 
-def must_update_whole(given: dict[str, Any], chosen: dict[str, Any]) -> None:
-    """Raise `UsageError` where `--update-known-failures` would not see all that the files are about.
+def check_update_options(arguments: dict[str, Any], settings: dict[str, Any]) -> None:
+    """Raise `UsageError` if `--update-known-failures` is used without a file or with a filter.
 
-    What the config file leaves out, and a profile, is what the project is judged on: that is no filter.
+    Only filters on the command line count: filters in the config file and profiles define what the project
+    runs.
     """
-    if not given.get("update"):
+    if not arguments.get("update"):
         return
-    if not chosen.get("known_failures"):
-        raise UsageError("`--update-known-failures` needs the file: `--known-failures PATH`")
-    filters = [option for key, option in FILTERS.items() if given.get(key)]
+    if not settings.get("known_failures"):
+        raise UsageError("`--update-known-failures` needs a file: `--known-failures PATH`")
+    filters = [option for key, option in FILTERS.items() if arguments.get(key)]
     if filters:
         raise UsageError(
-            f"`--update-known-failures` does not go with `{'`, `'.join(filters)}`: it needs a whole run,"
-            " because it could not tell what was left out from what is mended"
+            f"`--update-known-failures` cannot be used with `{'`, `'.join(filters)}`: it needs a full run,"
+            " because it cannot tell a skipped failure from a fixed one"
         )
 
 
-def update(files: Sequence[File], finished: Finished, *, strict: bool) -> Iterator[str]:
-    """Make the files true of the run, and yield what was done; raises `ReportError` and `SourceError`."""
-    if finished.exit in NOT_WHOLE:
-        names = ", ".join(each.listed.known.path for each in files if not each.new) or "everything"
-        yield f"{names} is left as it was: the run did not get an answer to everything"
+def update_known_failures(
+    files: Sequence[KnownFailuresFile], finished: FinishedRun, *, strict: bool
+) -> Iterator[str]:
+    """Update the files to match the run and yield what was done; raises `ReportError` and `SourceError`."""
+    if finished.exit in INCOMPLETE_EXITS:
+        yield "known-failures files are not updated, because the run is incomplete"
         return
-    changes = _changes(files, finished, strict=strict)
-    for file, findings, change in zip(files, finished.findings, changes, strict=True):
+    changes = _plan_changes(files, finished, strict=strict)
+    for file, findings, change in zip(files, finished.outdated, changes, strict=True):
         known = file.listed.known
-        if change.empty and file.new and known.implementation is not None:
-            continue  # nothing fails: no file is needed
-        if change.empty and not file.new:
-            yield f"{known.path} is left as it was: it is true{_expired(findings)}"
+        if change.empty and file.is_new and known.implementation is not None:
+            continue  # nothing fails, so no file is needed
+        if change.empty and not file.is_new:
+            yield f"{known.path}: up to date{_count_expired(findings)}"
             continue
-        _write(file, amended(file.data, known.path, change))
+        _write_file(file, apply_amendment(file.data, known.path, change))
         counts = (
             ("added", len(change.added)),
             ("removed", len(change.removed)),
             ("narrowed", len(change.narrowed)),
         )
-        said = ", ".join(f"{count} {done}" for done, count in counts if count)
-        todo = "; say in each `TODO` why it fails and where that is tracked" if change.added else ""
-        yield f"{known.path}: {said or 'no entries'}{todo}{_expired(findings)}"
+        summary = ", ".join(f"{count} {action}" for action, count in counts if count)
+        todo = "; replace each `TODO` with the reason and the issue" if change.added else ""
+        yield f"{known.path}: {summary or 'no entries'}{todo}{_count_expired(findings)}"
 
 
-def _changes(files: Sequence[File], finished: Finished, *, strict: bool) -> list[Amendment]:
-    """Return what becomes of each file; of an implementation, one takes what is new."""
-    impls = [each.impl for each in finished.results.header.implementations]
-    listed = [each.listed.known for each in files]
-    homes = {_home(impl, listed) for impl in impls}
-    kept = list(listed)
+def _plan_changes(
+    files: Sequence[KnownFailuresFile], finished: FinishedRun, *, strict: bool
+) -> list[Amendment]:
+    """Return the change of each file; the new failures of an implementation go into one file.
+
+    Files that take new failures are planned last: only then is known what the other files still cover.
+    """
+    impls = [info.impl for info in finished.results.header.implementations]
+    known_files = [file.listed.known for file in files]
+    home_files = {_find_home_file(impl, known_files) for impl in impls}
+    updated = list(known_files)
     changes: dict[int, Amendment] = {}
-    for number in sorted(range(len(files)), key=lambda each: each in homes):
-        known = listed[number]
-        own = [each for each in finished.plain if known.about(impls[each.implementation])]
-        beside = [
+    for number in sorted(range(len(files)), key=lambda n: n in home_files):
+        known = known_files[number]
+        results = [result for result in finished.unsettled if known.applies_to(impls[result.implementation])]
+        other_files = [
             other
-            for n, other in enumerate(kept)
-            if n != number and (known.implementation is None or other.about(known.implementation))
+            for n, other in enumerate(updated)
+            if n != number and (known.implementation is None or other.applies_to(known.implementation))
         ]
-        change = relist(
+        change = plan_update(
             known,
-            own,
-            finished.findings[number],
-            finished.checked,
+            results,
+            finished.outdated[number],
+            finished.checked_paths,
             strict=strict,
-            beside=beside if number in homes else None,
+            beside=other_files if number in home_files else None,
         )
         changes[number] = change
-        kept[number] = replace(known, entries=change.applied(known.entries))
+        updated[number] = replace(known, entries=change.apply(known.entries))
     return [changes[number] for number in range(len(files))]
 
 
-def _home(impl: str, files: Sequence[KnownFailures]) -> int | None:
-    """Return the number of the file that takes what is new of `impl`: first one about it alone."""
-    own = [n for n, known in enumerate(files) if known.about(impl)]
-    return min(own, key=lambda n: files[n].implementation is None, default=None)
+def _find_home_file(impl: str, files: Sequence[KnownFailures]) -> int | None:
+    """Return the number of the file that gets new failures of `impl`: preferably one about it alone."""
+    candidates = [n for n, known in enumerate(files) if known.applies_to(impl)]
+    return min(candidates, key=lambda n: files[n].implementation is None, default=None)
 
 
-def _new(impls: Sequence[str], read: Sequence[KnownFailures], folders: Sequence[Path]) -> Iterator[_Read]:
-    """Yield the files that are made in the first folder for implementations that have none of their own.
+def _make_new_files(
+    impls: Sequence[str], known_files: Sequence[KnownFailures], folders: Sequence[Path]
+) -> Iterator[_ReadFile]:
+    """Yield a new file in the first folder for each implementation that has none of its own.
 
-    Raises `UsageError` where it cannot be told into which file something goes.
+    Raises `UsageError` if it is ambiguous which file gets an implementation's failures.
     """
-    several = len(impls) > 1
     if len(set(impls)) < len(impls):
-        raise UsageError("`--update-known-failures` takes each implementation once")
-    for known in read:
-        if several and known.implementation is None:
+        raise UsageError("`--update-known-failures` needs each implementation to be given only once")
+    for known in known_files:
+        if len(impls) > 1 and known.implementation is None:
             raise UsageError(
-                f"`--update-known-failures` takes one implementation, because `{known.path}` does not say"
-                " which one it is about: give it the key `implementation`, or name a folder"
+                f"`--update-known-failures` with several implementations: `{known.path}` does not name its"
+                " implementation; add the key `implementation`, or pass a folder"
             )
     for impl in impls:
-        if any(known.implementation == impl for known in read):
+        if any(known.implementation == impl for known in known_files):
             continue
         if folders:
-            path = folders[0] / f"{NO_NAME.sub('-', impl.removeprefix('peer:')).strip('-.')[:100]}.yaml"
+            stem = UNSAFE_IN_FILE_NAME.sub("-", impl.removeprefix("peer:")).strip("-.")[:100]
+            path = folders[0] / f"{stem}.yaml"
+            name = _display_path(path)
             if path.exists():
-                raise UsageError(f"`{_shown(path)}` is not about `{impl}`: mend its key `implementation`")
-            yield KnownFailures(_shown(path), (), impl), path, empty(impl), True
-        elif not read:
+                raise UsageError(f"`{name}` is not about `{impl}`; fix its key `implementation`")
+            yield _ReadFile(KnownFailures(name, (), impl), path, create_empty(impl), is_new=True)
+        elif not known_files:
             raise UsageError(
-                f"`--update-known-failures`: no file is about `{impl}`; name a folder, or one that is"
+                f"`--update-known-failures`: no file is about `{impl}`; pass a folder, or a file about it"
             )
 
 
-_Read = tuple[KnownFailures, Path, bytes, bool]
-"""A file, where it is, its bytes, and whether it is still to be made."""
-
-
-def _read_all(named: Sequence[Path], folders: Sequence[Path], *, update: bool) -> list[_Read]:
-    """Return what the files hold, each once; raises `SourceError` with all problems."""
-    paths: dict[Path, Path] = {}
-    for each in named:
-        for path in sorted(each.glob("*.yaml")) if each in folders else (each,):
-            paths.setdefault(path.resolve(), path)
-    read: list[_Read] = []
+def _read_files(paths: Sequence[Path], folders: Sequence[Path], *, update: bool) -> list[_ReadFile]:
+    """Return the files, each once; raises `SourceError` with the problems of all of them."""
+    unique: dict[Path, Path] = {}
+    for path in paths:
+        for file_path in sorted(path.glob("*.yaml")) if path in folders else (path,):
+            unique.setdefault(file_path.resolve(), file_path)
+    files: list[_ReadFile] = []
     problems: list[Problem] = []
-    for path in paths.values():
-        new = update and not path.exists()
+    for path in unique.values():
+        name = _display_path(path)
+        is_new = update and not path.exists()
         try:
-            data = empty() if new else read_bytes(path, _shown(path))
-            read.append((parsed(parse(data, _shown(path))), path, data, new))
+            data = create_empty() if is_new else read_bytes(path, name)
+            files.append(_ReadFile(parse_document(parse(data, name)), path, data, is_new))
         except SourceError as error:
             problems += error.problems
     if problems:
         raise SourceError(tuple(problems))
-    return read
+    return files
 
 
 def _is_folder(path: Path, *, update: bool) -> bool:
-    return path.is_dir() or (update and not path.exists() and path.suffix not in FILE)
+    return path.is_dir() or (update and not path.exists() and path.suffix not in FILE_SUFFIXES)
 
 
-def _about(known: KnownFailures, impls: Sequence[str]) -> bool:
-    return any(known.about(impl) for impl in impls)
+def _is_about(known: KnownFailures, impls: Sequence[str]) -> bool:
+    return any(known.applies_to(impl) for impl in impls)
 
 
-def _write(file: File, made: bytes) -> None:
-    """Write a file that is still what was read; raises `ReportError`."""
-    shown = file.listed.known.path
+def _write_file(file: KnownFailuresFile, data: bytes) -> None:
+    """Write `data`, unless the file was changed since it was read; raises `ReportError`."""
+    name = file.listed.known.path
     try:
-        there = file.path.read_bytes() if file.path.exists() else None
-        if there != (None if file.new else file.data):
-            raise ReportError(f"`{shown}` was changed while the run went on; run again")
+        current = file.path.read_bytes() if file.path.exists() else None
+        if current != (None if file.is_new else file.data):
+            raise ReportError(f"`{name}` was changed during the run; run again")
         file.path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(file.path.resolve(), made)  # a link stays one
+        write_whole(file.path.resolve(), data)  # resolved, so that a symbolic link is kept
     except OSError as error:
-        raise ReportError(f"`{shown}` cannot be written: {error.strerror}") from error
+        raise ReportError(f"`{name}` cannot be written: {error.strerror}") from error
 
 
-def _expired(findings: Sequence[Finding]) -> str:
-    count = sum(each.kind == "expired" for each in findings)
-    return f"; {count} expired, which only you can decide on" if count else ""
+def _count_expired(findings: Sequence[OutdatedEntry]) -> str:
+    count = sum(finding.kind == "expired" for finding in findings)
+    return f"; {count} expired, edit or remove by hand" if count else ""
 
 
-def _shown(path: Path) -> str:
-    """Return the path as messages call it: from the current folder, where it lies below that."""
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+def _display_path(path: Path) -> str:
+    """Return the path as messages show it: relative to the current folder if it is below that."""
+    current = Path.cwd()
+    return str(path.relative_to(current)) if path.is_relative_to(current) else str(path)
 
 
 def _today() -> date:
-    """Return the day where the user is."""
+    """Return the date in the user's time zone: `expires` is a day in theirs."""
     return datetime.now(UTC).astimezone().date()

@@ -1,4 +1,4 @@
-"""`conform list`: the cases that a run would judge."""
+"""`conform list`: list the cases that a run would judge."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 from streamconform.cli import options
 from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.trial import AnyTrial, RoundTrip, Trial
+from streamconform.reports.describe import format_count
 
 
 @click.command("list")
@@ -17,48 +18,48 @@ from streamconform.model.trial import AnyTrial, RoundTrip, Trial
 @options.selection_options
 @options.last_failed_option
 @options.sources_options
-@click.option("--trials", is_flag=True, help="Every trial, not every case.")
+@click.option("--trials", is_flag=True, help="List trials instead of cases.")
 @click.option("--format", "shape", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def command(shape: str, trials: bool, **given: Any) -> None:  # noqa: FBT001 - click hands flags over so
+def command(shape: str, trials: bool, **arguments: Any) -> None:  # noqa: FBT001 - click passes flags like this
     """List the cases that a run would judge, with level and title."""
-    chosen = {"input": "bytes"} | options.settings(given)
-    if shape == "text" and not (trials or chosen.get("select") or chosen.get("last_failed")):
-        # every case has a trial as recorded, so nothing else needs to be made to list the cases
-        chosen |= {"deliver": "fast", "faults": "none"}
-    found, note = options.rerun(chosen)
-    selected = found.trials
+    settings = {"input": "bytes"} | options.merge_settings(arguments)
+    if shape == "text" and not (trials or settings.get("select") or settings.get("last_failed")):
+        # Every case has a trial as recorded, so listing the cases needs no other trials.
+        settings |= {"deliver": "fast", "faults": "none"}
+    selection, note = options.select_for_run(settings)
+    trials_selected = selection.trials
     if note:
         click.echo(note, err=True)
     if shape == "json":
-        click.echo(json.dumps(_json(selected), indent=1, ensure_ascii=False))
+        click.echo(json.dumps(_cases_to_json(trials_selected), indent=1, ensure_ascii=False))
     elif trials:
-        for trial in selected:
-            click.echo(f"{trial.id}  {trial.level}  {_size(trial)}")
+        for trial in trials_selected:
+            click.echo(f"{trial.id}  {trial.level}  {_describe_size(trial)}")
     else:
-        cases = list({trial.case.id: trial.case for trial in selected}.values())
+        cases = list({trial.case.id: trial.case for trial in trials_selected}.values())
         width = max((len(case.id) for case in cases), default=0)
         for case in cases:
             click.echo(f"{case.id:<{width}}  {case.level:<6}  {case.title}")
-        click.echo(f"{len(cases)} cases", err=True)
+        click.echo(format_count(len(cases), "case"), err=True)
 
 
-def _size(trial: AnyTrial) -> str:
+def _describe_size(trial: AnyTrial) -> str:
     match trial:
         case Trial(chunks=chunks):
-            return f"{len(chunks)} chunks"
+            return format_count(len(chunks), "chunk")
         case RoundTrip(_, first, second):
-            return f"{len(first.chunks)} and {len(second.chunks)} chunks"
+            return f"{len(first.chunks)} and {format_count(len(second.chunks), 'chunk')}"
         case _:
-            return "a call"
+            return "function call"
 
 
-def _json(selected: tuple[AnyTrial, ...]) -> list[dict[str, Any]]:
+def _cases_to_json(trials: tuple[AnyTrial, ...]) -> list[dict[str, Any]]:
     deliveries: dict[str, list[str]] = {}
     cases: dict[str, AnyCase] = {}
-    for trial in selected:
+    for trial in trials:
         cases[trial.case.id] = trial.case
-        named = deliveries.setdefault(trial.case.id, [])
-        named += [] if trial.delivery is None else [trial.delivery]
+        names = deliveries.setdefault(trial.case.id, [])
+        names += [] if trial.delivery is None else [trial.delivery]
     return [
         {
             "id": case.id,
@@ -67,22 +68,26 @@ def _json(selected: tuple[AnyTrial, ...]) -> list[dict[str, Any]]:
             "tags": sorted(case.tags),
             "sources": case.sources,
             "guards": case.guards,
-            **_about(case),
+            **_subject_to_json(case),
             "deliveries": deliveries[case.id],
         }
         for case in cases.values()
     ]
 
 
-def _about(case: AnyCase) -> dict[str, Any]:
-    """Return what an expectation is about: a cassette, or the input of a function."""
+def _subject_to_json(case: AnyCase) -> dict[str, Any]:
+    """Return what the case tests: a cassette, a round trip, or a function with its input."""
     if isinstance(case, Case):
         return {
             "cassette": f"{case.api}/{case.cassette.name}",
             "provenance": case.cassette.provenance.kind,
         }
     if isinstance(case, RoundTripCase):
-        names = [f"{case.api}/{each.cassette.name}" for each in (case.first, case.second)]
-        told = {"conversation": case.conversation, "results": case.results}
-        return {"kind": "round_trip", "cassettes": names, **told}
+        names = [f"{case.api}/{stream.cassette.name}" for stream in (case.first, case.second)]
+        return {
+            "kind": "round_trip",
+            "cassettes": names,
+            "conversation": case.conversation,
+            "results": case.results,
+        }
     return {"kind": case.kind, "input": case.input}

@@ -1,4 +1,4 @@
-"""`conform minimise CASE --impl …`: the smallest stream that still fails the same check."""
+"""`conform minimise CASE --impl …`: find the smallest stream that still fails the same check."""
 
 from __future__ import annotations
 
@@ -18,30 +18,42 @@ from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.trial import DELIVERY_SETS, Trial
 from streamconform.run.exits import Exit
-from streamconform.run.interruptible import run
+from streamconform.run.interruptible import run_interruptible
 from streamconform.suite.expand import expand, one
 from streamconform.tools.minimise import render
 from streamconform.tools.minimise.oracle import Candidate, SearchBudget
 from streamconform.tools.minimise.search import MinimiseJob, Search, select_reducible
 from streamconform.tools.minimise.write import Written, recipe, write
 
-OUT: Final = "minimised"
+DEFAULT_FOLDER: Final = "minimised"
 
 
 @click.command("minimise")
 @click.argument("case")
-@click.option("-i", "--impl", metavar="IMPL", help="What fails. [default: the config's]")
+@click.option(
+    "-i", "--impl", metavar="IMPL", help="Implementation that fails. [default: `impl` in the config]"
+)
 @options.input_option
-@click.option("--check", metavar="PATH", help="Keep this check failing. [default: the first of the worst]")
-@click.option("--out", metavar="DIR", default=OUT, show_default=True, help="Where specs/ and cassettes/ go.")
-@click.option("--no-write", is_flag=True, help="Only print.")
+@click.option(
+    "--check",
+    metavar="PATH",
+    help="Check that must keep failing. [default: the first with the worst verdict]",
+)
+@click.option(
+    "--out",
+    metavar="DIR",
+    default=DEFAULT_FOLDER,
+    show_default=True,
+    help="Folder for specs/ and cassettes/.",
+)
+@click.option("--no-write", is_flag=True, help="Print only, write nothing.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(("text", "markdown")),
     default="text",
     show_default=True,
-    help="What is printed; markdown is for an issue.",
+    help="Output format; markdown is for an issue.",
 )
 @click.option("--max-trials", type=click.IntRange(min=1), default=2000, show_default=True)
 @click.option(
@@ -49,16 +61,16 @@ OUT: Final = "minimised"
     type=click.FloatRange(min=0, min_open=True),
     default=300.0,
     show_default=True,
-    help="Seconds for all of it; what is the smallest by then is kept.",
+    help="Seconds for the whole search; the smallest stream found by then is kept.",
 )
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     default=10.0,
     show_default=True,
-    help="Seconds for one trial; lower it where the failure is a hang.",
+    help="Timeout of a trial in seconds; lower it if the failure is a timeout.",
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of random cuts. [default: 0]")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed for random cuts. [default: 0]")
 @options.sources_options
 @click.pass_context
 def command(
@@ -73,32 +85,32 @@ def command(
     max_trials: int,
     time_limit: float,
     timeout: float,
-    **given: Any,
+    **arguments: Any,
 ) -> None:
     """Find the smallest stream that fails the same check as CASE does.
 
-    CASE is a case's id or the end of it; with `@DELIVERY` or `@FAULT.N` behind it the bytes are as that makes
-    them, without, the first delivery or fault that fails.
+    CASE is a case's id or the end of it. Add `@DELIVERY` or `@FAULT.N` to use the bytes of that delivery or
+    fault; without it, the first delivery or fault that fails is used.
 
     \b
     conform minimise parallel-calls-with-ping -i mypkg
     conform minimise plain-text@utf8-split -i mypkg --check 'content.*.text'
     conform minimise parallel-calls -i peer:litellm --format markdown --no-write | gh issue create -F -
 
-    Frames, members of payloads and characters are left out as long as the check fails in the same way, and
-    nothing becomes illegal that was legal. Writes a cassette and a draft spec below --out, and says
-    how to run it.
+    Frames, payload members and characters are removed as long as the check fails in the same way and a legal
+    stream stays legal. A cassette and a draft spec are written to --out, and the command that runs them is
+    printed.
 
-    Exit codes: 0 a stream is printed and written, 2 usage, or nothing fails; 3 implementation unusable;
-    130 interrupted, the smallest stream until then is written.
+    Exit codes: 0 a stream was printed and written, 2 usage error or nothing fails, 3 implementation unusable,
+    130 interrupted; the smallest stream found so far is written.
     """
-    chosen = options.settings(given)
-    found = options.find_case(case, chosen)
+    settings = options.merge_settings(arguments)
+    suite_case = options.find_case(case, settings)
     order = MinimiseJob(
-        connection=connect(_impl(impl, chosen)),
-        trials=_trials(found, case.partition("@")[2], chosen.get("seed", 0)),
+        connection=connect(_pick_impl(impl, settings)),
+        trials=_find_trials(suite_case, case.partition("@")[2], settings.get("seed", 0)),
         check=check,
-        input=chosen.get("input"),
+        input=settings.get("input"),
         timeout=timeout,
         max_trials=max_trials,
         seconds=time_limit,
@@ -106,66 +118,69 @@ def command(
     search = Search(order)
     interrupted = False
     try:
-        with _progress(search):
-            run(search.run())
+        with _progress_bar(search):
+            run_interruptible(search.run())
     except KeyboardInterrupt:
         interrupted = True
     if search.best is None:
         ctx.exit(Exit.INTERRUPTED)
-    own = {name: chosen[name] for name in ("input", "seed", "specs", "cassettes") if chosen.get(name)}
-    told = "".join(f" --{name} {shlex.quote(str(value))}" for name, value in own.items())
-    written = None if no_write else write(Path(out), search, search.best, recipe(search, told))
-    click.echo(_said(form, search, written))
+    names = [name for name in ("input", "seed", "specs", "cassettes") if settings.get(name)]
+    option_text = "".join(f" --{name} {shlex.quote(str(settings[name]))}" for name in names)
+    written = None if no_write else write(Path(out), search, search.best, recipe(search, option_text))
+    click.echo(_render_result(form, search, written))
     if interrupted:
         ctx.exit(Exit.INTERRUPTED)
 
 
-def _impl(impl: str | None, chosen: dict[str, Any]) -> str:
-    named = (impl,) if impl else tuple(chosen.get("impl", ()))
-    if len(named) != 1:
-        many = "the config names several" if named else "there is none in the config"
-        raise UsageError(f"`--impl` names the implementation that fails; {many}")
-    return str(named[0])
+def _pick_impl(impl: str | None, settings: dict[str, Any]) -> str:
+    impls = (impl,) if impl else tuple(settings.get("impl", ()))
+    if not impls:
+        raise UsageError("Missing --impl (and no `impl` in conform.toml)")
+    if len(impls) > 1:
+        raise UsageError("Missing --impl: the config has several implementations; choose one")
+    return str(impls[0])
 
 
-def _trials(case: AnyCase, name: str, seed: int) -> tuple[Trial, ...]:
-    """Return what may fail: the delivery or fault that is named, or the standard ones in their order."""
+def _find_trials(case: AnyCase, name: str, seed: int) -> tuple[Trial, ...]:
+    """Return the trials that may fail: of the named delivery or fault, or all standard ones in order."""
     if not isinstance(case, Case):
-        words = "is about requests" if isinstance(case, RoundTripCase) else "has no stream"
-        raise SelectionError(f"`{case.id}` {words}: what it is given stands in {case.path}:{case.line}")
+        kind = "tests requests" if isinstance(case, RoundTripCase) else "tests a function"
+        raise SelectionError(
+            f"`{case.id}` {kind}, and only streams can be minimised; its input is in {case.path}:{case.line}"
+        )
     if name:
         trials: tuple[Trial, ...] = (one(case, name, seed),)
     else:
-        every = expand((case,), DELIVERY_SETS["standard"], "bytes", seed, "one")
-        trials = tuple(each for each in every if isinstance(each, Trial))
-    left = select_reducible(trials)
-    if not left:
+        expanded = expand((case,), DELIVERY_SETS["standard"], "bytes", seed, "one")
+        trials = tuple(trial for trial in expanded if isinstance(trial, Trial))
+    candidates = select_reducible(trials)
+    if not candidates:
         raise SelectionError(
-            f"`{case.id}@{name}`: a connection that fails is in no cassette; `@cut-after-frame` is its like"
+            f"`{case.id}@{name}`: a cassette cannot hold a broken connection; use `@cut-after-frame` instead"
         )
-    return left
+    return candidates
 
 
-def _said(form: str, search: Search, written: Written | None) -> str:
+def _render_result(form: str, search: Search, written: Written | None) -> str:
     impl = f"-i {shlex.quote(search.order.connection.impl)}"
     if written is None:
-        given = search.oracle.given.id if search.oracle is not None else ""
-        run = f"conform explain {given} {impl}"
+        trial_id = search.oracle.given.id if search.oracle is not None else ""
+        run = f"conform explain {trial_id} {impl}"
     else:
-        fed = f" --input {search.order.input}" if search.order.input else ""
+        input_option = f" --input {search.order.input}" if search.order.input else ""
         strict = " --strict" if search.order.trials[0].level == "should" else ""
-        where = "".join(
+        folders = "".join(
             f" --{name} {shlex.quote(str(written.folder / name))}" for name in ("specs", "cassettes")
         )
-        run = f"conform run{where} {impl} -k {written.id}{fed}{strict}"
+        run = f"conform run{folders} {impl} -k {written.id}{input_option}{strict}"
     if form == "markdown":
         return render.markdown(search, search.proof, run)
     return render.text(search, search.proof, written, run)
 
 
 @contextmanager
-def _progress(search: Search) -> Iterator[None]:
-    """Show what is found on stderr while it is searched, on a terminal only."""
+def _progress_bar(search: Search) -> Iterator[None]:
+    """Show the smallest stream so far on stderr, if that is a terminal."""
     console = Console(stderr=True)
     bar = Progress(
         TextColumn("  minimising {task.description}"),
@@ -176,10 +191,10 @@ def _progress(search: Search) -> Iterator[None]:
     )
     task = bar.add_task("")
 
-    def smaller(candidate: Candidate, budget: SearchBudget) -> None:
-        said = f"{candidate.frames} frames, {len(candidate.trial.body):,} bytes, {budget.trials} trials"
-        bar.update(task, description=said)
+    def show_candidate(candidate: Candidate, budget: SearchBudget) -> None:
+        size = f"{candidate.frames} frames, {len(candidate.trial.body):,} bytes"
+        bar.update(task, description=f"{size}, {budget.trials:,} trials")
 
-    search.smaller = smaller
+    search.smaller = show_candidate
     with bar:
         yield

@@ -1,4 +1,4 @@
-"""Options that several verbs share, and the settings they make together with the config file."""
+"""Options that several verbs share, and their merge with the config file into settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar, get_args
 
 import click
 
-from streamconform import config
+from streamconform import config, user_cache
 from streamconform.apis import APIS
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import LEVELS, AnyCase
@@ -22,25 +22,27 @@ from streamconform.model.trial import (
     AnyTrial,
     FaultSet,
     Input,
-    inputs,
+    supported_inputs,
 )
 from streamconform.reports import HTML, STREAMED
-from streamconform.resources import bundled
+from streamconform.resources import find_bundled
 from streamconform.run.pool import is_unexpected
 from streamconform.run.reading import read
 from streamconform.run.results import Results
 from streamconform.suite.catalog import Catalog, read_catalog
 from streamconform.suite.expand import expand
 from streamconform.suite.load import Sources
-from streamconform.suite.profiles import Profile, profile
-from streamconform.suite.select import at_least, find_id, select_apis, select_ids, select_trials, shard
+from streamconform.suite.profiles import Profile
+from streamconform.suite.profiles import profile as load_profile
+from streamconform.suite.select import at_least, find_id, select_apis, select_ids, select_trials
+from streamconform.suite.select import shard as parse_shard
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 RESULTS: Final = Path(".conform") / "results.jsonl"
-"""Where results go that nobody asked for elsewhere."""
-MAX_WORKERS: Final = 4
-"""Programs started by default, at most: each is a process with the judged library in it."""
+"""Default path of the results."""
+MAX_DEFAULT_WORKERS: Final = 4
+"""Upper limit of the default: each worker is a process that loads the judged library."""
 FAULT_CHOICES: Final = get_args(FaultSet)
 INPUT_CHOICES: Final = get_args(Input)
 CHOICES: Final = {
@@ -49,13 +51,13 @@ CHOICES: Final = {
     "level": LEVELS,
     "input": INPUT_CHOICES,
 }
-"""What a setting may be; of an option click says so, of a key in the config file we do."""
+"""Allowed values of settings. click checks options; `merge_settings` checks the config file."""
 
 
 def last_failed_option(command: F) -> F:
     """Add `--last-failed`."""
     return click.option(
-        "--lf", "--last-failed", "last_failed", is_flag=True, help="Only what was unexpected in the last run."
+        "--lf", "--last-failed", "last_failed", is_flag=True, help="Only trials that failed in the last run."
     )(command)
 
 
@@ -64,16 +66,29 @@ def baseline_option(command: F) -> F:
     return click.option(
         "--baseline",
         metavar="RESULTS",
-        help="Results of an earlier run: the html report says what is new, fixed and still failing.",
+        help="Results of an earlier run: the html report lists what is new, fixed and still failing.",
     )(command)
 
 
-def baseline(path: str | None, kinds: Iterable[str]) -> Results | None:
-    """Return the results of `--baseline`, if any; raises `UsageError` where none of `kinds` tells of them."""
+def cache_option(contents: str) -> Callable[[F], F]:
+    """Return the option `--cache`, passed as `where`; `contents` is what the folder holds."""
+    return click.option(
+        "--cache",
+        "where",
+        metavar="FOLDER",
+        type=click.Path(file_okay=False),
+        envvar=user_cache.VARIABLE,
+        show_envvar=True,
+        help=f"Folder for {contents}. [default: streamconform in the user's cache folder]",
+    )
+
+
+def read_baseline(path: str | None, kinds: Iterable[str]) -> Results | None:
+    """Return the results of `--baseline`, if any; raises `UsageError` if none of `kinds` shows them."""
     if path is None:
         return None
     if HTML not in kinds:
-        raise UsageError("`--baseline` is for the html report; `conform diff` compares results in words")
+        raise UsageError("`--baseline` needs an html report; use `conform diff` to compare results as text")
     return read(Path(path))
 
 
@@ -82,8 +97,8 @@ def input_option(command: F) -> F:
     return click.option(
         "--input",
         type=click.Choice(INPUT_CHOICES),
-        help="How implementations are fed: the bytes at once, chunk by chunk, or by a server that stands for "
-        "the provider. [default: what each names first in its `inputs`]",
+        help="Input mode: all chunks at once (bytes), chunk by chunk (push), or from a local server that "
+        "replays the provider (http). [default: the first of the adapter's `inputs`]",
     )(command)
 
 
@@ -104,165 +119,165 @@ def selection_options(command: F) -> F:
             "--select",
             multiple=True,
             metavar="PATTERN",
-            help="Only trials that match: a glob on ids (* one component, ** any number), or a word.",
+            help="Only trials that match: a glob on ids (* one component, ** any number), or a substring.",
         ),
         click.option(
-            "--api", multiple=True, type=click.Choice(list(APIS)), help="Only this api. Repeatable."
+            "--api", multiple=True, type=click.Choice(list(APIS)), help="Only this API. Repeatable."
         ),
         click.option(
             "--profile",
             metavar="NAME",
-            help="Only the cases of a profile, in its deliveries and faults; next: what none lists.",
+            help="Run only a profile's cases; `next` runs the cases in no profile.",
         ),
         click.option(
-            "--level", type=click.Choice(LEVELS), help="Only trials at least as strict. [default: may]"
+            "--level", type=click.Choice(LEVELS), help="Only trials of this level or stricter. [default: may]"
         ),
         click.option(
             "--deliver",
             type=click.Choice(list(DELIVERY_SETS)),
-            help="How many ways to hand over each stream. [default: standard]",
+            help="Which deliveries of each stream to run. [default: standard]",
         ),
         click.option(
             "--faults",
             type=click.Choice(FAULT_CHOICES),
-            help="How many ways to break each stream; one is one of each kind. "
+            help="Which faults to apply to each stream; `one` is one of each kind. "
             "[default: none with --deliver fast, one with standard, all with full]",
         ),
-        click.option("--shard", metavar="K/N", help="Only the K-th of N parts of the cases."),
-        click.option("--seed", type=click.IntRange(min=0), help="Seed of random cuts. [default: 0]"),
+        click.option("--shard", metavar="K/N", help="Only part K of N of the cases."),
+        click.option("--seed", type=click.IntRange(min=0), help="Seed for random cuts. [default: 0]"),
     )
     for option in reversed(options):
         command = option(command)
     return command
 
 
-def settings(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the config file's settings, overridden by the options that were given.
-
-    A profile that was asked for brings its own deliveries and faults along: those of the config file, which
-    were not written for it, do not count then.
-    """
-    loaded = config.load(Path.cwd())
-    if given.get("profile"):
-        loaded = {key: value for key, value in loaded.items() if key not in ("deliver", "faults")}
-    chosen = loaded | {key: value for key, value in given.items() if value not in (None, ())}
+def merge_settings(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the config file's settings, overridden by the options `given` on the command line."""
+    settings = config.load_settings(Path.cwd())
+    if arguments.get("profile"):
+        # A profile has deliveries and faults of its own; the config file's were not chosen for it.
+        settings = {key: value for key, value in settings.items() if key not in ("deliver", "faults")}
+    settings |= {key: value for key, value in arguments.items() if value not in (None, ())}
     for key, values in CHOICES.items():
-        if chosen.get(key, values[0]) not in values:
-            raise UsageError(f"`{key}` is `{chosen[key]}`; known are {', '.join(values)}")
-    return chosen
+        if settings.get(key, values[0]) not in values:
+            raise UsageError(f"`{key}` is `{settings[key]}`; expected one of {', '.join(values)}")
+    return settings
 
 
-def sources(chosen: dict[str, Any]) -> Sources:
-    """Return where specs and cassettes are read from."""
-    specs, cassettes = chosen.get("specs"), chosen.get("cassettes")
+def find_sources(settings: dict[str, Any]) -> Sources:
+    """Return the folders of specs and cassettes: as set, else `cassettes` beside the specs, else bundled."""
+    specs, cassettes = settings.get("specs"), settings.get("cassettes")
     if specs and not cassettes:
-        beside = Path(specs).resolve().parent / "cassettes"
-        cassettes = beside if beside.is_dir() else None
+        sibling = Path(specs).resolve().parent / "cassettes"
+        cassettes = sibling if sibling.is_dir() else None
     return Sources(
-        Path(specs) if specs else bundled("specs"),
-        Path(cassettes) if cassettes else bundled("cassettes"),
+        Path(specs) if specs else find_bundled("specs"),
+        Path(cassettes) if cassettes else find_bundled("cassettes"),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Selected:
-    """The trials that were selected, and the catalog of the full suite."""
+class Selection:
+    """The catalog of the full suite, and the selected trials."""
 
     catalog: Catalog
     trials: tuple[AnyTrial, ...]
 
 
-def trials(chosen: dict[str, Any]) -> tuple[AnyTrial, ...]:
-    """Return the trials that `chosen` selects; raises `SourceError` and `SelectionError`."""
-    return selected(chosen).trials
+def select(settings: dict[str, Any], ids: frozenset[str] | None = None) -> Selection:
+    """Return the trials that `settings` select; with `ids`, only those trials, in any delivery or fault.
 
-
-def selected(chosen: dict[str, Any], ids: frozenset[str] | None = None) -> Selected:
-    """Return what `chosen` selects; with `ids` only trials of these, in whatever way they are handed over.
-
-    Raises `SourceError`, and `SelectionError` where nothing is left; what is left of a shard or of `ids`
-    may be nothing.
+    Raises `SourceError`, and `SelectionError` if nothing is selected; a shard or `ids` may select nothing.
     """
-    where = sources(chosen)
-    catalog = read_catalog(where)
-    case_ids = select_apis(catalog.ids, chosen.get("api", ()))
-    name = chosen.get("profile")
-    listed = None if name is None else profile(where.specs, name, catalog.ids)
-    if listed is not None:
-        case_ids = tuple(id_ for id_ in case_ids if id_ in set(listed.cases))
-    patterns, seed = tuple(chosen.get("select", ())), chosen.get("seed", 0)
-    given: Input | None = chosen.get("input")
-    deliveries, faults = handed_over(chosen, listed) if ids is None else (tuple(DELIVERIES), "all")
+    sources = find_sources(settings)
+    catalog = read_catalog(sources)
+    case_ids = select_apis(catalog.ids, settings.get("api", ()))
+    profile_name = settings.get("profile")
+    profile = None if profile_name is None else load_profile(sources.specs, profile_name, catalog.ids)
+    if profile is not None:
+        profile_ids = set(profile.cases)
+        case_ids = tuple(id_ for id_ in case_ids if id_ in profile_ids)
+    patterns, seed = tuple(settings.get("select", ())), settings.get("seed", 0)
+    input_mode: Input | None = settings.get("input")
+    deliveries, faults = select_deliveries(settings, profile) if ids is None else (tuple(DELIVERIES), "all")
+    level, shard_option = settings.get("level", "may"), settings.get("shard")
+    shard = parse_shard(shard_option) if shard_option else None
+    requested = None if ids is None else {id_.partition("@")[0] for id_ in ids}
+    # Reading and expanding cases is expensive, so those that cannot match are dropped before it.
     case_ids = select_ids(case_ids, patterns, (*deliveries, *(FAULTS if faults != "none" else ())))
-    level, part = chosen.get("level", "may"), chosen.get("shard")
-    own = shard(part) if part else None
-    named = None if ids is None else {id_.partition("@")[0] for id_ in ids}
     case_ids = tuple(
-        id_ for id_ in case_ids if (own is None or own.holds(id_)) and (named is None or id_ in named)
+        id_
+        for id_ in case_ids
+        if (shard is None or shard.holds(id_)) and (requested is None or id_ in requested)
     )
-    wanted = [
+    candidates = [
         case
         for case in catalog.load(None if case_ids == catalog.ids else case_ids)
         if at_least(case.level, level)
     ]
-    # over HTTP there are more of them than over bytes; a run asks of each implementation what it can be fed
-    every = expand(wanted, deliveries, "http", seed, faults)
-    made = (each for each in every if given is None or given in inputs(each))
-    lenient = own is not None or ids is not None
-    found = select_trials(made, patterns, lenient=lenient)
-    left = tuple(each for each in found if at_least(each.level, level) and (ids is None or each.id in ids))
-    if not (left or lenient):
-        raise SelectionError("no trial is left of what was selected by api, profile, level and deliveries")
-    return Selected(catalog, left)
+    # HTTP has all the trials that bytes have, and more. Which input mode each implementation uses is known
+    # only when it has started, so a run expands for HTTP and drops then what an implementation cannot take.
+    expanded = expand(candidates, deliveries, "http", seed, faults)
+    feedable = (trial for trial in expanded if input_mode is None or input_mode in supported_inputs(trial))
+    may_be_empty = shard is not None or ids is not None
+    matching = select_trials(feedable, patterns, lenient=may_be_empty)
+    selected = tuple(
+        trial for trial in matching if at_least(trial.level, level) and (ids is None or trial.id in ids)
+    )
+    if not (selected or may_be_empty):
+        raise SelectionError(
+            "no trial is left after --api, --profile, --level and --deliver; loosen one of them"
+        )
+    return Selection(catalog, selected)
 
 
-def handed_over(chosen: dict[str, Any], listed: Profile | None) -> tuple[tuple[str, ...], FaultSet]:
-    """Return the deliveries and the faults: an option wins over the profile, and each stands for itself."""
-    name = chosen.get("deliver")
+def select_deliveries(settings: dict[str, Any], profile: Profile | None) -> tuple[tuple[str, ...], FaultSet]:
+    """Return deliveries and faults; each option on its own wins over the profile."""
+    name = settings.get("deliver")
     deliveries = DELIVERY_SETS[name or "standard"]
     faults: FaultSet = FAULT_SETS[name or "standard"]
-    if listed is not None and listed.deliveries is not None and name is None:
-        deliveries = listed.deliveries
-    if listed is not None and listed.faults is not None:
-        faults = listed.faults
-    return deliveries, chosen.get("faults", faults)
+    if profile is not None and profile.deliveries is not None and name is None:
+        deliveries = profile.deliveries
+    if profile is not None and profile.faults is not None:
+        faults = profile.faults
+    return deliveries, settings.get("faults", faults)
 
 
-def find_case(name: str, chosen: dict[str, Any]) -> AnyCase:
+def find_case(name: str, settings: dict[str, Any]) -> AnyCase:
     """Return the case `name`, an id or the end of one; raises `SourceError` and `SelectionError`."""
-    catalog = read_catalog(sources(chosen))
+    catalog = read_catalog(find_sources(settings))
     (case,) = catalog.load((find_id(name, catalog.ids),))
     return case
 
 
-def results_path(chosen: dict[str, Any]) -> Path:
-    """Return where the results of a run go, and those of the last one are."""
-    named = (each.partition("=") for each in chosen.get("report", ()))
-    return next((Path(path) for kind, _, path in named if kind == STREAMED), RESULTS)
+def find_results_path(settings: dict[str, Any]) -> Path:
+    """Return the path of the results of this run, and of the last one."""
+    reports = (option.partition("=") for option in settings.get("report", ()))
+    return next((Path(path) for kind, _, path in reports if kind == STREAMED), RESULTS)
 
 
-def unexpected_last(chosen: dict[str, Any]) -> frozenset[str]:
-    """Return the ids of the trials that were unexpected in the last run; none where there was no run."""
-    path = results_path(chosen)
+def find_last_failures(settings: dict[str, Any]) -> frozenset[str]:
+    """Return the ids of the trials that failed in the last run; empty if there was no run."""
+    path = find_results_path(settings)
     if not path.is_file():
         return frozenset()
-    last = read(path)
-    strict = bool(chosen.get("strict") or last.header.selection.get("strict"))
-    return frozenset(each.id for each in last.trials if is_unexpected(each, strict=strict))
+    results = read(path)
+    strict = bool(settings.get("strict") or results.header.selection.get("strict"))
+    return frozenset(trial.id for trial in results.trials if is_unexpected(trial, strict=strict))
 
 
-def rerun(chosen: dict[str, Any]) -> tuple[Selected, str | None]:
-    """Return what is selected, under `--last-failed` only what was unexpected, and what to say of that."""
-    if not chosen.get("last_failed"):
-        return selected(chosen), None
-    ids = unexpected_last(chosen)
-    again = selected(chosen, ids) if ids else None
-    if again is not None and again.trials:
-        return again, None
-    why = "none of the trials that failed last is selected" if ids else "no trial failed in the last run"
-    return selected(chosen), f"{why} ({results_path(chosen)}): everything runs"
+def select_for_run(settings: dict[str, Any]) -> tuple[Selection, str | None]:
+    """Return the selection, and a note if `--last-failed` has nothing to run and everything runs instead."""
+    if not settings.get("last_failed"):
+        return select(settings), None
+    ids = find_last_failures(settings)
+    selection = select(settings, ids) if ids else None
+    if selection is not None and selection.trials:
+        return selection, None
+    reason = "none of the last run's failures is selected" if ids else "no trial failed in the last run"
+    return select(settings), f"{reason} ({find_results_path(settings)}); running everything"
 
 
-def default_workers() -> int:
-    """Return how many programs to start: one a core, at most `MAX_WORKERS`."""
-    return max(1, min(os.cpu_count() or 1, MAX_WORKERS))
+def count_default_workers() -> int:
+    """Return the default number of workers: one per core, at most `MAX_DEFAULT_WORKERS`."""
+    return max(1, min(os.cpu_count() or 1, MAX_DEFAULT_WORKERS))

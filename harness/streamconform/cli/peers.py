@@ -1,35 +1,34 @@
-"""`conform peers`: libraries that can be judged without writing an adapter, each in its own environment."""
+"""`conform peers`: install libraries that have a bundled adapter, each in its own environment."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from streamconform.cli import cached
+from streamconform.cli import options
 from streamconform.peers import environments
 from streamconform.peers.environments import Environment
 from streamconform.peers.table import PEERS, Peer
-from streamconform.reports.words import counted
+from streamconform.reports.describe import format_count
 
-cache_option: Final = cached.cache_option("environments")
-"""`--cache`, for every verb here; `--impl peer:NAME` looks where the variable or the default says."""
+cache_option: Final = options.cache_option("environments")
+"""`--cache`, for every verb here; `--impl peer:NAME` uses the environment variable or the default."""
 
 
 @click.group("peers")
 def command() -> None:
-    """Install libraries to be judged as `--impl peer:NAME`.
+    """Install libraries, to judge them with `--impl peer:NAME`.
 
     \b
-    conform peers list                           what there is, and what is installed
+    conform peers list                           peers, and which are installed
     conform peers install openai anthropic       with your own pip or npm, to your cache folder
     conform run -i peer:openai -i peer:anthropic
 
-    Each is a released library, pinned with everything that it depends on, and a short adapter that uses it as
-    its own documentation says. It asks a server on the loopback that stands for the provider; no key is used.
+    A peer is a released library, pinned with all its dependencies, and a short adapter that follows the
+    library's documentation. It talks to a local server that replays the provider; no key is used.
     """
 
 
@@ -37,23 +36,24 @@ def command() -> None:
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @cache_option
 def install_command(names: tuple[str, ...], where: str | None) -> None:
-    """Install peers; one that is there already is left as it is.
+    """Install peers; installed ones are left as they are.
 
-    Exit codes: 0 they are there, 2 no such peer, 3 one cannot be installed.
+    Exit codes: 0 installed, 2 unknown peer, 3 a peer cannot be installed.
     """
     from streamconform.peers.install import install
 
-    root = environments.home(where)
-    for peer in [environments.named(name) for name in names]:
-        there = environments.installed(root, peer)
-        if there is not None:
-            click.echo(f"{peer.name}: {peer.distribution} {peer.version} is there already: {there.folder}")
+    root = environments.get_environments_folder(where)
+    for peer in [environments.find_peer(name) for name in names]:
+        environment = environments.read_environment(root, peer)
+        if environment is not None:
+            folder = environment.folder
+            click.echo(f"{peer.name}: {peer.distribution} {peer.version} is already installed: {folder}")
             continue
         tool = "npm" if peer.language == "javascript" else "pip"
-        click.echo(f"{peer.name}: {tool} installs {' '.join(peer.requirements)}", err=True)
-        there = install(root, peer)
-        said = counted(len(there.distributions), "distribution")
-        click.echo(f"{peer.name}: {peer.distribution} {peer.version}, {said} in {there.folder}")
+        click.echo(f"{peer.name}: installing {' '.join(peer.requirements)} with {tool}", err=True)
+        environment = install(root, peer)
+        count = format_count(len(environment.distributions), "distribution")
+        click.echo(f"{peer.name}: {peer.distribution} {peer.version}, {count} in {environment.folder}")
 
 
 @command.command("list")
@@ -61,17 +61,17 @@ def install_command(names: tuple[str, ...], where: str | None) -> None:
 @cache_option
 def list_command(shape: str, where: str | None) -> None:
     """List the peers, and which are installed."""
-    root = environments.home(where)
-    there = {peer.name: environments.installed(root, peer) for peer in PEERS.values()}
+    root = environments.get_environments_folder(where)
+    installed = {peer.name: environments.read_environment(root, peer) for peer in PEERS.values()}
     if shape == "json":
-        documents = [_json(peer, there[peer.name]) for peer in PEERS.values()]
+        documents = [_peer_to_json(peer, installed[peer.name]) for peer in PEERS.values()]
         click.echo(json.dumps(documents, indent=1, ensure_ascii=False))
         return
     rows = [
         (
             peer.name,
             f"{peer.distribution} {peer.version}",
-            "installed" if there[peer.name] else "-",
+            "installed" if installed[peer.name] else "-",
             "http",
             ", ".join(peer.apis),
         )
@@ -80,29 +80,29 @@ def list_command(shape: str, where: str | None) -> None:
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     for row in rows:
         click.echo("  ".join([*(f"{row[n]:<{widths[n]}}" for n in range(4)), row[4]]))
-    number = sum(each is not None for each in there.values())
-    click.echo(f"{counted(len(rows), 'peer')}, {number} installed in {root}", err=True)
+    count = sum(environment is not None for environment in installed.values())
+    click.echo(f"{format_count(len(rows), 'peer')}, {count} installed in {root}", err=True)
 
 
 @command.command("remove")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @cache_option
 def remove_command(names: tuple[str, ...], where: str | None) -> None:
-    """Take the environments of peers away; peers of one release have one together."""
-    root = environments.home(where)
-    for peer in [environments.named(name) for name in names]:
-        gone = environments.remove(root, peer)
-        said = "removed" if gone else "was not installed"
-        click.echo(f"{peer.name}: {peer.distribution} {peer.version} {said}{_too(peer) if gone else ''}")
+    """Delete the environments of peers; peers of the same release share one."""
+    root = environments.get_environments_folder(where)
+    for peer in [environments.find_peer(name) for name in names]:
+        removed = environments.remove_environment(root, peer)
+        result = f"removed{_name_others(peer)}" if removed else "was not installed"
+        click.echo(f"{peer.name}: {peer.distribution} {peer.version} {result}")
 
 
-def _too(peer: Peer) -> str:
-    """Return the other peers that were in the same environment."""
-    others = [each.name for each in PEERS.values() if each.key == peer.key and each is not peer]
-    return f", and with it {', '.join(others)}" if others else ""
+def _name_others(peer: Peer) -> str:
+    """Return the other peers of the same environment, which are removed with it."""
+    others = [other.name for other in PEERS.values() if other.key == peer.key and other is not peer]
+    return f", with {', '.join(others)}" if others else ""
 
 
-def _json(peer: Peer, there: Environment | None) -> Mapping[str, Any]:
+def _peer_to_json(peer: Peer, environment: Environment | None) -> Mapping[str, Any]:
     return {
         "name": peer.name,
         "impl": f"peer:{peer.name}",
@@ -113,10 +113,13 @@ def _json(peer: Peer, there: Environment | None) -> Mapping[str, Any]:
         "apis": peer.apis,
         "inputs": ("http",),
         "through": peer.through,
-        "installed": None if there is None else _installed(there),
+        "installed": None if environment is None else _environment_to_json(environment),
     }
 
 
-def _installed(there: Environment) -> Mapping[str, Any]:
-    folder: Path = there.folder
-    return {"folder": str(folder), "by": there.by, "distributions": dict(there.distributions)}
+def _environment_to_json(environment: Environment) -> Mapping[str, Any]:
+    return {
+        "folder": str(environment.folder),
+        "by": environment.installed_by,
+        "distributions": dict(environment.distributions),
+    }

@@ -1,39 +1,40 @@
-"""`conform report`: any report of results that are there already."""
+"""`conform report`: make any report from existing results."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
 from streamconform import reports
 from streamconform.cli import options
-from streamconform.cli.placed import placed
 from streamconform.errors import UsageError
-from streamconform.reports import json
-from streamconform.reports.matrix import Place
+from streamconform.peers.table import PEERS
+from streamconform.reports.summary import describe_incomplete
 from streamconform.reports.terminal import Terminal
-from streamconform.reports.words import cut
 from streamconform.run.exits import Exit
 from streamconform.run.merge import merge
 from streamconform.run.reading import read
 from streamconform.run.results import Results
-from streamconform.suite.catalog import read_catalog
+from streamconform.suite.catalog import Catalog, read_catalog
 
-RESULTS: Final = ".conform/results.jsonl"
+if TYPE_CHECKING:
+    from streamconform.reports.matrix import PageContext
+
 TERMINAL: Final = "terminal"
 KINDS: Final = (*reports.REPORTS, reports.STREAMED)
+"""The kinds that need only the results."""
 
 
 @click.command("report")
 @click.argument("report", metavar="KIND[=PATH]")
 @click.argument("results", nargs=-1, metavar="[RESULTS]...")
-@click.option("--exit-code", is_flag=True, help="Exit as the run did; 130 where it was killed.")
+@click.option("--exit-code", is_flag=True, help="Exit with the run's exit code; 130 if the run was killed.")
 @options.baseline_option
-@click.option("-v", "--verbose", count=True, help="With terminal: warnings too, and every case of a cause.")
+@click.option("-v", "--verbose", count=True, help="With terminal: also warnings, and every case of a cause.")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -52,52 +53,73 @@ def command(
     conform report markdown >> $GITHUB_STEP_SUMMARY  for a summary or a comment
     conform report github                            annotations of a workflow, on stdout
     conform report badge=badge.json                  for an endpoint badge of shields.io
-    conform report matrix=matrix.md run-*.jsonl      implementations against capabilities, a page
-    conform report html=r.html --baseline main.jsonl a page for people, and what changed since
+    conform report matrix=matrix.md run-*.jsonl      implementations against capabilities, one page
+    conform report html=r.html --baseline main.jsonl a page for people, with what changed since the baseline
     conform report json                              one document, without times
-    conform report jsonl=all.jsonl shard-*.jsonl     shards as one results file
+    conform report jsonl=all.jsonl shard-*.jsonl     merge shards into one results file
 
-    Several RESULTS are shards of one run, or runs of several implementations: of one version and seed, and
-    no trial twice. Results of a run that was killed are read up to the last trial that ended; the report
-    and a line on stderr say so. Exit codes: 0 the report is made, 2 usage or results; --exit-code: the run's.
+    Several RESULTS are shards of one run, or runs of several implementations; they must have the same version
+    and seed, and share no trial. Results of a killed run are read up to the last finished trial; the report
+    and a warning on stderr say so. Exit codes: 0 report made, 2 usage error or unreadable results; with
+    --exit-code, the run's.
     """
     kind, _, path = report.partition("=")
-    known = (TERMINAL, *KINDS, *reports.SUITED)
-    if kind not in known or report.endswith("="):
-        kinds = ", ".join(f"`{each}`" for each in known)
-        raise UsageError(f"`{report}`: expected KIND or KIND=PATH, where KIND is {kinds}")
-    merged = merge([(each, read(Path(each))) for each in results or (RESULTS,)])
-    earlier = options.baseline(baseline, (kind,))
-    if kind in reports.SUITED:
-        reports.write(kind, path or "-", merged, _place(merged), earlier)
+    kinds = (TERMINAL, *KINDS, *reports.SUITE_REPORTS)
+    if kind not in kinds or report.endswith("="):
+        known = ", ".join(f"`{name}`" for name in kinds)
+        raise UsageError(f"`{report}`: expected KIND or KIND=PATH, where KIND is one of {known}")
+    merged = merge([(name, read(Path(name))) for name in results or (str(options.RESULTS),)])
+    baseline_results = options.read_baseline(baseline, (kind,))
+    if kind in reports.SUITE_REPORTS:
+        reports.write_report(kind, path or "-", merged, _load_page_context(merged), baseline_results)
     elif kind != TERMINAL:
-        render = json.lines if kind == reports.STREAMED else reports.renderer(kind)
-        reports.write_text(path or "-", render(merged))
+        reports.write_text(path or "-", reports.render(kind, merged))
     elif path in ("", "-"):
-        _print(merged, verbose)
+        _print_results(merged, verbose)
     else:
         text = io.StringIO()
-        _print(merged, verbose, text)
+        _print_results(merged, verbose, text)
         reports.write_text(path, text.getvalue().rstrip("\n"))
-    why = cut(merged)
-    if why is not None:
-        click.echo(f"warning: the results are cut: {why}", err=True)
+    reason = describe_incomplete(merged)
+    if reason is not None:
+        click.echo(f"warning: the results are incomplete: {reason}", err=True)
     if exit_code:
         ctx.exit(Exit.INTERRUPTED if merged.footer is None else merged.footer.exit)
 
 
-def _place(results: Results) -> Callable[[str], Place]:
-    """Return what makes the place of a page; the suite is read when it is asked for."""
+def make_page_contexts(catalog: Catalog, case_ids: Collection[str]) -> Callable[[str], PageContext]:
+    """Return a function that makes the context of a page at a path; `-` is in the current folder.
 
-    def place(path: str) -> Place:
-        where = options.sources(dict(results.header.selection))
-        return placed(read_catalog(where), {trial.case for trial in results.trials})(path)
+    Only the cases `case_ids` are loaded, and only when the function is called. A page links to specs if it is
+    below the folder that holds the folder of specs.
+    """
+    root = catalog.sources.specs.resolve().parent
+    access = {f"peer:{peer.name}": peer.through for peer in PEERS.values()}
 
-    return place
+    def make_page_context(path: str) -> PageContext:
+        from streamconform.reports.matrix import PageContext  # only the matrix needs it
+
+        folder = Path.cwd() if path == "-" else Path(path).resolve().parent
+        ids = frozenset(case_ids).intersection(catalog.ids)
+        cases = {case.id: case for case in catalog.load(ids)}
+        return PageContext(cases, str(folder), str(root), access)
+
+    return make_page_context
 
 
-def _print(results: Results, verbose: int, stream: TextIO | None = None) -> None:
+def _load_page_context(results: Results) -> Callable[[str], PageContext]:
+    """Return the same function for the suite that the run used, which is read only when it is called."""
+
+    def make_page_context(path: str) -> PageContext:
+        sources = options.find_sources(dict(results.header.selection))
+        case_ids = {trial.case for trial in results.trials}
+        return make_page_contexts(read_catalog(sources), case_ids)(path)
+
+    return make_page_context
+
+
+def _print_results(results: Results, verbose: int, stream: TextIO | None = None) -> None:
     strict = bool(results.header.selection.get("strict"))
     with Terminal(quiet=0, verbose=verbose, strict=strict, stream=stream) as terminal:
-        terminal.begun(results.header)
-        terminal.finished(results, None)
+        terminal.start(results.header)
+        terminal.finish(results, None)

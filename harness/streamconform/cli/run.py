@@ -1,4 +1,4 @@
-"""`conform run`: judge implementations and exit with what came out."""
+"""`conform run`: judge implementations; the exit code says whether there are new failures."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ import click
 
 from streamconform import reports
 from streamconform.adapters.connect import Connection, connect
-from streamconform.adapters.connect import command as program_command
+from streamconform.adapters.connect import connect_command as program_command
 from streamconform.cli import options
 from streamconform.cli.known_failures import (
-    in_suite,
-    known_failures,
+    check_update_options,
     known_failures_options,
-    must_update_whole,
-    update,
+    make_unmatched_finder,
+    read_known_failures,
+    update_known_failures,
 )
-from streamconform.cli.placed import placed
+from streamconform.cli.report import make_page_contexts
 from streamconform.errors import ReportError
 from streamconform.reports.terminal import Terminal
 from streamconform.run.plan import Settings
-from streamconform.run.session import Order, Progress, conduct
+from streamconform.run.session import Progress, RunRequest, execute_run
 
-RECORDED: Final = (
+RECORDED_SETTINGS: Final = (
     "select",
     "api",
     "profile",
@@ -42,7 +42,7 @@ RECORDED: Final = (
     "specs",
     "cassettes",
 )
-"""The settings that the header of the results keeps: what was selected, and how it was judged."""
+"""The settings that the results' header keeps: how trials were selected and judged."""
 
 
 @click.command("run")
@@ -52,7 +52,7 @@ RECORDED: Final = (
     multiple=True,
     metavar="IMPL",
     help='What to judge: reference, a package, python:MODULE:NAME, "cmd:PROGRAM ARGS", peer:NAME (`conform '
-    "peers list`), proxy:URL (docs/proxies.md), mutant:NAME.",
+    "peers list`), proxy:URL (docs/proxies.md), mutant:NAME. Repeatable.",
 )
 @options.input_option
 @options.selection_options
@@ -60,29 +60,36 @@ RECORDED: Final = (
 @options.sources_options
 @known_failures_options
 @click.option(
-    "-n", "--workers", type=click.IntRange(min=1), help="Programs at once. [default: one a core, at most 4]"
+    "-n",
+    "--workers",
+    type=click.IntRange(min=1),
+    help="Number of parallel workers. [default: one per core, at most 4]",
 )
 @click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds for one trial. [default: 10]"
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Timeout of a trial in seconds. [default: 10]",
 )
 @click.option(
-    "--strict/--no-strict", default=None, help="Let warnings (level should) fail the run; mutants always do."
+    "--strict/--no-strict",
+    default=None,
+    help="Treat warnings (level should) as failures; always on for mutants.",
 )
-@click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first unexpected verdict.")
-@click.option("--maxfail", type=click.IntRange(min=1), help="Stop after this many unexpected verdicts.")
+@click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure.")
+@click.option("--maxfail", type=click.IntRange(min=1), help="Stop after this many failures.")
 @click.option(
     "--report",
     multiple=True,
     metavar="KIND=PATH",
-    help=f"Also write a report: {', '.join((*reports.REPORTS, *reports.SUITED))} or jsonl; PATH - is stdout. "
-    "Repeatable. Results always go to .conform/results.jsonl, unless jsonl=PATH says where.",
+    help=f"Also write a report: {', '.join((*reports.REPORTS, *reports.SUITE_REPORTS))} or jsonl; PATH - is "
+    "stdout. Repeatable. Results are written to .conform/results.jsonl, or to PATH with jsonl=PATH.",
 )
 @options.baseline_option
-@click.option("-q", "--quiet", count=True, help="Print only the last line; twice: nothing.")
-@click.option("-v", "--verbose", count=True, help="Print warnings too, and every case of a cause.")
+@click.option("-q", "--quiet", count=True, help="Print only the last line; with -qq, nothing.")
+@click.option("-v", "--verbose", count=True, help="Also print warnings, and every case of a cause.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
-def command(ctx: click.Context, /, **given: Any) -> None:
+def command(ctx: click.Context, /, **arguments: Any) -> None:
     """Judge implementations against the recorded streams.
 
     \b
@@ -90,58 +97,68 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     conform run -i mypkg                          entry point `mypkg`, else mypkg.conform:adapter
     conform run -i python:mypkg.mod:name          a callable
     conform run -i "cmd:node adapter.mjs"         a program that speaks JSON lines
-    conform run -- ./my-parser --flag             the same, behind --
+    conform run -- ./my-parser --flag             the same
     conform run -k 'anthropic-messages/tool-use/**' --deliver fast
-    conform run --known-failures known.yaml       what is listed may fail; --update-known-failures lists it
-    conform run -i mypkg --input http             your real client, against a server that replays the streams
-    conform run --report html=r.html              a page with every difference and the bytes behind it
-    conform run --last-failed                     only what was unexpected in the last run
+    conform run --known-failures known.yaml       listed failures do not fail the run
+    conform run -i mypkg --input http             your real client, against a local replay server
+    conform run --report html=r.html              a page with every difference and its bytes
+    conform run --last-failed                     only trials that failed in the last run
 
-    Without --impl and without config, the bundled reference is judged.
+    Without --impl and without config, the bundled reference is judged. Exit codes: 0 no new failures, 1 new
+    failures, 2 usage or input error, 3 implementation unusable, 4 bug in streamconform, 5 nothing ran,
+    130 interrupted.
     """
     started = time.perf_counter()
-    chosen = options.settings(given)
-    wanted = [reports.parse(each) for each in chosen.get("report", ())]
-    earlier = options.baseline(given["baseline"], {kind for kind, _ in wanted})
-    connections = _connections(chosen)
-    must_update_whole(given, chosen)
-    with _uncollected():
-        found, note = options.rerun(chosen)
+    settings = options.merge_settings(arguments)
+    report_targets = [reports.parse_option(option) for option in settings.get("report", ())]
+    baseline = options.read_baseline(arguments["baseline"], {kind for kind, _ in report_targets})
+    connections = _make_connections(settings)
+    check_update_options(arguments, settings)
+    with _collector_disabled():
+        selection, note = options.select_for_run(settings)
     if note:
         click.echo(note, err=True)
-    known = known_failures(
-        chosen, [each.impl for each in connections], in_suite(found, chosen.get("seed", 0))
+    files = read_known_failures(
+        settings,
+        [connection.impl for connection in connections],
+        make_unmatched_finder(selection, settings.get("seed", 0)),
     )
-    how = _settings(chosen, connections)
-    order = Order(
+    run_settings = _make_run_settings(settings, connections)
+    recorded = settings | {"strict": run_settings.strict}
+    order = RunRequest(
         connections=connections,
-        trials=found.trials,
-        settings=how,
-        selection={key: (chosen | {"strict": how.strict}).get(key) or None for key in RECORDED},
-        listed=tuple(each.listed for each in known),
+        trials=selection.trials,
+        settings=run_settings,
+        selection={key: recorded.get(key) or None for key in RECORDED_SETTINGS},
+        known_failures=tuple(file.listed for file in files),
     )
-    path = options.results_path(chosen)
+    path = options.find_results_path(settings)
     if path == options.RESULTS:
-        keep_results_out_of_version_control()
-    to_stdout = any(target == "-" for _, target in wanted)
-    quiet = 2 if to_stdout else chosen.get("quiet", 0)  # machine output is never mixed with prose
-    with Terminal(quiet=min(quiet, 1), verbose=chosen.get("verbose", 0), strict=how.strict) as terminal:
-        finished = conduct(order, path, Progress(terminal.begun, terminal.ended))
+        prepare_results_folder()
+    to_stdout = any(target == "-" for _, target in report_targets)
+    # A report on stdout is for a machine, so nothing else is printed there.
+    quiet = 2 if to_stdout else settings.get("quiet", 0)
+    verbose = settings.get("verbose", 0)
+    with Terminal(quiet=min(quiet, 1), verbose=verbose, strict=run_settings.strict) as terminal:
+        finished = execute_run(order, path, Progress(terminal.start, terminal.advance))
         if quiet < 2:
-            terminal.finished(finished.results, time.perf_counter() - started)
-    place = placed(found.catalog, {trial.case.id for trial in found.trials})
-    for kind, target in wanted:
+            terminal.finish(finished.results, time.perf_counter() - started)
+    page_context = make_page_contexts(selection.catalog, {trial.case.id for trial in selection.trials})
+    for kind, target in report_targets:
         if kind != reports.STREAMED:
-            reports.write(kind, target, finished.results, place, earlier)
-    if chosen.get("update"):
-        for line in update(known, finished, strict=how.strict):
+            reports.write_report(kind, target, finished.results, page_context, baseline)
+    if settings.get("update"):
+        for line in update_known_failures(files, finished, strict=run_settings.strict):
             click.echo(line, err=True)
     ctx.exit(finished.exit)
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
-    """Leave out the garbage collector, now and later, for what is made: all of it is kept to the end."""
+def _collector_disabled() -> Iterator[None]:
+    """Disable the garbage collector, and exempt what is made from later collections.
+
+    Tens of thousands of trials are made, and all of them are kept to the end of the run.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -152,34 +169,31 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _connections(chosen: dict[str, Any]) -> tuple[Connection, ...]:
-    program = tuple(chosen.get("program", ()))
-    named = chosen.get("impl", ())
-    if program:
-        return (*(connect(impl) for impl in named if impl in _given(chosen)), program_command(program))
-    return tuple(connect(impl) for impl in named or ("reference",))
+def _make_connections(settings: dict[str, Any]) -> tuple[Connection, ...]:
+    program = tuple(settings.get("program", ()))
+    impls = settings.get("impl", ())
+    if not program:
+        return tuple(connect(impl) for impl in impls or ("reference",))
+    # A program after `--` replaces the config file's implementations, which are a list; options are a tuple.
+    from_options = impls if isinstance(impls, tuple) else ()
+    return (*(connect(impl) for impl in from_options), program_command(program))
 
 
-def _given(chosen: dict[str, Any]) -> tuple[str, ...]:
-    """Return the implementations of the command line: a program behind `--` replaces those of the config."""
-    return tuple(chosen["impl"]) if isinstance(chosen.get("impl"), tuple) else ()
-
-
-def _settings(chosen: dict[str, Any], connections: tuple[Connection, ...]) -> Settings:
-    """Return how to run; a mutant is judged strictly, because the suite has to see what it only warns of."""
-    mutants = any(connection.impl.startswith("mutant:") for connection in connections)
+def _make_run_settings(settings: dict[str, Any], connections: tuple[Connection, ...]) -> Settings:
+    # Mutants are judged strictly: a mutant that only warns has been caught.
+    has_mutants = any(connection.impl.startswith("mutant:") for connection in connections)
     return Settings(
-        workers=chosen.get("workers") or options.default_workers(),
-        timeout=float(chosen.get("timeout", 10)),
-        seed=chosen.get("seed", 0),
-        strict=mutants or bool(chosen.get("strict", False)),
-        input=chosen.get("input"),
-        maxfail=1 if chosen.get("exitfirst") else chosen.get("maxfail", 0),
+        workers=settings.get("workers") or options.count_default_workers(),
+        timeout=float(settings.get("timeout", 10)),
+        seed=settings.get("seed", 0),
+        strict=has_mutants or bool(settings.get("strict", False)),
+        input=settings.get("input"),
+        maxfail=1 if settings.get("exitfirst") else settings.get("maxfail", 0),
     )
 
 
-def keep_results_out_of_version_control() -> None:
-    """Make the folder of results, with the file that says so."""
+def prepare_results_folder() -> None:
+    """Make the folder of results, with a `.gitignore` that keeps it out of version control."""
     folder = options.RESULTS.parent
     ignore = folder / ".gitignore"
     try:
@@ -187,5 +201,5 @@ def keep_results_out_of_version_control() -> None:
         if not ignore.exists():
             ignore.write_text("*\n", "utf-8")
     except OSError as error:
-        where = "say where results go with `--report jsonl=PATH`"
-        raise ReportError(f"`{folder}` cannot be written here: {error.strerror}; {where}") from error
+        advice = "choose another path for results with `--report jsonl=PATH`"
+        raise ReportError(f"`{folder}` cannot be written: {error.strerror}; {advice}") from error

@@ -1,4 +1,4 @@
-"""`conform serve`: the replay server alone, to point a client at and to look at it with a debugger."""
+"""`conform serve`: run only the replay server, to debug a client against it."""
 
 from __future__ import annotations
 
@@ -15,87 +15,91 @@ from streamconform.cli import options
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import Case
 from streamconform.model.trial import DELIVERIES, FAULTS, Trial
+from streamconform.printable import escape_line
 from streamconform.replay.reply import Reply
 from streamconform.replay.request import Bounds, Received
 from streamconform.replay.server import ReplayServer
-from streamconform.reports.words import counted, printable
+from streamconform.reports.describe import format_count
 from streamconform.suite.catalog import read_catalog
 from streamconform.suite.expand import one
 from streamconform.suite.select import select_apis, select_ids
 
-PATIENT: Final = Bounds(request_seconds=3600, idle_seconds=3600, stall_seconds=None)
-"""Whoever steps through a client takes their time."""
+NO_TIMEOUTS: Final = Bounds(request_seconds=3600, idle_seconds=3600, stall_seconds=None)
+"""Bounds for a client that is stopped in a debugger."""
 
 
 @click.command("serve")
 @click.option("-k", "--select", multiple=True, metavar="PATTERN", help="Only cases that match. Repeatable.")
-@click.option("--api", multiple=True, type=click.Choice(list(APIS)), help="Only this api. Repeatable.")
+@click.option("--api", multiple=True, type=click.Choice(list(APIS)), help="Only this API. Repeatable.")
 @options.sources_options
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Where to listen. [default: any]")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on. [default: any free port]"
+)
 @click.option(
     "--time-scale",
     type=click.FloatRange(min=0),
     default=0.0,
-    help="Send recorded chunks at their recorded times, this many times as slow; 0 is at once. [default: 0]",
+    help="Send chunks at their recorded times, multiplied by this factor; 0 sends at once. [default: 0]",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Do not show the requests.")
-def command(port: int, time_scale: float, quiet: bool, **given: Any) -> None:  # noqa: FBT001 - click's flags
+@click.option("-q", "--quiet", is_flag=True, help="Do not log requests.")
+def command(port: int, time_scale: float, quiet: bool, **arguments: Any) -> None:  # noqa: FBT001 - click's flags
     """Serve the recorded streams over HTTP, on this machine only, until Ctrl-C.
 
-    Prints a line for each case: its base URL, and what a client posts to below it. `@NAME` behind the case
-    hands the stream over in another way, or breaks it: `…/parallel-calls@bytewise`, `…@gzip`, `…@reset.5`.
-    Requests are shown on stderr; `conform check` judges what came of them.
+    Prints the base URL and the path of each case. Add `@NAME` to the case for another delivery or a fault:
+    `…/parallel-calls@bytewise`, `…@gzip`, `…@reset.5`. Requests are logged on stderr; `conform check` judges
+    your client's outcome.
     """
-    chosen = options.settings(given)
-    catalog = read_catalog(options.sources(chosen))
-    ids = select_apis(catalog.ids, chosen.get("api", ()))
-    ids = select_ids(ids, tuple(chosen.get("select", ())), (*DELIVERIES, *FAULTS))
+    settings = options.merge_settings(arguments)
+    catalog = read_catalog(options.find_sources(settings))
+    ids = select_apis(catalog.ids, settings.get("api", ()))
+    ids = select_ids(ids, tuple(settings.get("select", ())), (*DELIVERIES, *FAULTS))
     cases = {case.id: case for case in catalog.load(ids) if isinstance(case, Case)}
     if not cases:
         raise SelectionError("no case with a stream is selected")
 
-    def find(id_: str) -> Trial | str:
-        return _found(id_, cases, chosen.get("seed", 0))
+    def find_trial(id_: str) -> Trial | str:
+        return _find_trial(id_, cases, settings.get("seed", 0))
 
-    watch = None if quiet else _shown
-    server = ReplayServer(find, port=port, bounds=PATIENT, time_scale=time_scale, watch=watch)
+    watch = None if quiet else _log_request
+    server = ReplayServer(find_trial, port=port, bounds=NO_TIMEOUTS, time_scale=time_scale, watch=watch)
     asyncio.run(_serve(server, port, cases))
 
 
 async def _serve(server: ReplayServer, port: int, cases: Mapping[str, Case]) -> None:
-    """Serve until a signal says that it is enough; raises `UsageError` where the port is taken."""
-    enough = asyncio.Event()
+    """Serve until a signal; raises `UsageError` if the port cannot be used."""
+    stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, enough.set)
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     async with contextlib.AsyncExitStack() as stack:
         try:
             await stack.enter_async_context(server)
         except OSError as error:
-            raise UsageError(f"`--port {port}` cannot be listened on: {error.strerror}") from error
+            raise UsageError(f"cannot listen on `--port {port}`: {error.strerror}") from error
         for id_, case in cases.items():
-            click.echo(f"{server.base_url(id_)}  POST {_path(case)}")
-        words = "`conform list --trials --deliver full --input http` names what can stand behind @"
-        click.echo(f"{counted(len(cases), 'case')}; {words}; Ctrl-C ends", err=True)
-        await enough.wait()
+            click.echo(f"{server.base_url(id_)}  POST {_find_path(case)}")
+        hint = "`conform list --trials --deliver full --input http` lists the names to use after @"
+        click.echo(f"{format_count(len(cases), 'case')}; {hint}; stop with Ctrl-C", err=True)
+        await stopped.wait()
 
 
-def _path(case: Case) -> str:
-    """Return what a client posts to: the path of the recording where it is a usual one."""
+def _find_path(case: Case) -> str:
+    """Return the path that a client posts to."""
     path = case.cassette.request.path
+    # A path with the model in it selects streaming by its query; elsewhere the query is incidental.
     return path if APIS[case.api].endpoints.names_model else path.partition("?")[0]
 
 
-def _found(id_: str, cases: Mapping[str, Case], seed: int) -> Trial | str:
+def _find_trial(id_: str, cases: Mapping[str, Case], seed: int) -> Trial | str:
     name, _, delivery = id_.partition("@")
     if name not in cases:
-        return f"there is no case `{name[:200]}` among those that are served"
+        return f"no case `{name[:200]}` is served"
     try:
         return one(cases[name], delivery or "recorded", seed)
     except SelectionError as error:
         return str(error)
 
 
-def _shown(id_: str, received: Received, reply: Reply) -> None:
-    words = reply.note or reply.unfit or ""
-    said = f"{received.method} {received.target[:200]}  {received.size} bytes  {reply.status}  {id_}  {words}"
-    click.echo(printable(said.rstrip(), 1000), err=True)
+def _log_request(id_: str, received: Received, reply: Reply) -> None:
+    note = reply.note or reply.unfit or ""
+    request = f"{received.method} {received.target[:200]}  {received.size} bytes"
+    click.echo(escape_line(f"{request}  {reply.status}  {id_}  {note}".rstrip(), 1000), err=True)

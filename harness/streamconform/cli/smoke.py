@@ -1,117 +1,125 @@
-"""`conform smoke`: is an adapter sane, before the library behind it is blamed."""
+"""`conform smoke`: check an adapter before you blame the library."""
 
 from __future__ import annotations
 
 import json
 import shlex
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from streamconform.adapters.connect import Connection, connect
-from streamconform.adapters.connect import command as program_command
+from streamconform.adapters.connect import connect_command as program_command
 from streamconform.cli import options
 from streamconform.errors import UsageError
-from streamconform.reports.words import printable
+from streamconform.printable import escape_line
 from streamconform.run.exits import Exit
 from streamconform.tools.smoke.checks import Finding, examine, sane
 from streamconform.tools.smoke.conversation import converse
 from streamconform.tools.smoke.transcript import Transcript
 
-DEFAULT_SECONDS = 10.0
-MAX_LINE = 2000
+DEFAULT_TIMEOUT: Final = 10.0
+MAX_LINE: Final = 2000
 """Characters of a line that are printed."""
 
 
-class Smoke(click.Command):
-    """A command that keeps apart what stands behind `--`."""
+class SmokeCommand(click.Command):
+    """A command that takes the words after `--` as a program: click would add them to the arguments."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the words behind `--` aside, and parse the others."""
+        """Set the words after `--` aside, and parse the others."""
         if "--" in args:
-            at = args.index("--")
-            ctx.meta[__name__] = tuple(args[at + 1 :])
-            args = args[:at]
+            position = args.index("--")
+            ctx.meta[__name__] = tuple(args[position + 1 :])
+            args = args[:position]
         return super().parse_args(ctx, args)
 
 
-@click.command("smoke", cls=Smoke)
+@click.command("smoke", cls=SmokeCommand)
 @click.argument("impl", required=False)
 @click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds for one answer. [default: 10]"
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Timeout of an answer in seconds. [default: 10]",
 )
 @click.option("--format", "shape", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_context
 def command(ctx: click.Context, /, impl: str | None, timeout: float | None, shape: str) -> None:
-    """Check that the adapter IMPL is sane, before the library behind it is blamed.
+    """Check the adapter IMPL before you blame the library.
 
-    It is started, greeted and asked for a few small streams; every message is checked. Each line says `ok`,
-    or `FIX` and what to do. Exit codes: 0 sane, 1 something to fix, 3 cannot be started.
+    The adapter is started, greeted and given a few small streams; every message is checked. Each line says
+    `ok`, or `FIX` and what to do. Exit codes: 0 adapter OK, 1 something to fix, 3 the adapter cannot be
+    started.
 
     \b
     conform smoke mypkg
     conform smoke -- ./my-parser --flag
     """
-    chosen = options.settings({"timeout": timeout})
-    connection = _connection(impl, ctx.meta.get(__name__, ()), chosen)
-    seen = converse(connection, float(chosen.get("timeout", DEFAULT_SECONDS)))
-    findings = examine(seen)
+    settings = options.merge_settings({"timeout": timeout})
+    connection = _make_connection(impl, ctx.meta.get(__name__, ()), settings)
+    transcript = converse(connection, float(settings.get("timeout", DEFAULT_TIMEOUT)))
+    findings = examine(transcript)
     code = Exit.EXPECTED if sane(findings) else Exit.UNEXPECTED
     if shape == "json":
-        click.echo(json.dumps(_json(seen, findings, code), indent=1))
+        click.echo(json.dumps(_findings_to_json(transcript, findings, code), indent=1))
     else:
-        for line in _lines(seen, findings):
-            click.echo(printable(line, MAX_LINE))
+        for line in _format_lines(transcript, findings):
+            click.echo(escape_line(line, MAX_LINE))
     ctx.exit(code)
 
 
-def _connection(impl: str | None, program: tuple[str, ...], chosen: dict[str, Any]) -> Connection:
+def _make_connection(impl: str | None, program: tuple[str, ...], settings: dict[str, Any]) -> Connection:
     if program and impl:
-        raise UsageError(f"`{impl}` and a program behind `--`: give one of them")
+        raise UsageError(f"both `{impl}` and a program after `--`; use one of them")
     if program:
         return program_command(program)
-    named = [impl] if impl else chosen.get("impl") or []
-    if len(named) != 1:
+    impls = [impl] if impl else settings.get("impl") or []
+    if len(impls) != 1:
+        config = ", ".join(f"`{name}`" for name in impls)
         raise UsageError(
             "name one implementation: `conform smoke mypkg`, or `conform smoke -- ./my-parser`"
-            + (f"; the config file has {', '.join(f'`{each}`' for each in named)}" if named else "")
+            + (f"; the config file has {config}" if impls else "")
         )
-    return connect(named[0])
+    return connect(impls[0])
 
 
-def _lines(seen: Transcript, findings: tuple[Finding, ...]) -> list[str]:
-    who = seen.implementation
-    told = [str(who[key]) for key in ("name", "version", "language") if isinstance(who.get(key), str)]
+def _format_lines(transcript: Transcript, findings: tuple[Finding, ...]) -> list[str]:
+    info = transcript.implementation
+    details = [str(info[key]) for key in ("name", "version", "language") if isinstance(info.get(key), str)]
     width = max(len(finding.check) for finding in findings)
-    lines = [f"{seen.impl}" + (f" ({', '.join(told)})" if told else "")]
+    lines = [f"{transcript.impl}" + (f" ({', '.join(details)})" if details else "")]
     for finding in findings:
         for message in finding.messages:
-            first, *more = message.split("\n")
+            first, *rest = message.split("\n")
             lines.append(f"{finding.mark:<4}  {finding.check:<{width}}  {first}")
-            lines += [" " * (width + 8) + line for line in more]
-    return [*lines, _last(seen, findings)]
+            lines += [" " * (width + 8) + line for line in rest]
+    return [*lines, _format_last_line(transcript, findings)]
 
 
-def _last(seen: Transcript, findings: tuple[Finding, ...]) -> str:
-    run = f"conform run -i {shlex.quote(seen.impl)}"
+def _format_last_line(transcript: Transcript, findings: tuple[Finding, ...]) -> str:
+    run = f"conform run -i {shlex.quote(transcript.impl)}"
     fixes = {finding.check: len(finding.messages) for finding in findings if finding.mark == "FIX"}
-    if not fixes and not seen.exchanges:
-        return "nothing to fix, but nothing was asked either"
+    if not fixes and not transcript.exchanges:
+        return "Nothing to fix, but nothing was tested: the adapter has no API or function to call"
     if not fixes:
-        return f"sane; next: {run}"
-    told = f"{sum(fixes.values())} to fix"
+        return f"Adapter OK. Next: {run}"
+    line = f"{sum(fixes.values())} to fix"
     if set(fixes) == {"reading"}:
-        told += f"; if the adapter hands over what the library says, it is the library: {run}"
-    return told
+        line += f"; if the adapter passes on what the library returns, the library is wrong: {run}"
+    return line
 
 
-def _json(seen: Transcript, findings: tuple[Finding, ...], code: Exit) -> dict[str, Any]:
+def _findings_to_json(transcript: Transcript, findings: tuple[Finding, ...], code: Exit) -> dict[str, Any]:
     return {
-        "impl": seen.impl,
-        "implementation": dict(seen.implementation),
+        "impl": transcript.impl,
+        "implementation": dict(transcript.implementation),
         "checks": [
-            {"check": each.check, "mark": each.mark.lower(), "messages": list(each.messages)}
-            for each in findings
+            {
+                "check": finding.check,
+                "mark": finding.mark.lower(),
+                "messages": list(finding.messages),
+            }
+            for finding in findings
         ],
         "exit": int(code),
     }

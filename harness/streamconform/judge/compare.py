@@ -11,7 +11,7 @@ from streamconform.model.capability import Capability, Claims
 from streamconform.model.case import Expectation, ExpectedBlock, Level
 from streamconform.model.leaf import Leaf, Literally
 from streamconform.model.outcome import Block, Outcome, ToolCall
-from streamconform.model.trial import lower
+from streamconform.model.trial import lower_level
 from streamconform.model.verdict import Check, CheckVerdict
 from streamconform.suite.expectation import shown
 
@@ -75,7 +75,7 @@ def compare(expect: Expectation, outcome: Outcome, claims: Claims, level: Level)
 def check(path: str, leaf: Leaf, got: Any, level: Level, *, absent: bool = False) -> Check:
     """Return the check of one leaf; `absent` says that the block it belongs to did not come at all."""
     if isinstance(leaf, Literally) and beyond_safe(leaf.value):
-        level = lower(level, "should")
+        level = lower_level(level, "should")
     holds = not absent and fits(leaf, got, money=path.startswith("cost.") and path != "cost.currency")
     return Check(
         path=path,

@@ -10,10 +10,10 @@ from typing import Any
 from streamconform.adapters.interface import (
     Answer,
     Errored,
-    Fault,
     Hang,
     Observation,
     Output,
+    ProtocolFault,
     Skipped,
 )
 from streamconform.judge import decode, invariants, proxy_expectation
@@ -28,7 +28,7 @@ from streamconform.model.outcome import Outcome
 from streamconform.model.request import RequestExpectation
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check, Culprit, Verdict
-from streamconform.schemas import problems
+from streamconform.schemas import find_problems
 
 FirstDelta = Callable[[Trial], int | None]
 """The offset at which the frame ends that holds the first delta of a body; None where nobody knows."""
@@ -71,7 +71,7 @@ def judge(trial: AnyTrial, answer: Answer, claims: Claims, first_delta: FirstDel
             return Judgement("fail", "adapter", reason=words)
         case Errored(message):
             return Judgement("faulted", "adapter", reason=message)
-        case Fault(kind, message):
+        case ProtocolFault(kind, message):
             return Judgement("faulted", "adapter", reason=f"{kind}: {message}")
         case Hang(seconds):
             words = f"no answer in {seconds:g} s; is stdout flushed? `--timeout` waits longer"
@@ -89,7 +89,7 @@ def checks_of(
     try:
         outcome = decode.outcome(seen.outcome)
     except decode.Malformed:
-        return [_malformed(trial, "outcome-schema", problems("outcome.v1", seen.outcome))], "adapter"
+        return [_malformed(trial, "outcome-schema", find_problems("outcome.v1", seen.outcome))], "adapter"
     events: Sequence[Event] | None = None
     if "events" in claims:
         if seen.events is None:
@@ -189,7 +189,9 @@ def _event_problems(events: Any) -> tuple[str, ...]:
     if not isinstance(events, list):
         return ("events are not a list",)
     found: Iterator[str] = (
-        f"event {i}: {message}" for i, event in enumerate(events) for message in problems("event.v1", event)
+        f"event {i}: {message}"
+        for i, event in enumerate(events)
+        for message in find_problems("event.v1", event)
     )
     return tuple(message for message, _ in zip(found, range(5), strict=False))
 

@@ -24,7 +24,7 @@ from streamconform.apis.api import ProxyLimits
 from streamconform.judge.compare import FAILED
 from streamconform.model.case import Expectation, ExpectedBlock
 from streamconform.model.leaf import AnyOf, Leaf, Literally
-from streamconform.model.trial import Through, Trial, lower
+from streamconform.model.trial import ProxyView, Trial, lower_level
 from streamconform.model.verdict import Check
 
 CACHE: Final = frozenset({"cache_read", "cache_write"})
@@ -41,7 +41,7 @@ PARSE: Final = "grammar.arguments-parse"
 REDACTED: Final = Literally(value=True)
 
 
-def seen_through(trial: Trial, through: Through) -> Trial:
+def seen_through(trial: Trial, through: ProxyView) -> Trial:
     """Return `trial` with what is expected of it where its stream is seen through another api."""
     api = APIS.get(through.api)  # a program may name any API in its greeting
     limits = ProxyLimits() if api is None else api.proxy
@@ -61,7 +61,7 @@ def rules(trial: Trial, broken: tuple[tuple[str, str], ...]) -> Iterator[Check]:
     for rule, how in broken:
         told[rule] = f"{told[rule]}; {how}" if rule in told else how
     for rule, own in trial.through.rules.items():
-        level = lower(trial.level, own)
+        level = lower_level(trial.level, own)
         words = told.get(rule)
         verdict = "pass" if words is None else FAILED[level]
         yield Check(path=rule, level=level, verdict=verdict, message=words)

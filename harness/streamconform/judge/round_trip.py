@@ -19,7 +19,7 @@ from streamconform.model.leaf import Literally
 from streamconform.model.outcome import Outcome
 from streamconform.model.trial import RoundTrip, Trial
 from streamconform.model.verdict import Check, Culprit
-from streamconform.schemas import problems
+from streamconform.schemas import find_problems
 
 ASKED: Final = 2
 """Requests of a round trip."""
@@ -80,5 +80,5 @@ def _under(name: str, checks: Iterable[Check]) -> Iterator[Check]:
 
 
 def _malformed(trial: RoundTrip, name: str, given: Any) -> Check:
-    words = "; ".join(problems("outcome.v1", given)) or "not in the normal form"
+    words = "; ".join(find_problems("outcome.v1", given)) or "not in the normal form"
     return Check(path=f"invariant.{name}", level=trial.level, verdict=FAILED[trial.level], message=words)

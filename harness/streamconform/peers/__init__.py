@@ -1,1 +1,1 @@
-"""Adapters for libraries that many use, each in an environment of its own: `--impl peer:NAME`."""
+"""Bundled adapters for popular libraries, each run in its own environment: `--impl peer:NAME`."""

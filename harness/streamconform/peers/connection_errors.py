@@ -1,4 +1,4 @@
-"""What providers' SDKs raise, for libraries that let it through: a lost connection, or a provider's error."""
+"""Classify exceptions of several SDKs, for libraries that let them through: lost connections, API errors."""
 
 from __future__ import annotations
 
@@ -10,17 +10,23 @@ from typing import Any, Final
 import httpx
 import openai
 
-from streamconform.peers.normal_form import Error, at, raised
+from streamconform.peers.normal_form import Error, describe_exception, get
 
+# The SDKs of Anthropic, Google and Mistral use httpx2; an environment without them does not have it.
 try:
     httpx2: Any = importlib.import_module("httpx2")
 except ModuleNotFoundError:
     httpx2 = httpx
 
-LOST: Final = (httpx.TransportError, httpx2.TransportError, openai.APIConnectionError, ConnectionError)
+CONNECTION_ERRORS: Final = (
+    httpx.TransportError,
+    httpx2.TransportError,
+    openai.APIConnectionError,
+    ConnectionError,
+)
 
 
-def lost(error: BaseException | None) -> bool:
+def is_connection_lost(error: BaseException | None) -> bool:
     """Return whether an exception was raised for, or while handling, a lost connection."""
     while error is not None:
         if isinstance(error, (httpx.TransportError, httpx2.TransportError, ConnectionError)):
@@ -29,28 +35,28 @@ def lost(error: BaseException | None) -> bool:
     return False
 
 
-def told(error: Exception) -> Error:
-    """Return the error that an exception tells: by its `body`, its `status_code`, its `message`."""
-    status = next((found for name in ("status_code", "code") if type(found := at(error, name)) is int), None)
-    body = at(error, "body")
-    message = at(error, "message")
+def describe_error(error: Exception) -> Error:
+    """Return the error that an SDK's exception carries in its `body`, `status_code` and `message`."""
+    status = next((value for name in ("status_code", "code") if type(value := get(error, name)) is int), None)
+    body = get(error, "body")
+    message = get(error, "message")
     if status is None and body is None and message is None:
-        return raised(error)
-    said = _said(body)
-    kind = at(said, "type") or at(error, "type") or at(error, "status")
-    words = at(said, "message") or at(error, "error") or message or str(error)
+        return describe_exception(error)
+    details = _find_error_object(body)
+    kind = get(details, "type") or get(error, "type") or get(error, "status")
+    text = get(details, "message") or get(error, "error") or message or str(error)
     return {
         "type": kind if isinstance(kind, str) else None,
-        "message": words if isinstance(words, str) else str(words),
+        "message": text if isinstance(text, str) else str(text),
         "status": status if status is not None and status >= 400 else None,
     }
 
 
-def _said(body: Any) -> Any:
-    """Return the object that says what went wrong, under `error` in most documents."""
+def _find_error_object(body: Any) -> Any:
+    """Return the object that describes the error: under `error` in most documents, else the document."""
     if isinstance(body, str):
         try:
             body = json.loads(body)
         except ValueError:
             return None
-    return at(body, "error") if isinstance(at(body, "error"), Mapping) else body
+    return get(body, "error") if isinstance(get(body, "error"), Mapping) else body

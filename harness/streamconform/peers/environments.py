@@ -1,4 +1,4 @@
-"""Where the environments of peers lie on a user's machine, and the program that is started in one."""
+"""Find the environments of installed peers, and build the command that runs a peer's adapter in one."""
 
 from __future__ import annotations
 
@@ -13,86 +13,96 @@ from typing import Final
 from streamconform.errors import ImplementationError, UsageError
 from streamconform.peers import node_package
 from streamconform.peers.table import PEERS, Peer
-from streamconform.user_cache import user_cache
+from streamconform.user_cache import find_user_cache
 
-ABOUT: Final = "environment.json"
-"""In the folder of an environment: what is installed. It is there if and only if pip came to its end."""
-HERE: Final = Path(__file__).parent
-HOST: Final = HERE.parent / "adapters" / "peer_host.py"
+MANIFEST: Final = "environment.json"
+"""File in an environment that lists what is installed. It exists only if the installation finished."""
+_HERE: Final = Path(__file__).parent
+_HOST: Final = _HERE.parent / "adapters" / "peer_host.py"
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What is installed for a peer."""
+    """An installed peer."""
 
     folder: Path
-    python: Path
-    """Its Python; of those on Node.js the folder of packages."""
-    by: str
+    runtime: Path
+    """The environment's Python; for Node.js peers the `node_modules` folder."""
+    installed_by: str
     """Version of streamconform that installed it."""
     distributions: Mapping[str, str]
-    """The version of each."""
+    """The installed version of each distribution or npm package."""
 
 
-def home(given: str | None) -> Path:
-    """Return the folder of environments; `given` is the cache folder that a user names."""
-    return user_cache(given) / "peers"
+def get_environments_folder(cache: str | None = None) -> Path:
+    """Return the folder that holds all environments, in the cache folder that the user named, if any."""
+    return find_user_cache(cache) / "peers"
 
 
-def named(name: str) -> Peer:
-    """Return the peer that is called `name`; raises `UsageError` with those that there are."""
+def find_peer(name: str) -> Peer:
+    """Return the peer called `name`; raises `UsageError` if there is none."""
     if name not in PEERS:
-        raise UsageError(f"no peer `{name}`; known are {', '.join(PEERS)}")
+        raise UsageError(f"unknown peer `{name}`; available: {', '.join(PEERS)}")
     return PEERS[name]
 
 
-def installed(root: Path, peer: Peer) -> Environment | None:
-    """Return the environment of `peer`, or None; raises `ImplementationError` where it is damaged."""
+def read_environment(root: Path, peer: Peer) -> Environment | None:
+    """Return the environment of `peer`, None if it is not installed.
+
+    Raises:
+        ImplementationError: the environment is damaged.
+    """
     folder = root / peer.key
     if not folder.exists():
         return None
-    javascript = peer.language == "javascript"
-    runs = "node_modules" if javascript else "Scripts/python.exe" if os.name == "nt" else "bin/python"
-    python = folder / runs
+    if peer.language == "javascript":
+        runtime = folder / "node_modules"
+    else:
+        runtime = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     try:
-        about = json.loads((folder / ABOUT).read_bytes())
-        found = {str(name): str(version) for name, version in about["distributions"].items()}
-        by = str(about["by"])
+        manifest = json.loads((folder / MANIFEST).read_bytes())
+        distributions = {str(name): str(version) for name, version in manifest["distributions"].items()}
+        installed_by = str(manifest["by"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise _damaged(peer, folder, "is not what `conform peers install` made") from error
-    if not python.exists():  # a link to a Python that is not there any more
-        raise _damaged(peer, folder, f"has lost its {'packages' if javascript else 'Python'}")
-    return Environment(folder, python, by, found)
+        raise _build_damage_error(peer, folder, f"`{MANIFEST}` is missing or invalid") from error
+    # `bin/python` is a link, which dangles after the user's Python is upgraded.
+    if not runtime.exists():
+        raise _build_damage_error(peer, folder, f"`{runtime.relative_to(folder).as_posix()}` is missing")
+    return Environment(folder, runtime, installed_by, distributions)
 
 
-def remove(root: Path, peer: Peer) -> bool:
-    """Take the environment of `peer` away, and what killed ones left; return whether there was any."""
-    there = [each for each in (root / peer.key, *root.glob(f".{peer.key}.*")) if each.exists()]
-    for each in there:
-        shutil.rmtree(each)
-    return bool(there)
+def remove_environment(root: Path, peer: Peer) -> bool:
+    """Delete the environment of `peer` and leftovers of killed installations; return whether any existed."""
+    folders = [folder for folder in (root / peer.key, *root.glob(f".{peer.key}.*")) if folder.exists()]
+    for folder in folders:
+        shutil.rmtree(folder)
+    return bool(folders)
 
 
-def program(name: str) -> tuple[str, ...]:
-    """Return the program that hosts the peer `name`, in its environment.
+def build_command(name: str) -> tuple[str, ...]:
+    """Return the command that runs the adapter of the peer `name` in its environment.
 
-    Raises `UsageError` for a name that is none, `ImplementationError` where it is not installed.
+    Raises:
+        UsageError: there is no such peer.
+        ImplementationError: it is not installed, or its environment is damaged.
     """
-    peer = named(name)
-    there = installed(home(None), peer)
-    if there is None:
+    peer = find_peer(name)
+    environment = read_environment(get_environments_folder(), peer)
+    if environment is None:
         raise ImplementationError(f"`peer:{name}` is not installed; run `conform peers install {name}`")
     if peer.language == "javascript":
-        return node_package.program(there.folder, peer)
-    # -I: no PYTHONPATH, no packages of the user's, nothing from the folder of the script
-    return (str(there.python), "-I", str(HOST), name)
+        return node_package.build_command(environment.folder, peer)
+    # -I keeps PYTHONPATH, the user's site packages and the script's folder out of the import path.
+    return (str(environment.runtime), "-I", str(_HOST), name)
 
 
-def pins(peer: Peer) -> Path:
-    """Return the file that names the release of everything that is installed with `peer`."""
-    return HERE / "pins" / f"{peer.key}.txt"
+def get_pins(peer: Peer) -> Path:
+    """Return the constraints file that pins every distribution installed with `peer`."""
+    return _HERE / "pins" / f"{peer.key}.txt"
 
 
-def _damaged(peer: Peer, folder: Path, how: str) -> ImplementationError:
-    words = f"run `conform peers remove {peer.name}`, then `conform peers install {peer.name}`"
-    return ImplementationError(f"the environment of `peer:{peer.name}`, `{folder}`, {how}; {words}")
+def _build_damage_error(peer: Peer, folder: Path, reason: str) -> ImplementationError:
+    return ImplementationError(
+        f"the environment of `peer:{peer.name}` in `{folder}` is damaged: {reason}; "
+        f"run `conform peers remove {peer.name}`, then `conform peers install {peer.name}`"
+    )

@@ -1,4 +1,4 @@
-"""An environment made for a peer: a virtual one, filled by the user's own pip with what the pins name."""
+"""Install a peer into a virtual environment: its pinned releases, with the user's own pip."""
 
 from __future__ import annotations
 
@@ -17,70 +17,73 @@ from typing import Final
 from streamconform import __version__
 from streamconform.errors import ImplementationError
 from streamconform.peers import node_package
-from streamconform.peers.environments import ABOUT, Environment, installed, pins
+from streamconform.peers.environments import MANIFEST, Environment, get_pins, read_environment
 from streamconform.peers.table import Peer
 from streamconform.user_cache import VARIABLE
 
-PIP: Final = ("--no-input", "--disable-pip-version-check")
-INSTALL: Final = ("install", "--quiet", "--only-binary", ":all:", "--no-warn-script-location")
-"""Nothing is built: what has no wheel for this Python cannot be judged on it."""
-NOT_THERE: Final = re.compile(
+PIP_OPTIONS: Final = ("--no-input", "--disable-pip-version-check")
+INSTALL_COMMAND: Final = ("install", "--quiet", "--only-binary", ":all:", "--no-warn-script-location")
+"""Wheels only: an installation never runs a build, so a release without a wheel cannot be installed."""
+NOT_FOUND: Final = re.compile(
     r"No matching distribution found|Could not find a version|conflicting dependencies", re.IGNORECASE
 )
-SAID_MAX: Final = 6
-"""Lines of pip's that are shown."""
+"""What pip prints if its index lacks a release."""
+MAX_OUTPUT_LINES: Final = 6
+"""Lines of pip's output that an error message shows."""
 
 
-class InstallFailed(ImplementationError):
-    """A peer cannot be installed: which, why, and what to do next."""
+class InstallError(ImplementationError):
+    """A peer cannot be installed."""
 
 
 def install(root: Path, peer: Peer) -> Environment:
-    """Make the environment of `peer` under `root` and return it; raises `InstallFailed`.
+    """Install `peer` under `root` and return its environment.
 
-    Everything happens in a temporary folder beside the place, which is renamed into place at the end and
-    removed whatever happens.
+    Raises:
+        InstallError: pip is missing or failed, or the folder cannot be written.
+        ImplementationError: npm is missing or failed.
     """
-    javascript = peer.language == "javascript"
-    if not javascript and importlib.util.find_spec("pip") is None:
-        raise InstallFailed(
-            f"`{peer.name}` is installed with pip, which `{sys.executable}` does not have: "
-            "`python -m ensurepip` installs it"
+    is_javascript = peer.language == "javascript"
+    if not is_javascript and importlib.util.find_spec("pip") is None:
+        raise InstallError(
+            f"cannot install `{peer.name}`: `{sys.executable}` has no pip; run `python -m ensurepip`"
         )
-    place = root / peer.key
+    target = root / peer.key
     try:
         root.mkdir(parents=True, exist_ok=True)
+        # The environment is renamed into place only when it is complete, so a killed installation never
+        # looks like an installed peer.
         with tempfile.TemporaryDirectory(prefix=f".{peer.key}.", dir=root) as work:
-            made = Path(work) / "made"
-            made.mkdir()
-            found = node_package.fill(made, peer) if javascript else _filled(made, peer)
-            (made / ABOUT).write_text(_about(peer, found), "utf-8")
-            if not place.exists():  # somebody else may have installed it in the meantime
-                made.replace(place)
+            folder = Path(work) / "environment"
+            folder.mkdir()
+            distributions = node_package.fill(folder, peer) if is_javascript else _fill(folder, peer)
+            (folder / MANIFEST).write_text(_format_manifest(peer, distributions), "utf-8")
+            if not target.exists():  # another process may have installed it in the meantime
+                folder.replace(target)
     except OSError as error:
-        raise InstallFailed(
-            f"`{peer.name}` cannot be written to `{root}`: {error.strerror or error}; "
-            f"another folder is given by `--cache` or `{VARIABLE}`"
+        raise InstallError(
+            f"cannot write `{peer.name}` to `{root}`: {error.strerror or error}; "
+            f"choose another folder with `--cache` or `{VARIABLE}`"
         ) from error
-    there = installed(root, peer)
-    assert there is not None, "it was put into place, or was there"
-    return there
+    environment = read_environment(root, peer)
+    assert environment is not None, "it was just renamed into place, or existed before"
+    return environment
 
 
-def _filled(made: Path, peer: Peer) -> dict[str, str]:
-    """Make a virtual environment with the peer, and return the version of each distribution in it."""
-    venv.create(made, symlinks=os.name != "nt")
-    python = made / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    ran = _pip(python, *INSTALL, "--constraint", str(pins(peer)), *peer.requirements)
-    if ran.returncode != 0:
-        raise InstallFailed(_why(peer, ran.stdout + ran.stderr))
-    return _distributions(python)
+def _fill(folder: Path, peer: Peer) -> dict[str, str]:
+    """Create a virtual environment with the peer; return the version of each distribution in it."""
+    venv.create(folder, symlinks=os.name != "nt")
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    result = _run_pip(python, *INSTALL_COMMAND, "--constraint", str(get_pins(peer)), *peer.requirements)
+    if result.returncode != 0:
+        raise InstallError(_describe_failure(peer, result.stdout + result.stderr))
+    return _list_distributions(python)
 
 
-def _pip(python: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run the user's pip upon the environment of `python`: index, proxy and cache are the user's."""
-    return subprocess.run(  # noqa: S603 - our own Python, and words of our own table
-        (sys.executable, "-m", "pip", "--python", str(python), *PIP, *words),
+def _run_pip(python: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the user's pip for the environment of `python`, so index, proxy and cache are the user's."""
+    return subprocess.run(  # noqa: S603 - our own Python, and arguments from our own table
+        (sys.executable, "-m", "pip", "--python", str(python), *PIP_OPTIONS, *arguments),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -89,13 +92,13 @@ def _pip(python: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def _distributions(python: Path) -> dict[str, str]:
-    """Return what is installed for `python`, the version of each."""
-    listed = _pip(python, "list", "--format", "json").stdout
-    return {str(each["name"]): str(each["version"]) for each in json.loads(listed)}
+def _list_distributions(python: Path) -> dict[str, str]:
+    """Return the version of each distribution installed for `python`."""
+    output = _run_pip(python, "list", "--format", "json").stdout
+    return {str(entry["name"]): str(entry["version"]) for entry in json.loads(output)}
 
 
-def _about(peer: Peer, distributions: dict[str, str]) -> str:
+def _format_manifest(peer: Peer, distributions: dict[str, str]) -> str:
     document = {
         "requirements": list(peer.requirements),
         "by": __version__,
@@ -105,22 +108,22 @@ def _about(peer: Peer, distributions: dict[str, str]) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def _why(peer: Peer, said: str) -> str:
-    """Return what went wrong, by what pip printed."""
-    wanted = " ".join(peer.requirements)
-    lines = [f"pip cannot install {wanted}:", *(f"  {each}" for each in _last(said))]
-    if NOT_THERE.search(said):
+def _describe_failure(peer: Peer, output: str) -> str:
+    """Return the error message for a failed pip, given its output."""
+    requirements = " ".join(peer.requirements)
+    lines = [f"pip cannot install {requirements}:", *(f"  {line}" for line in _select_lines(output))]
+    if NOT_FOUND.search(output):
         lines.append(
-            "  `pip config list` shows where pip looks (`index-url`, `no-index`, `find-links`); "
-            "it has to have what is pinned, as wheels for Python "
+            "  `pip config list` shows which index pip uses (`index-url`, `no-index`, `find-links`); "
+            "it must have the pinned releases as wheels for Python "
             f"{sys.version_info.major}.{sys.version_info.minor}"
         )
     return "\n".join(lines)
 
 
-def _last(said: str) -> Iterator[str]:
-    """Yield the last lines that pip printed, shortened; its errors where it names some."""
-    lines = [each.strip() for each in said.splitlines() if each.strip()]
-    errors = [each for each in lines if each.startswith("ERROR")]
-    for each in (errors or lines or ["it says nothing"])[-SAID_MAX:]:
-        yield each[:300]
+def _select_lines(output: str) -> Iterator[str]:
+    """Yield the last lines of pip's output, shortened; its errors if it reports any."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("ERROR")]
+    for line in (errors or lines or ["(no output)"])[-MAX_OUTPUT_LINES:]:
+        yield line[:300]

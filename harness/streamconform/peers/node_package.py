@@ -1,4 +1,4 @@
-"""Peers that run on Node.js: what the pins name, installed by the user's npm and run by the user's node."""
+"""Install and run peers on Node.js, with the user's own npm and node."""
 
 from __future__ import annotations
 
@@ -12,33 +12,36 @@ from streamconform.errors import ImplementationError
 from streamconform.peers.peer import Peer
 from streamconform.suite.cassettes import write_whole
 
-HERE: Final = Path(__file__).parent / "node"
-"""The adapters, and under `pins` a lock file for each environment: versions and digests, no addresses."""
-CI: Final = ("ci", "--ignore-scripts", "--no-audit", "--no-fund")
-"""Exactly what the lock file names; nothing that is installed is run."""
-SAID_MAX: Final = 6
-"""Lines of npm's that are shown."""
+ADAPTERS: Final = Path(__file__).parent / "node"
+"""The adapters, and in `pins` a lock file for each environment: versions and digests, no registry URLs."""
+INSTALL_COMMAND: Final = ("ci", "--ignore-scripts", "--no-audit", "--no-fund")
+"""Installs exactly what the lock file lists, and runs no install script of a package."""
+MAX_OUTPUT_LINES: Final = 6
+"""Lines of npm's output that an error message shows."""
 
 
-def pins(peer: Peer) -> Path:
-    """Return the lock file of everything that is installed with `peer`."""
-    return HERE / "pins" / f"{peer.key}.json"
+def get_pins(peer: Peer) -> Path:
+    """Return the lock file that pins every package installed with `peer`."""
+    return ADAPTERS / "pins" / f"{peer.key}.json"
 
 
 def fill(folder: Path, peer: Peer) -> dict[str, str]:
-    """Install into `folder`, which is empty, and return the version of each package.
+    """Install into `folder`, which must be empty; return the version of each package.
 
-    Raises `ImplementationError` where npm is not there, or fails. Registry, proxy and cache are the user's.
+    Registry, proxy and cache are the user's.
+
+    Raises:
+        ImplementationError: npm is missing or failed.
     """
     npm = shutil.which("npm")
     if npm is None:
-        raise ImplementationError(f"`{peer.name}` is installed with npm, which is not on the path")
-    locked = pins(peer).read_bytes()
-    packages = json.loads(locked)["packages"]
-    (folder / "package-lock.json").write_bytes(locked)
+        raise ImplementationError(f"cannot install `{peer.name}`: `npm` is not on the PATH")
+    lock_file = get_pins(peer).read_bytes()
+    packages = json.loads(lock_file)["packages"]
+    (folder / "package-lock.json").write_bytes(lock_file)
     (folder / "package.json").write_text(json.dumps({"private": True, **packages[""]}), "utf-8")
-    ran = subprocess.run(  # noqa: S603 - the user's npm, and words of our own
-        (npm, *CI),
+    result = subprocess.run(  # noqa: S603 - the user's npm, and arguments of our own
+        (npm, *INSTALL_COMMAND),
         cwd=folder,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -46,39 +49,42 @@ def fill(folder: Path, peer: Peer) -> dict[str, str]:
         errors="replace",
         check=False,
     )
-    if ran.returncode != 0:
-        raise ImplementationError(_why(peer, ran.stderr + ran.stdout))
-    return _versions(folder, packages)
+    if result.returncode != 0:
+        raise ImplementationError(_describe_failure(peer, result.stderr + result.stdout))
+    return _list_installed(folder, packages)
 
 
-def program(folder: Path, peer: Peer) -> tuple[str, ...]:
-    """Return the program that is the adapter of `peer`, put beside what is installed in `folder`.
+def build_command(folder: Path, peer: Peer) -> tuple[str, ...]:
+    """Return the command that runs the adapter of `peer`; first copies the adapters into `folder`.
 
-    A module of node's looks for packages beside itself; so the adapters of this release are laid there.
-    Raises `ImplementationError` where there is no node.
+    Raises:
+        ImplementationError: node is missing.
     """
     node = shutil.which("node")
     if node is None:
-        raise ImplementationError(f"`peer:{peer.name}` runs on Node.js, and `node` is not on the path")
-    module, *words = peer.module.split()
-    for ours in HERE.glob("*.mjs"):
-        there, source = folder / ours.name, ours.read_bytes()
-        if not there.exists() or there.read_bytes() != source:
-            write_whole(there, source)
-    about = {"package": peer.distribution, "issues": peer.issues, "apis": peer.capabilities}
-    return (node, str(folder / f"{module}.mjs"), json.dumps(about), *words)
+        raise ImplementationError(f"`peer:{peer.name}` needs Node.js, but `node` is not on the PATH")
+    module, *arguments = peer.module.split()
+    # A module resolves packages from its own folder, so it must be next to `node_modules`. Copying on every
+    # start keeps the adapters of this release there, whichever release installed the packages.
+    for adapter in ADAPTERS.glob("*.mjs"):
+        copy, source = folder / adapter.name, adapter.read_bytes()
+        if not copy.exists() or copy.read_bytes() != source:
+            write_whole(copy, source)
+    info = {"package": peer.distribution, "issues": peer.issues, "apis": peer.capabilities}
+    return (node, str(folder / f"{module}.mjs"), json.dumps(info), *arguments)
 
 
-def _versions(folder: Path, packages: dict[str, Any]) -> dict[str, str]:
-    """Return what was installed; what is for another system was not."""
-    there = {path: each for path, each in packages.items() if path and (folder / path).exists()}
-    return {path.rpartition("node_modules/")[2]: str(each["version"]) for path, each in there.items()}
+def _list_installed(folder: Path, packages: dict[str, Any]) -> dict[str, str]:
+    """Return the version of each installed package; npm skips packages for other operating systems."""
+    installed = {path: entry for path, entry in packages.items() if path and (folder / path).exists()}
+    return {path.rpartition("node_modules/")[2]: str(entry["version"]) for path, entry in installed.items()}
 
 
-def _why(peer: Peer, said: str) -> str:
-    lines = [each.strip() for each in said.splitlines() if each.strip()]
-    errors = [each for each in lines if each.startswith(("npm error", "npm ERR!"))]
-    shown = (errors or lines or ["it says nothing"])[:SAID_MAX]
+def _describe_failure(peer: Peer, output: str) -> str:
+    """Return the error message for a failed npm, given its output."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith(("npm error", "npm ERR!"))]
+    selected = (errors or lines or ["(no output)"])[:MAX_OUTPUT_LINES]
     return "\n".join(
-        [f"npm cannot install {' '.join(peer.requirements)}:", *(f"  {each[:300]}" for each in shown)]
+        [f"npm cannot install {' '.join(peer.requirements)}:", *(f"  {line[:300]}" for line in selected)]
     )

@@ -1,14 +1,21 @@
-"""The peers that run on Node.js, in the form of `table`. A table, and no code."""
+"""The table of the peers that run on Node.js."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from streamconform.peers.peer import CACHED, CHAT, HOSTED, SIGNED, Capabilities, Peer
+from streamconform.peers.peer import (
+    OPENAI_CHAT,
+    WITH_CACHE,
+    WITH_PROVIDER_TOOLS,
+    WITH_SIGNATURES,
+    Capabilities,
+    Peer,
+)
 
-LIVE: Final[Capabilities] = ("events",)
-TOLD: Final[Capabilities] = ("usage_details", *LIVE)
-AI: Final = (
+EVENTS: Final[Capabilities] = ("events",)
+EVENTS_DETAILS: Final[Capabilities] = ("usage_details", *EVENTS)
+AI_SDK_PROVIDERS: Final = (
     "@ai-sdk/openai@3.0.141",
     "@ai-sdk/anthropic@3.0.138",
     "@ai-sdk/google@3.0.141",
@@ -16,7 +23,7 @@ AI: Final = (
     "@ai-sdk/mistral@3.0.69",
 )
 
-NODE: Final = (
+NODE_PEERS: Final = (
     Peer(
         name="node-openai",
         distribution="openai",
@@ -25,8 +32,8 @@ NODE: Final = (
         apis=("openai-chat", "openai-responses"),
         through="`chat.completions.stream()` and `responses.stream()`, and what they accumulate",
         issues="https://github.com/openai/openai-node/issues",
-        claims=(*SIGNED, "refusals", *TOLD),
-        reads={"openai-chat": (*CHAT, *TOLD)},
+        claims=(*WITH_SIGNATURES, "refusals", *EVENTS_DETAILS),
+        claims_by_api={"openai-chat": (*OPENAI_CHAT, *EVENTS_DETAILS)},
         language="javascript",
     ),
     Peer(
@@ -37,7 +44,7 @@ NODE: Final = (
         apis=("anthropic-messages",),
         through="`messages.stream()` and its final message",
         issues="https://github.com/anthropics/anthropic-sdk-typescript/issues",
-        claims=(*HOSTED, *TOLD),
+        claims=(*WITH_PROVIDER_TOOLS, *EVENTS_DETAILS),
         language="javascript",
     ),
     Peer(
@@ -48,7 +55,7 @@ NODE: Final = (
         apis=("google-generate",),
         through="`models.generateContentStream()`",
         issues="https://github.com/googleapis/js-genai/issues",
-        claims=(*SIGNED, *TOLD),
+        claims=(*WITH_SIGNATURES, *EVENTS_DETAILS),
         language="javascript",
     ),
     Peer(
@@ -59,23 +66,23 @@ NODE: Final = (
         apis=("ollama-chat",),
         through="`chat({stream: true})`",
         issues="https://github.com/ollama/ollama-js/issues",
-        claims=(*CACHED, "thinking", *LIVE),
+        claims=(*WITH_CACHE, "thinking", *EVENTS),
         language="javascript",
     ),
     Peer(
         name="node-ai",
         distribution="ai",
         version="6.0.326",
-        beside=AI,
+        companions=AI_SDK_PROVIDERS,
         module="ai",
         apis=("openai-chat", "openai-responses", "anthropic-messages", "google-generate", "cohere-chat"),
         through="`streamText()` and its `fullStream`",
         issues="https://github.com/vercel/ai/issues",
-        claims=(*SIGNED, *TOLD),
-        # Of Cohere it counts tokens, not the billed units that are compared.
-        reads={
-            "openai-chat": (*CACHED, *TOLD),
-            "cohere-chat": ("tool_calls", "parallel_tool_calls", "errors", "raw_stop", "thinking", *LIVE),
+        claims=(*WITH_SIGNATURES, *EVENTS_DETAILS),
+        # For Cohere the AI SDK counts tokens; cases compare billed units, so usage is not claimed.
+        claims_by_api={
+            "openai-chat": (*WITH_CACHE, *EVENTS_DETAILS),
+            "cohere-chat": ("tool_calls", "parallel_tool_calls", "errors", "raw_stop", "thinking", *EVENTS),
         },
         language="javascript",
     ),
@@ -83,12 +90,12 @@ NODE: Final = (
         name="node-ai-mistral",
         distribution="ai",
         version="6.0.326",
-        beside=AI,
+        companions=AI_SDK_PROVIDERS,
         module="ai mistral",
         apis=("openai-chat",),
-        through="`streamText()` with the provider of Mistral, whose own streams alone it claims",
+        through="`streamText()` with the provider of Mistral, for streams of Mistral itself",
         issues="https://github.com/vercel/ai/issues",
-        claims=(*CACHED, "thinking", *LIVE),
+        claims=(*WITH_CACHE, "thinking", *EVENTS),
         language="javascript",
     ),
     Peer(
@@ -107,10 +114,10 @@ NODE: Final = (
             "cost",
             "thinking",
             "signatures",
-            *LIVE,
+            *EVENTS,
         ),
-        # Gemini's signatures it keeps on the text or the call that they came with.
-        reads={
+        # It keeps Gemini's signatures on the text or call they came with, so signatures are not claimed.
+        claims_by_api={
             "google-generate": (
                 "tool_calls",
                 "parallel_tool_calls",
@@ -118,10 +125,10 @@ NODE: Final = (
                 "cache_usage",
                 "cost",
                 "thinking",
-                *LIVE,
+                *EVENTS,
             )
         },
         language="javascript",
     ),
 )
-"""Every peer on Node.js, in the order of lists."""
+"""All peers on Node.js, in the order in which they are listed."""

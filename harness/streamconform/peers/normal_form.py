@@ -1,6 +1,6 @@
-"""What every peer's adapter says alike: blocks, calls, errors and outcomes, in the normal form.
+"""Helpers shared by all peer adapters: build blocks, tool calls, errors and outcomes in the normal form.
 
-Nothing here reads a wire format: it takes what a library gave its user.
+Nothing here reads a wire format; the input is what a library returns to its user.
 """
 
 from __future__ import annotations
@@ -10,55 +10,59 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-SECONDS: Final = 8.0
-"""What a client is told to wait at most: less than a trial has."""
+TIMEOUT_SECONDS: Final = 8.0
+"""Timeout set on every client. It is shorter than a trial's, so the library's own timeout fires first."""
 
 Block = dict[str, Any]
 Error = dict[str, Any]
 
 
-def say(content: list[Block], kind: str, text: str | None) -> None:
-    """Append a piece of text, thinking or refusal: to the last block where that is of its kind."""
+def append_text(content: list[Block], kind: str, text: str | None) -> None:
+    """Append text of this kind (text, thinking or refusal), extending the last block if the kind matches."""
     if text and content and content[-1]["type"] == kind:
         content[-1]["text"] += text
     elif text:
         content.append({"type": kind, "text": text})
 
 
-def call(
+def build_call(
     id_: str | None, name: str | None, arguments: Any, *, complete: bool = True, executor: str = "client"
 ) -> Block:
-    """Return a call; `arguments` is the text that the library gives, or a value where it gives that."""
+    """Return a tool call; `arguments` is JSON text, or a parsed value if the library returns one."""
     block: Block = {"type": "tool_call", "id": id_, "name": name, "complete": complete, "executor": executor}
     if isinstance(arguments, str):
-        return block | {"arguments": parsed(arguments), "arguments_text": arguments}
-    return block | {"arguments": {} if arguments is None else _json(arguments), "arguments_text": None}
+        return block | {"arguments": parse_arguments(arguments), "arguments_text": arguments}
+    return block | {
+        "arguments": {} if arguments is None else _drop_non_json(arguments),
+        "arguments_text": None,
+    }
 
 
-def parsed(text: str) -> Any:
-    """Return the JSON value of a call's arguments: `{}` where blank, None where it does not parse."""
+def parse_arguments(text: str) -> Any:
+    """Return the JSON value of a call's arguments: `{}` if blank, None if it does not parse."""
     try:
-        return json.loads(text, parse_constant=_no_json) if text.strip() else {}
+        return json.loads(text, parse_constant=_reject_constant) if text.strip() else {}
     except (ValueError, RecursionError):
         return None
 
 
-def other(kind: str, data: Any = None) -> Block:
-    """Return a block of a kind that is none of ours."""
+def build_other(kind: str, data: Any = None) -> Block:
+    """Return a block of type `other`, for content that the normal form has no type for."""
     return {"type": "other", "kind": kind, "data": data}
 
 
-def raised(error: BaseException) -> Error:
-    """Return what a library's user sees that raises while it reads: its words, and a type.
+def describe_exception(error: BaseException) -> Error:
+    """Return the error for an exception that the library raised while reading.
 
-    `ValueError` and what derives from it (`JSONDecodeError`, pydantic's) is how libraries refuse bytes that
-    they cannot read, which the normal form calls `protocol`; else it is the exception's name.
+    Libraries reject bytes that they cannot parse with a `ValueError` (`JSONDecodeError` and pydantic's
+    `ValidationError` derive from it). The normal form calls that `protocol`; any other exception keeps its
+    class name as the type.
     """
     kind = "protocol" if isinstance(error, ValueError) else type(error).__name__
     return {"type": kind, "message": str(error)[:2000], "status": None}
 
 
-def outcome(
+def build_outcome(
     content: list[Block],
     reason: str | None,
     raw: str | None,
@@ -68,19 +72,20 @@ def outcome(
     model: str | None = None,
     response_id: str | None = None,
 ) -> dict[str, Any]:
-    """Return the outcome; without a stop reason, which the library did not give then, it is incomplete.
+    """Return the outcome; its status is `incomplete` if there is neither an error nor a stop reason.
 
-    The normal form wants an id of every call; one that the library gives none gets its number. What the
-    stop reason says of calls, and calls and refusals of it: DESIGN 4.6.
+    `reason` is the normal form's stop reason, `raw` the provider's.
     """
-    calls = [each for each in content if each["type"] == "tool_call"]
-    for number, each in enumerate(calls):
-        each["id"] = each["id"] or f"without-id-{number}"
+    calls = [block for block in content if block["type"] == "tool_call"]
+    # The normal form requires an id for every call; some libraries expose none.
+    for number, call in enumerate(calls):
+        call["id"] = call["id"] or f"without-id-{number}"
+    # An answer cut off in the arguments of its last call has not completed that call.
     if calls and reason in ("length", "content_filter") and calls[-1]["arguments"] is None:
         calls[-1]["complete"] = False
-    if reason == "stop" and any(each["complete"] and each["executor"] == "client" for each in calls):
+    if reason == "stop" and any(call["complete"] and call["executor"] == "client" for call in calls):
         reason = "tool_use"
-    if reason == "stop" and any(each["type"] == "refusal" for each in content):
+    if reason == "stop" and any(block["type"] == "refusal" for block in content):
         reason = "refusal"
     status = "error" if error else "complete" if reason else "incomplete"
     stop = {"reason": "error" if error else reason, "raw": raw}
@@ -95,34 +100,34 @@ def outcome(
     }
 
 
-def less(total: int | None, *parts: int | None) -> int | None:
-    """Return a count without its parts, for buckets are disjoint."""
+def subtract(total: int | None, *parts: int | None) -> int | None:
+    """Return a token count without its parts (at least 0), because usage buckets are disjoint."""
     return None if total is None else max(total - sum(part or 0 for part in parts), 0)
 
 
-def words(function: Callable[..., Any], request: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return a request's body as the arguments of `function`; what it does not name goes by `extra_body`."""
+def build_keywords(function: Callable[..., Any], request: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a request's body as keyword arguments of `function`; unknown fields go into `extra_body`."""
     known = inspect.signature(function).parameters
-    given = dict(request or {})
-    extra = {key: given.pop(key) for key in list(given) if key not in known}
-    return given | ({"extra_body": extra} if extra else {})
+    keywords = dict(request or {})
+    extra = {key: keywords.pop(key) for key in list(keywords) if key not in known}
+    return keywords | ({"extra_body": extra} if extra else {})
 
 
-def at(holder: Any, *path: str) -> Any:
-    """Return what lies under a path of attributes or keys, or None."""
+def get(holder: Any, *path: str) -> Any:
+    """Return the value at a path of attributes or keys, or None."""
     for key in path:
         holder = holder.get(key) if isinstance(holder, Mapping) else getattr(holder, key, None)
     return holder
 
 
-def text(holder: Any, *path: str) -> str:
-    """Return the text under a path, empty where the value is none, whatever the library's types say."""
-    found = at(holder, *path)
-    return found if isinstance(found, str) else ""
+def get_text(holder: Any, *path: str) -> str:
+    """Return the text at a path; empty if it is not text, whatever type the library declares."""
+    value = get(holder, *path)
+    return value if isinstance(value, str) else ""
 
 
-def _json(value: Any) -> Any:
-    """Return a value that a library has parsed, None where JSON does not have it, such as NaN."""
+def _drop_non_json(value: Any) -> Any:
+    """Return a value that a library parsed, or None if JSON cannot express it (NaN, for example)."""
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
@@ -130,5 +135,6 @@ def _json(value: Any) -> Any:
     return value
 
 
-def _no_json(word: str) -> Any:
-    raise ValueError(word)
+def _reject_constant(constant: str) -> Any:
+    """Reject NaN and Infinity, which Python's JSON parser accepts."""
+    raise ValueError(constant)

@@ -1,4 +1,4 @@
-"""What is told of a peer: a library of a release, and what it claims."""
+"""`Peer`, a row of the table of peers: a library, its pinned release and its claims."""
 
 from __future__ import annotations
 
@@ -13,53 +13,54 @@ Capabilities = tuple[Capability, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """A library, reached as its own documentation tells its users to."""
+    """A library, used as its own documentation recommends."""
 
     name: str
-    """What stands behind `peer:`."""
+    """The name after `peer:`."""
     distribution: str
     version: str
-    """The release that is installed, and no other; peers of one release share an environment."""
+    """The only release that is installed; peers of one release share an environment."""
     module: str
-    """The adapter, beside this table; those in JavaScript lie in `node`, and words behind are given to it."""
+    """The adapter, relative to this package; for JavaScript a file in `node`, then its arguments."""
     apis: tuple[str, ...]
     through: str
-    """What of the library the adapter calls."""
+    """The functions of the library that the adapter calls."""
     issues: str
-    """Where the library's maintainers hear of bugs."""
-    claims: tuple[Capability, ...]
-    """What the library says that it reads."""
-    reads: Mapping[str, tuple[Capability, ...]] = field(default_factory=dict)
-    """Where it is not the same for every api: what is claimed for one."""
+    """The library's issue tracker."""
+    claims: Capabilities
+    """The capabilities that the adapter claims."""
+    claims_by_api: Mapping[str, Capabilities] = field(default_factory=dict)
+    """The claims for APIs to which `claims` does not apply."""
     extras: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
-    """Distributions of the same library that are installed with it; the pins say which release."""
+    companions: tuple[str, ...] = ()
+    """Distributions that are installed with the library; for Python the pins give their release."""
     language: str = "python"
 
     @property
     def key(self) -> str:
-        """Return the name of its environment, and of its pins."""
-        plain = f"{self.distribution.lstrip('@').replace('/', '-')}-{self.version}"
-        return plain if self.language == "python" else f"node-{plain}"
+        """The name of the environment's folder and of the pins file."""
+        release = f"{self.distribution.lstrip('@').replace('/', '-')}-{self.version}"
+        return release if self.language == "python" else f"node-{release}"
 
     @property
     def requirements(self) -> tuple[str, ...]:
-        """Return what pip, or npm, is asked for."""
+        """The requirements given to pip or npm."""
         if self.language == "javascript":
-            return (f"{self.distribution}@{self.version}", *self.beside)
+            return (f"{self.distribution}@{self.version}", *self.companions)
         extras = f"[{','.join(self.extras)}]" if self.extras else ""
-        return (f"{self.distribution}{extras}=={self.version}", *self.beside)
+        return (f"{self.distribution}{extras}=={self.version}", *self.companions)
 
     @property
-    def capabilities(self) -> Mapping[str, tuple[Capability, ...]]:
-        """Return what is claimed for each api."""
-        return {api: self.reads.get(api, self.claims) for api in self.apis}
+    def capabilities(self) -> Mapping[str, Capabilities]:
+        """The claimed capabilities of each API."""
+        return {api: self.claims_by_api.get(api, self.claims) for api in self.apis}
 
 
-CALLS: Final[tuple[Capability, ...]] = ("tool_calls", "parallel_tool_calls", "usage", "errors", "raw_stop")
-CACHED: Final[tuple[Capability, ...]] = (*CALLS, "cache_usage")
-THINKS: Final[tuple[Capability, ...]] = (*CALLS, "thinking")
-SIGNED: Final[tuple[Capability, ...]] = (*CACHED, "thinking", "signatures")
-HOSTED: Final[tuple[Capability, ...]] = (*SIGNED, "provider_tools")
-CHAT: Final[tuple[Capability, ...]] = (*CACHED, "refusals")
-"""Of the OpenAI SDK for Chat Completions: reasoning is not among the fields of its chunks."""
+# Claims that several peers share; each set includes the one that it starts with.
+WITH_TOOLS: Final[Capabilities] = ("tool_calls", "parallel_tool_calls", "usage", "errors", "raw_stop")
+WITH_CACHE: Final[Capabilities] = (*WITH_TOOLS, "cache_usage")
+WITH_THINKING: Final[Capabilities] = (*WITH_TOOLS, "thinking")
+WITH_SIGNATURES: Final[Capabilities] = (*WITH_CACHE, "thinking", "signatures")
+WITH_PROVIDER_TOOLS: Final[Capabilities] = (*WITH_SIGNATURES, "provider_tools")
+OPENAI_CHAT: Final[Capabilities] = (*WITH_CACHE, "refusals")
+"""The OpenAI SDK for Chat Completions; its chunks have no field for reasoning."""

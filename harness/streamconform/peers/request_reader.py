@@ -1,57 +1,60 @@
-"""What a request asks for, for libraries whose requests have a form of their own: a prompt, and tools."""
+"""Read the prompt and the tools from a request's body, for libraries whose requests have their own form."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from streamconform.peers.normal_form import at
+from streamconform.peers.normal_form import get
 
 Tool = tuple[str, str, Mapping[str, Any]]
 """Name, description, JSON Schema of the arguments."""
 NO_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}}
 
 
-def prompt(request: Mapping[str, Any] | None) -> str:
-    """Return the last text in the messages of a request, of whatever api."""
+def read_prompt(request: Mapping[str, Any] | None) -> str:
+    """Return the last text in the messages of any API's request, `?` if it has none."""
     body = request or {}
-    found = list(
-        _texts(body.get("messages") or body.get("contents") or body.get("input") or body.get("message"))
+    texts = list(
+        _read_texts(body.get("messages") or body.get("contents") or body.get("input") or body.get("message"))
     )
-    return found[-1] if found else "?"
+    return texts[-1] if texts else "?"
 
 
-def tools(request: Mapping[str, Any] | None) -> list[Tool]:
-    """Return the client's tools that a request declares, of whatever api."""
-    return list(_tools((request or {}).get("tools") or at(request, "toolConfig", "tools") or []))
+def read_tools(request: Mapping[str, Any] | None) -> list[Tool]:
+    """Return the client tools that any API's request declares; tools that the provider runs are skipped."""
+    return list(_read_tools((request or {}).get("tools") or get(request, "toolConfig", "tools") or []))
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _read_texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
-        for each in value:
-            yield from _texts(each)
+        for item in value:
+            yield from _read_texts(item)
     elif isinstance(value, Mapping):
         for key in ("content", "parts", "text"):
-            yield from _texts(value.get(key))
+            yield from _read_texts(value.get(key))
 
 
-def _tools(given: Any) -> Iterator[Tool]:
-    for each in given if isinstance(given, list) else []:
-        declared = at(each, "functionDeclarations") or at(each, "function_declarations")
-        if declared:
-            yield from _tools(declared)
+def _read_tools(declarations: Any) -> Iterator[Tool]:
+    for declaration in declarations if isinstance(declarations, list) else []:
+        group = get(declaration, "functionDeclarations") or get(declaration, "function_declarations")
+        if group:
+            yield from _read_tools(group)
             continue
-        tool = at(each, "function") or at(each, "toolSpec") or each
+        tool = get(declaration, "function") or get(declaration, "toolSpec") or declaration
         schema = next(
             (
-                found
+                value
                 for key in ("parameters", "parametersJsonSchema", "input_schema", "inputSchema")
-                if isinstance(found := at(tool, key), Mapping)
+                if isinstance(value := get(tool, key), Mapping)
             ),
             None,
         )
-        if isinstance(at(tool, "name"), str) and (schema or at(each, "type") in {None, "function", "custom"}):
-            schema = at(schema, "json") or schema or NO_ARGUMENTS
-            yield tool["name"], at(tool, "description") or "", schema
+        # Tools of the provider have a type of their own (`web_search_20250305`) and no schema.
+        if isinstance(get(tool, "name"), str) and (
+            schema or get(declaration, "type") in {None, "function", "custom"}
+        ):
+            schema = get(schema, "json") or schema or NO_ARGUMENTS
+            yield tool["name"], get(tool, "description") or "", schema

@@ -1,16 +1,16 @@
-"""The peers: which library, which release, through which of its doors. A table, and no code."""
+"""The table of all peers: library, pinned release, the functions that its adapter calls, and its claims."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
 
-from streamconform.peers.node_table import NODE
-from streamconform.peers.peer import CHAT, HOSTED, SIGNED, THINKS, Peer
+from streamconform.peers.node_table import NODE_PEERS
+from streamconform.peers.peer import OPENAI_CHAT, WITH_PROVIDER_TOOLS, WITH_SIGNATURES, WITH_THINKING, Peer
 
 __all__ = ["PEERS", "Peer"]
 
-_ALL: Final = (
+_PYTHON_PEERS: Final = (
     Peer(
         name="openai",
         distribution="openai",
@@ -19,8 +19,8 @@ _ALL: Final = (
         apis=("openai-chat", "openai-responses"),
         through="`chat.completions.create(stream=True)` and `responses.create(stream=True)`",
         issues="https://github.com/openai/openai-python/issues",
-        claims=(*HOSTED, "refusals", "usage_details"),
-        reads={"openai-chat": (*CHAT, "usage_details")},
+        claims=(*WITH_PROVIDER_TOOLS, "refusals", "usage_details"),
+        claims_by_api={"openai-chat": (*OPENAI_CHAT, "usage_details")},
     ),
     Peer(
         name="openai-helper",
@@ -30,8 +30,8 @@ _ALL: Final = (
         apis=("openai-chat", "openai-responses"),
         through="`chat.completions.stream()` and `responses.stream()`, and what they accumulate",
         issues="https://github.com/openai/openai-python/issues",
-        claims=(*HOSTED, "refusals", "usage_details"),
-        reads={"openai-chat": (*CHAT, "usage_details")},
+        claims=(*WITH_PROVIDER_TOOLS, "refusals", "usage_details"),
+        claims_by_api={"openai-chat": (*OPENAI_CHAT, "usage_details")},
     ),
     Peer(
         name="anthropic",
@@ -41,7 +41,7 @@ _ALL: Final = (
         apis=("anthropic-messages",),
         through="`messages.create(stream=True)`",
         issues="https://github.com/anthropics/anthropic-sdk-python/issues",
-        claims=(*HOSTED, "usage_details"),
+        claims=(*WITH_PROVIDER_TOOLS, "usage_details"),
     ),
     Peer(
         name="anthropic-helper",
@@ -51,7 +51,7 @@ _ALL: Final = (
         apis=("anthropic-messages",),
         through="`messages.stream()` and its final message",
         issues="https://github.com/anthropics/anthropic-sdk-python/issues",
-        claims=(*HOSTED, "usage_details"),
+        claims=(*WITH_PROVIDER_TOOLS, "usage_details"),
     ),
     Peer(
         name="google-genai",
@@ -61,7 +61,7 @@ _ALL: Final = (
         apis=("google-generate",),
         through="`models.generate_content_stream()`",
         issues="https://github.com/googleapis/python-genai/issues",
-        claims=(*SIGNED, "usage_details"),
+        claims=(*WITH_SIGNATURES, "usage_details"),
     ),
     Peer(
         name="ollama",
@@ -71,7 +71,7 @@ _ALL: Final = (
         apis=("ollama-chat",),
         through="`Client.chat(stream=True)`",
         issues="https://github.com/ollama/ollama-python/issues",
-        claims=THINKS,
+        claims=WITH_THINKING,
     ),
     Peer(
         name="cohere",
@@ -81,7 +81,7 @@ _ALL: Final = (
         apis=("cohere-chat",),
         through="`ClientV2.chat_stream()`, and `Client.chat_stream()` for v1",
         issues="https://github.com/cohere-ai/cohere-python/issues",
-        claims=(*THINKS, "usage_details"),
+        claims=(*WITH_THINKING, "usage_details"),
     ),
     Peer(
         name="mistralai",
@@ -91,7 +91,7 @@ _ALL: Final = (
         apis=("openai-chat",),
         through="`chat.stream()`",
         issues="https://github.com/mistralai/client-python/issues",
-        claims=THINKS,
+        claims=WITH_THINKING,
     ),
     Peer(
         name="boto3",
@@ -101,13 +101,13 @@ _ALL: Final = (
         apis=("bedrock-converse",),
         through="`bedrock-runtime`'s `converse_stream()`",
         issues="https://github.com/boto/boto3/issues",
-        claims=(*HOSTED, "usage_details"),
+        claims=(*WITH_PROVIDER_TOOLS, "usage_details"),
     ),
     Peer(
         name="litellm",
         distribution="litellm",
         version="1.106.2",
-        extras=("mcp",),  # without it a tool for Anthropic is a ModuleNotFoundError
+        extras=("mcp",),  # without it, tools for Anthropic raise ModuleNotFoundError
         module="litellm.completion",
         apis=(
             "openai-chat",
@@ -118,7 +118,7 @@ _ALL: Final = (
         ),
         through="`completion(stream=True)` and `stream_chunk_builder()`",
         issues="https://github.com/BerriAI/litellm/issues",
-        claims=(  # stop reasons and errors are told in words of its own, whatever the provider's were
+        claims=(  # no `errors` or `raw_stop`: LiteLLM replaces the provider's errors and stop reasons
             "tool_calls",
             "parallel_tool_calls",
             "usage",
@@ -144,13 +144,13 @@ _ALL: Final = (
         ),
         through="`direct.model_request_stream_sync()` and its response",
         issues="https://github.com/pydantic/pydantic-ai/issues",
-        claims=(*SIGNED, "requests"),  # tools that the provider runs have names of its own
+        claims=(*WITH_SIGNATURES, "requests"),  # no `provider_tools`: it has its own names for them
     ),
     Peer(
         name="langchain",
         distribution="langchain-core",
         version="1.7.2",
-        beside=(
+        companions=(
             "langchain-openai",
             "langchain-anthropic",
             "langchain-google-genai",
@@ -168,9 +168,9 @@ _ALL: Final = (
         ),
         through="`stream()` of each chat model, the chunks added up, and `content_blocks`",
         issues="https://github.com/langchain-ai/langchain/issues",
-        claims=(*SIGNED, "requests"),  # tools that the provider runs have names of its own
+        claims=(*WITH_SIGNATURES, "requests"),  # no `provider_tools`: it has its own names for them
     ),
 )
 
-PEERS: Final[Mapping[str, Peer]] = {each.name: each for each in (*_ALL, *NODE)}
-"""Every peer by its name, in the order of lists."""
+PEERS: Final[Mapping[str, Peer]] = {peer.name: peer for peer in (*_PYTHON_PEERS, *NODE_PEERS)}
+"""All peers by name, in the order in which they are listed."""

@@ -1,1 +1,8 @@
-"""The pytest plugin: each trial becomes a test item."""
+"""The pytest plugin: `pytest --conform-impl mypkg` makes each trial a test item."""
+
+from typing import Final
+
+__all__ = ["ROOT"]
+
+ROOT: Final = "conform"
+"""What the node ids of our items begin with. It is here because every module of the package needs it."""

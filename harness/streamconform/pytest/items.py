@@ -1,4 +1,4 @@
-"""Trials as items of pytest: collected under `conform`, asked one at a time, and what is reported of them."""
+"""Trials as pytest items: collected under `conform`, judged one at a time, and reported."""
 
 from __future__ import annotations
 
@@ -8,150 +8,158 @@ from typing import Any, Final, NoReturn
 
 import pytest
 
-from streamconform.cli.known_failures import in_suite, known_failures
+from streamconform.cli.known_failures import make_unmatched_finder, read_known_failures
 from streamconform.errors import ConformError
-from streamconform.known_failures.context import Listed
-from streamconform.known_failures.match import Checked, audit, problems
+from streamconform.known_failures.context import KnownFailuresContext
+from streamconform.known_failures.match import CheckedPaths, find_outdated, to_problems
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AnyTrial
-from streamconform.pytest.plugin import ROOT
-from streamconform.pytest.session import KNOWN, Bench, Benches
+from streamconform.pytest import ROOT
+from streamconform.pytest.session import KNOWN, ImplementationJudge, TrialSession
+from streamconform.reports.describe import format_count
 from streamconform.run.pool import is_unexpected
-from streamconform.run.single import Single
+from streamconform.run.single import SingleRunner
 
-VERDICT: Final = "conform_verdict"
-"""The property of reports that tells a verdict other than pass, in JUnit files too."""
+VERDICT_PROPERTY: Final = "conform_verdict"
+"""The property of a test report with a verdict other than pass; JUnit files have it too."""
 
 
-class Conform:
-    """The plugin of a run in which something is judged."""
+class ConformHooks:
+    """The hooks of a session in which trials are judged."""
 
-    def __init__(self, benches: Benches) -> None:
-        """Hold what is judged."""
-        self.benches = benches
+    def __init__(self, session: TrialSession) -> None:
+        """Add the trials of `session`."""
+        self.session = session
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(
         self, collector: pytest.Collector
     ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Put our collector behind those of files."""
+        """Add our collector after those of files."""
         report = yield
         if isinstance(collector, pytest.Session) and report.passed:
-            root = Root.from_parent(collector, name=ROOT, nodeid=ROOT, benches=self.benches)
+            root = RootCollector.from_parent(collector, name=ROOT, nodeid=ROOT, trial_session=self.session)
             report.result = [*(report.result or ()), root]
         return report
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Say how many trials only warn, and where that is shown."""
+        """Print the number of warnings, which pytest counts as passed."""
         passed = terminalreporter.stats.get("passed", ())
-        count = sum((VERDICT, "warn") in report.user_properties for report in passed)
+        count = sum((VERDICT_PROPERTY, "warn") in report.user_properties for report in passed)
         if count:
-            words = f"conform: {count} passed with warnings, which the provider's words leave room for; -rP"
-            terminalreporter.write_line(f"{words} shows them", yellow=True)
+            warnings = format_count(count, "warning")
+            message = (
+                f"conform: {warnings}: the provider's documentation does not settle these; -rP shows them"
+            )
+            terminalreporter.write_line(message, yellow=True)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
         """End the programs that were started."""
-        self.benches.close()
+        self.session.close()
 
 
-class Root(pytest.Collector):
-    """All that is judged: a collector each implementation, and the files of known failures."""
+class RootCollector(pytest.Collector):
+    """Collects a collector per implementation and an item per known-failures file."""
 
-    def __init__(self, *, benches: Benches, **node: Any) -> None:
+    def __init__(self, *, trial_session: TrialSession, **node: Any) -> None:
         super().__init__(**node)
-        self.benches = benches
+        self.trial_session = trial_session
         self.add_marker("conform")
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
-        """Yield what there is of that; raises `CollectError` for a selection that matches nothing."""
-        benches = self.benches
-        impls = [each.impl for each in benches.connections]
+        """Yield the requested ones; raises `CollectError` for a selection that matches nothing."""
+        session = self.trial_session
+        impls = [connection.impl for connection in session.connections]
         try:
-            found = benches.selected()
-            missing = in_suite(found, benches.chosen.get("seed", 0))
-            files = [each.listed for each in known_failures(benches.chosen, impls, missing)]
+            selection = session.select()
+            find_unmatched = make_unmatched_finder(selection, session.settings.get("seed", 0))
+            files = read_known_failures(session.settings, impls, find_unmatched)
         except ConformError as error:
             raise self.CollectError(str(error)) from error
-        settled = () if self.config.option.runxfail else tuple(files)
+        # Under --runxfail known failures are reported as failures, as pytest does with its own xfails.
+        listed = () if self.config.option.runxfail else tuple(file.listed for file in files)
         count = 0
-        for connection in benches.connections:
-            if benches.wants(connection.impl):
+        for connection in session.connections:
+            if session.includes(connection.impl):
                 count += 1
-                single = benches.single(connection)
-                yield Implementation.from_parent(
+                yield ImplementationCollector.from_parent(
                     self,
                     name=connection.impl,
-                    single=single,
-                    trials=found.trials,
-                    listed=settled,
+                    single=session.make_single(connection),
+                    trials=selection.trials,
+                    listed=listed,
                 )
-        for listed in settled:
-            if benches.wants(f"{KNOWN}::{listed.known.path}"):
+        for file in listed:
+            path = f"{KNOWN}::{file.known.path}"
+            if session.includes(path):
                 count += 1
-                yield KnownFile.from_parent(self, name=f"{KNOWN}::{listed.known.path}", listed=listed)
+                yield KnownFailuresItem.from_parent(self, name=path, listed=file)
         if not count:
-            raise self.CollectError(f"not found: {', '.join(benches.asked)}")
+            raise self.CollectError(f"not found: {', '.join(session.node_paths)}")
 
 
-class Implementation(pytest.Collector):
-    """One implementation and its trials; its program is started when they are collected."""
+class ImplementationCollector(pytest.Collector):
+    """Collects the trials of one implementation, and starts its program to do so."""
 
-    parent: Root
+    parent: RootCollector
 
     def __init__(
         self,
         *,
-        single: Single,
+        single: SingleRunner,
         trials: tuple[AnyTrial, ...],
-        listed: tuple[Listed, ...],
+        listed: tuple[KnownFailuresContext, ...],
         **node: Any,
     ) -> None:
         super().__init__(**node)
-        self.benches = self.parent.benches
-        self.single, self._trials, self._listed = single, trials, listed
+        self._session = self.parent.trial_session
+        self._single, self._trials, self._listed = single, trials, listed
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield an item a trial; raises `CollectError` where the implementation cannot be used."""
-        benches, impl = self.benches, self.single.connection.impl
+        """Yield one item per trial; raises `CollectError` if the implementation cannot be used."""
+        session, impl = self._session, self._single.connection.impl
         try:
-            judged = benches.blocking.run(self.single.begin(self._trials))
+            judged = session.blocking.run(self._single.begin(self._trials))
         except ConformError as error:
             raise self.CollectError(str(error)) from error
-        bench = Bench(benches, self.single, judged, self._listed, self._trials)
-        skipped = {trial.id: reason for trial, reason in judged.skipped}
-        asked = {trial.id for trial in judged.trials}
+        judge = ImplementationJudge(session, self._single, judged, self._listed, self._trials)
+        skip_reasons = {trial.id: reason for trial, reason in judged.skipped}
+        included = {trial.id for trial in judged.trials} | skip_reasons.keys()
         items = [
-            TrialItem.from_parent(self, name=trial.id, trial=trial, bench=bench, why=skipped.get(trial.id))
+            TrialItem.from_parent(
+                self, name=trial.id, trial=trial, judge=judge, skip_reason=skip_reasons.get(trial.id)
+            )
             for trial in self._trials
-            if (trial.id in asked or trial.id in skipped) and benches.wants(f"{impl}::{trial.id}")
+            if trial.id in included and session.includes(f"{impl}::{trial.id}")
         ]
         if not items:
-            of = f"not found: {', '.join(benches.asked)}" if benches.asked else "nothing is selected"
-            raise self.CollectError(
-                f"`{impl}`: {of}; what is there over HTTP only needs --conform-input http"
-            )
+            paths = session.node_paths
+            problem = f"not found: {', '.join(paths)}" if paths else "no trial is selected"
+            raise self.CollectError(f"`{impl}`: {problem}; trials over HTTP need --conform-input http")
         yield from items
 
 
 class TrialItem(pytest.Item):
     """One trial of one implementation."""
 
-    def __init__(self, *, trial: AnyTrial, bench: Bench, why: str | None, **node: Any) -> None:
-        """Hold the trial; `why` is why it is not asked."""
+    def __init__(
+        self, *, trial: AnyTrial, judge: ImplementationJudge, skip_reason: str | None, **node: Any
+    ) -> None:
+        """Judge `trial` with `judge`, or skip it if there is a `skip_reason`."""
         super().__init__(**node)
-        self._trial, self._bench = trial, bench
-        self._told: tuple[BaseException, str] | None = None
-        if why is not None:
-            self.add_marker(pytest.mark.skip(reason=why))
+        self._trial, self._judge = trial, judge
+        self._adapter_error: tuple[BaseException, str] | None = None
+        if skip_reason is not None:
+            self.add_marker(pytest.mark.skip(reason=skip_reason))
 
     def runtest(self) -> None:
-        """Judge the trial; raises what pytest knows as a failure, a skip or an expected failure."""
-        bench = self._bench
-        result = bench.judge(self._trial)
+        """Judge the trial; raises pytest's exceptions for a failure, a skip or an expected failure."""
+        judge = self._judge
+        result = judge.judge(self._trial)
         if result.verdict != "pass":
-            self.user_properties.append((VERDICT, result.verdict))
-        if is_unexpected(result, strict=bench.benches.strict):
+            self.user_properties.append((VERDICT_PROPERTY, result.verdict))
+        if is_unexpected(result, strict=judge.session.is_strict):
             self._fail(result)
         match result.verdict:
             case "skipped":
@@ -159,62 +167,62 @@ class TrialItem(pytest.Item):
             case "known":
                 pytest.xfail(result.known or "")
             case "warn":
-                self.add_report_section("call", "conform warning", bench.words(result))
+                self.add_report_section("call", "conform warning", judge.describe(result))
             case _:
                 pass
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any, **named: Any) -> Any:
-        """Return our words, also where a debugger gets what the adapter raised."""
-        if self._told is not None and excinfo.value is self._told[0]:
-            return self._told[1]
-        return super().repr_failure(excinfo, *args, **named)
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any, **kwargs: Any) -> Any:
+        """Return our description of an adapter's exception, which the debugger gets as it was raised."""
+        if self._adapter_error is not None and excinfo.value is self._adapter_error[0]:
+            return self._adapter_error[1]
+        return super().repr_failure(excinfo, *args, **kwargs)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Return no file: there is none; and a title."""
-        return _nowhere(self, f"{self._bench.judged.connection.impl} {self._trial.id}")
+        """Return no source location, only a title."""
+        return _make_location(self, f"{self._judge.judged.connection.impl} {self._trial.id}")
 
     def _fail(self, result: TrialResult) -> NoReturn:
         if result.verdict == "stale":
             pytest.fail(f"[XPASS(strict)] {result.reason}", pytrace=False)
-        words = self._bench.words(result)
-        raised = self._bench.single.raised
-        if (
-            raised is not None
-            and result.verdict == "faulted"
-            and self.config.getoption("usepdb", default=False)
-        ):
-            self._told = raised, words
+        description = self._judge.describe(result)
+        raised = self._judge.single.raised
+        uses_debugger = self.config.getoption("usepdb", default=False)
+        if raised is not None and result.verdict == "faulted" and uses_debugger:
+            # The debugger starts where the adapter raised.
+            self._adapter_error = raised, description
             raise raised
-        pytest.fail(words, pytrace=False)
+        pytest.fail(description, pytrace=False)
 
 
-class KnownFile(pytest.Item):
-    """A file of known failures: it fails where entries match nothing, have expired or stand twice.
+class KnownFailuresItem(pytest.Item):
+    """A known-failures file: fails if entries match nothing, have expired or are duplicates.
 
-    An entry whose trial passes fails that trial.
+    An entry whose trial passes fails the item of that trial.
     """
 
-    def __init__(self, *, listed: Listed, **node: Any) -> None:
-        """Hold the file."""
+    def __init__(self, *, listed: KnownFailuresContext, **node: Any) -> None:
+        """Check the entries of `listed`."""
         super().__init__(**node)
         self._listed = listed
 
     def runtest(self) -> None:
-        """Fail with what is not true any more, a line an entry."""
+        """Fail with the entries that are out of date, one per line."""
         known = self._listed.known
-        findings = audit(known, (), _unasked, unmatched=self._listed.unmatched, today=self._listed.today)
+        findings = find_outdated(
+            known, (), _reject_result, unmatched=self._listed.unmatched, today=self._listed.today
+        )
         if findings:
-            pytest.fail("\n".join(map(str, problems(known, findings))), pytrace=False)
+            pytest.fail("\n".join(map(str, to_problems(known, findings))), pytrace=False)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Return no file: there is none; and a title."""
-        return _nowhere(self, f"{KNOWN} {self._listed.known.path}")
+        """Return no source location, only a title."""
+        return _make_location(self, f"{KNOWN} {self._listed.known.path}")
 
 
-def _nowhere(item: pytest.Item, title: str) -> tuple[Path, int, str]:
-    """Return where an item stands, so that pytest shows its id as it is; not what its id ends with."""
+def _make_location(item: pytest.Item, title: str) -> tuple[Path, int, str]:
+    """Return a location in a file named `conform`: with it, pytest shows the node id as it is."""
     return item.config.rootpath / ROOT, 0, title
 
 
-def _unasked(result: TrialResult) -> Checked:
-    raise AssertionError(f"no result was given, but {result.id} is asked for")
+def _reject_result(result: TrialResult) -> CheckedPaths:
+    raise AssertionError(f"`audit` got no results, but asks about {result.id}")

@@ -1,7 +1,7 @@
-"""The plugin for pytest: `pytest --conform-impl mypkg` makes every trial an item.
+"""The options of the pytest plugin, and its start.
 
-pytest loads this in every run of every project that has streamconform installed. Nothing but pytest is
-imported here, and nothing is done, until an implementation or a node id of ours is given.
+pytest loads this module in every run of every project that has streamconform installed. So nothing but pytest
+is imported here, and nothing is done, unless `--conform-impl` or one of our node ids is used.
 """
 
 from __future__ import annotations
@@ -11,81 +11,85 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-ROOT: Final = "conform"
-"""What the node ids of our items begin with."""
+from streamconform.pytest import ROOT
 
 
 class Option(NamedTuple):
-    """A setting of `conform run` as an option of the command line, and as a key of pytest's ini file."""
+    """A setting of `conform run`, as a command-line option and as a key of pytest's ini file."""
 
     key: str
-    many: bool
+    repeatable: bool
     metavar: str
     help: str
 
 
 OPTIONS: Final = (
     Option(
-        "impl", True, "IMPL", "Judge this implementation, each trial an item: as for `conform run --impl`."
+        "impl",
+        True,
+        "IMPL",
+        "Judge this implementation, with one test item per trial; forms as in `conform run --impl`.",
     ),
-    Option("api", True, "API", "Only this api."),
+    Option("api", True, "API", "Only this API."),
     Option(
-        "deliver", False, "SET", "How many ways to hand over each stream: fast, standard (default) or full."
+        "deliver", False, "SET", "Which deliveries of each stream to run: fast, standard (default) or full."
     ),
-    Option("faults", False, "SET", "How many ways to break each stream: none, one or all."),
-    Option("profile", False, "NAME", "Only the cases of a profile."),
-    Option("known_failures", True, "PATH", "Failures that are known: items that xfail, strictly."),
-    Option("select", True, "PATTERN", "Only trials that match: a glob on ids, or a word. -k works too."),
-    Option("input", False, "MODE", "How implementations are fed: bytes, push or http."),
+    Option("faults", False, "SET", "Which faults to apply to each stream: none, one or all."),
+    Option("profile", False, "NAME", "Run only a profile's cases."),
+    Option("known_failures", True, "PATH", "File of known failures; their items are strict xfails."),
+    Option("select", True, "PATTERN", "Only trials that match: a glob on ids, or a substring. -k works too."),
+    Option("input", False, "MODE", "Input mode of implementations: bytes, push or http."),
 )
-"""What each means says `conform run --help`; [tool.conform] holds for what is not given."""
+"""`conform run --help` explains them in full; [tool.conform] applies to settings that are not given here."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options, and a key of the same name for each to the ini file."""
-    group = parser.getgroup("conform", "streamconform: parsers of streamed LLM answers")
-    for key, many, metavar, words in OPTIONS:
+    """Add each option, and an ini key of the same name."""
+    group = parser.getgroup("conform", "streamconform: conformance of parsers of streamed LLM answers")
+    for key, repeatable, metavar, help_text in OPTIONS:
         group.addoption(
             f"--conform-{key.replace('_', '-')}",
-            action="append" if many else "store",
+            action="append" if repeatable else "store",
             metavar=metavar,
             default=None,
-            help=words + (" Repeatable." if many else ""),
+            help=help_text + (" Repeatable." if repeatable else ""),
         )
-        name = f"conform_{key}"
-        if many:
-            parser.addini(name, words, type="linelist", default=[])
+        ini_key = f"conform_{key}"
+        if repeatable:
+            parser.addini(ini_key, help_text, type="linelist", default=[])
         else:
-            parser.addini(name, words, type="string", default=None)
+            parser.addini(ini_key, help_text, type="string", default=None)
     group.addoption(
         "--conform-in-process",
         action="store_true",
-        help="Call adapters in Python in this process, where breakpoint() works; --pdb does so too.",
+        help="Call Python adapters in pytest's process, where breakpoint() works; --pdb implies it.",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make items, if there is anything to make them of; raises `pytest.UsageError` for wrong settings."""
+    """Register the plugin's hooks if an implementation or node id is given; raises `pytest.UsageError`."""
     config.addinivalue_line("markers", "conform: a trial of streamconform")
-    asked = [each for each in config.args if each.startswith(f"{ROOT}::")]
-    given = {option.key: _given(config, option) for option in OPTIONS}
-    if not (asked or given["impl"]):
+    node_ids = [argument for argument in config.args if argument.startswith(f"{ROOT}::")]
+    settings = {option.key: _read_option(config, option) for option in OPTIONS}
+    if not (node_ids or settings["impl"]):
         return
-    config.args[:] = [each for each in config.args if each not in asked]  # they are no files
-    from streamconform.pytest.items import Conform
-    from streamconform.pytest.session import Benches
+    # pytest would look for files of these names.
+    config.args[:] = [argument for argument in config.args if argument not in node_ids]
+    from streamconform.pytest.items import ConformHooks
+    from streamconform.pytest.session import TrialSession
 
-    given = {key: value for key, value in given.items() if value}
-    config.pluginmanager.register(Conform(Benches(config, given, tuple(asked))), "conform-trials")
+    settings = {key: value for key, value in settings.items() if value}
+    session = TrialSession(config, settings, tuple(node_ids))
+    config.pluginmanager.register(ConformHooks(session), "conform-trials")
 
 
-def _given(config: pytest.Config, option: Option) -> Any:
-    """Return what is given on the command line, else in the ini file, paths made absolute; else nothing."""
+def _read_option(config: pytest.Config, option: Option) -> Any:
+    """Return the option's value from the command line, else from the ini file, with absolute paths."""
     value = config.getoption(f"conform_{option.key}")
     if value:
-        return tuple(value) if option.many else value
+        return tuple(value) if option.repeatable else value
     value = config.getini(f"conform_{option.key}")
     if option.key == "known_failures":
-        home = config.inipath.parent if config.inipath else Path.cwd()
-        return tuple(str(home / each) for each in value)
-    return tuple(value) if option.many else value
+        folder = config.inipath.parent if config.inipath else Path.cwd()
+        return tuple(str(folder / path) for path in value)
+    return tuple(value) if option.repeatable else value

@@ -1,4 +1,4 @@
-"""What the plugin for pytest judges with: settings as in `conform run`, and a bench each implementation."""
+"""One pytest session: settings as in `conform run`, and a program per implementation."""
 
 from __future__ import annotations
 
@@ -11,159 +11,170 @@ from typing import Any, Final
 import pytest
 
 from streamconform import __version__
-from streamconform.adapters.connect import Connection, connect, target
-from streamconform.adapters.in_process import Inside
+from streamconform.adapters.connect import Connection, connect, get_python_target
+from streamconform.adapters.in_process import InProcessAdapter
 from streamconform.adapters.program import Program
 from streamconform.cli import options
 from streamconform.errors import ConformError
-from streamconform.known_failures.context import Listed, checked
+from streamconform.known_failures.context import KnownFailuresContext, get_checked_paths
 from streamconform.known_failures.match import Settler
 from streamconform.model.result import Header, TrialResult
 from streamconform.model.trial import AnyTrial
-from streamconform.pytest.plugin import ROOT
-from streamconform.reports.trial import lines
-from streamconform.run.blame import Blame, installed
-from streamconform.run.plan import Judged, Settings
-from streamconform.run.single import Blocking, Single
+from streamconform.pytest import ROOT
+from streamconform.reports.trial import describe_trial
+from streamconform.run.blame import Blame, load_snapshots
+from streamconform.run.plan import ImplementationPlan, Settings
+from streamconform.run.single import BlockingLoop, SingleRunner
 
 KNOWN: Final = "known-failures"
-"""What the node ids of files of known failures begin with, where others have the implementation."""
+"""What stands for the implementation in the node ids of known-failures files."""
 
 
-class Benches:
-    """What is judged in a run, and how; the programs of implementations are kept to its end."""
+class TrialSession:
+    """The settings and implementations of a session; programs run until it ends."""
 
-    def __init__(self, config: pytest.Config, given: Mapping[str, Any], asked: tuple[str, ...]) -> None:
-        """Read the settings; raises `pytest.UsageError`. Where node ids are `asked`, nothing else is run."""
-        self.asked = tuple(each.removeprefix(f"{ROOT}::").removesuffix("::") for each in asked)
+    def __init__(
+        self, config: pytest.Config, arguments: Mapping[str, Any], node_ids: tuple[str, ...]
+    ) -> None:
+        """Read the settings; if there are `node_ids`, nothing else runs. Raises `pytest.UsageError`."""
+        self.node_paths = tuple(node_id.removeprefix(f"{ROOT}::").removesuffix("::") for node_id in node_ids)
+        """The requested node ids without `conform::`."""
         try:
-            self.chosen = options.settings(dict(given))
-            impls = tuple(self.chosen.get("impl") or _impls(self.asked) or ("reference",))
+            self.settings = options.merge_settings(dict(arguments))
+            impls = tuple(self.settings.get("impl") or _list_impls(self.node_paths) or ("reference",))
             self.connections = tuple(connect(impl) for impl in dict.fromkeys(impls))
-            self.inside = bool(config.getoption("conform_in_process"))
-            others = [each.impl for each in self.connections if target(each) is None]
+            self.in_process = bool(config.getoption("conform_in_process"))
+            programs = [
+                connection.impl for connection in self.connections if get_python_target(connection) is None
+            ]
         except ConformError as error:
             raise pytest.UsageError(str(error)) from error
-        if self.inside and others:
-            words = f"--conform-in-process: `{others[0]}` is a program, only adapters in Python can be called"
-            raise pytest.UsageError(words)
-        self.inside = self.inside or bool(config.getoption("usepdb", default=False))
-        self.singles: list[Single] = []
-        self._blocking: Blocking | None = None
+        if self.in_process and programs:
+            raise pytest.UsageError(
+                f"--conform-in-process: `{programs[0]}` is a program; only Python adapters can be called"
+                " in-process"
+            )
+        # `breakpoint()` reaches the user only in pytest's own process. Programs still run apart under --pdb.
+        self.in_process = self.in_process or bool(config.getoption("usepdb", default=False))
+        self._singles: list[SingleRunner] = []
+        self._blocking: BlockingLoop | None = None
 
     @property
-    def blocking(self) -> Blocking:
-        """Return what waits for coroutines, started on first use."""
+    def blocking(self) -> BlockingLoop:
+        """Return the event loop that runs coroutines for pytest, started on first use."""
         if self._blocking is None:
-            self._blocking = Blocking()
+            self._blocking = BlockingLoop()
         return self._blocking
 
-    def single(self, connection: Connection) -> Single:
-        """Return a bench for one implementation; its program goes on to the end of the session."""
-        how = Settings(
+    def make_single(self, connection: Connection) -> SingleRunner:
+        """Return what judges one trial after another with one implementation, until the session ends."""
+        settings = Settings(
             workers=1,
-            timeout=float(self.chosen.get("timeout", 10)),
-            seed=self.chosen.get("seed", 0),
-            strict=self.strict,
-            input=self.chosen.get("input"),
+            timeout=float(self.settings.get("timeout", 10)),
+            seed=self.settings.get("seed", 0),
+            strict=self.is_strict,
+            input=self.settings.get("input"),
         )
-        inside = self.inside and target(connection) is not None
-        single = Single(connection, how, self.blame, self._inside if inside else Program)
-        self.singles.append(single)
+        in_process = self.in_process and get_python_target(connection) is not None
+        single = SingleRunner(connection, settings, self.blame, self._make_inside if in_process else Program)
+        self._singles.append(single)
         return single
 
     @cached_property
     def blame(self) -> Blame:
-        """Return what tells frames; it is costly to load, and only needed where something is judged."""
-        return Blame(installed())
+        """Return what finds relevant frames; it is slow to load, and needed only if something is judged."""
+        return Blame(load_snapshots())
 
-    def _inside(self, connection: Connection) -> Inside:
-        return Inside(connection, self.blocking.perform, (pytest.exit.Exception,))
+    def _make_inside(self, connection: Connection) -> InProcessAdapter:
+        return InProcessAdapter(connection, self.blocking.perform, (pytest.exit.Exception,))
 
     @property
-    def strict(self) -> bool:
-        """Return whether warnings fail: where the config file says so, and of mutants."""
-        mutants = any(each.impl.startswith("mutant:") for each in self.connections)
-        return mutants or bool(self.chosen.get("strict", False))
+    def is_strict(self) -> bool:
+        """Return whether warnings fail: if the config file says so, and for mutants."""
+        has_mutants = any(connection.impl.startswith("mutant:") for connection in self.connections)
+        return has_mutants or bool(self.settings.get("strict", False))
 
-    def selected(self) -> options.Selected:
-        """Return what is selected; of node ids that are whole, only these."""
-        ids = frozenset(each.rpartition("::")[2] for each in self.asked)
-        whole = bool(ids) and all("@" in each for each in ids)
-        with _uncollected():
-            return options.selected(self.chosen, ids if whole else None)
+    def select(self) -> options.Selection:
+        """Return the selected trials; if all requested node ids are those of trials, only these."""
+        ids = frozenset(path.rpartition("::")[2] for path in self.node_paths)
+        are_trials = bool(ids) and all("@" in id_ for id_ in ids)
+        with _collector_disabled():
+            return options.select(self.settings, ids if are_trials else None)
 
-    def wants(self, path: str) -> bool:
-        """Return whether `path`, a node id behind `conform::`, is asked for, or lies above what is."""
-        return not self.asked or any(_within(path, each) or _within(each, path) for each in self.asked)
+    def includes(self, path: str) -> bool:
+        """Return whether the node id `path`, without `conform::`, is requested, or above or below one."""
+        return not self.node_paths or any(
+            _is_within(path, requested) or _is_within(requested, path) for requested in self.node_paths
+        )
 
     def close(self) -> None:
         """End the programs that were started."""
         if self._blocking is None:
             return
         try:
-            for single in self.singles:
+            for single in self._singles:
                 self._blocking.run(single.end())
         finally:
             self._blocking.close()
             self._blocking = None
 
 
-class Bench:
-    """Where the trials of one implementation are judged, and what reports need of it."""
+class ImplementationJudge:
+    """Judges the trials of one implementation, and describes their results."""
 
     def __init__(
         self,
-        benches: Benches,
-        single: Single,
-        judged: Judged,
-        listed: tuple[Listed, ...],
+        session: TrialSession,
+        single: SingleRunner,
+        judged: ImplementationPlan,
+        listed: tuple[KnownFailuresContext, ...],
         trials: tuple[AnyTrial, ...],
     ) -> None:
-        """Hold what was collected; known failures are told apart by `listed`."""
-        self.benches, self.single, self.judged = benches, single, judged
+        """Judge with `single`; `listed` are the known-failures files, `trials` all that were collected."""
+        self.session, self.single, self.judged = session, single, judged
         names = ("specs", "cassettes", "input")
         self.header = Header(
             version=__version__,
             cases=0,
             trials=len(trials),
             implementations=(judged.info,),
-            selection={name: benches.chosen.get(name) for name in names},
-            seed=benches.chosen.get("seed", 0),
+            selection={name: session.settings.get(name) for name in names},
+            seed=session.settings.get("seed", 0),
         )
-        by_id = {trial.id: trial for trial in trials}
-        files = [each.known for each in listed if each.known.about(judged.connection.impl)]
-        self.settle = Settler(
+        trials_by_id = {trial.id: trial for trial in trials}
+        files = [file.known for file in listed if file.known.applies_to(judged.connection.impl)]
+        self._settle = Settler(
             files,
-            lambda result: checked(
-                judged.seen(by_id[result.id]), judged.greeting.claims(by_id[result.id].case.api)
+            lambda result: get_checked_paths(
+                judged.apply_proxy_view(trials_by_id[result.id]),
+                judged.greeting.claims(trials_by_id[result.id].case.api),
             ),
-            strict=benches.strict,
+            strict=session.is_strict,
         )
 
     def judge(self, trial: AnyTrial) -> TrialResult:
-        """Return what comes of `trial`, known failures told apart."""
-        return self.settle(self.benches.blocking.run(self.single.judge(trial)))
+        """Return the result of `trial`, matched with the known failures."""
+        return self._settle(self.session.blocking.run(self.single.judge(trial)))
 
-    def words(self, result: TrialResult) -> str:
-        """Return what a report says of `result`."""
-        return "\n".join(lines(result, self.header))
-
-
-def _impls(asked: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the implementations that node ids name, where nothing else does."""
-    named = (each.rpartition("::")[0] or each for each in asked if each and not _within(each, KNOWN))
-    return tuple(dict.fromkeys(named))
+    def describe(self, result: TrialResult) -> str:
+        """Return the text that a report shows for `result`."""
+        return "\n".join(describe_trial(result, self.header))
 
 
-def _within(path: str, above: str) -> bool:
-    """Return whether an id is `above`, or below it."""
-    return path.startswith(above) and (not above or path[len(above) :][:1] in ("", ":", "/", "@"))
+def _list_impls(node_paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the implementations that node ids name, for a run without `--conform-impl`."""
+    impls = (path.rpartition("::")[0] or path for path in node_paths if path and not _is_within(path, KNOWN))
+    return tuple(dict.fromkeys(impls))
+
+
+def _is_within(path: str, prefix: str) -> bool:
+    """Return whether the id `path` is `prefix` or below it: `a::b` is below `a`, but `ab` is not."""
+    return path.startswith(prefix) and (not prefix or path[len(prefix) :][:1] in ("", ":", "/", "@"))
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
-    """Leave the garbage collector out while much is made that is kept."""
+def _collector_disabled() -> Iterator[None]:
+    """Disable the garbage collector while tens of thousands of trials are made, all of which are kept."""
     enabled = gc.isenabled()
     gc.disable()
     try:

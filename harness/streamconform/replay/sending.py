@@ -46,7 +46,7 @@ async def send(
         if reply.at:
             await asyncio.sleep(began + reply.at[i] - asyncio.get_running_loop().time())
         if gate is not None:
-            await gate.passes()
+            await gate.wait_for_turn()
         if over.is_set():
             return False
         await line.write(framed(chunk, transfer))

@@ -1,4 +1,8 @@
-"""Renderings of a run; each is a projection of `results.jsonl`. The table of reports is here."""
+"""Reports of a run; each is a projection of `results.jsonl`.
+
+Titles and guarded bugs of trials that did not pass are in the results, so that a report needs nothing else;
+only the HTML page and the matrix also read the suite.
+"""
 
 from __future__ import annotations
 
@@ -9,77 +13,101 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from streamconform.errors import ReportError, UsageError
-from streamconform.run.merge import ordered
+from streamconform.run.merge import sort_trials
 from streamconform.run.results import Results
 from streamconform.suite.cassettes import write_whole
 
 if TYPE_CHECKING:
-    from streamconform.reports.matrix import Place
+    from streamconform.reports.matrix import PageContext
+
+__all__ = [
+    "HTML",
+    "REPORTS",
+    "STREAMED",
+    "SUITE_REPORTS",
+    "parse_option",
+    "render",
+    "write_report",
+    "write_text",
+]
 
 REPORTS: Final = ("json", "junit", "markdown", "github", "badge")
-"""The kinds that are made of complete results and nothing else: each is a module here with `render(results)`.
+"""The kinds that need only the results. Each is a module of this package with a function `render(results)`.
 
-Modules are imported when they render: a run without reports needs none of them.
+A module is imported when it renders: a run without reports needs none of them.
 """
 
 HTML: Final = "html"
-"""The kind that shows cases and wires too, and what changed since an earlier run."""
-SUITED: Final = (HTML, "matrix")
-"""The kinds that show the suite beside the results."""
+"""The kind that can also show what changed since an earlier run."""
+SUITE_REPORTS: Final = (HTML, "matrix")
+"""The kinds that also show the suite."""
 STREAMED: Final = "jsonl"
-"""The kind that is written while the run goes on: the results themselves."""
+"""The kind that is written during the run: the results themselves."""
 
 
-def parse(option: str) -> tuple[str, str]:
+def parse_option(option: str) -> tuple[str, str]:
     """Return (kind, path) of `KIND=PATH`; raises `UsageError`."""
     kind, equals, path = option.partition("=")
-    known = (*REPORTS, *SUITED, STREAMED)
-    if kind not in known or not equals or not path:
-        kinds = ", ".join(f"`{each}`" for each in known)
+    kinds = (*REPORTS, *SUITE_REPORTS, STREAMED)
+    if kind not in kinds or not equals or not path:
+        known = ", ".join(f"`{name}`" for name in kinds)
         raise UsageError(
-            f"`--report {option}`: expected KIND=PATH, where KIND is {kinds} and PATH may be `-`"
+            f"`--report {option}`: expected KIND=PATH, where KIND is one of {known} and PATH may be `-`"
         )
     return kind, path
 
 
-def write(
-    kind: str, path: str, results: Results, place: Callable[[str], Place], baseline: Results | None = None
+def write_report(
+    kind: str,
+    path: str,
+    results: Results,
+    page_context: Callable[[str], PageContext],
+    baseline: Results | None = None,
 ) -> None:
     """Write the report `kind` of `results` to `path`; `-` is stdout. Raises `ReportError`.
 
-    `place` returns what a page at a path is made with; a kind that needs nothing of it does not ask.
-    `baseline` is an earlier run, for the kind that tells what changed.
+    `page_context` returns what the matrix page at a path needs besides results; it is called only by reports
+    that need it. `baseline` is an earlier run, for the report that shows what changed.
     """
-    whole = ordered(results)
+    sorted_results = sort_trials(results)
     match kind:
         case "matrix":
-            text = renderer(kind)(whole, place(path))
+            text = _load_renderer(kind)(sorted_results, page_context(path))
         case "html":
-            text = renderer(kind)(whole, baseline)
+            text = _load_renderer(kind)(sorted_results, baseline)
         case _:
-            text = renderer(kind)(whole)
+            text = render(kind, sorted_results)
     write_text(path, text)
 
 
-def renderer(kind: str) -> Callable[..., str]:
-    """Return the function `render` of the module that makes reports of this kind."""
-    render: Callable[..., str] = import_module(f"{__name__}.{kind}").render
-    return render
+def render(kind: str, results: Results) -> str:
+    """Return the report of one of the `REPORTS`, or for `STREAMED` the results file."""
+    if kind == STREAMED:
+        from streamconform.reports.json import render_lines
+
+        return render_lines(results)
+    return _load_renderer(kind)(results)
+
+
+def _load_renderer(kind: str) -> Callable[..., str]:
+    """Import the module of the report `kind` and return its function `render`."""
+    renderer: Callable[..., str] = import_module(f"{__name__}.{kind}").render
+    return renderer
 
 
 def write_text(path: str, text: str) -> None:
     """Write `text` and a line end to `path`, all of it or nothing; `-` is stdout. Raises `ReportError`.
 
-    What is no file, such as a pipe or `/dev/null`, is written to as it stands: nothing replaces it.
+    A path that exists and is not a regular file, such as a pipe or `/dev/null`, is written to, not replaced.
     """
     data = f"{text}\n".encode("utf-8", "backslashreplace")
     if path == "-":
         sys.stdout.flush()
-        sys.stdout.buffer.write(data)  # a report is UTF-8, whatever the terminal takes
+        sys.stdout.buffer.write(data)  # a report is UTF-8, whatever the terminal's encoding
         sys.stdout.buffer.flush()
         return
     try:
-        target = Path(path).resolve()  # a link stays one
+        target = Path(path).resolve()  # so that a symbolic link is kept and its target replaced
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.exists() and not target.is_file():
             target.write_bytes(data)

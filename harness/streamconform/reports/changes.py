@@ -1,4 +1,4 @@
-"""The history between two results as text, as JSON, and as a comment on a pull request."""
+"""Show the comparison of two results as text, as JSON, and as a comment on a pull request."""
 
 from __future__ import annotations
 
@@ -8,214 +8,230 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from streamconform.model.result import Header, TrialResult
-from streamconform.reports.causes import Cause, causes, reproduce
-from streamconform.reports.history import Change, History, Kind
-from streamconform.reports.markdown import by_cause, cell, code, fitting
-from streamconform.reports.style import Line
-from streamconform.reports.words import briefly, called, counted, cut, printable
-from streamconform.run.results import Results, check_json, to_json
+from streamconform.printable import escape_line
+from streamconform.reports.causes import Cause, format_run_command, group_by_cause
+from streamconform.reports.describe import describe_failure, format_count, name_implementations
+from streamconform.reports.history import Change, ChangeKind, History
+from streamconform.reports.markdown import describe_causes, format_cell, format_code, limit_blocks
+from streamconform.reports.style import StyledLine
+from streamconform.reports.summary import describe_incomplete
+from streamconform.run.results import Results, check_to_json, to_json
 
-CASES_SHOWN: Final = 3
-ROWS_SHOWN: Final = 50
-LEFT_OUT: Final = "_The rest does not fit here; `conform diff` prints all of it._"
+MAX_CASES: Final = 3
+MAX_ROWS: Final = 50
+MAX_DELIVERIES: Final = 8
+LEFT_OUT: Final = "_The rest is left out here; `conform diff` prints all of it._"
 
 NEW: Final = "New failures"
 FIXED: Final = "Fixed"
 STYLES: Final[Mapping[str, str]] = {NEW: "bold red", FIXED: "bold green"}
-SECTIONS: Final[tuple[tuple[Kind, str], ...]] = (
+GROUPED: Final[tuple[tuple[ChangeKind, str], ...]] = (
     ("new", NEW),
     ("fixed", FIXED),
     ("still", "Still failing"),
 )
-"""What is grouped by cause, in the order of its worth."""
-MOVED: Final[tuple[tuple[Kind, str], ...]] = (("changed", "Another verdict"), ("gone", "Not there any more"))
-"""What is listed by verdicts and case."""
-COLUMNS: Final[tuple[Kind, ...]] = ("new", "fixed", "still", "stale", "changed", "gone")
-REST: Final[Mapping[Kind, str]] = {
+"""Kinds of change that are grouped by cause, the most important first."""
+LISTED: Final[tuple[tuple[ChangeKind, str], ...]] = (
+    ("changed", "Verdict changed"),
+    ("gone", "No longer in the results"),
+)
+"""Kinds of change that are listed by verdict and case."""
+STALE_TITLE: Final = "Known failures that pass (remove from list)"
+COLUMNS: Final[tuple[ChangeKind, ...]] = ("new", "fixed", "still", "stale", "changed", "gone")
+SUMMARY_LABELS: Final[Mapping[ChangeKind, str]] = {
     "still": "still failing",
     "changed": "with another verdict",
     "gone": "gone",
     "added": "added",
 }
-"""What the last line says behind the headline."""
+"""What the last line adds to the headline."""
+SELECTION_KEYS: Final = frozenset(
+    {"select", "api", "profile", "level", "deliver", "faults", "shard", "specs", "cassettes"}
+)
+"""Settings that decide which trials a run has: results that differ in them are not fully comparable."""
 
 
-def headline(history: History) -> str:
+def format_headline(history: History) -> str:
     """Return `3 fixed, 1 new, 0 stale`."""
     counts = history.counts
     return ", ".join(f"{counts[kind]} {kind}" for kind in ("fixed", "new", "stale"))
 
 
-def warnings(history: History, names: tuple[str, str]) -> Iterator[str]:
-    """Yield why the two results may not be of the same; `names` are those of the files."""
+def list_warnings(history: History, names: tuple[str, str]) -> Iterator[str]:
+    """Yield the reasons why the two results are not fully comparable; `names` are those of the files."""
     for name, results in zip(names, (history.before, history.after), strict=True):
-        why = cut(results)
-        if why is not None:
-            yield f"the results in {printable(name, 200)} are cut: {why}"
-    one, other = history.before.header, history.after.header
-    for what, was, now in (
-        ("version", one.version, other.version),
-        ("seed", one.seed, other.seed),
-        *((each, one.selection.get(each), other.selection.get(each)) for each in _asked(one, other)),
+        reason = describe_incomplete(results)
+        if reason is not None:
+            yield f"the results in {escape_line(name, 200)} are incomplete: {reason}"
+    before, after = history.before.header, history.after.header
+    keys = sorted({*before.selection, *after.selection} & SELECTION_KEYS)
+    for setting, old, new in (
+        ("version", before.version, after.version),
+        ("seed", before.seed, after.seed),
+        *((key, before.selection.get(key), after.selection.get(key)) for key in keys),
     ):
-        if was != now:
-            yield f"they were made with another {what}: {_said(was)} before, {_said(now)} now"
+        if old != new:
+            before_now = f"{_format_setting(old)} before, {_format_setting(new)} now"
+            yield f"the two runs differ in {setting}: {before_now}"
 
 
-def text(history: History, *, verbose: bool) -> Iterator[Line]:
-    """Yield what is printed; `verbose` lists every case."""
-    for title, own, results in _sections(history):
-        yield Line(f"{title}: {counted(len(own), 'trial')}", f"{STYLES.get(title, 'bold')} underline")
-        for number, cause in enumerate(reversed(causes(own)), start=1):
-            yield from _cause(number, cause, results.header, verbose=verbose, only_names=title == FIXED)
-        yield Line("")
-    for title, own_lines in _lists(history):
-        yield Line(title, "bold underline")
-        shown = own_lines if verbose else own_lines[:ROWS_SHOWN]
-        yield from (Line(f"   {printable(each, 300)}") for each in shown)
-        if len(shown) < len(own_lines):
-            yield Line(f"   … and {len(own_lines) - len(shown)} more, which `-v` lists", "dim")
-        yield Line("")
-    yield Line(_summary(history), "bold red" if history.counts["new"] else "bold green")
+def render_text(history: History, *, verbose: bool) -> Iterator[StyledLine]:
+    """Yield the lines for a terminal; `verbose` lists every case."""
+    for title, trials, results in _grouped_sections(history):
+        style = f"{STYLES.get(title, 'bold')} underline"
+        yield StyledLine(f"{title}: {format_count(len(trials), 'trial')}", style)
+        for number, cause in enumerate(reversed(group_by_cause(trials)), start=1):
+            yield from _cause_lines(number, cause, results.header, verbose=verbose, only_names=title == FIXED)
+        yield StyledLine("")
+    for title, rows in _listed_sections(history):
+        yield StyledLine(title, "bold underline")
+        shown = rows if verbose else rows[:MAX_ROWS]
+        yield from (StyledLine(f"   {escape_line(row, 300)}") for row in shown)
+        if len(shown) < len(rows):
+            yield StyledLine(f"   … and {len(rows) - len(shown)} more; `-v` lists them", "dim")
+        yield StyledLine("")
+    yield StyledLine(_format_summary(history), "bold red" if history.counts["new"] else "bold green")
 
 
-def markdown(history: History, names: tuple[str, str]) -> str:
+def render_markdown(history: History, names: tuple[str, str]) -> str:
     """Return a comment of at most `MAX_BYTES`; text from outside is in code spans and blocks only."""
-    return "\n\n".join(fitting(_blocks(history, names), LEFT_OUT))
+    return "\n\n".join(limit_blocks(_blocks(history, names), LEFT_OUT))
 
 
-def document(history: History, names: tuple[str, str]) -> str:
-    """Return one JSON document: both headers, counts, and every change; what is as it was is counted only."""
-    told = {
+def render_json(history: History, names: tuple[str, str]) -> str:
+    """Return one JSON document: both headers, counts, and every change; unchanged trials are only counted."""
+    changes = [change for change in history.changes if change.kind not in ("same", "added")]
+    document = {
         "before": to_json(history.before.header),
         "after": to_json(history.after.header),
-        "warnings": [*warnings(history, names)],
+        "warnings": [*list_warnings(history, names)],
         "counts": history.counts,
-        "changes": [_change(each, history) for each in history.changes if each.kind not in ("same", "added")],
+        "changes": [_change_to_json(change, history) for change in changes],
     }
-    return json.dumps(told, indent=1)
+    return json.dumps(document, indent=1)
 
 
-def _sections(history: History) -> Iterator[tuple[str, list[TrialResult], Results]]:
-    for kind, title in SECTIONS:
-        own = [each.shown for each in history.of(kind)]
-        if own:
-            yield title, own, history.before if kind == "fixed" else history.after
+def _grouped_sections(history: History) -> Iterator[tuple[str, list[TrialResult], Results]]:
+    """Yield title, trials and their results; a fixed trial's failure is in the earlier results."""
+    for kind, title in GROUPED:
+        trials = [change.trial for change in history.select(kind)]
+        if trials:
+            yield title, trials, history.before if kind == "fixed" else history.after
 
 
-def _lists(history: History) -> Iterator[tuple[str, list[str]]]:
-    stale = [f"{each.shown.id}: {each.shown.known or ''}".rstrip(": ") for each in history.of("stale")]
+def _listed_sections(history: History) -> Iterator[tuple[str, list[str]]]:
+    stale = [change.trial for change in history.select("stale")]
     if stale:
-        yield f"Listed as known failures, but they pass: {counted(len(stale), 'trial')}", stale
-    for kind, title in MOVED:
-        rows = [f"{count} {what}" for what, count in _moves(history.of(kind))]
+        rows = [f"{trial.id}: {trial.known or ''}".rstrip(": ") for trial in stale]
+        yield f"{STALE_TITLE}: {format_count(len(stale), 'trial')}", rows
+    for kind, title in LISTED:
+        rows = [f"{count} {move}" for move, count in _count_moves(history.select(kind))]
         if rows:
-            yield f"{title}: {counted(history.counts[kind], 'trial')}", rows
+            yield f"{title}: {format_count(history.counts[kind], 'trial')}", rows
 
 
-def _moves(changes: Sequence[Change]) -> list[tuple[str, int]]:
-    """Return from which verdict to which how many trials went, by case, the most first."""
-    found = Counter(f"{_moved(each)}: {each.shown.case}" for each in changes)
-    return sorted(found.items(), key=lambda row: (-row[1], row[0]))
+def _count_moves(changes: Sequence[Change]) -> list[tuple[str, int]]:
+    """Return `pass to skipped: CASE` with the number of trials, the most frequent first."""
+    counts = Counter(f"{_format_move(change)}: {change.trial.case}" for change in changes)
+    return sorted(counts.items(), key=lambda row: (-row[1], row[0]))
 
 
-def _moved(change: Change) -> str:
-    return " to ".join(each.verdict for each in (change.before, change.after) if each is not None)
+def _format_move(change: Change) -> str:
+    return " to ".join(trial.verdict for trial in (change.before, change.after) if trial is not None)
 
 
-def _cause(number: int, cause: Cause, header: Header, *, verbose: bool, only_names: bool) -> Iterator[Line]:
+def _cause_lines(
+    number: int, cause: Cause, header: Header, *, verbose: bool, only_names: bool
+) -> Iterator[StyledLine]:
     info = header.implementations[cause.implementation]
-    of = f"  [{info.impl}]" if len(header.implementations) > 1 else ""
+    impl = f"  [{info.impl}]" if len(header.implementations) > 1 else ""
     cases = len({failure.first.case for failure in cause.failures})
-    tally = f"{counted(cases, 'case')}, {counted(cause.trials, 'trial')}{of}"
-    yield Line(f"{number}. {printable(cause.what, 300)}  {printable(tally, 300)}", "bold")
-    shown = cause.failures if verbose else cause.failures[:CASES_SHOWN]
+    tally = f"{format_count(cases, 'case')}, {format_count(cause.trials, 'trial')}{impl}"
+    yield StyledLine(f"{number}. {escape_line(cause.title, 300)}  {escape_line(tally, 300)}", "bold")
+    shown = cause.failures if verbose else cause.failures[:MAX_CASES]
     for failure in shown:
-        names = ", ".join(failure.deliveries[:8]) + (", …" if len(failure.deliveries) > 8 else "")
-        yield Line(f"   {failure.first.case}  {names}".rstrip())
+        more = ", …" if len(failure.deliveries) > MAX_DELIVERIES else ""
+        deliveries = ", ".join(failure.deliveries[:MAX_DELIVERIES]) + more
+        yield StyledLine(f"   {failure.first.case}  {deliveries}".rstrip())
         if only_names:
             continue
-        yield from (Line(f"      {each}") for each in briefly(failure.first, failure.check))
-        yield Line(f"      reproduce: {printable(reproduce(info, failure.first, header), 1000)}", "dim")
+        yield from (StyledLine(f"      {line}") for line in describe_failure(failure.first, failure.check))
+        command = format_run_command(info, failure.first, header)
+        yield StyledLine(f"      reproduce: {escape_line(command, 1000)}", "dim")
     if len(shown) < len(cause.failures):
-        yield Line(f"   … and {len(cause.failures) - len(shown)} more, which `-v` lists", "dim")
+        yield StyledLine(f"   … and {len(cause.failures) - len(shown)} more; `-v` lists them", "dim")
 
 
-def _summary(history: History) -> str:
+def _format_summary(history: History) -> str:
     counts = history.counts
-    more = [f"{counts[kind]} {words}" for kind, words in REST.items() if counts[kind]]
-    return ", ".join((headline(history), *more))
+    more = [f"{counts[kind]} {label}" for kind, label in SUMMARY_LABELS.items() if counts[kind]]
+    return ", ".join((format_headline(history), *more))
 
 
 def _blocks(history: History, names: tuple[str, str]) -> Iterator[str]:
-    yield f"### streamconform: {headline(history)}"
-    for why in warnings(history, names):
-        yield f"> {code(why, 400)}"
+    yield f"### streamconform: {format_headline(history)}"
+    for warning in list_warnings(history, names):
+        yield f"> {format_code(warning, 400)}"
     yield "\n".join(_table(history))
-    for title, own, results in _sections(history):
+    for title, trials, results in _grouped_sections(history):
         yield f"#### {title}"
         if title == NEW:
-            yield from by_cause(own, results.header)
-        else:  # what is not new is named, not told again
-            rows = (_row(cause, results.header) for cause in reversed(causes(own)))
-            yield "\n".join(("| trials | what | cases |", "|--:|---|---|", *rows))
-    for title, lines in _lists(history):
-        more = [f"- … and {len(lines) - ROWS_SHOWN} more"] if len(lines) > ROWS_SHOWN else []
-        yield "\n".join(
-            (f"#### {title}", "", *(f"- {code(each, 300)}" for each in lines[:ROWS_SHOWN]), *more)
-        )
+            yield from describe_causes(trials, results.header)
+        else:  # a comment is about what is new: the rest is named without details
+            rows = (_format_row(cause, results.header) for cause in reversed(group_by_cause(trials)))
+            yield "\n".join(("| trials | cause | cases |", "|--:|---|---|", *rows))
+    for title, lines in _listed_sections(history):
+        more = [f"- … and {len(lines) - MAX_ROWS} more"] if len(lines) > MAX_ROWS else []
+        items = (f"- {format_code(line, 300)}" for line in lines[:MAX_ROWS])
+        yield "\n".join((f"#### {title}", "", *items, *more))
 
 
 def _table(history: History) -> Iterator[str]:
+    """Yield the table of implementations and kinds of change; implementations that are gone share a row."""
     yield f"| implementation | {' | '.join(COLUMNS)} |"
     yield "|---|" + "--:|" * len(COLUMNS)
-    names = called(history.after.header)
-    rows = [(name, Counter[Kind]()) for name in names]
-    back = {old: new for new, old in history.pairs.items()}
-    left = Counter[Kind]()
-    for each in history.changes:
-        at = -1
-        if each.after is not None:
-            at = each.after.implementation
-        elif each.before is not None:
-            at = back.get(each.before.implementation, -1)
-        (rows[at][1] if at >= 0 else left)[each.kind] += 1
-    if left:
-        rows.append(("not judged any more", left))
-    for name, counts in rows[:ROWS_SHOWN]:
-        yield f"| {cell(name)} | {' | '.join(str(counts[kind]) for kind in COLUMNS)} |"
+    names = name_implementations(history.after.header)
+    rows = [(name, Counter[ChangeKind]()) for name in names]
+    old_to_new = {old: new for new, old in history.pairs.items()}
+    unpaired = Counter[ChangeKind]()
+    for change in history.changes:
+        index = -1
+        if change.after is not None:
+            index = change.after.implementation
+        elif change.before is not None:
+            index = old_to_new.get(change.before.implementation, -1)
+        (rows[index][1] if index >= 0 else unpaired)[change.kind] += 1
+    if unpaired:
+        rows.append(("no longer judged", unpaired))
+    for name, counts in rows[:MAX_ROWS]:
+        yield f"| {format_cell(name)} | {' | '.join(str(counts[kind]) for kind in COLUMNS)} |"
 
 
-def _row(cause: Cause, header: Header) -> str:
+def _format_row(cause: Cause, header: Header) -> str:
     cases = list(dict.fromkeys(failure.first.case for failure in cause.failures))
-    more = f" and {len(cases) - CASES_SHOWN} more" if len(cases) > CASES_SHOWN else ""
-    of = f" {cell(called(header)[cause.implementation])}" if len(header.implementations) > 1 else ""
-    shown = ", ".join(cell(each, 200) for each in cases[:CASES_SHOWN])
-    return f"| {cause.trials} | {cell(cause.what, 200)}{of} | {shown}{more} |"
+    more = f" and {len(cases) - MAX_CASES} more" if len(cases) > MAX_CASES else ""
+    impl = ""
+    if len(header.implementations) > 1:
+        impl = f" {format_cell(name_implementations(header)[cause.implementation])}"
+    shown = ", ".join(format_cell(case, 200) for case in cases[:MAX_CASES])
+    return f"| {cause.trials} | {format_cell(cause.title, 200)}{impl} | {shown}{more} |"
 
 
-def _change(change: Change, history: History) -> dict[str, Any]:
+def _change_to_json(change: Change, history: History) -> dict[str, Any]:
     results = history.after if change.after is not None else history.before
-    side = change.after or change.before
-    assert side is not None, "a change has a side"
-    info = results.header.implementations[side.implementation]
+    trial = change.after or change.before
+    assert trial is not None, "a change has at least one trial"
+    info = results.header.implementations[trial.implementation]
     return {
         "kind": change.kind,
         "implementation": info.impl,
-        "id": side.id,
+        "id": trial.id,
         "before": change.before and change.before.verdict,
         "after": change.after and change.after.verdict,
-        "reason": side.reason,
-        "checks": [check_json(each) for each in change.shown.checks],
+        "reason": trial.reason,
+        "checks": [check_to_json(check) for check in change.trial.checks],
     }
 
 
-def _asked(one: Header, other: Header) -> list[str]:
-    names = {*one.selection, *other.selection}
-    return sorted(
-        names & {"select", "api", "profile", "level", "deliver", "faults", "shard", "specs", "cassettes"}
-    )
-
-
-def _said(value: Any) -> str:
-    return "none" if value in (None, (), []) else printable(json.dumps(value), 100)
+def _format_setting(value: Any) -> str:
+    return "none" if value in (None, (), []) else escape_line(json.dumps(value), 100)

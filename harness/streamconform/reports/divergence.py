@@ -1,9 +1,9 @@
-"""Where live events leave the right way: each event beside the frame that accounts for it. Pure.
+"""Find where live events diverge from the stream, and place each event at the frame that explains it. Pure.
 
-Results do not hold when an event came out. But the outcome after each frame is known, so an event can be
-placed at the first frame, from the one before it on, after which what the events say so far is true. The
-first event that is true after no frame is where the implementation departed; it belongs to the next frame
-that changes what the event speaks of.
+Results do not record when an event was emitted. The outcome after each frame is known, though, so an event is
+placed at the first frame (not before the previous event's) after which everything the events have reported is
+true. An event that is true after no frame is the first wrong one: the implementation diverges there, at the
+next frame that changes the part of the outcome that the event reports.
 """
 
 from __future__ import annotations
@@ -15,64 +15,71 @@ from streamconform.judge.match import same
 from streamconform.model.event import BlockDelta, BlockEnd, BlockStart, Done, Event, Failed, UsageReport
 from streamconform.model.outcome import Block, Other, Outcome, Thinking, ToolCall, Usage
 
-Positions = Sequence[tuple[int, Outcome]]
-"""(frame, outcome after it) in rising order."""
+Snapshots = Sequence[tuple[int, Outcome]]
+"""(frame, outcome after it) in rising order, as a correct parser shows them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """For each event its frame, None from the departure on; and the frame at which they departed, if any."""
+class Placement:
+    """The frame of each event, None from the first wrong event on, and the frame of the divergence."""
 
     frames: tuple[int | None, ...]
-    departed: int | None
+    diverged: int | None
 
 
 @dataclass(slots=True)
-class _Said:
-    """What the events said so far: blocks by content index, in the order of their types."""
+class _Reported:
+    """What the events have reported so far."""
 
     blocks: dict[int, tuple[str, int]] = field(default_factory=dict)
-    """Content index to the type and which block of that type it is."""
+    """Content index to (type, number among the blocks of that type)."""
     texts: dict[int, str] = field(default_factory=dict)
 
-    def hear(self, event: Event) -> None:
+    def add(self, event: Event) -> None:
         if isinstance(event, BlockStart | BlockDelta | BlockEnd):
             index = event.content_index
             if index not in self.blocks:
-                nth = sum(type_ == event.block for type_, _ in self.blocks.values())
-                self.blocks[index] = event.block, nth
+                number = sum(type_ == event.block for type_, _ in self.blocks.values())
+                self.blocks[index] = event.block, number
             if isinstance(event, BlockDelta):
                 self.texts[index] = self.texts.get(index, "") + event.delta
 
 
-def place(events: Sequence[Event], positions: Positions) -> Placed:
-    """Return where the events belong; `positions` are what a right parser shows after each frame."""
-    said, at = _Said(), 0
-    spoken: dict[str, int] = {}
+def place_events(events: Sequence[Event], snapshots: Snapshots) -> Placement:
+    """Return the frame of each event, and the frame at which the events diverge."""
+    reported, position = _Reported(), 0
+    last_by_aspect: dict[str, int] = {}
     frames: list[int | None] = []
     for number, event in enumerate(events):
-        said.hear(event)
-        fitting = (
-            i for i in range(at, len(positions)) if _true(event, said, positions[i][1], positions[-1][1])
+        reported.add(event)
+        matches = (
+            i
+            for i in range(position, len(snapshots))
+            if _is_true(event, reported, snapshots[i][1], snapshots[-1][1])
         )
-        found = next(fitting, None)
-        if found is None:
-            start = at + 1 if spoken.get(_aspect(event)) == at else at
-            left: list[int | None] = [None] * (len(events) - number)
-            near = (_next_change(event, positions, start), _first_longer(event, said, positions))
-            return Placed((*frames, *left), min((each for each in near if each is not None), default=None))
-        at = spoken[_aspect(event)] = found
-        frames.append(positions[at][0])
-    return Placed(tuple(frames), _first_unsaid(said, positions))
+        match_ = next(matches, None)
+        if match_ is None:
+            # A second event of the same kind cannot come from the same frame: look from the next one on.
+            start = position + 1 if last_by_aspect.get(_aspect(event)) == position else position
+            unplaced: list[int | None] = [None] * (len(events) - number)
+            candidates = (
+                _find_next_change(event, snapshots, start),
+                _find_first_longer(event, reported, snapshots),
+            )
+            diverged = min((frame for frame in candidates if frame is not None), default=None)
+            return Placement((*frames, *unplaced), diverged)
+        position = last_by_aspect[_aspect(event)] = match_
+        frames.append(snapshots[position][0])
+    return Placement(tuple(frames), _find_unreported_text(reported, snapshots))
 
 
-def _true(event: Event, said: _Said, outcome: Outcome, last: Outcome) -> bool:
-    """Return whether what the events say, this one included, is true of `outcome`; `last` is the whole."""
+def _is_true(event: Event, reported: _Reported, outcome: Outcome, final: Outcome) -> bool:
+    """Return whether what the events report, including `event`, is true of `outcome`."""
     match event:
         case UsageReport(usage=usage):
             return all(
                 getattr(usage, name) in (None, getattr(outcome.usage, name))
-                or getattr(last.usage, name) is None
+                or getattr(final.usage, name) is None
                 for name in Usage.__slots__
             )
         case Done(stop=stop):
@@ -82,31 +89,32 @@ def _true(event: Event, said: _Said, outcome: Outcome, last: Outcome) -> bool:
         case (
             BlockStart(content_index=index) | BlockDelta(content_index=index) | BlockEnd(content_index=index)
         ):
-            block, whole = (_block(each, *said.blocks[index]) for each in (outcome, last))
-            told = whole is not None and _text(whole) is not None
-            return block is not None and _agrees(event, said.texts.get(index, ""), block, told=told)
+            block, final_block = (_find_block(o, *reported.blocks[index]) for o in (outcome, final))
+            has_text = final_block is not None and _text(final_block) is not None
+            text = reported.texts.get(index, "")
+            return block is not None and _agrees(event, text, block, has_text=has_text)
     return True
 
 
-def _agrees(event: BlockStart | BlockDelta | BlockEnd, text: str, block: Block, *, told: bool) -> bool:
-    """Return whether a block may look like this after the event; `told`: in the end it has a text."""
-    shown = "" if told and _text(block) is None else _text(block)
+def _agrees(event: BlockStart | BlockDelta | BlockEnd, text: str, block: Block, *, has_text: bool) -> bool:
+    """Return whether `block` agrees with the event; `has_text` says whether the final block has a text."""
+    block_text = "" if has_text and _text(block) is None else _text(block)
     match event, block:
         case BlockStart(id=id_, name=name), ToolCall():
-            return _fits(name, block.name) and _fits(id_, block.id)
+            return _agrees_or_unknown(name, block.name) and _agrees_or_unknown(id_, block.id)
         case BlockDelta(), _:
-            return shown is None or shown.startswith(text)
+            return block_text is None or block_text.startswith(text)
         case BlockEnd(final=ToolCall() as final), ToolCall():
             return block.complete is True and same(final.arguments, block.arguments)
         case BlockEnd(), _:
-            return shown is None or _text(event.final) == shown
+            return block_text is None or _text(event.final) == block_text
         case _:
             return True
 
 
-def _fits(told: object, right: object) -> bool:
-    """Return whether a value is right; what an implementation, or the stream, does not tell is."""
-    return told is None or right is None or bool(told == right)
+def _agrees_or_unknown(reported: object, correct: object) -> bool:
+    """Return whether a value is correct; a value that either side does not report cannot be wrong."""
+    return reported is None or correct is None or bool(reported == correct)
 
 
 def _text(block: Block) -> str | None:
@@ -119,29 +127,30 @@ def _text(block: Block) -> str | None:
             return block.text
 
 
-def _block(outcome: Outcome, type_: str, nth: int) -> Block | None:
-    """Return the nth block of a type; those that show nothing count where they were started."""
-    shown = [each for each in outcome.content if each.type == type_ and not _redacted(each)]
-    return shown[nth] if nth < len(shown) else None
+def _find_block(outcome: Outcome, type_: str, number: int) -> Block | None:
+    """Return block `number` among the blocks of a type; redacted thinking has no events and is left out."""
+    blocks = [block for block in outcome.content if block.type == type_ and not _is_redacted(block)]
+    return blocks[number] if number < len(blocks) else None
 
 
-def _redacted(block: Block) -> bool:
+def _is_redacted(block: Block) -> bool:
     return isinstance(block, Thinking) and not block.text and block.redacted
 
 
-def _next_change(event: Event, positions: Positions, start: int) -> int | None:
-    """Return the first frame from `start` that changes what the event speaks of, else the one at `start`."""
-    if not positions:
+def _find_next_change(event: Event, snapshots: Snapshots, start: int) -> int | None:
+    """Return the first frame from `start` on that changes what `event` reports, else the frame at `start`."""
+    if not snapshots:
         return None
-    for i in range(start, len(positions)):
-        before = _spoken_of(event, positions[i - 1][1]) if i else None
-        now = _spoken_of(event, positions[i][1])
-        if now != before and (i or now):
-            return positions[i][0]
-    return positions[min(start, len(positions) - 1)][0]
+    for i in range(start, len(snapshots)):
+        before = _reported_part(event, snapshots[i - 1][1]) if i else None
+        after = _reported_part(event, snapshots[i][1])
+        if after != before and (i or after):
+            return snapshots[i][0]
+    return snapshots[min(start, len(snapshots) - 1)][0]
 
 
 def _aspect(event: Event) -> str:
+    """Return which part of an outcome `event` is about."""
     match event:
         case UsageReport():
             return "usage"
@@ -151,8 +160,8 @@ def _aspect(event: Event) -> str:
             return "content"
 
 
-def _spoken_of(event: Event, outcome: Outcome) -> object:
-    """Return the part of an outcome that an event speaks of."""
+def _reported_part(event: Event, outcome: Outcome) -> object:
+    """Return the part of `outcome` that `event` is about."""
     match _aspect(event):
         case "status":
             return outcome.status, outcome.stop
@@ -160,25 +169,25 @@ def _spoken_of(event: Event, outcome: Outcome) -> object:
             return getattr(outcome, name)
 
 
-def _first_longer(event: Event, said: _Said, positions: Positions) -> int | None:
-    """Return the first frame that shows more of a delta's block than was told before the delta."""
+def _find_first_longer(event: Event, reported: _Reported, snapshots: Snapshots) -> int | None:
+    """Return the first frame with more text of a delta's block than was reported before the delta."""
     if not isinstance(event, BlockDelta):
         return None
-    before = len(said.texts[event.content_index]) - len(event.delta)
-    for frame, outcome in positions:
-        block = _block(outcome, *said.blocks[event.content_index])
-        if len((block and _text(block)) or "") > before:
+    length_before = len(reported.texts[event.content_index]) - len(event.delta)
+    for frame, outcome in snapshots:
+        block = _find_block(outcome, *reported.blocks[event.content_index])
+        if len((block and _text(block)) or "") > length_before:
             return frame
     return None
 
 
-def _first_unsaid(said: _Said, positions: Positions) -> int | None:
-    """Return the first frame that shows text of a block which the events began and never told."""
-    for index, (type_, nth) in said.blocks.items():
-        told = said.texts.get(index)
-        for frame, outcome in positions:
-            block = _block(outcome, type_, nth)
-            shown = None if block is None else _text(block)
-            if shown and told is not None and not told.startswith(shown):
+def _find_unreported_text(reported: _Reported, snapshots: Snapshots) -> int | None:
+    """Return the first frame with text of a started block that the events never reported."""
+    for index, (type_, number) in reported.blocks.items():
+        reported_text = reported.texts.get(index)
+        for frame, outcome in snapshots:
+            block = _find_block(outcome, type_, number)
+            text = None if block is None else _text(block)
+            if text and reported_text is not None and not reported_text.startswith(text):
                 return frame
     return None

@@ -1,4 +1,4 @@
-"""One trial in full, as text: frames with offsets and times, events beside them, expected and actual."""
+"""Explain one trial as text: frames with their events, expected and actual values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from streamconform.adapters.interface import Answer, Greeting, Observation, Output
 from streamconform.adapters.program import Collateral
@@ -18,80 +18,88 @@ from streamconform.judge.round_trip import checks_of_round_trip
 from streamconform.model.capability import CALLED
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check
+from streamconform.printable import escape_line
 from streamconform.replay.exchange import Exchange
-from streamconform.reports.divergence import place
-from streamconform.reports.style import Line
-from streamconform.reports.terminal import STYLES
-from streamconform.reports.terminal import frames as frame_words
-from streamconform.reports.words import difference, printable, provenance, value
-from streamconform.run.blame import MAX_POSITIONS, Blame, installed
-from streamconform.run.dispatch import over_http
+from streamconform.reports.describe import (
+    VERDICT_LABELS,
+    describe_difference,
+    describe_provenance,
+    format_value,
+)
+from streamconform.reports.divergence import place_events
+from streamconform.reports.style import StyledLine
+from streamconform.reports.terminal import STYLES, format_frames
+from streamconform.run.blame import MAX_POSITIONS, Blame, load_snapshots
+from streamconform.run.dispatch import apply_http_checks
 from streamconform.wire.frames import Frame
 from streamconform.wire.framings import split
 
-WIDTH = 110
-UNSHOWN = re.compile(r"((first|outcome)[.])?(invariant[.]|content[.]length$)")
-"""Checks that are not worth a line where they hold."""
-DECIDED = "bold yellow"
-WRONG = "bold red"
-RIGHT = "green"
-EVENT = "cyan"
+WIDTH: Final = 110
+UNLIMITED: Final = 10**6
+"""Width of a text that `-v` shows in full."""
+HIDDEN_IF_PASSED: Final = re.compile(r"((first|outcome)[.])?(invariant[.]|content[.]length$)")
+"""Checks that are shown only if they fail."""
+RELEVANT_STYLE: Final = "bold yellow"
+WRONG_STYLE: Final = "bold red"
+RIGHT_STYLE: Final = "green"
+EVENT_STYLE: Final = "cyan"
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
-    """A trial or a call, and what an implementation answered."""
+class ExplainedTrial:
+    """A trial or a function call, and the implementation's answer."""
 
     trial: AnyTrial
     impl: str
     greeting: Greeting
     answer: Answer | Collateral
     framewise: Answer | Collateral | None = None
-    """What it answered to the same bytes, a chunk a frame: so each event stands beside its frame."""
+    """The answer to the same bytes with one chunk per frame, which shows the frame of each event."""
     exchange: Exchange | None = None
-    """Over HTTP what it asked the server."""
+    """The requests that the server received, if the trial ran over HTTP."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """What was judged: every check, and those that did not pass with their frames."""
+class _Judged:
+    """The judgement, all checks, and those that did not pass with their frames."""
 
     judgement: Judgement | None
     checks: Sequence[Check]
     failed: Sequence[Check]
-    departed: int | None = None
+    diverged: int | None = None
 
 
-def explain(given: Explained, *, verbose: bool) -> Iterator[Line]:
-    """Yield the explanation; `verbose` shows payloads whole, and the request."""
-    trial = given.trial
-    found = _judged(given)
-    yield Line(f"{trial.id}  ({trial.case.level})", "bold")
-    yield from map(Line, _head(trial, verbose=verbose))
-    yield Line("")
+def explain(explained: ExplainedTrial, *, verbose: bool) -> Iterator[StyledLine]:
+    """Yield the explanation; `verbose` shows payloads in full, and the request."""
+    trial = explained.trial
+    judged = _judge(explained)
+    yield StyledLine(f"{trial.id}  ({trial.case.level})", "bold")
+    yield from map(StyledLine, _head_lines(trial, verbose=verbose))
+    yield StyledLine("")
     if isinstance(trial, Trial):
-        yield from _wire(trial, given.framewise or given.answer, found, verbose=verbose)
-        yield Line("")
-    yield Line(f"Expected beside actual: {printable(given.greeting.name)}, {given.impl}", "bold")
-    yield from _verdict(found)
+        yield from _wire_lines(trial, explained.framewise or explained.answer, judged, verbose=verbose)
+        yield StyledLine("")
+    name = escape_line(explained.greeting.name)
+    yield StyledLine(f"Expected and actual: {name}, {explained.impl}", "bold")
+    yield from _verdict_lines(judged)
 
 
-def verdict(given: Explained) -> Iterator[Line]:
-    """Yield a line for each check, those that did not pass last, and the verdict."""
-    return _verdict(_judged(given))
+def explain_verdict(explained: ExplainedTrial) -> Iterator[StyledLine]:
+    """Yield one line per check, those that did not pass last, then the verdict."""
+    return _verdict_lines(_judge(explained))
 
 
-def _head(trial: AnyTrial, *, verbose: bool) -> Iterator[str]:
+def _head_lines(trial: AnyTrial, *, verbose: bool) -> Iterator[str]:
     case = trial.case
-    yield f"  {printable(case.title, 200)}"
+    yield f"  {escape_line(case.title, 200)}"
     if case.why:
-        yield f"  {printable(case.why, 600)}"
+        yield f"  {escape_line(case.why, 600)}"
     rows = {
         "tags": " ".join(sorted(case.tags)),
         "sources": " ".join(case.sources),
         "guards": " ".join(case.guards),
         "spec": f"{case.path}:{case.line}",
-        **_about(trial, verbose=verbose),
+        **_describe_input(trial, verbose=verbose),
     }
     for name, text in rows.items():
         if text:
@@ -100,153 +108,163 @@ def _head(trial: AnyTrial, *, verbose: bool) -> Iterator[str]:
         yield from json.dumps(trial.case.cassette.request.body, indent=2, ensure_ascii=False).splitlines()
 
 
-def _about(trial: AnyTrial, *, verbose: bool) -> dict[str, str]:
-    """Return what is given to the implementation, by name."""
+def _describe_input(trial: AnyTrial, *, verbose: bool) -> dict[str, str]:
+    """Return what the implementation is given, as label and text."""
+    width = UNLIMITED if verbose else 600
     if isinstance(trial, Call):
         text = json.dumps(trial.case.input, ensure_ascii=False)
-        return {"calls": CALLED[trial.case.kind][0], "input": printable(text, 10**6 if verbose else 600)}
+        return {"calls": CALLED[trial.case.kind][0], "input": escape_line(text, width)}
     if isinstance(trial, RoundTrip):
         case = trial.case
-        named = [f"{each.api}/{each.cassette.name}" for each in (case.first, case.second)]
-        text, results = (json.dumps(each, ensure_ascii=False) for each in (case.conversation, case.results))
+        names = [f"{stream.api}/{stream.cassette.name}" for stream in (case.first, case.second)]
+        conversation, results = (
+            json.dumps(value, ensure_ascii=False) for value in (case.conversation, case.results)
+        )
         return {
-            "cassettes": ", ".join(named),
-            "given": printable(text, 10**6 if verbose else 600),
-            "results": printable(results, 10**6 if verbose else 600),
+            "cassettes": ", ".join(names),
+            "given": escape_line(conversation, width),
+            "results": escape_line(results, width),
         }
     cassette, size = trial.case.cassette, len(trial.body)
+    content_type = cassette.content_type or "no content type"
     return {
-        "cassette": f"{cassette.api}/{cassette.name}, {provenance(cassette)}",
+        "cassette": f"{cassette.api}/{cassette.name}, {describe_provenance(cassette)}",
         "request": f"{cassette.request.method} {cassette.request.path}, model {cassette.model}",
-        "response": f"status {cassette.status}, {cassette.content_type or 'no type'}, {size} bytes",
+        "response": f"status {cassette.status}, {content_type}, {size:,} bytes",
     }
 
 
-def _judged(given: Explained) -> _Found:
-    trial, answer = given.trial, given.answer
+def _judge(explained: ExplainedTrial) -> _Judged:
+    trial, answer = explained.trial, explained.answer
     if isinstance(answer, Collateral):
-        return _Found(None, [], ())
-    claims = given.greeting.claims(trial.case.api)
-    blame = Blame(installed())
-    judgement = judge(trial, answer, claims, blame.first_delta)
-    if given.exchange is not None:
-        judgement = over_http(judgement, given.exchange, answer)
+        return _Judged(None, [], ())
+    claims = explained.greeting.claims(trial.case.api)
+    blame = Blame(load_snapshots())
+    judgement = judge(trial, answer, claims, blame.find_first_delta)
+    if explained.exchange is not None:
+        judgement = apply_http_checks(judgement, explained.exchange, answer)
     match trial, answer:
         case Trial(), Observation():
-            checks, _ = checks_of(trial, answer, claims, blame.first_delta)
-            told = blame.told(trial, judgement.checks, claims)
-            wrong = judgement.verdict != "pass"
-            return _Found(judgement, checks, told, _departed(trial, answer, blame) if wrong else None)
+            checks, _ = checks_of(trial, answer, claims, blame.find_first_delta)
+            failed = blame.add_frames(trial, judgement.checks, claims)
+            diverged = None if judgement.verdict == "pass" else _find_divergence(trial, answer, blame)
+            return _Judged(judgement, checks, failed, diverged)
         case RoundTrip(), Observation():
             checks, _ = checks_of_round_trip(trial, answer, claims)
-            return _Found(judgement, checks, judgement.checks)
+            return _Judged(judgement, checks, judgement.checks)
         case Call(), Output(output):
-            return _Found(judgement, checks_of_output(trial, output), judgement.checks)
+            return _Judged(judgement, checks_of_output(trial, output), judgement.checks)
         case _:
-            return _Found(judgement, [], judgement.checks)
+            return _Judged(judgement, [], judgement.checks)
 
 
-def _departed(trial: Trial, answer: Observation, blame: Blame) -> int | None:
-    """Return the first frame at which the events are not what a right parser says; None: nobody knows."""
-    positions = blame.outcomes(trial) if isinstance(answer.events, list) else ()
-    if not positions or len(positions) >= MAX_POSITIONS:
+def _find_divergence(trial: Trial, answer: Observation, blame: Blame) -> int | None:
+    """Return the first frame at which the events differ from a correct parser's; None if that is unknown."""
+    snapshots = blame.list_outcomes(trial) if isinstance(answer.events, list) else ()
+    if not snapshots or len(snapshots) >= MAX_POSITIONS:
         return None
     try:
-        return place(decode.events(answer.events), positions).departed
+        return place_events(decode.events(answer.events), snapshots).diverged
     except decode.Malformed:
         return None
 
 
-def _wire(trial: Trial, answer: Answer | Collateral, found: _Found, *, verbose: bool) -> Iterator[Line]:
-    """Yield each frame with its number, offset and time, and behind `→` the events that it caused."""
+def _wire_lines(
+    trial: Trial, answer: Answer | Collateral, judged: _Judged, *, verbose: bool
+) -> Iterator[StyledLine]:
+    """Yield each frame with its number, offset and time, and after `→` the events that it caused."""
     body = trial.body
     frames = split(APIS[trial.case.api].detect_framing(trial.case.cassette.status, body), body)
-    beside, rest = _events(answer, len(frames))
-    yield Line("Wire: frame, byte offset, ms since the request; → what the implementation made of it", "bold")
-    decided = {number for check in found.failed for number in check.frames}
-    if decided:
-        yield Line("  > frames that decided what is wrong", DECIDED)
+    events_by_frame, last_events = _assign_events(answer, len(frames))
+    yield StyledLine(
+        "Wire: frame, byte offset, ms since the request; → events from the implementation", "bold"
+    )
+    relevant = {number for check in judged.failed for number in check.frames}
+    if relevant:
+        yield StyledLine("  > relevant frames", RELEVANT_STYLE)
     if not frames:
-        yield Line(f"  {printable(body.decode('utf-8', 'replace'), 2000 if verbose else 400)}")
+        text = body.decode("utf-8", "replace")
+        yield StyledLine(f"  {escape_line(text, 2000 if verbose else 400)}")
     for number, frame in enumerate(frames):
-        name = f"{frame.event}  " if frame.event else ""
-        text = name + frame.payload.decode("utf-8", "replace")
-        shown = printable(text, 10**6 if verbose else WIDTH)
-        mark, style = (">", DECIDED) if number in decided else ("", "")
-        yield Line(f"{mark:1}{number:>4} {frame.start:>7} {_time(trial, frame):>6}  {shown}", style)
-        if number == found.departed:
-            yield Line(
-                f"{'':>22}! the first frame at which its events depart from what the stream says", WRONG
-            )
-        for event in beside.get(number, ()):
-            yield Line(f"{'':>22}→ {_event(event)}", EVENT)
-    if rest:
-        yield Line(f"{'':>8}at the end of the stream")
-        for event in rest:
-            yield Line(f"{'':>22}→ {_event(event)}", EVENT)
+        event_name = f"{frame.event}  " if frame.event else ""
+        payload = event_name + frame.payload.decode("utf-8", "replace")
+        text = escape_line(payload, UNLIMITED if verbose else WIDTH)
+        mark, style = (">", RELEVANT_STYLE) if number in relevant else ("", "")
+        time = _format_time(trial, frame)
+        yield StyledLine(f"{mark:1}{number:>4} {frame.start:>7} {time:>6}  {text}", style)
+        if number == judged.diverged:
+            yield StyledLine(f"{'':>22}! first wrong event", WRONG_STYLE)
+        for event in events_by_frame.get(number, ()):
+            yield StyledLine(f"{'':>22}→ {_format_event(event)}", EVENT_STYLE)
+    if last_events:
+        yield StyledLine(f"{'':>8}at the end of the stream")
+        for event in last_events:
+            yield StyledLine(f"{'':>22}→ {_format_event(event)}", EVENT_STYLE)
 
 
-def _verdict(found: _Found) -> Iterator[Line]:
-    judgement = found.judgement
+def _verdict_lines(judged: _Judged) -> Iterator[StyledLine]:
+    judgement = judged.judgement
     if judgement is None:
-        yield Line("  no answer", WRONG)
+        yield StyledLine("  no answer", WRONG_STYLE)
         return
-    failed = {check.path: check for check in found.failed}
-    width = max((len(check.path) for check in found.checks), default=0)
-    for check in found.checks:
-        if check.path not in failed and not UNSHOWN.match(check.path):
-            yield Line(f"   ok {check.path:<{width}}  {value(check.got, 80)}", RIGHT)
+    failed = {check.path: check for check in judged.failed}
+    width = max((len(check.path) for check in judged.checks), default=0)
+    for check in judged.checks:
+        if check.path not in failed and not HIDDEN_IF_PASSED.match(check.path):
+            yield StyledLine(f"   ok {check.path:<{width}}  {format_value(check.got, 80)}", RIGHT_STYLE)
     for check in failed.values():
-        yield from _failed(check, width)
-    why = f", {judgement.reason}" if judgement.reason else ""
-    good = judgement.verdict == "pass"
-    yield Line(f"verdict: {judgement.verdict}{why}", f"bold {RIGHT}" if good else WRONG)
+        yield from _failed_check_lines(check, width)
+    reason = f", {judgement.reason}" if judgement.reason else ""
+    style = f"bold {RIGHT_STYLE}" if judgement.verdict == "pass" else WRONG_STYLE
+    yield StyledLine(f"verdict: {VERDICT_LABELS[judgement.verdict]}{reason}", style)
 
 
-def _failed(check: Check, width: int) -> Iterator[Line]:
-    first, *more = difference(check)
-    yield Line(f"{check.verdict:>5} {check.path:<{width}}  {first}", STYLES.get(check.verdict, WRONG))
-    for words in more:
-        yield Line(f"      {'':<{width}}  {words}")
+def _failed_check_lines(check: Check, width: int) -> Iterator[StyledLine]:
+    first, *rest = describe_difference(check)
+    style = STYLES.get(check.verdict, WRONG_STYLE)
+    yield StyledLine(f"{check.verdict:>5} {check.path:<{width}}  {first}", style)
+    for line in rest:
+        yield StyledLine(f"      {'':<{width}}  {line}")
     if check.frames:
-        yield Line(f"      {'':<{width}}  decided by {frame_words(check.frames)}", DECIDED)
+        yield StyledLine(f"      {'':<{width}}  relevant {format_frames(check.frames)}", RELEVANT_STYLE)
 
 
-def _events(answer: Answer | Collateral, count: int) -> tuple[dict[int, list[Any]], list[Any]]:
-    """Return the events by the frame that caused them, and those that came at the end of the stream.
+def _assign_events(answer: Answer | Collateral, frame_count: int) -> tuple[dict[int, list[Any]], list[Any]]:
+    """Return the events by the frame that caused them, and the events at the end of the stream.
 
-    Without the adapter's word on when each event came out, all of them are at the end.
+    `taken` has, for each event, the number of chunks read so far. Without it all events are at the end.
     """
     if not isinstance(answer, Observation) or not isinstance(answer.events, list):
         return {}, []
     taken = answer.taken if answer.taken and len(answer.taken) == len(answer.events) else None
     if taken is None:
         return {}, answer.events
-    beside: dict[int, list[Any]] = {}
-    rest: list[Any] = []
+    events_by_frame: dict[int, list[Any]] = {}
+    last_events: list[Any] = []
     for event, chunks in zip(answer.events, taken, strict=True):
-        number = min(chunks, count) - 1
-        ended = isinstance(event, dict) and event.get("type") == "error" and chunks >= count
-        (rest if ended or number < 0 else beside.setdefault(number, [])).append(event)
-    return beside, rest
+        number = min(chunks, frame_count) - 1
+        # An error after the last frame is the reaction to the end of the stream, not to that frame.
+        is_error = isinstance(event, dict) and event.get("type") == "error" and chunks >= frame_count
+        (last_events if is_error or number < 0 else events_by_frame.setdefault(number, [])).append(event)
+    return events_by_frame, last_events
 
 
-def _event(event: Any) -> str:
+def _format_event(event: Any) -> str:
     if not isinstance(event, dict):
-        return value(event, WIDTH)
-    fields = " ".join(f"{k}={value(_told(v), 80)}" for k, v in event.items() if k != "type")
+        return format_value(event, WIDTH)
+    fields = " ".join(f"{k}={format_value(_drop_nulls(v), 80)}" for k, v in event.items() if k != "type")
     return f"{event.get('type')} {fields}"
 
 
-def _told(given: Any) -> Any:
-    """Return `given` without what it leaves open, for a line that has little room."""
-    return {k: v for k, v in given.items() if v is not None} if isinstance(given, dict) else given
+def _drop_nulls(value: Any) -> Any:
+    """Return `value` without null members: one line has little room."""
+    return {k: v for k, v in value.items() if v is not None} if isinstance(value, dict) else value
 
 
-def _time(trial: Trial, frame: Frame) -> str:
-    """Return when the chunk came in which the frame begins, where that was recorded."""
+def _format_time(trial: Trial, frame: Frame) -> str:
+    """Return when the chunk with the frame's first byte arrived, in ms, or `""` if that was not recorded."""
     marks = trial.case.cassette.marks
     if not marks or trial.delivery != "recorded":
         return ""
-    at = bisect_right([mark.offset for mark in marks], frame.start) - 1
-    return str(marks[at].ms)
+    index = bisect_right([mark.offset for mark in marks], frame.start) - 1
+    return str(marks[index].ms)

@@ -7,78 +7,94 @@ from typing import Final
 
 from streamconform.errors import Problem
 from streamconform.model.result import Header, TrialResult
-from streamconform.reports.causes import Cause, causes, reproduce
-from streamconform.reports.words import briefly, called, counted, cut, printable, unexpected, warned
+from streamconform.printable import escape_line
+from streamconform.reports.causes import Cause, format_run_command, group_by_frequency
+from streamconform.reports.describe import describe_failure, format_count, name_implementations
+from streamconform.reports.summary import (
+    describe_incomplete,
+    find_unexpected,
+    find_warnings,
+    format_headline,
+    list_problems,
+)
 from streamconform.run.results import Results
 
-SHOWN: Final = 10
-"""Annotations of one level that GitHub shows of a step; it drops the others without a word."""
-PROBLEMS_SHOWN: Final = 4
-CASES_NAMED: Final = 5
-DATA: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
-PROPERTY: Final = DATA | str.maketrans({":": "%3A", ",": "%2C"})
+MAX_ANNOTATIONS: Final = 10
+"""Annotations per level and step that GitHub shows; it silently drops the others."""
+MAX_PROBLEMS: Final = 4
+MAX_CASES: Final = 5
+ESCAPE_DATA: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+ESCAPE_PROPERTY: Final = ESCAPE_DATA | str.maketrans({":": "%3A", ",": "%2C"})
 
 
 def render(results: Results) -> str:
-    """Return a line an annotation: an error a cause, the commonest first, then warnings, then a count.
+    """Return one line per annotation: errors by cause, most frequent first, then warnings, then the headline.
 
-    A file is named where results know it: for entries of the known-failures file.
+    Only problems of the known-failures file have a file and line: results know of no other source location.
     """
-    why = cut(results)
-    failed = unexpected(results)
+    reason = describe_incomplete(results)
     lines: list[str] = []
-    if why is not None:
-        lines.append(_annotation("error", "streamconform: results are cut", why))
-    problems = results.footer.problems if results.footer else ()
-    lines += map(_problem, problems[:PROBLEMS_SHOWN])
-    if len(problems) > PROBLEMS_SHOWN:
-        more = f"{len(problems) - PROBLEMS_SHOWN} more entries are not true any more"
-        lines.append(_annotation("notice", "streamconform: known failures", more))
-    lines += _causes("error", failed, results, SHOWN - sum(line.startswith("::error") for line in lines))
-    lines += _causes("warning", warned(results), results, SHOWN)
-    lines.append(_annotation("notice", "streamconform", _summary(results, failed)))
+    if reason is not None:
+        lines.append(_format_annotation("error", "streamconform: results are incomplete", reason))
+    problems = list_problems(results)
+    lines += map(_format_problem, problems[:MAX_PROBLEMS])
+    if len(problems) > MAX_PROBLEMS:
+        more = f"{len(problems) - MAX_PROBLEMS} more entries are out of date"
+        lines.append(_format_annotation("notice", "streamconform: known failures", more))
+    room = MAX_ANNOTATIONS - sum(line.startswith("::error") for line in lines)
+    lines += _format_causes("error", find_unexpected(results), results, room)
+    lines += _format_causes("warning", find_warnings(results), results, MAX_ANNOTATIONS)
+    lines.append(_format_annotation("notice", "streamconform", format_headline(results)))
     return "\n".join(lines)
 
 
-def _causes(level: str, trials: list[TrialResult], results: Results, room: int) -> Iterator[str]:
-    found = sorted(causes(trials), key=lambda cause: -cause.trials)
-    for cause in found[:room]:
-        yield _annotation(level, *_cause(cause, results.header))
-    rest = found[room:]
-    if rest:
-        more = f"{len(rest)} more of this level, in {counted(sum(each.trials for each in rest), 'trial')}"
-        yield _annotation("notice", f"streamconform: {level}s", f"{more}; the job's summary has all")
+def _format_causes(level: str, trials: list[TrialResult], results: Results, room: int) -> Iterator[str]:
+    causes = group_by_frequency(trials)
+    for cause in causes[:room]:
+        yield _format_annotation(level, *_describe_cause(cause, results.header))
+    hidden = causes[room:]
+    if hidden:
+        trial_count = format_count(sum(cause.trials for cause in hidden), "trial")
+        message = f"{len(hidden)} more {level}s, in {trial_count}; see the job's summary for all of them"
+        yield _format_annotation("notice", f"streamconform: {level}s", message)
 
 
-def _cause(cause: Cause, header: Header) -> tuple[str, str]:
+def _describe_cause(cause: Cause, header: Header) -> tuple[str, str]:
+    """Return the title and the message of the annotation for `cause`."""
     first = cause.failures[0]
     cases = list(dict.fromkeys(failure.first.case for failure in cause.failures))
-    of = f" [{called(header)[cause.implementation]}]" if len(header.implementations) > 1 else ""
-    tally = f"{counted(len(cases), 'case')}, {counted(cause.trials, 'trial')}"
-    lines = [printable(first.first.title or first.first.case, 200), *briefly(first.first, first.check)]
-    lines += [f"in {printable(case, 200)}" for case in cases[:CASES_NAMED]]
-    if len(cases) > CASES_NAMED:
-        lines.append(f"and in {len(cases) - CASES_NAMED} more")
+    impl = ""
+    if len(header.implementations) > 1:
+        impl = f" [{name_implementations(header)[cause.implementation]}]"
+    tally = f"{format_count(len(cases), 'case')}, {format_count(cause.trials, 'trial')}"
+    lines = [
+        escape_line(first.first.title or first.first.case, 200),
+        *describe_failure(first.first, first.check),
+        *(f"in {escape_line(case, 200)}" for case in cases[:MAX_CASES]),
+    ]
+    if len(cases) > MAX_CASES:
+        lines.append(f"and in {len(cases) - MAX_CASES} more cases")
     info = header.implementations[cause.implementation]
-    lines.append(f"reproduce: {printable(reproduce(info, first.first, header), 1000)}")
-    return f"{printable(cause.what, 200)}: {tally}{of}", "\n".join(lines)
+    lines.append(f"reproduce: {escape_line(format_run_command(info, first.first, header), 1000)}")
+    return f"{escape_line(cause.title, 200)}: {tally}{impl}", "\n".join(lines)
 
 
-def _problem(problem: Problem) -> str:
-    """Return the annotation at the entry of the known-failures file that it is about."""
-    at = {"file": problem.path, "line": str(problem.line or 1), "title": "streamconform: known failures"}
-    return _command("error", at, printable(problem.message, 1000))
+def _format_problem(problem: Problem) -> str:
+    """Return the annotation at the entry of the known-failures file that `problem` is about."""
+    properties = {
+        "file": problem.path,
+        "line": str(problem.line or 1),
+        "title": "streamconform: known failures",
+    }
+    return _format_command("error", properties, escape_line(problem.message, 1000))
 
 
-def _summary(results: Results, failed: list[TrialResult]) -> str:
-    cases = len({each.case for each in results.trials})
-    return f"{counted(cases, 'case')}, {counted(len(results.trials), 'trial')}, {len(failed)} unexpected"
+def _format_annotation(level: str, title: str, message: str) -> str:
+    return _format_command(level, {"title": title}, message)
 
 
-def _annotation(level: str, title: str, message: str) -> str:
-    return _command(level, {"title": title}, message)
-
-
-def _command(level: str, properties: Mapping[str, str], message: str) -> str:
-    given = ",".join(f"{k}={printable(v, 400).translate(PROPERTY)}" for k, v in properties.items())
-    return f"::{level} {given}::{message.translate(DATA)}"
+def _format_command(level: str, properties: Mapping[str, str], message: str) -> str:
+    pairs = ",".join(
+        f"{name}={escape_line(value, 400).translate(ESCAPE_PROPERTY)}" for name, value in properties.items()
+    )
+    return f"::{level} {pairs}::{message.translate(ESCAPE_DATA)}"

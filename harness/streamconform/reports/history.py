@@ -1,4 +1,4 @@
-"""Two results beside each other: what fails that did not, what does not any more. Pure."""
+"""Compare two results: what became of each trial. Pure."""
 
 from __future__ import annotations
 
@@ -8,40 +8,47 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from streamconform.model.result import ImplementationInfo, TrialResult
-from streamconform.run.merge import ordered
+from streamconform.run.merge import sort_trials
 from streamconform.run.pool import is_unexpected
 from streamconform.run.results import Results
 
-Kind = Literal["new", "fixed", "still", "stale", "changed", "gone", "added", "same"]
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+ChangeKind = Literal["new", "fixed", "still", "stale", "changed", "gone", "added", "same"]
+KINDS: Final[tuple[ChangeKind, ...]] = get_args(ChangeKind)
+
+IDENTITIES: Final[tuple[Callable[[ImplementationInfo], object], ...]] = (
+    lambda info: (info.impl, info.input),
+    lambda info: info.impl,
+    lambda info: info.name,
+)
+"""What identifies an implementation in both results, the most reliable first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A trial in both results, or in one of them; at least one side is there.
+    """A trial in both results or in one of them.
 
     `kind` is one of:
 
-    - `new`: fails unexpectedly now and did not before, or was not there before
+    - `new`: a new failure: fails now, and passed, was known or did not exist before
     - `fixed`: failed before, listed as known or not, and passes now without being listed
-    - `still`: failed unexpectedly before and does now
+    - `still`: failed before and now
     - `stale`: listed as a known failure now, and passes
-    - `changed`: another verdict that is none of these, such as from `pass` to `skipped`, `fail` to `known`
-    - `gone`: was there before and is not now, whatever its verdict was
-    - `added`: was not there before and does not fail
-    - `same`: the same verdict, and none that is unexpected
+    - `changed`: any other change of verdict, such as `pass` to `skipped` or `fail` to `known`
+    - `gone`: only in the earlier results, whatever its verdict
+    - `added`: only in the later results, and does not fail
+    - `same`: the same verdict, and not a failure
     """
 
-    kind: Kind
+    kind: ChangeKind
     before: TrialResult | None
     after: TrialResult | None
 
     @property
-    def shown(self) -> TrialResult:
-        """Return the side that tells of it: what was fixed or is gone is told by the earlier results."""
+    def trial(self) -> TrialResult:
+        """Return the trial to show: the earlier one if it was fixed or is gone, else the later one."""
         first, second = self.before, self.after
         sides = (first, second) if self.kind in ("fixed", "gone") else (second, first)
-        return next(each for each in sides if each is not None)
+        return next(side for side in sides if side is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,74 +58,74 @@ class History:
     before: Results
     after: Results
     pairs: Mapping[int, int]
-    """Index of each later implementation that was there before, to its index there."""
+    """Index of an implementation in the later results to its index in the earlier results."""
     changes: tuple[Change, ...]
 
-    def of(self, kind: Kind) -> tuple[Change, ...]:
+    def select(self, kind: ChangeKind) -> tuple[Change, ...]:
         """Return the changes of one kind."""
-        return tuple(each for each in self.changes if each.kind == kind)
+        return tuple(change for change in self.changes if change.kind == kind)
 
     @property
-    def counts(self) -> Mapping[Kind, int]:
-        """Return how many changes there are of each kind, those of which there are none too."""
-        found = Counter(each.kind for each in self.changes)
-        return {kind: found[kind] for kind in KINDS}
+    def counts(self) -> Mapping[ChangeKind, int]:
+        """Return the number of changes of each kind, including zeros."""
+        counts = Counter(change.kind for change in self.changes)
+        return {kind: counts[kind] for kind in KINDS}
 
 
-def compare(before: Results, after: Results) -> History:
+def compare_results(before: Results, after: Results) -> History:
     """Return what became of each trial of `before` in `after`.
 
-    Trials are the same where their ids are and their implementations are: the same `impl` and input, else
-    the same `impl`, else the same name; where each of the results has one implementation, that one. What
-    counts as a failure is told by each run for itself, since either may have been `strict`.
+    Trials match by id and implementation; implementations match by `impl` and input, else by `impl`, else by
+    name; if each of the results has a single implementation, those match. Each run decides for itself what
+    counts as a failure, since either may have been `strict`.
     """
-    after = ordered(after)
-    pairs = _pairs(before.header.implementations, after.header.implementations)
-    earlier = {(each.implementation, each.id): each for each in before.trials}
+    after = sort_trials(after)
+    pairs = _pair_implementations(before.header.implementations, after.header.implementations)
+    earlier = {(trial.implementation, trial.id): trial for trial in before.trials}
     changes: list[Change] = []
-    for now in after.trials:
-        was = earlier.pop((pairs.get(now.implementation, -1), now.id), None)
-        failed = was is not None and _fails(was, before)
-        kind = _kind(was, now, failed=failed, fails=_fails(now, after))
-        changes.append(Change(kind, was, now))
-    left = {id(each) for each in earlier.values()}
-    gone = (Change("gone", each, None) for each in ordered(before).trials if id(each) in left)
+    for trial in after.trials:
+        previous = earlier.pop((pairs.get(trial.implementation, -1), trial.id), None)
+        failed_before = previous is not None and _is_failure(previous, before)
+        kind = _classify(previous, trial, failed_before=failed_before, fails=_is_failure(trial, after))
+        changes.append(Change(kind, previous, trial))
+    gone_ids = {id(trial) for trial in earlier.values()}
+    gone = (Change("gone", trial, None) for trial in sort_trials(before).trials if id(trial) in gone_ids)
     return History(before, after, pairs, (*changes, *gone))
 
 
-def _kind(was: TrialResult | None, now: TrialResult, *, failed: bool, fails: bool) -> Kind:
+def _classify(
+    before: TrialResult | None, after: TrialResult, *, failed_before: bool, fails: bool
+) -> ChangeKind:
     if fails:
-        return "still" if failed else "new"
-    if now.verdict == "stale":
+        return "still" if failed_before else "new"
+    if after.verdict == "stale":
         return "stale"
-    if was is None:
+    if before is None:
         return "added"
-    if now.verdict in ("pass", "warn") and (failed or was.verdict == "known"):
+    if after.verdict in ("pass", "warn") and (failed_before or before.verdict == "known"):
         return "fixed"
-    return "same" if now.verdict == was.verdict else "changed"
+    return "same" if after.verdict == before.verdict else "changed"
 
 
-def _fails(trial: TrialResult, results: Results) -> bool:
+def _is_failure(trial: TrialResult, results: Results) -> bool:
     strict = bool(results.header.selection.get("strict"))
     return trial.verdict != "stale" and is_unexpected(trial, strict=strict)
 
 
-def _pairs(before: Sequence[ImplementationInfo], after: Sequence[ImplementationInfo]) -> dict[int, int]:
-    """Return for each implementation of `after` which one of `before` it is; none is taken twice."""
-    found: dict[int, int] = {}
-    for key in KEYS:
-        for at, info in enumerate(after):
-            free = (i for i, each in enumerate(before) if key(each) == key(info) and i not in found.values())
-            if at not in found and (old := next(free, None)) is not None:
-                found[at] = old
-    if not found and len(before) == len(after) == 1:
-        found[0] = 0
-    return found
-
-
-KEYS: Final[tuple[Callable[[ImplementationInfo], object], ...]] = (
-    lambda info: (info.impl, info.input),
-    lambda info: info.impl,
-    lambda info: info.name,
-)
-"""What tells implementations apart, the surest first."""
+def _pair_implementations(
+    before: Sequence[ImplementationInfo], after: Sequence[ImplementationInfo]
+) -> dict[int, int]:
+    """Return the index in `before` for the index of each implementation in `after`; none is used twice."""
+    pairs: dict[int, int] = {}
+    for identify in IDENTITIES:
+        for new, info in enumerate(after):
+            candidates = (
+                old
+                for old, other in enumerate(before)
+                if identify(other) == identify(info) and old not in pairs.values()
+            )
+            if new not in pairs and (old := next(candidates, None)) is not None:
+                pairs[new] = old
+    if not pairs and len(before) == len(after) == 1:
+        pairs[0] = 0
+    return pairs

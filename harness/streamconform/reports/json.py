@@ -1,4 +1,4 @@
-"""The whole run as one JSON document, deterministic; and the lines of `results.jsonl` again."""
+"""The whole run as one deterministic JSON document, and the lines of `results.jsonl`."""
 
 from __future__ import annotations
 
@@ -6,27 +6,30 @@ import json
 from dataclasses import replace
 
 from streamconform.model.result import Footer, Header, TrialResult
-from streamconform.reports.words import cut
+from streamconform.reports.summary import describe_incomplete
 from streamconform.run.results import Results, to_json
 
 
 def render(results: Results) -> str:
-    """Return header and trials without times, and footer; `cut` says in words that the run did not end."""
-    trials = [to_json(each) for each in results.trials]
+    """Return header, trials and footer; `cut` says why the results are incomplete.
+
+    Date and times are left out, so that the same run gives the same bytes.
+    """
+    trials = [to_json(trial) for trial in results.trials]
     for trial in trials:
         del trial["ms"]
     document = {
         "header": to_json(replace(results.header, date=None)),
         "trials": trials,
         "footer": None if results.footer is None else to_json(results.footer),
-        "cut": cut(results),
+        "cut": describe_incomplete(results),
     }
     return json.dumps(document, indent=1)
 
 
-def lines(results: Results) -> str:
-    """Return `results` as a run writes them; shards that were joined are one file then."""
-    every: list[Header | TrialResult | Footer] = [results.header, *results.trials]
+def render_lines(results: Results) -> str:
+    """Return `results` in the format of `results.jsonl`; merged shards become one file."""
+    records: list[Header | TrialResult | Footer] = [results.header, *results.trials]
     if results.footer is not None:
-        every.append(results.footer)
-    return "\n".join(json.dumps(to_json(each), separators=(",", ":")) for each in every)
+        records.append(results.footer)
+    return "\n".join(json.dumps(to_json(record), separators=(",", ":")) for record in records)

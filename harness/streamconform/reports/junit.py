@@ -1,4 +1,4 @@
-"""JUnit XML, as Jenkins, Surefire and GitLab read it: a suite an implementation and api, a test a trial."""
+"""JUnit XML for Jenkins, Surefire and GitLab: one suite per implementation and API, one test per trial."""
 
 from __future__ import annotations
 
@@ -8,69 +8,79 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from streamconform.errors import Problem
 from streamconform.model.result import ImplementationInfo, TrialResult
-from streamconform.reports.causes import causes, reproduce
-from streamconform.reports.terminal import frames
-from streamconform.reports.words import briefly, called, cut, printable, told, unexpected
+from streamconform.printable import escape_line
+from streamconform.reports.causes import format_run_command, group_by_cause
+from streamconform.reports.describe import (
+    VERDICT_LABELS,
+    describe_check,
+    describe_failure,
+    name_implementations,
+)
+from streamconform.reports.summary import describe_incomplete, find_unexpected, list_problems
+from streamconform.reports.terminal import format_frames
 from streamconform.run.results import Results
 
-ERRORS: Final = frozenset({"faulted", "hang"})
+ERROR_VERDICTS: Final = frozenset({"faulted", "hang"})
 MAX_BODY: Final = 16_000
-"""Characters of what is said of one trial; a run may have thousands that fail."""
-CHECKS_SHOWN: Final = 20
-"""Checks in the body of one failure; the rest is counted."""
-TRACEBACK_LINES: Final = 20
+"""Characters of text per trial; thousands of trials may fail in one run."""
+MAX_CHECKS: Final = 20
+"""Checks listed in the body of a failure; the rest is counted."""
+MAX_TRACEBACK_LINES: Final = 20
 WIDTH: Final = 400
-"""Characters of a line, about; the command at the end is not cut where a user could have typed it."""
+"""Approximate characters per line; the command at the end of a body may be four times as long."""
 
 
 def render(results: Results) -> str:
-    """Return the document. Times are 0: results of the same run give the same bytes.
+    """Return the document. Times are 0, so that the same run gives the same bytes.
 
-    fail and stale are `failure`, faulted and hang `error`, known and skipped `skipped`; what a warning
-    says is in `system-out`. A run that is cut has the suite `streamconform` with one `error`, besides
-    what the suites say of it: a reader that shows only tests must not show it green. So have entries of the
-    known-failures file that are not true any more.
+    The verdicts fail and stale become `failure`, faulted and hang `error`, known and skipped `skipped`; the
+    text of a warning goes to `system-out`. Incomplete results and known-failures entries that are out of date
+    also get a failed test in a suite named `streamconform`, since a reader that shows only tests must not
+    show them green.
     """
     root = Element("testsuites")
-    names = called(results.header)
-    failed = {id(each) for each in unexpected(results)}
+    names = name_implementations(results.header)
+    unexpected = {id(trial) for trial in find_unexpected(results)}
     groups: dict[tuple[int, str], list[TrialResult]] = {}
     for trial in results.trials:
         groups.setdefault((trial.implementation, trial.case.partition("/")[0]), []).append(trial)
-    why, problems = cut(results), results.footer.problems if results.footer else ()
-    if why is not None or problems:
-        _run(root, why, problems)
-    for (at, api), trials in groups.items():
-        suite = SubElement(root, "testsuite", {"name": f"{names[at]} {printable(api)}"})
+    reason, problems = describe_incomplete(results), list_problems(results)
+    if reason is not None or problems:
+        _add_run_suite(root, reason, problems)
+    for (index, api), trials in groups.items():
+        suite = SubElement(root, "testsuite", {"name": f"{names[index]} {escape_line(api)}"})
         properties = SubElement(suite, "properties")
-        for name, text in _properties(results, results.header.implementations[at], why):
-            SubElement(properties, "property", {"name": name, "value": printable(text, WIDTH)})
-        prefix = f"{names[at].replace('.', '_')}." if len(names) > 1 else ""
+        for name, text in _properties(results, results.header.implementations[index], reason):
+            SubElement(properties, "property", {"name": name, "value": escape_line(text, WIDTH)})
+        # Readers split class names at dots, and versions have dots.
+        prefix = f"{names[index].replace('.', '_')}." if len(names) > 1 else ""
         for trial in trials:
-            _case(suite, prefix, trial, results, failed=id(trial) in failed)
-        if why is not None:
-            SubElement(suite, "system-err").text = why
-        _count(suite, suite)
-    root.set("name", printable(f"streamconform {results.header.version}"))
-    _count(root, root)
+            _add_trial(suite, prefix, trial, results, unexpected=id(trial) in unexpected)
+        if reason is not None:
+            SubElement(suite, "system-err").text = reason
+        _set_counts(suite)
+    root.set("name", escape_line(f"streamconform {results.header.version}"))
+    _set_counts(root)
     indent(root, " ")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, "unicode")}'
 
 
-def _run(root: Element, why: str | None, problems: tuple[Problem, ...]) -> None:
+def _add_run_suite(root: Element, reason: str | None, problems: tuple[Problem, ...]) -> None:
+    """Add a suite with a failed test for incomplete results and for each problem of known failures."""
     suite = SubElement(root, "testsuite", {"name": "streamconform"})
-    given = {"classname": "streamconform", "time": "0"}
-    if why is not None:
-        case = SubElement(suite, "testcase", given | {"name": "the run is whole"})
-        SubElement(case, "error", {"type": "cut", "message": why})
+    attributes = {"classname": "streamconform", "time": "0"}
+    if reason is not None:
+        case = SubElement(suite, "testcase", attributes | {"name": "the results are complete"})
+        SubElement(case, "error", {"type": "cut", "message": reason})
     for problem in problems:
-        name = printable(f"{problem.path}:{problem.line}", WIDTH)
-        case = SubElement(suite, "testcase", given | {"name": name})
-        SubElement(case, "failure", {"type": "known-failures", "message": printable(problem.message, WIDTH)})
-    _count(suite, suite)
+        name = escape_line(f"{problem.path}:{problem.line}", WIDTH)
+        case = SubElement(suite, "testcase", attributes | {"name": name})
+        message = escape_line(problem.message, WIDTH)
+        SubElement(case, "failure", {"type": "known-failures", "message": message})
+    _set_counts(suite)
 
 
-def _properties(results: Results, info: ImplementationInfo, why: str | None) -> Iterator[tuple[str, str]]:
+def _properties(results: Results, info: ImplementationInfo, reason: str | None) -> Iterator[tuple[str, str]]:
     yield "implementation", info.name
     yield "version", info.version or ""
     yield "language", info.language or ""
@@ -78,61 +88,65 @@ def _properties(results: Results, info: ImplementationInfo, why: str | None) -> 
     yield "input", info.input
     yield "suite", results.header.version
     yield "seed", str(results.header.seed)
-    if why is not None:
-        yield "cut", why
+    if reason is not None:
+        yield "cut", reason
 
 
-def _case(suite: Element, prefix: str, trial: TrialResult, results: Results, *, failed: bool) -> None:
+def _add_trial(
+    suite: Element, prefix: str, trial: TrialResult, results: Results, *, unexpected: bool
+) -> None:
     group, _, name = trial.id.rpartition("/")
-    classname = prefix + printable(group.replace("/", "."), WIDTH)
+    classname = prefix + escape_line(group.replace("/", "."), WIDTH)
     case = SubElement(
-        suite, "testcase", {"classname": classname, "name": printable(name, WIDTH), "time": "0"}
+        suite, "testcase", {"classname": classname, "name": escape_line(name, WIDTH), "time": "0"}
     )
     match trial.verdict:
         case "skipped":
-            SubElement(case, "skipped", {"message": printable(trial.reason or "skipped", WIDTH)})
+            SubElement(case, "skipped", {"message": escape_line(trial.reason or "skipped", WIDTH)})
         case "known":
-            SubElement(case, "skipped", {"message": printable(f"known failure: {trial.known or ''}", WIDTH)})
-        case _ if failed:
-            tag = "error" if trial.verdict in ERRORS else "failure"
-            cause = causes([trial])[0]
-            message = "; ".join(line.strip() for line in briefly(trial, cause.failures[0].check))
-            given = {"type": printable(cause.what, WIDTH), "message": message}
-            SubElement(case, tag, given).text = _text(trial, results)
+            message = escape_line(f"known failure: {trial.known or ''}", WIDTH)
+            SubElement(case, "skipped", {"message": message})
+        case _ if unexpected:
+            tag = "error" if trial.verdict in ERROR_VERDICTS else "failure"
+            cause = group_by_cause([trial])[0]
+            message = "; ".join(line.strip() for line in describe_failure(trial, cause.failures[0].check))
+            attributes = {"type": escape_line(cause.title, WIDTH), "message": message}
+            SubElement(case, tag, attributes).text = _format_body(trial, results)
         case "warn":
-            SubElement(case, "system-out").text = _text(trial, results)
+            SubElement(case, "system-out").text = _format_body(trial, results)
         case _:
             pass
 
 
-def _text(trial: TrialResult, results: Results) -> str:
-    text = "\n".join(_body(trial, results))
-    return text if len(text) <= MAX_BODY else f"{text[:MAX_BODY]}\n… cut, {len(text)} characters in all"
+def _format_body(trial: TrialResult, results: Results) -> str:
+    text = "\n".join(_body_lines(trial, results))
+    return text if len(text) <= MAX_BODY else f"{text[:MAX_BODY]}\n… shortened from {len(text):,} characters"
 
 
-def _body(trial: TrialResult, results: Results) -> Iterator[str]:
-    """Yield what there is to say: title, checks, what the adapter said, and how to see it again."""
-    yield f"{trial.verdict}: {printable(trial.title or trial.case, WIDTH)}"
+def _body_lines(trial: TrialResult, results: Results) -> Iterator[str]:
+    """Yield the verdict, title, checks, the adapter's traceback, guarded bugs and the run command."""
+    yield f"{VERDICT_LABELS[trial.verdict]}: {escape_line(trial.title or trial.case, WIDTH)}"
     if trial.reason:
-        yield printable(trial.reason, WIDTH)
-    for check in trial.checks[:CHECKS_SHOWN]:
-        yield from told(check)
+        yield escape_line(trial.reason, WIDTH)
+    for check in trial.checks[:MAX_CHECKS]:
+        yield from describe_check(check)
         if check.frames:
-            yield f"  decided by {frames(check.frames)}"
-    if len(trial.checks) > CHECKS_SHOWN:
-        yield f"… and {len(trial.checks) - CHECKS_SHOWN} more checks"
+            yield f"  relevant {format_frames(check.frames)}"
+    if len(trial.checks) > MAX_CHECKS:
+        yield f"… and {len(trial.checks) - MAX_CHECKS} more checks"
     traceback = (trial.observation or {}).get("traceback")
     if isinstance(traceback, str):
-        yield from (f"| {printable(line, WIDTH)}" for line in traceback.splitlines()[-TRACEBACK_LINES:])
+        yield from (f"| {escape_line(line, WIDTH)}" for line in traceback.splitlines()[-MAX_TRACEBACK_LINES:])
     if trial.guards:
-        yield printable(f"guards against {', '.join(trial.guards)}", WIDTH)
-    command = reproduce(results.header.implementations[trial.implementation], trial, results.header)
-    yield f"reproduce: {printable(command, 4 * WIDTH)}"
+        yield escape_line(f"guards against {', '.join(trial.guards)}", WIDTH)
+    info = results.header.implementations[trial.implementation]
+    command = format_run_command(info, trial, results.header)
+    yield f"reproduce: {escape_line(command, 4 * WIDTH)}"
 
 
-def _count(element: Element, within: Element) -> None:
-    """Set the numbers of tests, failures, errors and skipped, which the format wants beforehand."""
-    counts = {tag: sum(1 for _ in within.iter(tag)) for tag in ("testcase", "failure", "error", "skipped")}
+def _set_counts(element: Element) -> None:
+    """Set the numbers of tests, failures, errors and skipped tests, which the format wants as attributes."""
+    counts = {tag: sum(1 for _ in element.iter(tag)) for tag in ("testcase", "failure", "error", "skipped")}
     element.set("tests", str(counts["testcase"]))
     element.set("failures", str(counts["failure"]))
     element.set("errors", str(counts["error"]))

@@ -1,4 +1,4 @@
-"""Markdown for a GitHub step summary or a comment: a table, what is unexpected by cause, what is known."""
+"""Markdown for a GitHub step summary or a comment: a table, failures by cause, warnings, known failures."""
 
 from __future__ import annotations
 
@@ -9,136 +9,164 @@ from typing import Final
 
 from streamconform.model.result import Header, TrialResult
 from streamconform.model.verdict import VERDICTS
-from streamconform.reports.causes import Cause, Failure, causes, guards, reproduce
-from streamconform.reports.words import briefly, called, counted, cut, printable, unexpected, warned
+from streamconform.printable import escape_line
+from streamconform.reports.causes import (
+    Cause,
+    Failure,
+    format_run_command,
+    group_by_frequency,
+    list_guarded_bugs,
+)
+from streamconform.reports.describe import (
+    OUT_OF_DATE_TITLE,
+    VERDICT_LABELS,
+    WARNINGS_TITLE,
+    describe_failure,
+    format_count,
+    name_implementations,
+)
+from streamconform.reports.summary import (
+    describe_incomplete,
+    find_unexpected,
+    find_warnings,
+    format_headline,
+    list_problems,
+)
 from streamconform.run.results import Results
 
 MAX_BYTES: Final = 65_000
-"""A comment holds 65,536 characters; a step summary, with 1 MiB, holds a comment."""
-CASES_SHOWN: Final = 3
-ROWS_SHOWN: Final = 50
-LEFT_OUT: Final = "_The rest does not fit here; `conform report terminal` prints all of it._"
+"""A GitHub comment holds 65,536 characters; a step summary holds 1 MiB."""
+MAX_CASES: Final = 3
+MAX_ROWS: Final = 50
+MAX_DELIVERIES: Final = 8
+LEFT_OUT: Final = "_The rest is left out here; `conform report terminal` prints all of it._"
 
 
 def render(results: Results) -> str:
-    """Return the document, at most `MAX_BYTES` long; it says so where something is left out.
+    """Return the document, at most `MAX_BYTES` long; it says so if something is left out.
 
-    Everything that came from outside is a code span or block: there is no markup in those, and no mention,
-    reference or link.
+    All text from outside is in code spans or blocks, where markup, mentions, references and links have no
+    effect.
     """
-    failed = unexpected(results)
-    return "\n\n".join(fitting(_blocks(results, failed), LEFT_OUT))
+    return "\n\n".join(limit_blocks(_blocks(results), LEFT_OUT))
 
 
-def _blocks(results: Results, failed: list[TrialResult]) -> Iterator[str]:
-    trials = counted(len(results.trials), "trial")
-    yield f"### streamconform {code(results.header.version)}: {len(failed)} unexpected of {trials}"
-    why = cut(results)
-    if why is not None:
-        yield f"> **These results are cut**: {why}. What did not run is not judged."
+def _blocks(results: Results) -> Iterator[str]:
+    yield f"### streamconform {format_code(results.header.version)}: {format_headline(results)}"
+    reason = describe_incomplete(results)
+    if reason is not None:
+        yield f"> **These results are incomplete**: {reason}. Trials that did not run are not judged."
+    failed = find_unexpected(results)
     yield "\n".join(_table(results, failed))
     if failed:
-        yield "#### Unexpected"
-        yield from by_cause(failed, results.header)
-    warnings = warned(results)
+        yield "#### Failures by cause"
+        yield from describe_causes(failed, results.header)
+    warnings = find_warnings(results)
     if warnings:
-        yield "#### Warnings: these differ, but the provider's words leave room"
-        yield from by_cause(warnings, results.header)
-    for verdict, title in (("known", "Known failures"), ("skipped", "Skipped")):
-        chosen = [each for each in results.trials if each.verdict == verdict]
-        if chosen:
-            yield "\n".join((f"#### {title}", "", *_reasons(chosen)))
-    problems = results.footer.problems if results.footer else ()
+        yield f"#### {WARNINGS_TITLE}"
+        yield from describe_causes(warnings, results.header)
+    for verdict, title in (("known", "Known failures (still failing)"), ("skipped", "Skipped")):
+        trials = [trial for trial in results.trials if trial.verdict == verdict]
+        if trials:
+            yield "\n".join((f"#### {title}", "", *_reasons(trials)))
+    problems = list_problems(results)
     if problems:
-        yield "#### Known failures that are not true any more"
-        yield "\n".join(f"- {code(str(each), 400)}" for each in problems[:ROWS_SHOWN])
-    bugs = guards(failed)
+        yield f"#### {OUT_OF_DATE_TITLE}"
+        yield "\n".join(f"- {format_code(str(problem), 400)}" for problem in problems[:MAX_ROWS])
+    bugs = list_guarded_bugs(failed)
     if bugs:
-        shown = ", ".join(code(each) for each in bugs[:ROWS_SHOWN])
-        more = f" and {len(bugs) - ROWS_SHOWN} more" if len(bugs) > ROWS_SHOWN else ""
+        shown = ", ".join(format_code(bug) for bug in bugs[:MAX_ROWS])
+        more = f" and {len(bugs) - MAX_ROWS} more" if len(bugs) > MAX_ROWS else ""
         yield f"Real bugs that these cases guard against: {shown}{more}"
 
 
 def _table(results: Results, failed: list[TrialResult]) -> Iterator[str]:
-    counts = Counter((each.implementation, each.verdict) for each in results.trials)
-    wrong = Counter(each.implementation for each in failed)
-    yield f"| implementation | {' | '.join(VERDICTS)} | unexpected |"
+    verdicts = Counter((trial.implementation, trial.verdict) for trial in results.trials)
+    failures = Counter(trial.implementation for trial in failed if trial.verdict != "stale")
+    labels = " | ".join(VERDICT_LABELS[verdict] for verdict in VERDICTS)
+    yield f"| implementation | {labels} | new failures |"
     yield "|---|" + "--:|" * (len(VERDICTS) + 1)
-    for at, name in enumerate(called(results.header)[:ROWS_SHOWN]):
-        cells = " | ".join(str(counts[at, verdict]) for verdict in VERDICTS)
-        yield f"| {cell(name)} | {cells} | {wrong[at]} |"
+    for index, name in enumerate(name_implementations(results.header)[:MAX_ROWS]):
+        cells = " | ".join(str(verdicts[index, verdict]) for verdict in VERDICTS)
+        yield f"| {format_cell(name)} | {cells} | {failures[index]} |"
 
 
-def by_cause(trials: Iterable[TrialResult], header: Header) -> Iterator[str]:
-    """Yield a block a cause, the commonest first: what is cut off at the end is the rarest."""
-    for number, cause in enumerate(sorted(causes(trials), key=lambda cause: -cause.trials), start=1):
-        yield "\n".join(_cause(number, cause, header))
+def describe_causes(trials: Iterable[TrialResult], header: Header) -> Iterator[str]:
+    """Yield one block per cause, most frequent first: if blocks are cut off, they are the least frequent."""
+    for number, cause in enumerate(group_by_frequency(trials), start=1):
+        yield "\n".join(_cause_lines(number, cause, header))
 
 
-def _cause(number: int, cause: Cause, header: Header) -> Iterator[str]:
+def _cause_lines(number: int, cause: Cause, header: Header) -> Iterator[str]:
     cases = len({failure.first.case for failure in cause.failures})
-    tally = f"{counted(cases, 'case')}, {counted(cause.trials, 'trial')}"
-    fault = ", the adapter's fault" if cause.failures[0].first.culprit == "adapter" else ""
-    of = f", {code(called(header)[cause.implementation])}" if len(header.implementations) > 1 else ""
-    yield f"**{number}.** {code(cause.what, 200)}: {tally}{fault}{of}"
+    tally = f"{format_count(cases, 'case')}, {format_count(cause.trials, 'trial')}"
+    culprit = ", caused by the adapter" if cause.failures[0].first.culprit == "adapter" else ""
+    impl = ""
+    if len(header.implementations) > 1:
+        impl = f", {format_code(name_implementations(header)[cause.implementation])}"
+    yield f"**{number}.** {format_code(cause.title, 200)}: {tally}{culprit}{impl}"
     yield ""
-    for failure in cause.failures[:CASES_SHOWN]:
-        yield f"- {code(failure.first.case, 200)}{_deliveries(failure)}"
-    if len(cause.failures) > CASES_SHOWN:
-        yield f"- … and {len(cause.failures) - CASES_SHOWN} more"
+    for failure in cause.failures[:MAX_CASES]:
+        yield f"- {format_code(failure.first.case, 200)}{_format_deliveries(failure)}"
+    if len(cause.failures) > MAX_CASES:
+        yield f"- … and {len(cause.failures) - MAX_CASES} more"
     yield ""
-    first = cause.failures[0]
-    yield from _fenced(_body(first, header))
+    yield from _fence(_example_lines(cause.failures[0], header))
 
 
-def _body(failure: Failure, header: Header) -> Iterator[str]:
+def _example_lines(failure: Failure, header: Header) -> Iterator[str]:
     first = failure.first
     if first.title:
-        yield printable(first.title, 200)
-    yield from briefly(first, failure.check)
-    yield printable(reproduce(header.implementations[first.implementation], first, header), 1000)
+        yield escape_line(first.title, 200)
+    yield from describe_failure(first, failure.check)
+    info = header.implementations[first.implementation]
+    yield escape_line(format_run_command(info, first, header), 1000)
 
 
-def _deliveries(failure: Failure) -> str:
-    shown = "".join(f", {code(each)}" for each in failure.deliveries[:8] if each)
-    more = len(failure.deliveries) - 8
-    return f"{shown} and {more} more" if more > 0 else shown
+def _format_deliveries(failure: Failure) -> str:
+    names = "".join(f", {format_code(name)}" for name in failure.deliveries[:MAX_DELIVERIES] if name)
+    hidden = len(failure.deliveries) - MAX_DELIVERIES
+    return f"{names} and {hidden} more" if hidden > 0 else names
 
 
 def _reasons(trials: list[TrialResult]) -> Iterator[str]:
-    yield "| trials | why |"
+    yield "| trials | reason |"
     yield "|--:|---|"
-    counts = Counter(each.known or each.reason or "" for each in trials)
-    for why, count in counts.most_common(ROWS_SHOWN):
-        yield f"| {count} | {cell(why or '-', 300)} |"
-    if len(counts) > ROWS_SHOWN:
-        yield f"| | {len(counts) - ROWS_SHOWN} more reasons |"
+    counts = Counter(trial.known or trial.reason or "" for trial in trials)
+    for reason, count in counts.most_common(MAX_ROWS):
+        yield f"| {count} | {format_cell(reason or '-', 300)} |"
+    if len(counts) > MAX_ROWS:
+        yield f"| | {len(counts) - MAX_ROWS} more reasons |"
 
 
-def code(text: str, width: int = 120) -> str:
+def format_code(text: str, width: int = 120) -> str:
     """Return `text` as a code span."""
-    shown = printable(text, width)
-    fence = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
-    pad = " " if len(fence) > 1 else ""
-    return f"{fence}{pad}{shown}{pad}{fence}"
+    line = escape_line(text, width)
+    fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
+    padding = " " if len(fence) > 1 else ""
+    return f"{fence}{padding}{line}{padding}{fence}"
 
 
-def cell(text: str, width: int = 120) -> str:
-    """Return `text` as a code span in a table, where a bar ends the cell without a backslash before it."""
-    return re.sub(r"(?<=\\)\|", r"\\x7c", code(text, width)).replace("|", r"\|")
+def format_cell(text: str, width: int = 120) -> str:
+    r"""Return `text` as a code span for a table cell, with `|` escaped.
+
+    A `|` after a backslash becomes `\x7c`: GitHub would read the two as an escaped bar.
+    """
+    return re.sub(r"(?<=\\)\|", r"\\x7c", format_code(text, width)).replace("|", r"\|")
 
 
-def _fenced(lines: Iterable[str]) -> Iterator[str]:
+def _fence(lines: Iterable[str]) -> Iterator[str]:
+    """Yield `lines` in a code block whose fence is longer than any run of backticks in them."""
     body = list(lines)
-    longest = max((len(each) for line in body for each in re.findall("`+", line)), default=0)
+    longest = max((len(ticks) for line in body for ticks in re.findall("`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
     yield f"{fence}text"
     yield from body
     yield fence
 
 
-def fitting(blocks: Iterable[str], left_out: str) -> Iterator[str]:
-    """Yield as many of `blocks`, with an empty line between, as `MAX_BYTES` hold, then `left_out`."""
+def limit_blocks(blocks: Iterable[str], left_out: str) -> Iterator[str]:
+    """Yield as many of `blocks` as `MAX_BYTES` hold with an empty line between them, then `left_out`."""
     room = MAX_BYTES - len(left_out) - 2
     for block in blocks:
         room -= len(block.encode()) + 2

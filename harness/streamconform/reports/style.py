@@ -1,4 +1,4 @@
-"""Lines with a style: colour on a terminal, nothing of it anywhere else."""
+"""Lines with a style: colored on a terminal, plain text anywhere else."""
 
 from __future__ import annotations
 
@@ -11,30 +11,31 @@ from rich.console import Console
 from rich.text import Text
 
 
-class Line(NamedTuple):
-    """A line, and how a terminal shows it: a style of rich."""
+class StyledLine(NamedTuple):
+    """A line of text and its rich style."""
 
     text: str
     style: str = ""
 
 
-def console(stream: TextIO) -> Console:
-    """Return a console that breaks no line; NO_COLOR and FORCE_COLOR are honoured."""
+def make_console(stream: TextIO) -> Console:
+    """Return a console that never wraps lines; NO_COLOR and FORCE_COLOR are honored."""
     return Console(file=stream, highlight=False, soft_wrap=True, width=None if stream.isatty() else 120)
 
 
-def show(lines: Iterable[Line]) -> None:
+def print_lines(lines: Iterable[StyledLine]) -> None:
     """Print `lines` to stdout."""
-    out = console(sys.stdout)
+    console = make_console(sys.stdout)
     for line in lines:
-        out.print(Text(*line))
+        console.print(Text(*line))
 
 
-def drawn(lines: Iterable[Line]) -> str:
-    """Return `lines` as stdout would show them: with escapes where it is a terminal, else plain."""
+def render_lines(lines: Iterable[StyledLine]) -> str:
+    """Return `lines` as stdout would show them: with color escapes on a terminal, else plain."""
     text = io.StringIO()
-    forced = True if sys.stdout.isatty() else None  # None leaves it to FORCE_COLOR
-    out = Console(file=text, highlight=False, soft_wrap=True, width=120, force_terminal=forced)
+    # A pager reads this text, so it is rendered as if it were stdout; None leaves the choice to FORCE_COLOR.
+    forced = True if sys.stdout.isatty() else None
+    console = Console(file=text, highlight=False, soft_wrap=True, width=120, force_terminal=forced)
     for line in lines:
-        out.print(Text(*line))
+        console.print(Text(*line))
     return text.getvalue()

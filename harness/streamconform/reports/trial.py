@@ -1,38 +1,41 @@
-"""One result in plain lines, its worst difference first: for reports that have a place for each trial."""
+"""Describe one result in plain lines, the worst difference first, for reports with a place per trial."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from streamconform.model.result import Header, TrialResult
-from streamconform.reports.causes import explains, reproduce
-from streamconform.reports.terminal import AT_THE_END, frames
-from streamconform.reports.words import printable, told
+from streamconform.printable import escape_line
+from streamconform.reports.causes import format_explain_command, format_run_command
+from streamconform.reports.describe import VERDICT_LABELS, describe_check
+from streamconform.reports.terminal import DECIDED_AT_END, format_frames
 
-CHECKS_SHOWN = 20
-ORDER = ("fail", "warn", "may")
+MAX_CHECKS: Final = 20
+SEVERITY: Final = ("fail", "warn", "may")
 
 
-def lines(result: TrialResult, header: Header) -> Iterator[str]:
-    """Yield why a trial is not as it should be, by which frames, what it guards, and how to run it again."""
+def describe_trial(result: TrialResult, header: Header) -> Iterator[str]:
+    """Yield why a trial did not pass, relevant frames, the bugs it guards against, and the run command."""
     info = header.implementations[result.implementation]
-    checks = sorted(result.checks, key=lambda check: ORDER.index(check.verdict))
+    checks = sorted(result.checks, key=lambda check: SEVERITY.index(check.verdict))
     if result.reason or not checks:
-        fault = "the adapter's fault: " if result.culprit == "adapter" else ""
-        yield f"{fault}{printable(result.reason or result.verdict, 400)}"
-    for check in checks[:CHECKS_SHOWN]:
-        yield from told(check)
+        culprit = "adapter error: " if result.culprit == "adapter" else ""
+        yield f"{culprit}{escape_line(result.reason or VERDICT_LABELS[result.verdict], 400)}"
+    for check in checks[:MAX_CHECKS]:
+        yield from describe_check(check)
         if check.frames:
-            yield f"  decided by {frames(check.frames)}; `{explains(info, result, header)}` shows them"
-        elif check.path in AT_THE_END:
-            yield "  decided by the end of the stream"
-    if len(checks) > CHECKS_SHOWN:
-        yield f"… and {len(checks) - CHECKS_SHOWN} more checks"
+            command = format_explain_command(info, result, header)
+            yield f"  relevant {format_frames(check.frames)}; to see them: `{command}`"
+        elif check.path in DECIDED_AT_END:
+            yield "  relevant: the end of the stream"
+    if len(checks) > MAX_CHECKS:
+        yield f"… and {len(checks) - MAX_CHECKS} more checks"
     traceback = (result.observation or {}).get("traceback")
     if isinstance(traceback, str):
-        yield from (f"| {printable(line, 200)}" for line in traceback.strip().splitlines())
+        yield from (f"| {escape_line(line, 200)}" for line in traceback.strip().splitlines())
     if result.title:
-        yield f"case: {printable(result.title, 200)}"
+        yield f"case: {escape_line(result.title, 200)}"
     if result.guards:
         yield f"guards against {', '.join(result.guards)}"
-    yield f"reproduce: {reproduce(info, result, header)}"
+    yield f"reproduce: {format_run_command(info, result, header)}"

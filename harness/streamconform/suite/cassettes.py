@@ -21,7 +21,7 @@ from streamconform.model.cassette import (
     Recorded,
     Request,
 )
-from streamconform.schemas import check
+from streamconform.schemas import check_document
 from streamconform.yaml_text import reader
 from streamconform.yaml_text.writer import Flow, dump
 
@@ -43,7 +43,7 @@ def load(folder: Path, api: str, name: str) -> Cassette:
     if not path.is_file():
         raise SourceError((Problem(str(path), None, "no such cassette"),))
     document = reader.read(path)
-    problems = check("cassette.v1", document)
+    problems = check_document("cassette.v1", document)
     if problems:
         raise SourceError(problems)
     meta = document.value

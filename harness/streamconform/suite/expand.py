@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from streamconform.apis import APIS
 from streamconform.delivery.deliver import deliver
-from streamconform.delivery.faults import faults as broken
+from streamconform.delivery.faults import derive_faults as broken
 from streamconform.errors import SelectionError
 from streamconform.model.case import AnyCase, CallCase, Case, Level, RoundTripCase
 from streamconform.model.trial import (
@@ -20,7 +20,7 @@ from streamconform.model.trial import (
     Input,
     RoundTrip,
     Trial,
-    lower,
+    lower_level,
 )
 
 
@@ -64,7 +64,7 @@ def _delivered(
         same = name == "gzip", chunks  # which is done to the chunks on the way
         if same not in seen:
             seen.add(same)
-            yield Trial(case, name, lower(case.level, delivery_level(case.api, name)), chunks)
+            yield Trial(case, name, lower_level(case.level, delivery_level(case.api, name)), chunks)
 
 
 def _there_and_back(case: RoundTripCase, wanted: Iterable[str], seed: int) -> Iterator[RoundTrip]:
@@ -83,12 +83,12 @@ def _whole(answer: Case, name: str, seed: int) -> Trial:
     """Return one of the answers of a round trip, as it is delivered."""
     framed = APIS[answer.api].detect_framing(answer.cassette.status, answer.cassette.body)
     chunks = deliver(answer.cassette, framed, name, f"{seed}:{answer.id}:{answer.cassette.name}")
-    return Trial(answer, name, lower(answer.level, delivery_level(answer.api, name)), chunks)
+    return Trial(answer, name, lower_level(answer.level, delivery_level(answer.api, name)), chunks)
 
 
 def _broken(case: Case, framed: Framing, *, every: bool, http: bool) -> Iterator[Trial]:
     for fault in broken(case, framed, every=every, http=http):
-        level = lower(case.level, FAULTS[fault.name.partition(".")[0]])
+        level = lower_level(case.level, FAULTS[fault.name.partition(".")[0]])
         yield Trial(case, fault.name, level, fault.chunks, fault.expect)
 
 

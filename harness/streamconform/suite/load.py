@@ -12,7 +12,7 @@ from streamconform.errors import Problem, SelectionError, SourceError
 from streamconform.model.case import NOTHING_EXPECTED, AnyCase, CallCase, Case, RoundTripCase, Skip
 from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Usage
-from streamconform.schemas import check
+from streamconform.schemas import check_document
 from streamconform.suite import cassettes, expectation, request_expectation
 from streamconform.yaml_text import reader
 
@@ -81,7 +81,7 @@ def collect(sources: Sources, files: Sequence[Path], ids: Collection[str] | None
         except SourceError as error:
             loaded.problems += error.problems
             continue
-        problems = list(check("spec.v1", document))
+        problems = list(check_document("spec.v1", document))
         if not problems:
             problems += [*_naming(path, document), *_matchers(document)]
         loaded.problems += problems

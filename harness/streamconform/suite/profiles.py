@@ -12,7 +12,7 @@ from typing import Final
 
 from streamconform.errors import Problem, SelectionError, SourceError
 from streamconform.model.trial import FaultSet
-from streamconform.schemas import check
+from streamconform.schemas import check_document
 from streamconform.suite.select import closest
 from streamconform.yaml_text import reader
 
@@ -73,7 +73,7 @@ def profile_files(specs: Path) -> list[Path]:
 
 def _read(path: Path, ids: Sequence[str]) -> Profile:
     document = reader.read(path)
-    problems = check("profile.v1", document) or tuple(_problems(path, document, ids))
+    problems = check_document("profile.v1", document) or tuple(_problems(path, document, ids))
     if problems:
         raise SourceError(problems)
     given = document.value

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Final
 
-from streamconform_reference.apis.anthropic_messages.grammar import AnthropicMessagesGrammar
-from streamconform_reference.apis.bedrock_converse.grammar import BedrockConverseGrammar
-from streamconform_reference.apis.cohere_chat.grammar import CohereChatGrammar
-from streamconform_reference.apis.google_generate.grammar import GoogleGenerateGrammar
-from streamconform_reference.apis.ollama_chat.grammar import OllamaChatGrammar
-from streamconform_reference.apis.openai_chat.grammar import OpenaiChatGrammar
-from streamconform_reference.apis.openai_responses.grammar import OpenaiResponsesGrammar
+from streamconform_reference.apis import CODECS
 from streamconform_reference.grammars.grammar import Grammar
 
 __all__ = ["GRAMMARS"]
 
-GRAMMARS: Final[Mapping[str, type[Grammar]]] = {
-    "anthropic-messages": AnthropicMessagesGrammar,
-    "openai-chat": OpenaiChatGrammar,
-    "openai-responses": OpenaiResponsesGrammar,
-    "google-generate": GoogleGenerateGrammar,
-    "ollama-chat": OllamaChatGrammar,
-    "cohere-chat": CohereChatGrammar,
-    "bedrock-converse": BedrockConverseGrammar,
-}
+
+def _load(api: str) -> type[Grammar]:
+    grammar: type[Grammar] = import_module(f"{__package__}.{api.replace('-', '_')}.grammar").GRAMMAR
+    return grammar
+
+
+GRAMMARS: Final[Mapping[str, type[Grammar]]] = {api: _load(api) for api in CODECS}

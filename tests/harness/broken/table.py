@@ -17,14 +17,14 @@ from unittest.mock import patch
 
 from streamconform.adapters import program as program_module
 from streamconform.adapters.connect import Connection
-from streamconform.adapters.interface import Answer, Errored, Fault, Skipped
+from streamconform.adapters.interface import Answer, Errored, ProtocolFault, Skipped
 from streamconform.errors import ImplementationError
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import Trial
 from streamconform.model.verdict import Check
 from streamconform.reports.terminal import Terminal
 from streamconform.run.plan import Settings
-from streamconform.run.session import Finished, Order, Progress, conduct
+from streamconform.run.session import FinishedRun, Progress, RunRequest, execute_run
 
 from .. import builders
 from .clients import CLIENTS
@@ -80,7 +80,7 @@ def happens(broken: Broken) -> Happened:
     with tempfile.TemporaryDirectory() as folder, _mark() as mark, _bounds(broken):
         connection = _connection(broken, Path(folder))
         terminal = Terminal(quiet=0, verbose=0, strict=False, stream=out)
-        order = Order(
+        order = RunRequest(
             connections=(connection,),
             trials=tuple(_trial(number, broken) for number in NUMBERS),
             settings=Settings(workers=1, timeout=_timeout(broken)),
@@ -88,15 +88,15 @@ def happens(broken: Broken) -> Happened:
             blame=False,
         )
         try:
-            finished = conduct(
+            finished = execute_run(
                 order,
                 Path(folder) / "results.jsonl",
-                Progress(terminal.begun, terminal.ended, lambda *seen: answers.append(seen[2])),
+                Progress(terminal.start, terminal.advance, lambda *seen: answers.append(seen[2])),
             )
         except ImplementationError as error:
             words = str(error).replace(f"{folder}/", "")
             return Happened(f"exit {error.exit_code}", (), "", words, words, _left(mark))
-        terminal.finished(finished.results, 0.0)
+        terminal.finish(finished.results, 0.0)
         seen = _judged(finished, answers, out.getvalue(), _left(mark))
         return replace(seen, sockets=_sockets() - before, seconds=time.monotonic() - began)
 
@@ -111,13 +111,18 @@ def page(rows: Mapping[str, str]) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
+def generate() -> dict[Path, bytes]:
+    """Return the page, after running every adapter of the table."""
+    return {DOCUMENT: page({broken.id: row(broken, happens(broken)) for broken in TABLE}).encode()}
+
+
 def row(broken: Broken, seen: Happened) -> str:
     """Return the line of the table for what was seen of `broken`."""
     kind = f"`{seen.kind}`" if seen.kind else ""
     return f"| {broken.does} | {seen.verdict} | {kind} | {_cell(seen.reads)} |"
 
 
-def _judged(finished: Finished, answers: list[Answer], printed: str, left: frozenset[int]) -> Happened:
+def _judged(finished: FinishedRun, answers: list[Answer], printed: str, left: frozenset[int]) -> Happened:
     trials = sorted(finished.results.trials, key=lambda each: NUMBERS.index(each.case.rpartition("/")[2]))
     bad = next((each for each in trials if each.verdict != "pass"), None)
     kind = next((_kind(each) for each in answers if _kind(each)), "")
@@ -140,7 +145,7 @@ def _told(check: Check) -> str:
 
 def _kind(answer: Answer) -> str:
     match answer:
-        case Fault(kind):
+        case ProtocolFault(kind):
             return kind
         case Errored():
             return "errored"
@@ -239,7 +244,7 @@ fault it was, the program is ended with everything that it started and begun ane
 after count. Only what cannot be started, or greeted, ends the run before it began, with exit code 3.
 
 Each program below answers the first, third and fourth of four runs well and does in the second what the
-table says. `python -m tests.harness.broken` runs them all and writes this page. The limits in it are the
+table says. `python -m tests.docs broken` runs them all and writes this page. The limits in it are the
 real ones, except that those which never answer were waited for {SHORT:g} s only, over HTTP for
 {SHORT_OVER_HTTP:g} s.
 

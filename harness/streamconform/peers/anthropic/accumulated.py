@@ -1,48 +1,67 @@
-"""`peer:anthropic-helper`: the Anthropic SDK, `messages.stream()` and the message that it accumulates."""
+"""`peer:anthropic-helper`: the Anthropic SDK's `messages.stream()` and the message that it accumulates."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from typing import Any
 
-from streamconform.peers.anthropic.errors import STOPS, client, counts, request, told
-from streamconform.peers.normal_form import Block, Error, at, call, other, outcome, words
+from streamconform.peers.anthropic.errors import (
+    STOP_REASONS,
+    build_request,
+    describe_error,
+    get_client,
+    read_usage,
+)
+from streamconform.peers.normal_form import (
+    Block,
+    Error,
+    build_call,
+    build_keywords,
+    build_other,
+    build_outcome,
+    get,
+)
 
 
 def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of `messages.stream()`: `get_final_message()`, and which blocks had ended."""
-    asked = {key: value for key, value in request(run).items() if key != "stream"}
-    sdk = client(run)
-    messages: Any = sdk.beta.messages if "mcp_servers" in asked else sdk.messages
+    request = {key: value for key, value in build_request(run).items() if key != "stream"}
+    client = get_client(run)
+    # MCP servers are documented for the beta resource only.
+    messages: Any = client.beta.messages if "mcp_servers" in request else client.messages
     error: Error | None = None
     message: Any = None
     done: set[int] = set()
     raised = False
     try:
-        with messages.stream(**words(messages.stream, asked)) as stream:
+        with messages.stream(**build_keywords(messages.stream, request)) as stream:
             for event in stream:
                 done |= {event.index} if event.type == "content_block_stop" else set()
-                with suppress(AssertionError):  # before `message_start` it has none
+                with suppress(AssertionError):  # there is no snapshot before `message_start`
                     message = stream.current_message_snapshot
             message = stream.get_final_message()
     except AssertionError:
-        pass  # it has no message: so it says that nothing came
-    except Exception as thrown:  # noqa: BLE001 - what its user sees
-        error, raised = told(thrown), True
-    stop = None if raised else at(message, "stop_reason")  # it gave no final message
-    return outcome(
-        [_block(each, done=index in done) for index, each in enumerate(at(message, "content") or [])],
-        STOPS.get(stop, "other") if stop else None,
+        pass  # how the SDK reports a stream without any message
+    except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
+        error, raised = describe_error(exception), True
+    # Without a final message the snapshot's stop reason does not count.
+    stop = None if raised else get(message, "stop_reason")
+    return build_outcome(
+        [
+            _convert_block(block, done=index in done)
+            for index, block in enumerate(get(message, "content") or [])
+        ],
+        STOP_REASONS.get(stop, "other") if stop else None,
         stop,
-        usage=counts(dict(at(message, "usage") or {})),
+        usage=read_usage(dict(get(message, "usage") or {})),
         error=error,
-        model=at(message, "model"),
-        response_id=at(message, "id"),
+        model=get(message, "model"),
+        response_id=get(message, "id"),
     )
 
 
-def _block(block: Any, *, done: bool) -> Block:
-    match at(block, "type"):
+def _convert_block(block: Any, *, done: bool) -> Block:
+    match get(block, "type"):
         case "text":
             return {"type": "text", "text": block.text or ""}
         case "thinking":
@@ -50,8 +69,8 @@ def _block(block: Any, *, done: bool) -> Block:
         case "redacted_thinking":
             return {"type": "thinking", "text": "", "signature": block.data, "redacted": True}
         case "tool_use":
-            return call(block.id, block.name, block.input, complete=done)
+            return build_call(block.id, block.name, block.input, complete=done)
         case "server_tool_use" | "mcp_tool_use":
-            return call(block.id, block.name, block.input, complete=done, executor="provider")
+            return build_call(block.id, block.name, block.input, complete=done, executor="provider")
         case kind:
-            return other(str(kind))
+            return build_other(str(kind))

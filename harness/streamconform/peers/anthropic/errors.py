@@ -1,4 +1,7 @@
-"""What the Anthropic SDK tells of errors: `APIStatusError` is the provider's, in the stream too."""
+"""Client, requests, errors and usage of the Anthropic SDK.
+
+`APIStatusError` is the provider's error, in the stream too.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,9 @@ from typing import Any, Final
 import anthropic
 import httpx2
 
-from streamconform.peers.normal_form import SECONDS, Error, at, less, raised
+from streamconform.peers.normal_form import TIMEOUT_SECONDS, Error, describe_exception, get, subtract
 
-STOPS: Final[Mapping[str, str]] = {
+STOP_REASONS: Final[Mapping[str, str]] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
     "max_tokens": "length",
@@ -20,50 +23,48 @@ STOPS: Final[Mapping[str, str]] = {
     "pause_turn": "pause",
     "refusal": "refusal",
 }
-LOST: Final = (httpx2.TransportError, anthropic.APIConnectionError)
-"""While it reads, the HTTP library's own errors come through."""
+CONNECTION_ERRORS: Final = (httpx2.TransportError, anthropic.APIConnectionError)
+"""While the SDK reads a stream, it lets the HTTP library's own exceptions through."""
 
 
 @cache
-def _client() -> anthropic.Anthropic:
-    return anthropic.Anthropic(api_key="none", max_retries=0, timeout=SECONDS)
+def _get_shared_client() -> anthropic.Anthropic:
+    return anthropic.Anthropic(api_key="none", max_retries=0, timeout=TIMEOUT_SECONDS)
 
 
-def client(run: Any) -> anthropic.Anthropic:
-    """Return the client of a run: the process's, with the run's address."""
-    return _client().with_options(base_url=run.base_url, api_key=run.api_key)
+def get_client(run: Any) -> anthropic.Anthropic:
+    """Return the process's client with the run's address and key."""
+    return _get_shared_client().with_options(base_url=run.base_url, api_key=run.api_key)
 
 
-def request(run: Any) -> dict[str, Any]:
-    """Return the run's request; what it leaves out that the SDK does not ask without is filled in."""
+def build_request(run: Any) -> dict[str, Any]:
+    """Return the run's request; fields that the SDK requires and the request lacks get a default."""
     return {"model": run.model, "max_tokens": 1, "messages": [], **(run.request or {})}
 
 
-def told(error: Exception) -> Error | None:
-    """Return the error that an exception of the SDK tells; None where the connection was lost.
-
-    For an error frame the SDK tells the status of the response, 200, which is no error's.
-    """
-    if isinstance(error, LOST):
+def describe_error(error: Exception) -> Error | None:
+    """Return the error that an exception of the SDK carries; None if the connection was lost."""
+    if isinstance(error, CONNECTION_ERRORS):
         return None
     if not isinstance(error, anthropic.APIStatusError):
-        return raised(error)
-    message = at(error.body, "error", "message")
+        return describe_exception(error)
+    message = get(error.body, "error", "message")
     return {
-        "type": at(error.body, "error", "type"),
+        "type": get(error.body, "error", "type"),
         "message": message if isinstance(message, str) else error.message,
+        # For an error event the SDK reports the response's status, 200, which is not the error's.
         "status": error.status_code if error.status_code >= 400 else None,
     }
 
 
-def counts(usage: Mapping[str, Any]) -> dict[str, int | None]:
-    """Return the buckets of usage: the fields of the SDK's objects, the last of each."""
+def read_usage(usage: Mapping[str, Any]) -> dict[str, int | None]:
+    """Return the usage buckets from the fields of the SDK's usage objects, the last report of each."""
     return {
-        "input": less(usage.get("input_tokens")),
+        "input": subtract(usage.get("input_tokens")),
         "cache_read": usage.get("cache_read_input_tokens"),
         "cache_write": usage.get("cache_creation_input_tokens"),
-        "cache_write_1h": at(usage.get("cache_creation"), "ephemeral_1h_input_tokens"),
+        "cache_write_1h": get(usage.get("cache_creation"), "ephemeral_1h_input_tokens"),
         "output": usage.get("output_tokens"),
-        "reasoning": at(usage.get("output_tokens_details"), "thinking_tokens"),
-        "web_searches": at(usage.get("server_tool_use"), "web_search_requests"),
+        "reasoning": get(usage.get("output_tokens_details"), "thinking_tokens"),
+        "web_searches": get(usage.get("server_tool_use"), "web_search_requests"),
     }

@@ -1,23 +1,37 @@
-"""`peer:anthropic`: the Anthropic SDK, its events as they come, added up as its documentation does."""
+"""`peer:anthropic`: the Anthropic SDK's raw events, aggregated as its documentation shows."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from streamconform.peers.anthropic.errors import STOPS, client, counts, request, told
-from streamconform.peers.normal_form import Block, Error, at, call, other, outcome, words
+from streamconform.peers.anthropic.errors import (
+    STOP_REASONS,
+    build_request,
+    describe_error,
+    get_client,
+    read_usage,
+)
+from streamconform.peers.normal_form import (
+    Block,
+    Error,
+    build_call,
+    build_keywords,
+    build_other,
+    build_outcome,
+    get,
+)
 
 
 def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of `messages.create(stream=True)`."""
-    create = client(run).messages.create
+    create = get_client(run).messages.create
     events: list[Any] = []
     error: Error | None = None
     try:
-        for event in create(**words(create, {**request(run), "stream": True})):
-            events.append(event)  # noqa: PERF402 - those before an exception count
-    except Exception as thrown:  # noqa: BLE001 - what its user sees
-        error = told(thrown)
+        for event in create(**build_keywords(create, {**build_request(run), "stream": True})):
+            events.append(event)  # noqa: PERF402 - events before an exception must be kept
+    except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
+        error = describe_error(exception)
     message: Any = None
     stop: str | None = None
     blocks: dict[int, dict[str, Any]] = {}
@@ -26,57 +40,60 @@ def adapter(run: Any) -> dict[str, Any]:
     for event in events:
         if event.type == "message_start":
             message = event.message
-            usage |= _reported(message.usage)
+            usage |= _drop_nulls(message.usage)
         elif event.type == "content_block_start":
-            blocks[event.index] = {"of": event.content_block, "done": False}
+            blocks[event.index] = {"start": event.content_block, "done": False}
         elif event.type == "content_block_delta":
-            _add(blocks.setdefault(event.index, {"of": None, "done": False}), event.delta)
+            _add_delta(blocks.setdefault(event.index, {"start": None, "done": False}), event.delta)
         elif event.type == "content_block_stop" and event.index in blocks:
             blocks[event.index]["done"] = True
         elif event.type == "message_delta":
             stop = event.delta.stop_reason or stop
-            usage |= _reported(event.usage)
+            usage |= _drop_nulls(event.usage)
         elif event.type == "message_stop":
             ended = True
-    return outcome(
-        [_block(each) for each in blocks.values()],
-        (STOPS.get(stop, "other") if stop else "other") if ended else None,
+    # The stop reason comes in `message_delta`, but only `message_stop` ends the message.
+    return build_outcome(
+        [_convert_block(block) for block in blocks.values()],
+        (STOP_REASONS.get(stop, "other") if stop else "other") if ended else None,
         stop if ended else None,
-        usage=counts(usage),
+        usage=read_usage(usage),
         error=error,
-        model=at(message, "model"),
-        response_id=at(message, "id"),
+        model=get(message, "model"),
+        response_id=get(message, "id"),
     )
 
 
-PIECES = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
+DELTA_FIELDS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
 
 
-def _add(block: dict[str, Any], delta: Any) -> None:
-    field = PIECES.get(delta.type)
+def _add_delta(block: dict[str, Any], delta: Any) -> None:
+    field = DELTA_FIELDS.get(delta.type)
     if field:
         block[field] = block.get(field, "") + (getattr(delta, field) or "")
     elif delta.type == "signature_delta":
         block["signature"] = delta.signature
 
 
-def _block(block: dict[str, Any]) -> Block:
-    """Return a block: what it began with, and what its deltas brought."""
-    start, kind = block["of"], at(block["of"], "type")
+def _convert_block(block: dict[str, Any]) -> Block:
+    """Return a block from its start event and the text that its deltas added."""
+    start, kind = block["start"], get(block["start"], "type")
     if kind == "text" or (kind is None and "text" in block):
-        return {"type": "text", "text": (at(start, "text") or "") + block.get("text", "")}
+        return {"type": "text", "text": (get(start, "text") or "") + block.get("text", "")}
     if kind == "thinking":
         text = (start.thinking or "") + block.get("thinking", "")
         return {"type": "thinking", "text": text, "signature": block.get("signature") or start.signature}
     if kind == "redacted_thinking":
         return {"type": "thinking", "text": "", "signature": start.data, "redacted": True}
     if kind in {"tool_use", "server_tool_use", "mcp_tool_use"}:
-        by = "client" if kind == "tool_use" else "provider"
+        executor = "client" if kind == "tool_use" else "provider"
         text = block.get("partial_json", "")
+        # Some calls carry their whole input in the start event and have no deltas.
         arguments = text if text.strip() or not start.input else start.input
-        return call(start.id, start.name, arguments, complete=block["done"], executor=by)
-    return other(str(kind))
+        return build_call(start.id, start.name, arguments, complete=block["done"], executor=executor)
+    return build_other(str(kind))
 
 
-def _reported(usage: Any) -> dict[str, Any]:
+def _drop_nulls(usage: Any) -> dict[str, Any]:
+    """Return the reported fields, so that a later null does not erase an earlier count."""
     return {name: value for name, value in dict(usage or {}).items() if value is not None}

@@ -1,7 +1,7 @@
-"""`peer:boto3`: the AWS SDK, `converse_stream()` of `bedrock-runtime`, events added up as AWS's examples do.
+"""`peer:boto3`: the AWS SDK's `bedrock-runtime` `converse_stream()`, events aggregated as in AWS's examples.
 
-`ClientError`, of which `EventStreamError` is one, is the provider's error. botocore and urllib3 tell a lost
-connection; `ParserError` is how it refuses bytes.
+`ClientError` (`EventStreamError` is one) is the provider's error. botocore and urllib3 raise their own
+exceptions for a lost connection; `ParserError` means that botocore rejected the bytes.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import urllib3.exceptions
 from botocore.config import Config
 from botocore.eventstream import ParserError
 
-from streamconform.peers.boto3.events import content, counts
-from streamconform.peers.normal_form import SECONDS, Error, at, outcome, raised
+from streamconform.peers.boto3.events import aggregate_content, read_usage
+from streamconform.peers.normal_form import TIMEOUT_SECONDS, Error, build_outcome, describe_exception, get
 
-STOPS: Final[Mapping[str, str]] = {
+STOP_REASONS: Final[Mapping[str, str]] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
     "tool_use": "tool_use",
@@ -31,32 +31,38 @@ STOPS: Final[Mapping[str, str]] = {
     "malformed_tool_use": "error",
 }
 CONFIG: Final = Config(
-    retries={"total_max_attempts": 1}, connect_timeout=SECONDS, read_timeout=SECONDS, proxies={}
+    retries={"total_max_attempts": 1},
+    connect_timeout=TIMEOUT_SECONDS,
+    read_timeout=TIMEOUT_SECONDS,
+    proxies={},
 )
 
 
-SIGNED: Final = "before-sign.bedrock-runtime"
-"""The event before a request is signed, whose handlers may change its address."""
+BEFORE_SIGN: Final = "before-sign.bedrock-runtime"
+"""botocore's event before it signs a request; a handler may still change the request's address."""
 
 
 @cache
-def _client() -> Any:
-    """Return the client of this process, which knows no machine's settings."""
+def _get_shared_client() -> Any:
+    """Return the process's client; it reads no AWS configuration from the machine."""
     session = boto3.Session(aws_access_key_id="x", aws_secret_access_key="x", region_name="us-east-1")  # noqa: S106
     return session.client("bedrock-runtime", config=CONFIG)
 
 
-def client(run: Any) -> Any:
-    """Return the client; what it asks from now on goes to the run's address."""
+def get_client(run: Any) -> Any:
+    """Return the shared client; from now on its requests go to the run's address.
 
-    def to_the_run(request: Any, **_: Any) -> None:
+    A boto3 client is slow to create and its endpoint is fixed, so a handler redirects each request instead.
+    """
+
+    def redirect(request: Any, **_: Any) -> None:
         _, model, rest = request.url.partition("/model/")
         request.url = run.base_url + model + rest
 
-    events = _client().meta.events
-    events.unregister(SIGNED, unique_id=SIGNED)
-    events.register(SIGNED, to_the_run, unique_id=SIGNED)
-    return _client()
+    events = _get_shared_client().meta.events
+    events.unregister(BEFORE_SIGN, unique_id=BEFORE_SIGN)
+    events.register(BEFORE_SIGN, redirect, unique_id=BEFORE_SIGN)
+    return _get_shared_client()
 
 
 def adapter(run: Any) -> dict[str, Any]:
@@ -65,37 +71,37 @@ def adapter(run: Any) -> dict[str, Any]:
     error: Error | None = None
     response: Any = None
     try:
-        response = client(run).converse_stream(modelId=run.model, **(run.request or {}))
+        response = get_client(run).converse_stream(modelId=run.model, **(run.request or {}))
         for event in response["stream"]:
-            events.append(event)  # noqa: PERF402 - those before an exception count
-    except Exception as thrown:  # noqa: BLE001 - what its user sees
-        error = told(thrown)
+            events.append(event)  # noqa: PERF402 - events before an exception must be kept
+    except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
+        error = describe_error(exception)
     stop = next((event["messageStop"].get("stopReason") for event in events if "messageStop" in event), None)
     usage = next((event["metadata"].get("usage") for event in reversed(events) if "metadata" in event), None)
-    reason = STOPS.get(stop, "other") if stop else None
+    reason = STOP_REASONS.get(stop, "other") if stop else None
     if reason == "error" and not error:
         error = {"type": stop, "message": None, "status": None}
-    return outcome(
-        content(events),
+    return build_outcome(
+        aggregate_content(events),
         reason,
         stop,
-        usage=counts(usage or {}),
+        usage=read_usage(usage or {}),
         error=error,
-        response_id=at(response, "ResponseMetadata", "RequestId"),
+        response_id=get(response, "ResponseMetadata", "RequestId"),
     )
 
 
-LOST: Final = (botocore.exceptions.HTTPClientError, urllib3.exceptions.HTTPError)
+CONNECTION_ERRORS: Final = (botocore.exceptions.HTTPClientError, urllib3.exceptions.HTTPError)
 
 
-def told(error: Exception) -> Error | None:
-    """Return the error that an exception tells; None where the connection was lost."""
-    if isinstance(error, LOST):
+def describe_error(error: Exception) -> Error | None:
+    """Return the error that an exception carries; None if the connection was lost."""
+    if isinstance(error, CONNECTION_ERRORS):
         return None
     if isinstance(error, botocore.exceptions.ClientError):
-        said, status = (
+        details, status = (
             error.response.get("Error", {}),
-            at(error.response, "ResponseMetadata", "HTTPStatusCode"),
+            get(error.response, "ResponseMetadata", "HTTPStatusCode"),
         )
-        return {"type": said.get("Code"), "message": said.get("Message"), "status": status}
-    return raised(error) | ({"type": "protocol"} if isinstance(error, ParserError) else {})
+        return {"type": details.get("Code"), "message": details.get("Message"), "status": status}
+    return describe_exception(error) | ({"type": "protocol"} if isinstance(error, ParserError) else {})

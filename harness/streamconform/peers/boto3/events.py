@@ -1,4 +1,4 @@
-"""Events of boto3's `converse_stream()` to blocks, and its usage to buckets."""
+"""Aggregate the events of boto3's `converse_stream()` to blocks, and read its usage."""
 
 from __future__ import annotations
 
@@ -6,32 +6,36 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from streamconform.peers.normal_form import Block, at, call, other
+from streamconform.peers.normal_form import Block, build_call, build_other, get
 
 
-def content(events: Iterable[Mapping[str, Any]]) -> list[Block]:
-    """Return the blocks that the events add up to, by their index."""
+def aggregate_content(events: Iterable[Mapping[str, Any]]) -> list[Block]:
+    """Return the blocks that the events add up to, by block index."""
     blocks: dict[int, Block] = {}
     for event in events:
-        for kind, given in event.items():
-            index = at(given, "contentBlockIndex")
-            start, delta = at(given, "start") or {}, at(given, "delta") or {}
+        for kind, payload in event.items():
+            index = get(payload, "contentBlockIndex")
+            start, delta = get(payload, "start") or {}, get(payload, "delta") or {}
             if kind == "contentBlockStart" and "toolUse" in start:
-                use = start["toolUse"]
-                by = "provider" if use.get("type") == "server_tool_use" else "client"
-                blocks[index] = call(use["toolUseId"], use["name"], "", complete=False, executor=by)
+                tool_use = start["toolUse"]
+                executor = "provider" if tool_use.get("type") == "server_tool_use" else "client"
+                blocks[index] = build_call(
+                    tool_use["toolUseId"], tool_use["name"], "", complete=False, executor=executor
+                )
             elif kind == "contentBlockStart":
-                blocks[index] = other(next(iter(start), "start"))
+                blocks[index] = build_other(next(iter(start), "start"))
             elif kind == "contentBlockDelta":
-                _add(blocks, index, delta)
+                _add_delta(blocks, index, delta)
             elif kind == "contentBlockStop" and blocks.get(index, {}).get("type") == "tool_call":
-                was = blocks[index]
-                done = call(was["id"], was["name"], was["arguments_text"], executor=was["executor"])
-                blocks[index] = done
+                call = blocks[index]
+                blocks[index] = build_call(
+                    call["id"], call["name"], call["arguments_text"], executor=call["executor"]
+                )
     return list(blocks.values())
 
 
-def _add(blocks: dict[int, Block], index: int, delta: Mapping[str, Any]) -> None:
+def _add_delta(blocks: dict[int, Block], index: int, delta: Mapping[str, Any]) -> None:
+    # Text and thinking blocks have no start event: their first delta opens them.
     if "text" in delta:
         block = blocks.setdefault(index, {"type": "text", "text": ""})
         if block["type"] == "text":
@@ -39,23 +43,24 @@ def _add(blocks: dict[int, Block], index: int, delta: Mapping[str, Any]) -> None
     elif "toolUse" in delta and "arguments_text" in blocks.get(index, {}):
         blocks[index]["arguments_text"] += delta["toolUse"].get("input", "")
     elif "reasoningContent" in delta:
-        given = delta["reasoningContent"]
+        reasoning = delta["reasoningContent"]
         block = blocks.setdefault(index, {"type": "thinking", "text": "", "signature": None})
         if block["type"] != "thinking":
             return
-        block["text"] += given.get("text", "")
-        block["signature"] = given.get("signature") or block["signature"]
-        if "redactedContent" in given:
-            block |= {"signature": b64encode(given["redactedContent"]).decode(), "redacted": True}
+        block["text"] += reasoning.get("text", "")
+        block["signature"] = reasoning.get("signature") or block["signature"]
+        if "redactedContent" in reasoning:
+            block |= {"signature": b64encode(reasoning["redactedContent"]).decode(), "redacted": True}
 
 
-def counts(usage: Mapping[str, Any]) -> dict[str, int | None]:
-    """Return the buckets of usage, which are disjoint there too."""
-    hour = [each["inputTokens"] for each in usage.get("cacheDetails", []) if each.get("ttl") == "1h"]
+def read_usage(usage: Mapping[str, Any]) -> dict[str, int | None]:
+    """Return the usage buckets; Bedrock's counts are disjoint too."""
+    details = usage.get("cacheDetails", [])
+    one_hour = [detail["inputTokens"] for detail in details if detail.get("ttl") == "1h"]
     return {
         "input": usage.get("inputTokens"),
         "cache_read": usage.get("cacheReadInputTokens"),
         "cache_write": usage.get("cacheWriteInputTokens"),
-        "cache_write_1h": sum(hour) if usage.get("cacheDetails") else None,
+        "cache_write_1h": sum(one_hour) if details else None,
         "output": usage.get("outputTokens"),
     }

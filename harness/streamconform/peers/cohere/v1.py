@@ -1,13 +1,21 @@
-"""Events of Cohere's `Client.chat_stream()`, v1: text as it comes, calls and usage of the last event."""
+"""Read the events of Cohere's v1 `Client.chat_stream()`: text from each, calls and usage from the last."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, Final
 
-from streamconform.peers.normal_form import Block, Error, at, call, outcome, say, text
+from streamconform.peers.normal_form import (
+    Block,
+    Error,
+    append_text,
+    build_call,
+    build_outcome,
+    get,
+    get_text,
+)
 
-STOPS: Final = {
+STOP_REASONS: Final = {
     "COMPLETE": "stop",
     "STOP_SEQUENCE": "stop",
     "MAX_TOKENS": "length",
@@ -15,60 +23,60 @@ STOPS: Final = {
     "TOOL_CALL": "tool_use",
     "ERROR_TOXIC": "content_filter",
 }
-FAILED: Final = frozenset({"ERROR", "TIMEOUT"})
+ERROR_REASONS: Final = frozenset({"ERROR", "TIMEOUT"})
+"""Finish reasons that report a failure of the provider."""
 
 
-def read(events: Iterable[Any], error: Error | None) -> dict[str, Any]:
-    """Return the outcome of the events that came."""
-    told = list(events)
-    end = next((event for event in told if at(event, "event_type") == "stream-end"), None)
+def read_events(events: Iterable[Any], error: Error | None) -> dict[str, Any]:
+    """Return the outcome of the events, given the error that ended them, if any."""
+    events = list(events)
+    end = next((event for event in events if get(event, "event_type") == "stream-end"), None)
     content: list[Block] = []
-    pieces: dict[Any, dict[str, str]] = {}  # by index, of calls that have not come whole
-    calls = at(end, "response", "tool_calls")
-    for event in told:
-        match at(event, "event_type"):
+    pieces: dict[Any, dict[str, str]] = {}  # partial calls by index, used if no event has them whole
+    calls = get(end, "response", "tool_calls")
+    for event in events:
+        match get(event, "event_type"):
             case "text-generation":
-                say(content, "text", at(event, "text"))
+                append_text(content, "text", get(event, "text"))
             case "tool-calls-chunk":
-                say(content, "text", at(event, "text"))
+                append_text(content, "text", get(event, "text"))
                 piece = pieces.setdefault(
-                    at(event, "tool_call_delta", "index"), {"name": "", "parameters": ""}
+                    get(event, "tool_call_delta", "index"), {"name": "", "parameters": ""}
                 )
                 for name in piece:
-                    piece[name] += text(event, "tool_call_delta", name)
+                    piece[name] += get_text(event, "tool_call_delta", name)
             case "tool-calls-generation":
                 calls = calls or event.tool_calls
             case _:
                 pass
     if calls:
-        content += [call(None, each.name, each.parameters) for each in calls]
+        content += [build_call(None, call.name, call.parameters) for call in calls]
     else:
-        whole = end is not None
+        ended = end is not None
         content += [
-            call(None, each["name"], each["parameters"], complete=whole)
-            for each in pieces.values()
-            if each["name"]
+            build_call(None, piece["name"], piece["parameters"], complete=ended)
+            for piece in pieces.values()
+            if piece["name"]
         ]
-    stop = at(end, "finish_reason")
-    if stop in FAILED:
-        error = {"type": stop, "message": at(end, "error"), "status": None}
+    stop = get(end, "finish_reason")
+    if stop in ERROR_REASONS:
+        error = {"type": stop, "message": get(end, "error"), "status": None}
     id_ = next(
-        (at(event, "generation_id") for event in told if at(event, "event_type") == "stream-start"), None
+        (get(event, "generation_id") for event in events if get(event, "event_type") == "stream-start"), None
     )
-    reason = STOPS.get(stop, "other") if end is not None else None
-    return outcome(
-        content, reason, stop, usage=counts(at(end, "response", "meta")), error=error, response_id=id_
-    )
+    reason = STOP_REASONS.get(stop, "other") if end is not None else None
+    usage = read_usage(get(end, "response", "meta"))
+    return build_outcome(content, reason, stop, usage=usage, error=error, response_id=id_)
 
 
-def counts(usage: Any) -> dict[str, int | None]:
-    """Return the buckets of what is billed; the SDK gives floats."""
-    found = {
-        name: at(usage, "billed_units", of)
-        for name, of in (
+def read_usage(usage: Any) -> dict[str, int | None]:
+    """Return the usage buckets from the billed units, which the SDK gives as floats."""
+    counts = {
+        bucket: get(usage, "billed_units", field)
+        for bucket, field in (
             ("input", "input_tokens"),
             ("output", "output_tokens"),
             ("web_searches", "search_units"),
         )
     }
-    return {name: None if value is None else int(value) for name, value in found.items()}
+    return {bucket: None if count is None else int(count) for bucket, count in counts.items()}

@@ -1,7 +1,7 @@
-"""`peer:google-genai`: the Google Gen AI SDK, `generate_content_stream()`, parts added up in their order.
+"""`peer:google-genai`: the Google Gen AI SDK, `generate_content_stream()`, parts aggregated in order.
 
-What of the request is not `contents` goes by `extra_body`. `APIError` is the provider's error; while it
-reads, `httpx` tells a lost connection. Signatures are bytes there, and base64 in the normal form.
+All fields of the request except `contents` go into `extra_body`. `APIError` is the provider's error; `httpx2`
+exceptions while reading are lost connections. The SDK gives signatures as bytes; the normal form has base64.
 """
 
 from __future__ import annotations
@@ -13,14 +13,21 @@ import httpx2
 from google import genai
 from google.genai import errors
 
-from streamconform.peers.google_genai.parts import STOPS, counts, take
-from streamconform.peers.normal_form import SECONDS, Block, Error, at, outcome, raised
+from streamconform.peers.google_genai.parts import STOP_REASONS, append_part, read_usage
+from streamconform.peers.normal_form import (
+    TIMEOUT_SECONDS,
+    Block,
+    Error,
+    build_outcome,
+    describe_exception,
+    get,
+)
 
 
 @cache
-def client() -> genai.Client:
-    """Return the client of this process; each run's address goes with its request."""
-    options = {"timeout": int(SECONDS * 1000), "retry_options": {"attempts": 1}}
+def get_client() -> genai.Client:
+    """Return the client of this process; each request carries its run's address."""
+    options = {"timeout": int(TIMEOUT_SECONDS * 1000), "retry_options": {"attempts": 1}}
     return genai.Client(api_key="none", vertexai=False, http_options=options)
 
 
@@ -32,41 +39,44 @@ def adapter(run: Any) -> dict[str, Any]:
     chunks: list[Any] = []
     error: Error | None = None
     try:
-        for chunk in client().models.generate_content_stream(
+        for chunk in get_client().models.generate_content_stream(
             model=run.model, contents=contents, config=config
         ):
-            chunks.append(chunk)  # noqa: PERF402 - those before an exception count
-    except Exception as thrown:  # noqa: BLE001 - what its user sees
-        error = _told(thrown)
+            chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
+    except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
+        error = _describe_error(exception)
     content: list[Block] = []
-    seen: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for chunk in chunks:
-        seen |= {name: value for name in ("model_version", "response_id") if (value := at(chunk, name))}
+        fields |= {name: value for name in ("model_version", "response_id") if (value := get(chunk, name))}
         usage = chunk.usage_metadata
-        seen |= {name: value for name, value in dict(usage or {}).items() if value is not None}
-        blocked = at(chunk, "prompt_feedback", "block_reason")
-        seen |= {"blocked": str(at(blocked, "value") or blocked)} if blocked else {}
-        for candidate in [each for each in chunk.candidates or [] if not each.index]:
-            for part in at(candidate, "content", "parts") or []:
-                take(content, part)
+        fields |= {name: value for name, value in dict(usage or {}).items() if value is not None}
+        blocked = get(chunk, "prompt_feedback", "block_reason")
+        fields |= {"blocked": str(get(blocked, "value") or blocked)} if blocked else {}
+        for candidate in [candidate for candidate in chunk.candidates or [] if not candidate.index]:
+            for part in get(candidate, "content", "parts") or []:
+                append_part(content, part)
             if candidate.finish_reason:
-                seen["stop"] = str(candidate.finish_reason.value)
-    stop = seen.get("stop") or seen.get("blocked")
-    reason = STOPS.get(stop, "other") if seen.get("stop") and stop else "content_filter" if stop else None
-    return outcome(
+                fields["stop"] = str(candidate.finish_reason.value)
+    # A blocked prompt has a block reason and no finish reason.
+    stop = fields.get("stop") or fields.get("blocked")
+    reason = (
+        STOP_REASONS.get(stop, "other") if fields.get("stop") and stop else "content_filter" if stop else None
+    )
+    return build_outcome(
         content,
         reason,
         stop,
-        usage=counts(seen),
+        usage=read_usage(fields),
         error=error,
-        model=seen.get("model_version"),
-        response_id=seen.get("response_id"),
+        model=fields.get("model_version"),
+        response_id=fields.get("response_id"),
     )
 
 
-def _told(error: Exception) -> Error | None:
+def _describe_error(error: Exception) -> Error | None:
     if isinstance(error, httpx2.TransportError):
         return None
     if isinstance(error, errors.APIError):
         return {"type": error.status, "message": error.message, "status": error.code}
-    return raised(error)
+    return describe_exception(error)

@@ -1,4 +1,4 @@
-"""Parts of the Google Gen AI SDK to blocks, and its usage to buckets."""
+"""Convert parts of the Google Gen AI SDK to blocks, and its usage to buckets."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any, Final
 
-from streamconform.peers.normal_form import Block, call, less, other
+from streamconform.peers.normal_form import Block, build_call, build_other, subtract
 
-STOPS: Final[Mapping[str, str]] = {
+STOP_REASONS: Final[Mapping[str, str]] = {
     "STOP": "stop",
     "MAX_TOKENS": "length",
     **dict.fromkeys(("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"), "content_filter"),
@@ -20,8 +20,8 @@ STOPS: Final[Mapping[str, str]] = {
 }
 
 
-def take(content: list[Block], part: Any) -> None:
-    """Add a part: text and thoughts to the block before, where that is of their kind and not signed."""
+def append_part(content: list[Block], part: Any) -> None:
+    """Append a part; text extends the last block if its type matches and it has no signature yet."""
     signature = b64encode(part.thought_signature).decode() if part.thought_signature else None
     last = content[-1] if content else {}
     kind = "thinking" if part.thought else "text"
@@ -31,56 +31,67 @@ def take(content: list[Block], part: Any) -> None:
         else:
             content.append({"type": kind, "text": part.text})
     if signature:
-        unsigned = [each for each in content[-1:] if each["type"] == "thinking" and not each.get("signature")]
+        # A signature outside a thinking part belongs to thinking that the API does not show.
+        unsigned = [
+            block for block in content[-1:] if block["type"] == "thinking" and not block.get("signature")
+        ]
         if unsigned:
             unsigned[0]["signature"] = signature
         else:
             content.append({"type": "thinking", "text": "", "signature": signature})
     if part.function_call:
-        _take_call(content, part.function_call)
+        _append_call(content, part.function_call)
     if part.text is None and not part.function_call and not signature:
-        content.append(other(next(iter(part.model_dump(exclude_none=True)), "part")))
+        content.append(build_other(next(iter(part.model_dump(exclude_none=True)), "part")))
 
 
-def _take_call(content: list[Block], part: Any) -> None:
-    """Add a call, or go on with the one that is open, whose arguments come in pieces, each with its path."""
+def _append_call(content: list[Block], part: Any) -> None:
+    """Append a call, or add `partial_args` (values with their JSON paths) to the call that is open."""
     if part.name:
         args = {} if part.will_continue else part.args or {}
-        content.append(call(part.id, part.name, args, complete=not part.will_continue))
-    for each in [each for each in content[-1:] if each["type"] == "tool_call"]:
+        content.append(build_call(part.id, part.name, args, complete=not part.will_continue))
+    for call in [block for block in content[-1:] if block["type"] == "tool_call"]:
         for piece in part.partial_args or []:
-            _put(each["arguments"], piece)
-        each["complete"] = not part.will_continue
+            _set_value(call["arguments"], piece)
+        call["complete"] = not part.will_continue
 
 
-KEYS: Final = re.compile(r"\.([^.\[]+)|\[['\"](.*?)['\"]\]|\[(\d+)\]")
-"""The keys of the paths that occur, such as `$.stops[0].name` and `$['a.b']`."""
+PATH_KEY: Final = re.compile(r"\.([^.\[]+)|\[['\"](.*?)['\"]\]|\[(\d+)\]")
+"""One key of a JSON path, such as `$.stops[0].name` or `$['a.b']`."""
 
 
-def _put(holder: Any, piece: Any) -> None:
-    """Put a piece where its path says; a text goes behind the text that is there."""
-    keys = [name or quoted or int(at) for name, quoted, at in KEYS.findall(piece.json_path or "")]
+def _set_value(holder: Any, piece: Any) -> None:
+    """Set the value at the piece's path; text is appended to the text that is already there."""
+    keys = [name or quoted or int(index) for name, quoted, index in PATH_KEY.findall(piece.json_path or "")]
     values = (piece.string_value, piece.number_value, piece.bool_value)
-    value: Any = next((each for each in values if each is not None), None)
-    for key, below in zip(keys, [*keys[1:], None], strict=False):
+    value: Any = next((value for value in values if value is not None), None)
+    for key, next_key in zip(keys, [*keys[1:], None], strict=False):
         if isinstance(holder, list):
             holder.extend([None] * (int(key) + 1 - len(holder)))
-        was = holder[key] if isinstance(holder, list) else holder.get(key)
-        if below is None:
-            holder[key] = was + value if isinstance(was, str) and isinstance(value, str) else value
+        old = holder[key] if isinstance(holder, list) else holder.get(key)
+        if next_key is None:
+            holder[key] = old + value if isinstance(old, str) and isinstance(value, str) else value
             return
-        holder[key] = was if was is not None else [] if isinstance(below, int) else {}
+        holder[key] = old if old is not None else [] if isinstance(next_key, int) else {}
         holder = holder[key]
 
 
-def counts(seen: Mapping[str, Any]) -> dict[str, int | None]:
-    """Return the buckets: candidates exclude thoughts, the prompt includes the cache and not the tools'."""
-    written = [seen.get(name) for name in ("candidates_token_count", "thoughts_token_count")]
-    fresh = less(seen.get("prompt_token_count"), seen.get("cached_content_token_count"))
-    asked = [fresh, seen.get("tool_use_prompt_token_count")]
+def read_usage(fields: Mapping[str, Any]) -> dict[str, int | None]:
+    """Return the usage buckets.
+
+    The candidates' tokens exclude thoughts; the prompt's include the cache, but not the tool use prompt.
+    """
+    output = [fields.get(name) for name in ("candidates_token_count", "thoughts_token_count")]
+    uncached = subtract(fields.get("prompt_token_count"), fields.get("cached_content_token_count"))
+    input_ = [uncached, fields.get("tool_use_prompt_token_count")]
     return {
-        "input": sum(each or 0 for each in asked) if any(each is not None for each in asked) else None,
-        "cache_read": seen.get("cached_content_token_count"),
-        "output": sum(each or 0 for each in written) if any(each is not None for each in written) else None,
-        "reasoning": seen.get("thoughts_token_count"),
+        "input": _sum_reported(input_),
+        "cache_read": fields.get("cached_content_token_count"),
+        "output": _sum_reported(output),
+        "reasoning": fields.get("thoughts_token_count"),
     }
+
+
+def _sum_reported(counts: list[int | None]) -> int | None:
+    """Return the sum of the reported counts, None if none is reported."""
+    return sum(count or 0 for count in counts) if any(count is not None for count in counts) else None

@@ -1,7 +1,7 @@
-"""An answer as LangChain's message, in its standard content blocks (`output_version="v1"`).
+"""Convert an answer of a conversation to LangChain's message, in its v1 content blocks.
 
-It is what LangChain had made of it when it came: signatures under `extras`, what it has no word for as
-`non_standard`.
+The message is the one LangChain builds when it receives such an answer: signatures are under `extras`, and
+blocks that LangChain has no type for are `non_standard`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import Any, Final
 
 from langchain_core.messages import AIMessage
 
-Block = Mapping[str, Any]
-NOTHING: Final[Block] = {}
+AnswerBlock = Mapping[str, Any]
+"""A content block of an answer, as a conversation has it."""
+NO_BLOCK: Final[AnswerBlock] = {}
 
 PROVIDERS: Final[Mapping[str, str]] = {
     "openai-chat": "openai",
@@ -23,71 +24,80 @@ PROVIDERS: Final[Mapping[str, str]] = {
     "cohere-chat": "cohere",
     "bedrock-converse": "bedrock_converse",
 }
-"""What it calls the provider of an answer."""
-SIGNED: Final = "__gemini_function_call_thought_signatures__"
-PLAIN: Final = ("openai-chat", "ollama-chat", "cohere-chat")
-"""The apis whose answers are a text, with the calls beside it."""
+"""LangChain's name of an answer's provider, by API."""
+CALL_SIGNATURES: Final = "__gemini_function_call_thought_signatures__"
+"""The key under which LangChain keeps Gemini's signatures of tool calls."""
+TEXT_APIS: Final = ("openai-chat", "ollama-chat", "cohere-chat")
+"""The APIs whose answers LangChain keeps as one text with the tool calls beside it."""
 
 
-def answer_of(message: Block, api: str, model: str) -> AIMessage:
-    """Return the message of an answer that came by `api`, of `model` where it does not say of another."""
-    blocks = list(_blocks(message["content"], api))
-    named = {"model_provider": PROVIDERS[api], "model_name": message.get("model", model)}
-    calls = [each for each in blocks if each["type"] == "tool_call"]
-    signed = {each["id"]: each["extras"]["signature"] for each in calls if "extras" in each}
-    plain = api in PLAIN
+def convert_answer(message: AnswerBlock, api: str, model: str) -> AIMessage:
+    """Return the message of an answer from `api`; `model` applies if the answer names none."""
+    blocks = list(_convert_blocks(message["content"], api))
+    provider = {"model_provider": PROVIDERS[api], "model_name": message.get("model", model)}
+    calls = [block for block in blocks if block["type"] == "tool_call"]
+    signatures = {call["id"]: call["extras"]["signature"] for call in calls if "extras" in call}
+    is_text = api in TEXT_APIS
     return AIMessage(
-        "".join(each["text"] for each in blocks if each["type"] == "text") if plain else blocks,
+        "".join(block["text"] for block in blocks if block["type"] == "text") if is_text else blocks,
         id=message.get("response_id"),
         tool_calls=calls,
-        invalid_tool_calls=[each for each in blocks if each["type"] == "invalid_tool_call"],
-        additional_kwargs=_thought(blocks) if plain else {SIGNED: signed} if signed else {},
-        response_metadata=named if plain else {"output_version": "v1", **named},
+        invalid_tool_calls=[block for block in blocks if block["type"] == "invalid_tool_call"],
+        additional_kwargs=_get_reasoning(blocks)
+        if is_text
+        else {CALL_SIGNATURES: signatures}
+        if signatures
+        else {},
+        response_metadata=provider if is_text else {"output_version": "v1", **provider},
     )
 
 
-def _thought(blocks: Sequence[Block]) -> dict[str, str]:
-    text = "".join(each.get("reasoning", "") for each in blocks if each["type"] == "reasoning")
+def _get_reasoning(blocks: Sequence[AnswerBlock]) -> dict[str, str]:
+    text = "".join(block.get("reasoning", "") for block in blocks if block["type"] == "reasoning")
     return {"reasoning_content": text} if text else {}
 
 
-def _blocks(blocks: Sequence[Block], api: str) -> Iterator[dict[str, Any]]:
-    """Yield the blocks; an empty thought is Gemini's signature of the call behind it or the text before."""
+def _convert_blocks(blocks: Sequence[AnswerBlock], api: str) -> Iterator[dict[str, Any]]:
+    """Yield the blocks.
+
+    From Gemini, thinking without text is the signature of the call after it or of the text before it.
+    """
     signature = None
-    made: dict[str, Any] = {}
-    for block, after in zip(blocks, [*blocks[1:], NOTHING], strict=False):
+    previous: dict[str, Any] = {}
+    for block, after in zip(blocks, [*blocks[1:], NO_BLOCK], strict=False):
         if api == "google-generate" and block["type"] == "thinking" and not block.get("text"):
-            if made.get("type") == "text" and after.get("type") != "tool_call":
-                made["extras"] = {"signature": block["signature"]}
+            if previous.get("type") == "text" and after.get("type") != "tool_call":
+                previous["extras"] = {"signature": block["signature"]}
             else:
                 signature = block["signature"]
             continue
-        made = _block(block, "encrypted_content" if api == "openai-responses" else "signature")
-        if signature and made["type"] == "tool_call":
-            made["extras"], signature = {"signature": signature}, None
-        yield made
+        previous = _convert_block(block, "encrypted_content" if api == "openai-responses" else "signature")
+        if signature and previous["type"] == "tool_call":
+            previous["extras"], signature = {"signature": signature}, None
+        yield previous
 
 
-def _block(block: Block, signed: str) -> dict[str, Any]:
+def _convert_block(block: AnswerBlock, signature_key: str) -> dict[str, Any]:
     match block:
         case {"type": "text" | "refusal", "text": text}:
             return {"type": "text", "text": text}
         case {"type": "thinking", "redacted": True}:
-            return _other({"type": "redacted_thinking", "data": block.get("signature")})
+            return _build_non_standard({"type": "redacted_thinking", "data": block.get("signature")})
         case {"type": "thinking"}:
-            told = {"reasoning": block["text"]} if block.get("text") or signed == "signature" else {}
-            extras = {"extras": {signed: block["signature"]}} if block.get("signature") else {}
-            return {"type": "reasoning", **told, **extras}
+            has_text = block.get("text") or signature_key == "signature"
+            reasoning = {"reasoning": block["text"]} if has_text else {}
+            extras = {"extras": {signature_key: block["signature"]}} if block.get("signature") else {}
+            return {"type": "reasoning", **reasoning, **extras}
         case {"type": "tool_call", "name": name, "id": id_}:
-            args, named = block.get("arguments"), {"name": name, "id": id_}
+            args, call = block.get("arguments"), {"name": name, "id": id_}
             if block.get("executor") == "provider":
-                return {"type": "server_tool_call", "args": args, **named}
+                return {"type": "server_tool_call", "args": args, **call}
             if isinstance(args, dict):
-                return {"type": "tool_call", "args": args, **named}
-            return {"type": "invalid_tool_call", "args": block.get("arguments_text"), "error": None, **named}
+                return {"type": "tool_call", "args": args, **call}
+            return {"type": "invalid_tool_call", "args": block.get("arguments_text"), "error": None, **call}
         case _:
-            return _other(block["data"])
+            return _build_non_standard(block["data"])
 
 
-def _other(value: Any) -> dict[str, Any]:
+def _build_non_standard(value: Any) -> dict[str, Any]:
     return {"type": "non_standard", "value": value}

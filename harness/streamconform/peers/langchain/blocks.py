@@ -1,53 +1,56 @@
-"""What LangChain's content blocks and usage are in the normal form."""
+"""Convert LangChain's content blocks and usage to the normal form."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from streamconform.peers.normal_form import Block, at, call, less, other
+from streamconform.peers.normal_form import Block, build_call, build_other, get, subtract
 
 
-def blocks(whole: Any, *, complete: bool) -> Iterator[Block]:
-    """Return the blocks in the order of `content_blocks`; calls that do not stand there come last."""
-    calls = [*whole.tool_calls, *whole.invalid_tool_calls]
-    texts = {each["id"]: each["args"] for each in at(whole, "tool_call_chunks") or ()}
-    for block in whole.content_blocks:
+def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
+    """Yield the blocks in the order of `content_blocks`; calls that are not in it come last."""
+    calls = [*message.tool_calls, *message.invalid_tool_calls]
+    texts = {chunk["id"]: chunk["args"] for chunk in get(message, "tool_call_chunks") or ()}
+    for block in message.content_blocks:
         match block["type"]:
             case "text":
                 yield {"type": "text", "text": block.get("text", "")}
-                if signature := at(block, "extras", "signature"):
+                if signature := get(block, "extras", "signature"):
                     yield {"type": "thinking", "text": "", "signature": signature}
             case "reasoning":
                 extras = block.get("extras", {})
                 signature = extras.get("signature") or extras.get("encrypted_content")
-                summary = "".join(each.get("text", "") for each in block.get("summary", []))
+                summary = "".join(part.get("text", "") for part in block.get("summary", []))
                 text = block.get("reasoning") or summary
                 yield {"type": "thinking", "text": text, "signature": signature}
             case "server_tool_call":
-                yield call(block["id"], block["name"], block["args"], complete=complete, executor="provider")
+                yield build_call(
+                    block["id"], block["name"], block["args"], complete=complete, executor="provider"
+                )
+            # `content_blocks` gives the position; `tool_calls` and `invalid_tool_calls` have the arguments.
             case "tool_call" | "tool_call_chunk" | "invalid_tool_call":
-                for each in [each for each in calls if each["id"] == block.get("id")][:1]:
-                    calls.remove(each)
-                    made = call(each["id"], each["name"], each["args"], complete=complete)
-                    yield made | {"arguments_text": texts.get(each["id"])}
-            case "non_standard" if at(block, "value", "type") == "redacted_thinking":
-                data = at(block, "value", "data")
+                for call in [call for call in calls if call["id"] == block.get("id")][:1]:
+                    calls.remove(call)
+                    converted = build_call(call["id"], call["name"], call["args"], complete=complete)
+                    yield converted | {"arguments_text": texts.get(call["id"])}
+            case "non_standard" if get(block, "value", "type") == "redacted_thinking":
+                data = get(block, "value", "data")
                 yield {"type": "thinking", "text": "", "signature": data, "redacted": True}
             case kind:
-                yield other(kind)
-    for each in calls:
-        yield call(each["id"], each["name"], each["args"], complete=complete)
+                yield build_other(kind)
+    for call in calls:
+        yield build_call(call["id"], call["name"], call["args"], complete=complete)
 
 
-def counts(usage: Any) -> dict[str, int | None]:
-    """Return the buckets of usage."""
-    read = at(usage, "input_token_details", "cache_read")
-    written = at(usage, "input_token_details", "cache_creation")
+def read_usage(usage: Any) -> dict[str, int | None]:
+    """Return the usage buckets."""
+    read = get(usage, "input_token_details", "cache_read")
+    written = get(usage, "input_token_details", "cache_creation")
     return {
-        "input": less(at(usage, "input_tokens"), read, written),
+        "input": subtract(get(usage, "input_tokens"), read, written),
         "cache_read": read,
         "cache_write": written,
-        "output": at(usage, "output_tokens"),
-        "reasoning": at(usage, "output_token_details", "reasoning"),
+        "output": get(usage, "output_tokens"),
+        "reasoning": get(usage, "output_token_details", "reasoning"),
     }

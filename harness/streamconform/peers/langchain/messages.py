@@ -1,61 +1,66 @@
-"""A conversation as LangChain's messages, in its standard content blocks (`output_version="v1"`)."""
+"""Convert a conversation, or a request, to LangChain's messages (v1 content blocks) and tools."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
-from streamconform.peers.langchain.answers import answer_of
+from streamconform.peers import request_reader
+from streamconform.peers.langchain.answers import convert_answer
+from streamconform.peers.normal_form import get
 
-Block = Mapping[str, Any]
+Part = Mapping[str, Any]
+"""A tool result, or a part of a message's content, as a conversation has it."""
 
 
-def history(conversation: Mapping[str, Any], api: str, mark: Mapping[str, str] | None) -> list[AnyMessage]:
-    """Return the messages; `mark` stands behind the system prompt, which is cached then."""
-    said: list[AnyMessage] = []
+def build_messages(
+    conversation: Mapping[str, Any], api: str, cache_control: Mapping[str, str] | None
+) -> list[AnyMessage]:
+    """Return the messages; `cache_control` marks the system prompt as cached."""
+    messages: list[AnyMessage] = []
     if system := conversation.get("system"):
-        part = {"type": "text", "text": system, "cache_control": mark}
-        said.append(SystemMessage([part] if mark else system))
-    for each in conversation["messages"]:
-        match each["role"]:
+        part = {"type": "text", "text": system, "cache_control": cache_control}
+        messages.append(SystemMessage([part] if cache_control else system))
+    for message in conversation["messages"]:
+        match message["role"]:
             case "user":
-                said.append(HumanMessage(_content(each["content"])))
+                messages.append(HumanMessage(_convert_content(message["content"])))
             case "assistant":
-                said.append(answer_of(each, each.get("api", api), conversation["model"]))
+                messages.append(convert_answer(message, message.get("api", api), conversation["model"]))
             case _:
-                said += map(_result, each["results"])
-    return said
+                messages += map(_convert_result, message["results"])
+    return messages
 
 
-def returned(answer: Any, results: Sequence[Block]) -> list[ToolMessage]:
-    """Return the results of an answer's calls, each that of the first of its name."""
+def build_result_messages(answer: Any, results: Sequence[Part]) -> list[ToolMessage]:
+    """Return the tool results for an answer; a result belongs to the first unanswered call of its name."""
     calls = list(answer.tool_calls)
-    told = []
-    for each in results:
-        for call in [one for one in calls if one["name"] == each["name"]][:1]:
+    messages = []
+    for result in results:
+        for call in [call for call in calls if call["name"] == result["name"]][:1]:
             calls.remove(call)
-            told.append(_result({**each, "id": call["id"]}))
-    return told
+            messages.append(_convert_result({**result, "id": call["id"]}))
+    return messages
 
 
-def _result(result: Block) -> ToolMessage:
+def _convert_result(result: Part) -> ToolMessage:
     status = "error" if result.get("error") else "success"
-    content = _content(result["content"])
+    content = _convert_content(result["content"])
     return ToolMessage(content, tool_call_id=result["id"], name=result["name"], status=status)
 
 
-def _content(content: Any) -> Any:
+def _convert_content(content: Any) -> Any:
     if isinstance(content, str):
         return content
     if len(content) == 1 and content[0]["type"] == "json":
         return json.dumps(content[0]["value"])
-    return list(map(_part, content))
+    return list(map(_convert_part, content))
 
 
-def _part(part: Block) -> dict[str, Any]:
+def _convert_part(part: Part) -> dict[str, Any]:
     match part:
         case {"type": "image", "media_type": type_, "data": data}:
             return {"type": "image", "base64": data, "mime_type": type_}
@@ -63,3 +68,37 @@ def _part(part: Block) -> dict[str, Any]:
             return {"type": "text", "text": json.dumps(value)}
         case _:
             return dict(part)
+
+
+def build_prompt(run: Any) -> Any:
+    """Return the prompt of a run's request.
+
+    A prompt with documents is sent whole, because LangChain types the answer's content differently then.
+    """
+    content = get(((run.request or {}).get("messages") or [None])[-1], "content")
+    documents = isinstance(content, list) and any(get(part, "type") == "document" for part in content)
+    return [HumanMessage(content)] if documents else request_reader.read_prompt(run.request)
+
+
+def build_tools(run: Any) -> list[dict[str, Any]]:
+    """Return the tools for `bind_tools`, which accepts Anthropic's own form unchanged."""
+    if run.conversation is not None:
+        return _convert_tools(run.api, run.conversation.get("tools", ()))
+    if run.api == "anthropic-messages":
+        return list((run.request or {}).get("tools") or [])
+    tools = request_reader.read_tools(run.request)
+    return _convert_tools(run.api, [{"name": n, "description": d, "parameters": p} for n, d, p in tools])
+
+
+def _convert_tools(api: str, tools: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    if api == "cohere-chat":  # a tool is its JSON Schema, with the name as the title
+        return [
+            {
+                **tool["parameters"],
+                "title": tool["name"],
+                "description": tool.get("description", ""),
+                "properties": tool["parameters"].get("properties", {}),
+            }
+            for tool in tools
+        ]
+    return [{"type": "function", "function": dict(tool)} for tool in tools]

@@ -1,119 +1,91 @@
-"""LangChain's chat models, one an api, asking a run's server."""
+"""Build LangChain's chat models, one per API, with the address of a run's server."""
 
 from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+# LangSmith tracing, which the environment may enable, would report every run to a server.
 os.environ["LANGSMITH_TRACING"] = os.environ["LANGCHAIN_TRACING_V2"] = "false"
 
 from langchain_anthropic import ChatAnthropic
 from langchain_cohere import ChatCohere
-from langchain_core.messages import HumanMessage
 from langchain_google_genai import ChatGoogleGenerativeAI
 from langchain_ollama import ChatOllama
 from langchain_openai import ChatOpenAI
 
-from streamconform.peers import request_reader
-from streamconform.peers.normal_form import SECONDS, at
+from streamconform.peers.normal_form import TIMEOUT_SECONDS
 
 TLS: Final = dict.fromkeys(("verify", "ssl"), ssl.create_default_context())
-"""Made once: each client of Google's makes three of its own."""
+"""One TLS context for all of Google's clients, each of which would otherwise create three."""
 
 
-def _openai(run: Any, **more: Any) -> Any:
+def _build_openai(run: Any, **settings: Any) -> Any:
     return ChatOpenAI(
         model=run.model,
         base_url=f"{run.base_url}/v1",
         api_key=run.api_key,
         max_retries=0,
-        timeout=SECONDS,
+        timeout=TIMEOUT_SECONDS,
         stream_usage=True,
         use_responses_api=run.api == "openai-responses",
-        **more,
+        **settings,
     )
 
 
-def _anthropic(run: Any, **more: Any) -> Any:
-    given = run.request or {}  # how its content is typed depends on it
+def _build_anthropic(run: Any, **settings: Any) -> Any:
+    request = run.request or {}  # ChatAnthropic types its content by these fields
     return ChatAnthropic(
         model=run.model,
         base_url=run.base_url,
         api_key=run.api_key,
         max_retries=0,
-        timeout=SECONDS,
-        context_management=given.get("context_management"),
-        betas=["context-management-2025-06-27"] if "context_management" in given else None,
-        **{"thinking": given.get("thinking"), **more},
+        timeout=TIMEOUT_SECONDS,
+        context_management=request.get("context_management"),
+        betas=["context-management-2025-06-27"] if "context_management" in request else None,
+        **{"thinking": request.get("thinking"), **settings},
     )
 
 
-def _google(run: Any, **more: Any) -> Any:
+def _build_google(run: Any, **settings: Any) -> Any:
     return ChatGoogleGenerativeAI(
         model=run.model,
         base_url=run.base_url,
         api_key=run.api_key,
         max_retries=1,
-        timeout=SECONDS,
+        timeout=TIMEOUT_SECONDS,
         vertexai=False,
         client_args=TLS,
-        **more,
+        **settings,
     )
 
 
-def _ollama(run: Any, **more: Any) -> Any:
+def _build_ollama(run: Any, **settings: Any) -> Any:
     return ChatOllama(
         model=run.model,
         base_url=run.base_url,
-        client_kwargs={"timeout": SECONDS},
-        **{"reasoning": bool((run.request or {}).get("think")) or None, **more},
+        client_kwargs={"timeout": TIMEOUT_SECONDS},
+        **{"reasoning": bool((run.request or {}).get("think")) or None, **settings},
     )
 
 
-def _cohere(run: Any, **more: Any) -> Any:
+def _build_cohere(run: Any, **settings: Any) -> Any:
     return ChatCohere(
-        model=run.model, base_url=run.base_url, cohere_api_key=run.api_key, timeout_seconds=SECONDS, **more
+        model=run.model,
+        base_url=run.base_url,
+        cohere_api_key=run.api_key,
+        timeout_seconds=TIMEOUT_SECONDS,
+        **settings,
     )
 
 
-MODELS: Final[Mapping[str, Callable[..., Any]]] = {
-    "openai-chat": _openai,
-    "openai-responses": _openai,
-    "anthropic-messages": _anthropic,
-    "google-generate": _google,
-    "ollama-chat": _ollama,
-    "cohere-chat": _cohere,
+MODEL_BUILDERS: Final[Mapping[str, Callable[..., Any]]] = {
+    "openai-chat": _build_openai,
+    "openai-responses": _build_openai,
+    "anthropic-messages": _build_anthropic,
+    "google-generate": _build_google,
+    "ollama-chat": _build_ollama,
+    "cohere-chat": _build_cohere,
 }
-
-
-def prompt(run: Any) -> Any:
-    """Return the prompt of a run; one with documents as it is, for how an answer is typed depends on them."""
-    content = at(((run.request or {}).get("messages") or [None])[-1], "content")
-    documents = isinstance(content, list) and any(at(each, "type") == "document" for each in content)
-    return [HumanMessage(content)] if documents else request_reader.prompt(run.request)
-
-
-def tools(run: Any) -> list[dict[str, Any]]:
-    """Return the tools for `bind_tools`, which takes Anthropic's own form as it is."""
-    if run.conversation is not None:
-        return _declared(run.api, run.conversation.get("tools", ()))
-    if run.api == "anthropic-messages":
-        return list((run.request or {}).get("tools") or [])
-    found = request_reader.tools(run.request)
-    return _declared(run.api, [{"name": n, "description": words, "parameters": s} for n, words, s in found])
-
-
-def _declared(api: str, tools: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    if api == "cohere-chat":  # a JSON Schema, its title the name
-        return [
-            {
-                **each["parameters"],
-                "title": each["name"],
-                "description": each.get("description", ""),
-                "properties": each["parameters"].get("properties", {}),
-            }
-            for each in tools
-        ]
-    return [{"type": "function", "function": dict(each)} for each in tools]

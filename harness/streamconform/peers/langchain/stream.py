@@ -1,7 +1,7 @@
-"""`peer:langchain`: LangChain's chat models, `stream()`, the chunks added up, `content_blocks` of the sum.
+"""`peer:langchain`: LangChain's chat models, `stream()`, and the `content_blocks` of the summed chunks.
 
-The prompt and the tools of the request are sent in the library's own form. Calls are the sum's `tool_calls`
-and `invalid_tool_calls`. What a provider's SDK raises comes through.
+The prompt and the tools of the request are sent in the library's own form. Calls are read from the sum's
+`tool_calls` and `invalid_tool_calls`. LangChain lets the exceptions of a provider's SDK through.
 """
 
 from __future__ import annotations
@@ -13,90 +13,93 @@ from langchain_google_genai.chat_models import ChatGoogleGenerativeAIError
 
 from streamconform.peers.anthropic import errors
 from streamconform.peers.cohere import v1
-from streamconform.peers.connection_errors import LOST, told
+from streamconform.peers.connection_errors import CONNECTION_ERRORS, describe_error
 from streamconform.peers.google_genai import parts
 from streamconform.peers.langchain import messages
 from streamconform.peers.langchain import settings as langchain_settings
-from streamconform.peers.langchain.blocks import blocks, counts
-from streamconform.peers.langchain.models import MODELS, prompt, tools
-from streamconform.peers.normal_form import Error, at, outcome
+from streamconform.peers.langchain.blocks import convert_blocks, read_usage
+from streamconform.peers.langchain.models import MODEL_BUILDERS
+from streamconform.peers.normal_form import Error, build_outcome, get
 from streamconform.peers.openai import chat
 
-STOPS: Final[Mapping[str, str]] = {
-    **chat.STOPS,
-    **errors.STOPS,
-    **parts.STOPS,
-    **v1.STOPS,
+STOP_REASONS: Final[Mapping[str, str]] = {
+    **chat.STOP_REASONS,
+    **errors.STOP_REASONS,
+    **parts.STOP_REASONS,
+    **v1.STOP_REASONS,
     "completed": "stop",
     "max_output_tokens": "length",
 }
-"""Its integrations hand the provider's own word on."""
-REASONS: Final = ("finish_reason", "stop_reason", "done_reason")
-"""Where its integrations put the provider's stop reason, in `response_metadata`."""
+"""LangChain's integrations pass the provider's own stop reason through."""
+STOP_FIELDS: Final = ("finish_reason", "stop_reason", "done_reason")
+"""Fields of `response_metadata` in which the integrations put the provider's stop reason."""
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of a run; of a round trip both."""
+    """Return the outcome of a run; for a round trip, both outcomes."""
     if run.conversation is None:
-        return _asked(run, prompt(run), {}, {})[0]
-    given, api = run.conversation, run.api
-    said = messages.history(given, api, langchain_settings.mark(given, api))
-    beside = langchain_settings.settings(given, api), langchain_settings.choice(given, api)
-    first, answer = _asked(run, said, *beside)
+        return _run_model(run, messages.build_prompt(run), {}, {})[0]
+    conversation, api = run.conversation, run.api
+    cache_control = langchain_settings.get_cache_control(conversation, api)
+    history = messages.build_messages(conversation, api, cache_control)
+    settings = langchain_settings.build_settings(conversation, api)
+    choice = langchain_settings.build_tool_choice(conversation, api)
+    first, answer = _run_model(run, history, settings, choice)
     if run.results is None or answer is None:
         return first
     try:
-        said += [answer, *messages.returned(answer, run.results)]
-    except ValueError as thrown:  # a call that it gave without an id cannot be answered
-        return {"first": first, "outcome": outcome([], None, None, error=told(thrown))}
-    return {"first": first, "outcome": _asked(run, said, *beside)[0]}
+        history += [answer, *messages.build_result_messages(answer, run.results)]
+    except ValueError as exception:  # a call that LangChain returned without an id cannot be answered
+        return {"first": first, "outcome": build_outcome([], None, None, error=describe_error(exception))}
+    return {"first": first, "outcome": _run_model(run, history, settings, choice)[0]}
 
 
-def _asked(
-    run: Any, said: Any, settings: dict[str, Any], choice: dict[str, Any]
+def _run_model(
+    run: Any, prompt: Any, settings: dict[str, Any], choice: dict[str, Any]
 ) -> tuple[dict[str, Any], Any]:
-    """Return the outcome, and the message that its user would send back."""
+    """Return the outcome, and the message that a user of the library would send back."""
     error: Error | None = None
-    whole: Any = None
+    message: Any = None
     lost = False
     try:
-        bound = settings if run.api == "cohere-chat" else {}  # its class has no fields for them
-        model = MODELS[run.api](run, **({} if bound else settings))
-        declared = tools(run)
-        model = model.bind_tools(declared, **choice) if declared else model
+        bound = settings if run.api == "cohere-chat" else {}  # ChatCohere has no fields for them
+        model = MODEL_BUILDERS[run.api](run, **({} if bound else settings))
+        tools = messages.build_tools(run)
+        model = model.bind_tools(tools, **choice) if tools else model
         model = model.bind(**bound) if bound else model
         if (run.conversation or {}).get("stream") is False:
-            whole = model.invoke(said)
+            message = model.invoke(prompt)
         else:
-            for chunk in model.stream(said):
-                whole = chunk if whole is None else whole + chunk
-    except LOST:
+            for chunk in model.stream(prompt):
+                message = chunk if message is None else message + chunk
+    except CONNECTION_ERRORS:
         lost = True
-    except ChatGoogleGenerativeAIError as thrown:  # the provider's error is its cause
-        error = told(thrown.__cause__ if isinstance(thrown.__cause__, Exception) else thrown)
-    except Exception as thrown:  # noqa: BLE001 - what its user sees
-        error = told(thrown)
-    return _outcome(whole, error, lost=lost), whole
+    except ChatGoogleGenerativeAIError as exception:  # the provider's error is its cause
+        cause = exception.__cause__
+        error = describe_error(cause if isinstance(cause, Exception) else exception)
+    except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
+        error = describe_error(exception)
+    return _build_outcome(message, error, lost=lost), message
 
 
-def _outcome(whole: Any, error: Error | None, *, lost: bool) -> dict[str, Any]:
-    told_of = at(whole, "response_metadata") or {}
-    raw = next((str(told_of[name]) for name in REASONS if told_of.get(name)), None)
-    raw = raw or at(told_of, "incomplete_details", "reason") or at(told_of, "status")
-    blocked = at(told_of, "prompt_feedback", "block_reason")
-    raw = raw or (str(at(blocked, "value") or blocked) if blocked else None)
-    raw = None if lost else raw  # it gave no whole answer
-    return outcome(
-        list(blocks(whole, complete=bool(raw))) if whole is not None else [],
-        "content_filter" if blocked and raw else STOPS.get(raw, "other") if raw else None,
+def _build_outcome(message: Any, error: Error | None, *, lost: bool) -> dict[str, Any]:
+    metadata = get(message, "response_metadata") or {}
+    raw = next((str(metadata[name]) for name in STOP_FIELDS if metadata.get(name)), None)
+    raw = raw or get(metadata, "incomplete_details", "reason") or get(metadata, "status")
+    blocked = get(metadata, "prompt_feedback", "block_reason")
+    raw = raw or (str(get(blocked, "value") or blocked) if blocked else None)
+    raw = None if lost else raw  # the answer broke off, whatever stop reason had arrived
+    return build_outcome(
+        list(convert_blocks(message, complete=bool(raw))) if message is not None else [],
+        "content_filter" if blocked and raw else STOP_REASONS.get(raw, "other") if raw else None,
         raw,
-        usage=counts(at(whole, "usage_metadata") or told_of.get("token_count")),
+        usage=read_usage(get(message, "usage_metadata") or metadata.get("token_count")),
         error=error,
-        model=told_of.get("model_name") or told_of.get("model"),
-        response_id=told_of.get("id") or _provider_id(at(whole, "id")),
+        model=metadata.get("model_name") or metadata.get("model"),
+        response_id=metadata.get("id") or _get_provider_id(get(message, "id")),
     )
 
 
-def _provider_id(given: str | None) -> str | None:
-    """Return the id of the message, unless it is a number of LangChain's own runs."""
-    return None if (given or "").startswith("lc_run-") else given
+def _get_provider_id(message_id: str | None) -> str | None:
+    """Return the id of a message, None if it is one that LangChain generated for its own run."""
+    return None if (message_id or "").startswith("lc_run-") else message_id

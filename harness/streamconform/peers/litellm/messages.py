@@ -1,8 +1,8 @@
-"""Messages in the form that LiteLLM takes of all its users: that of Chat Completions, and what it adds to it.
+"""Convert a conversation's messages to LiteLLM's form: Chat Completions with LiteLLM's additions.
 
-An answer is what LiteLLM had made of it when it came, by the api that it came by: `thinking_blocks`, Gemini's
-`thought_signature` on calls, results of tools that Anthropic ran under `provider_specific_fields`. It has no
-word for a tool that failed.
+An answer has the form that LiteLLM builds when it receives one from that API: `thinking_blocks`, Gemini's
+`thought_signature` on calls, results of Anthropic's server tools under `provider_specific_fields`. LiteLLM
+cannot mark a tool result as failed.
 """
 
 from __future__ import annotations
@@ -11,92 +11,98 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-Block = Mapping[str, Any]
+AnswerBlock = Mapping[str, Any]
+"""A content block of an answer, a tool result, or a part of a message's content."""
 Message = dict[str, Any]
 
-THINKS: Final = ("anthropic-messages", "bedrock-converse", "google-generate")
-"""The apis whose thoughts become `thinking_blocks`; of others only their text is kept."""
+THINKING_APIS: Final = ("anthropic-messages", "bedrock-converse", "google-generate")
+"""The APIs whose thinking becomes `thinking_blocks`; for the others LiteLLM keeps only its text."""
 
 
-def messages(conversation: Mapping[str, Any], api: str, mark: Mapping[str, str] | None) -> Iterator[Message]:
-    """Yield the messages; `mark` stands behind the system prompt, which is cached then."""
+def build_messages(
+    conversation: Mapping[str, Any], api: str, cache_control: Mapping[str, str] | None
+) -> Iterator[Message]:
+    """Yield the messages; `cache_control` marks the system prompt as cached."""
     if system := conversation.get("system"):
-        part = {"type": "text", "text": system, "cache_control": dict(mark or {})}
-        yield {"role": "system", "content": [part] if mark else system}
-    for each in conversation["messages"]:
-        match each["role"]:
+        part = {"type": "text", "text": system, "cache_control": dict(cache_control or {})}
+        yield {"role": "system", "content": [part] if cache_control else system}
+    for message in conversation["messages"]:
+        match message["role"]:
             case "user":
-                yield {"role": "user", "content": _parts(each["content"])}
+                yield {"role": "user", "content": _convert_content(message["content"])}
             case "assistant":
-                yield _answer(each["content"], each.get("api", api))
+                yield _convert_answer(message["content"], message.get("api", api))
             case _:
-                yield from map(_result, each["results"])
+                yield from map(_convert_result, message["results"])
 
 
-def results(answer: Any, given: Sequence[Block]) -> list[Message]:
-    """Return the messages with the results of an answer's calls, each that of the first of its name."""
+def build_result_messages(answer: Any, results: Sequence[AnswerBlock]) -> list[Message]:
+    """Return the tool results for an answer; a result belongs to the first unanswered call of its name."""
     calls = list(answer.tool_calls or [])
-    told = []
-    for each in given:
-        for call in [one for one in calls if one.function.name == each["name"]][:1]:
+    messages = []
+    for result in results:
+        for call in [call for call in calls if call.function.name == result["name"]][:1]:
             calls.remove(call)
-            told.append(_result({**each, "id": call.id}))
-    return told
+            messages.append(_convert_result({**result, "id": call.id}))
+    return messages
 
 
-def _answer(blocks: Sequence[Block], api: str) -> Message:
-    """Return an answer; Gemini's signatures stand as empty thoughts before a call, or behind a text."""
-    message: Message = {"role": "assistant", "content": _text(blocks, "text") or None}
-    if refusal := _text(blocks, "refusal"):
+def _convert_answer(blocks: Sequence[AnswerBlock], api: str) -> Message:
+    """Return an answer.
+
+    From Gemini, thinking without text is the signature of the call after it or of the text before it.
+    """
+    message: Message = {"role": "assistant", "content": _join_text(blocks, "text") or None}
+    if refusal := _join_text(blocks, "refusal"):
         message["refusal"] = refusal
-    calls, thoughts, fields = [], [], dict[str, Any]()
+    calls, thinking, fields = [], [], dict[str, Any]()
     signature = None
-    for each in blocks:
-        empty = api == "google-generate" and each["type"] == "thinking" and not each.get("text")
-        if empty:
-            signature = each.get("signature")
+    for block in blocks:
+        is_signature = api == "google-generate" and block["type"] == "thinking" and not block.get("text")
+        if is_signature:
+            signature = block.get("signature")
             fields.setdefault("thought_signatures", []).append(signature)
-        elif each["type"] == "thinking":
-            thoughts.append(each)
-        elif each["type"] == "tool_call":
-            calls.append(_call(each, signature))
-        elif each["type"] == "other" and str(each.get("kind")).endswith("_tool_result"):
-            fields.setdefault("web_search_results", []).append(each["data"])
-        signature = signature if empty else None
-    if api in THINKS and thoughts:
-        message["thinking_blocks"] = list(map(_thought, thoughts))
-    more = {"tool_calls": calls, "provider_specific_fields": fields}
-    more["reasoning_content"] = _text(thoughts, "thinking")
-    return message | {name: value for name, value in more.items() if value}
+        elif block["type"] == "thinking":
+            thinking.append(block)
+        elif block["type"] == "tool_call":
+            calls.append(_convert_call(block, signature))
+        elif block["type"] == "other" and str(block.get("kind")).endswith("_tool_result"):
+            fields.setdefault("web_search_results", []).append(block["data"])
+        signature = signature if is_signature else None
+    if api in THINKING_APIS and thinking:
+        message["thinking_blocks"] = list(map(_convert_thinking, thinking))
+    optional = {"tool_calls": calls, "provider_specific_fields": fields}
+    optional["reasoning_content"] = _join_text(thinking, "thinking")
+    return message | {name: value for name, value in optional.items() if value}
 
 
-def _text(blocks: Sequence[Block], type_: str) -> str:
-    return "".join(each.get("text") or "" for each in blocks if each["type"] == type_)
+def _join_text(blocks: Sequence[AnswerBlock], type_: str) -> str:
+    return "".join(block.get("text") or "" for block in blocks if block["type"] == type_)
 
 
-def _thought(block: Block) -> dict[str, Any]:
+def _convert_thinking(block: AnswerBlock) -> dict[str, Any]:
     if block.get("redacted"):
         return {"type": "redacted_thinking", "data": block.get("signature")}
-    signed = {"signature": block["signature"]} if block.get("signature") else {}
-    return {"type": "thinking", "thinking": block.get("text", ""), **signed}
+    signature = {"signature": block["signature"]} if block.get("signature") else {}
+    return {"type": "thinking", "thinking": block.get("text", ""), **signature}
 
 
-def _call(call: Block, signature: str | None) -> dict[str, Any]:
-    text = call.get("arguments_text") or json.dumps(call.get("arguments"))
-    made = {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": text}}
-    return made | ({"provider_specific_fields": {"thought_signature": signature}} if signature else {})
+def _convert_call(block: AnswerBlock, signature: str | None) -> dict[str, Any]:
+    text = block.get("arguments_text") or json.dumps(block.get("arguments"))
+    call = {"id": block["id"], "type": "function", "function": {"name": block["name"], "arguments": text}}
+    return call | ({"provider_specific_fields": {"thought_signature": signature}} if signature else {})
 
 
-def _result(result: Block) -> Message:
-    content = _parts(result["content"])
+def _convert_result(result: AnswerBlock) -> Message:
+    content = _convert_content(result["content"])
     return {"role": "tool", "tool_call_id": result["id"], "name": result["name"], "content": content}
 
 
-def _parts(content: Any) -> Any:
-    return content if isinstance(content, str) else list(map(_part, content))
+def _convert_content(content: Any) -> Any:
+    return content if isinstance(content, str) else list(map(_convert_part, content))
 
 
-def _part(part: Block) -> dict[str, Any]:
+def _convert_part(part: AnswerBlock) -> dict[str, Any]:
     match part:
         case {"type": "image", "media_type": type_, "data": data}:
             return {"type": "image_url", "image_url": {"url": f"data:{type_};base64,{data}"}}

@@ -1,4 +1,4 @@
-"""What LiteLLM is asked: its name of a model, one an api, and the arguments of `completion()`."""
+"""Build the arguments of LiteLLM's `completion()`, with its name for a model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from streamconform.peers import request_reader
 from streamconform.peers.litellm import settings
-from streamconform.peers.normal_form import SECONDS
+from streamconform.peers.normal_form import TIMEOUT_SECONDS
 
 PROVIDERS: Final[Mapping[str, tuple[str, str]]] = {
     "openai-chat": ("openai", "/v1"),
@@ -16,36 +16,40 @@ PROVIDERS: Final[Mapping[str, tuple[str, str]]] = {
     "ollama-chat": ("ollama_chat", ""),
     "bedrock-converse": ("bedrock/converse", ""),
 }
-"""What stands before the model's name, and behind the base URL, as its pages on providers say."""
-AMAZON: Final = {"aws_access_key_id": "x", "aws_secret_access_key": "x", "aws_region_name": "us-east-1"}
+"""By API: the prefix of the model's name and the path after the base URL, from LiteLLM's provider pages."""
+AWS_CREDENTIALS: Final = {
+    "aws_access_key_id": "x",
+    "aws_secret_access_key": "x",
+    "aws_region_name": "us-east-1",
+}
 
 
-def request(run: Any) -> dict[str, Any]:
-    """Return the arguments; keys of Amazon's kind where the api is theirs."""
-    usual, path = PROVIDERS[run.api]
-    prefix = settings.prefix(run.conversation, usual)
+def build_arguments(run: Any) -> dict[str, Any]:
+    """Return the arguments; Bedrock gets AWS credentials in place of an API key."""
+    default_prefix, path = PROVIDERS[run.api]
+    prefix = settings.get_prefix(run.conversation, default_prefix)
     arguments: dict[str, Any] = {
         "model": f"{prefix}/{run.model}",
         "api_base": f"{run.base_url}{path}",
         "api_key": run.api_key,
-        "timeout": SECONDS,
+        "timeout": TIMEOUT_SECONDS,
         "max_retries": 0,
         "stream_options": {"include_usage": True},
     }
-    arguments |= _said(run)
+    arguments |= _build_prompt(run)
     if run.api == "bedrock-converse":
         del arguments["api_key"]
-        arguments |= AMAZON
+        arguments |= AWS_CREDENTIALS
     return arguments
 
 
-def _said(run: Any) -> dict[str, Any]:
-    """Return what is said: a conversation, or the last prompt of a request and its tools."""
+def _build_prompt(run: Any) -> dict[str, Any]:
+    """Return the arguments of a conversation, or the last prompt of a request and its tools."""
     if run.conversation is not None:
-        return settings.arguments(run.conversation, run.api)
+        return settings.build_arguments(run.conversation, run.api)
     tools = [
-        {"type": "function", "function": {"name": name, "description": words, "parameters": dict(schema)}}
-        for name, words, schema in request_reader.tools(run.request)
+        {"type": "function", "function": {"name": name, "description": text, "parameters": dict(schema)}}
+        for name, text, schema in request_reader.read_tools(run.request)
     ]
-    said = {"messages": [{"role": "user", "content": request_reader.prompt(run.request)}]}
-    return said | ({"tools": tools} if tools else {})
+    prompt = {"messages": [{"role": "user", "content": request_reader.read_prompt(run.request)}]}
+    return prompt | ({"tools": tools} if tools else {})

@@ -1,4 +1,4 @@
-"""What a conversation asks for beside its messages, as arguments of LiteLLM's `completion()`."""
+"""Convert a conversation to arguments of LiteLLM's `completion()`: messages, tools and options."""
 
 from __future__ import annotations
 
@@ -7,53 +7,56 @@ from typing import Any, Final
 
 from streamconform.peers.litellm import messages
 
-HOSTS: Final[Mapping[str, str]] = {
+HOST_PREFIXES: Final[Mapping[str, str]] = {
     "api.mistral.ai": "mistral",
     "api.x.ai": "xai",
     "api.deepseek.com": "deepseek",
     "api.cerebras.ai": "cerebras",
 }
-"""Hosts that speak Chat Completions, and are no `openai` to it."""
-KEPT: Final[Mapping[str, str]] = {"long": "24h"}
-"""How long OpenAI keeps what is cached, in its words (`prompt_cache_retention`)."""
-MARKED: Final[Mapping[str, Mapping[str, str]]] = {
+"""Hosts that speak Chat Completions and have a prefix of their own in LiteLLM."""
+CACHE_RETENTIONS: Final[Mapping[str, str]] = {"long": "24h"}
+"""OpenAI's `prompt_cache_retention`, by a conversation's `cache`."""
+CACHE_CONTROLS: Final[Mapping[str, Mapping[str, str]]] = {
     "short": {"type": "ephemeral"},
     "long": {"type": "ephemeral", "ttl": "1h"},
 }
-"""The mark behind what is cached, where the provider wants one."""
-SETTINGS: Final = ("parallel_tool_calls", "max_tokens", "temperature")
-"""What has the same name."""
+"""The `cache_control` of Anthropic and Bedrock, by a conversation's `cache`."""
+SAME_NAMES: Final = ("parallel_tool_calls", "max_tokens", "temperature")
+"""Options that LiteLLM and a conversation name alike."""
 
 
-def arguments(conversation: Mapping[str, Any], api: str) -> dict[str, Any]:
-    """Return messages, tools and settings; what a model does not take is left out by LiteLLM itself."""
+def build_arguments(conversation: Mapping[str, Any], api: str) -> dict[str, Any]:
+    """Return messages, tools and options; LiteLLM itself drops options that a model does not support."""
     cache = conversation.get("cache", "")
-    mark = MARKED.get(cache) if api in ("anthropic-messages", "bedrock-converse") else None
-    made = {
+    cache_control = CACHE_CONTROLS.get(cache) if api in ("anthropic-messages", "bedrock-converse") else None
+    arguments = {
         "drop_params": True,
-        "messages": list(messages.messages(conversation, api, mark)),
-        **{name: conversation[name] for name in SETTINGS if name in conversation},
-        **_thinking(conversation.get("thinking")),
+        "messages": list(messages.build_messages(conversation, api, cache_control)),
+        **{name: conversation[name] for name in SAME_NAMES if name in conversation},
+        **_build_thinking(conversation.get("thinking")),
     }
     if tools := conversation.get("tools"):
-        made["tools"] = [{"type": "function", "function": dict(each)} for each in tools]
+        arguments["tools"] = [{"type": "function", "function": dict(tool)} for tool in tools]
     if (choice := conversation.get("tool_choice")) is not None:
-        named = isinstance(choice, Mapping)
-        made["tool_choice"] = {"type": "function", "function": dict(choice)} if named else choice
+        is_tool = isinstance(choice, Mapping)
+        arguments["tool_choice"] = {"type": "function", "function": dict(choice)} if is_tool else choice
     if api == "openai-chat" and cache != "none":
-        asked = {"prompt_cache_key": conversation.get("session"), "prompt_cache_retention": KEPT.get(cache)}
-        made |= {name: value for name, value in asked.items() if value}
-    return made
+        fields = {
+            "prompt_cache_key": conversation.get("session"),
+            "prompt_cache_retention": CACHE_RETENTIONS.get(cache),
+        }
+        arguments |= {name: value for name, value in fields.items() if value}
+    return arguments
 
 
-def prefix(conversation: Mapping[str, Any] | None, usual: str) -> str:
-    """Return what stands before the model's name: the host's provider, where LiteLLM has one."""
+def get_prefix(conversation: Mapping[str, Any] | None, default: str) -> str:
+    """Return the prefix of the model's name: that of the conversation's host, if LiteLLM has one."""
     host = (conversation or {}).get("facts", {}).get("host", "")
-    return HOSTS.get(host, usual) if usual == "openai" else usual
+    return HOST_PREFIXES.get(host, default) if default == "openai" else default
 
 
-def _thinking(asked: Any) -> dict[str, Any]:
-    match asked:
+def _build_thinking(thinking: Any) -> dict[str, Any]:
+    match thinking:
         case None:
             return {}
         case "off":

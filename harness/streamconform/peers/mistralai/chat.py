@@ -1,6 +1,6 @@
-"""`peer:mistralai`: Mistral's SDK, `chat.stream()`, on the Chat Completions that it is a dialect of.
+"""`peer:mistralai`: Mistral's SDK, `chat.stream()`, for Chat Completions, of which its API is a dialect.
 
-Its api sends calls whole; a piece without an id, which the SDK gives as the text `null`, goes on with the
+Mistral's API sends calls whole; a piece without an id, which the SDK gives as the text `null`, continues the
 call of its index.
 """
 
@@ -12,10 +12,19 @@ from typing import Any, Final
 
 from mistralai.client import Mistral
 
-from streamconform.peers.mistralai.errors import told
-from streamconform.peers.normal_form import SECONDS, Block, at, call, less, outcome, say, words
+from streamconform.peers.mistralai.errors import describe_error
+from streamconform.peers.normal_form import (
+    TIMEOUT_SECONDS,
+    Block,
+    append_text,
+    build_call,
+    build_keywords,
+    build_outcome,
+    get,
+    subtract,
+)
 
-STOPS: Final[Mapping[str, str]] = {
+STOP_REASONS: Final[Mapping[str, str]] = {
     "stop": "stop",
     "length": "length",
     "model_length": "length",
@@ -26,78 +35,79 @@ STOPS: Final[Mapping[str, str]] = {
 
 
 @cache
-def client() -> Mistral:
-    """Return the client of this process; each run's address goes with its request."""
-    return Mistral(api_key="conform", timeout_ms=int(SECONDS * 1000))
+def get_client() -> Mistral:
+    """Return the client of this process; each request carries its run's address."""
+    return Mistral(api_key="conform", timeout_ms=int(TIMEOUT_SECONDS * 1000))
 
 
 def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of `chat.stream()`."""
-    stream = client().chat.stream
-    given = words(stream, {"model": run.model, "messages": [], **(run.request or {})})
-    for other in ("extra_body", "service_tier"):  # it has no door for what is not Mistral's
-        given.pop(other, None)
+    stream = get_client().chat.stream
+    keywords = build_keywords(stream, {"model": run.model, "messages": [], **(run.request or {})})
+    for field in ("extra_body", "service_tier"):  # the SDK cannot send fields that Mistral's API lacks
+        keywords.pop(field, None)
     chunks: list[Any] = []
     error = None
     try:
-        with stream(**given, server_url=run.base_url) as events:
+        with stream(**keywords, server_url=run.base_url) as events:
             for event in events:
-                chunks.append(event.data)  # noqa: PERF401 - those before an exception count
-    except Exception as thrown:  # noqa: BLE001 - what its user sees
-        error = told(thrown)
+                chunks.append(event.data)  # noqa: PERF401 - chunks before an exception must be kept
+    except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
+        error = describe_error(exception)
     content: list[Block] = []
     calls: dict[int | None, Block] = {}
     stop: str | None = None
     usage: Any = None
     for chunk in chunks:
         usage = chunk.usage or usage
-        for choice in [each for each in chunk.choices if not each.index]:
-            _say(content, choice.delta.content)
+        for choice in [choice for choice in chunk.choices if not choice.index]:
+            _append_content(content, choice.delta.content)
             for piece in choice.delta.tool_calls or []:
-                _add(content, calls, piece)
+                _add_piece(content, calls, piece)
             stop = choice.finish_reason or stop
     blocks = [
-        each
-        if each["type"] != "tool_call"
-        else call(each["id"], each["name"], each["given"], complete=bool(stop))
-        for each in content
+        block
+        if block["type"] != "tool_call"
+        else build_call(block["id"], block["name"], block["arguments"], complete=bool(stop))
+        for block in content
     ]
-    cached = at(usage, "prompt_tokens_details", "cached_tokens")  # among its `additional_properties`
-    written = at(usage, "prompt_tokens_details", "cache_write_tokens")
-    counts = (
-        {"input": less(usage.prompt_tokens, cached, written), "output": usage.completion_tokens}
+    cached = get(usage, "prompt_tokens_details", "cached_tokens")  # in the SDK's `additional_properties`
+    written = get(usage, "prompt_tokens_details", "cache_write_tokens")
+    buckets = (
+        {"input": subtract(usage.prompt_tokens, cached, written), "output": usage.completion_tokens}
         if usage
         else None
     )
-    return outcome(
+    return build_outcome(
         blocks,
-        STOPS.get(stop, "other") if stop else None,
+        STOP_REASONS.get(stop, "other") if stop else None,
         stop,
-        usage=counts,
+        usage=buckets,
         error=error,
-        model=at(chunks[0], "model") if chunks else None,
-        response_id=at(chunks[0], "id") if chunks else None,
+        model=get(chunks[0], "model") if chunks else None,
+        response_id=get(chunks[0], "id") if chunks else None,
     )
 
 
-def _say(content: list[Block], given: Any) -> None:
-    """Add text, or parts of text and thinking."""
-    for part in [given] if isinstance(given, str) else given or []:
+def _append_content(content: list[Block], delta: Any) -> None:
+    """Append a delta's content: text, or a list of text and thinking parts."""
+    for part in [delta] if isinstance(delta, str) else delta or []:
         if isinstance(part, str):
-            say(content, "text", part)
-        elif at(part, "type") == "text":
-            say(content, "text", part.text)
-        elif at(part, "type") == "thinking":
-            for each in part.thinking:
-                say(content, "thinking", at(each, "text"))
+            append_text(content, "text", part)
+        elif get(part, "type") == "text":
+            append_text(content, "text", part.text)
+        elif get(part, "type") == "thinking":
+            for thinking in part.thinking:
+                append_text(content, "thinking", get(thinking, "text"))
 
 
-def _add(content: list[Block], calls: dict[int | None, Block], piece: Any) -> None:
-    given = piece.function.arguments
-    known = calls.get(piece.index)
-    if known is not None and piece.id in {known["id"], "null", None}:
-        known["given"] = known["given"] + given if isinstance(given, str) else given
+def _add_piece(content: list[Block], calls: dict[int | None, Block], piece: Any) -> None:
+    arguments = piece.function.arguments
+    call = calls.get(piece.index)
+    if call is not None and piece.id in {call["id"], "null", None}:
+        call["arguments"] = call["arguments"] + arguments if isinstance(arguments, str) else arguments
         return
     id_ = None if piece.id == "null" else piece.id
-    calls[piece.index] = {"type": "tool_call", "id": id_, "name": piece.function.name, "given": given}
+    name = piece.function.name
+    calls[piece.index] = {"type": "tool_call", "id": id_, "name": name, "arguments": arguments}
     content.append(calls[piece.index])

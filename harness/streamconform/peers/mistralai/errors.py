@@ -1,6 +1,7 @@
-"""What Mistral's SDK tells: `MistralError` is the provider's error where its status is one.
+"""Errors of Mistral's SDK: a `MistralError` with an error status is the provider's error.
 
-Else the SDK refuses the stream's bytes by it. While it reads, `httpx` tells a lost connection.
+With any other status it means that the SDK rejected the stream's bytes. `httpx2` exceptions while reading are
+lost connections.
 """
 
 from __future__ import annotations
@@ -11,22 +12,22 @@ from collections.abc import Mapping
 import httpx2
 from mistralai.client.errors import MistralError
 
-from streamconform.peers.normal_form import Error, at, raised
+from streamconform.peers.normal_form import Error, describe_exception, get
 
 
-def told(error: Exception) -> Error | None:
-    """Return the error that an exception of the SDK tells; None where the connection was lost."""
+def describe_error(error: Exception) -> Error | None:
+    """Return the error that an exception of the SDK carries; None if the connection was lost."""
     if isinstance(error, httpx2.TransportError):
         return None
     if not isinstance(error, MistralError) or error.status_code < 400:
-        return raised(error) | ({"type": "protocol"} if isinstance(error, MistralError) else {})
+        return describe_exception(error) | ({"type": "protocol"} if isinstance(error, MistralError) else {})
     try:
         body = json.loads(error.body)
     except ValueError:
         body = None
-    said = at(body, "error") if isinstance(at(body, "error"), Mapping) else body
+    details = get(body, "error") if isinstance(get(body, "error"), Mapping) else body
     return {
-        "type": at(said, "type"),
-        "message": at(said, "message") or error.message,
+        "type": get(details, "type"),
+        "message": get(details, "message") or error.message,
         "status": error.status_code,
     }

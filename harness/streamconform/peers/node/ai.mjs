@@ -1,27 +1,27 @@
-// ai, the AI SDK, with its providers: `streamText(…)` and the parts of its `fullStream`.
+// Adapter for ai, the AI SDK, and its providers: `streamText(…)` and the parts of its `fullStream`.
 
 import { jsonSchema, streamText, tool } from "ai";
-import { models } from "./ai_models.mjs";
-import { said, usage } from "./ai_told.mjs";
-import { parsed, SECONDS, thrown, tools } from "./normal.mjs";
+import { MODEL_BUILDERS } from "./ai_models.mjs";
+import { readProviderError, readUsage } from "./ai_convert.mjs";
+import { describeError, parseArguments, readTools, TIMEOUT_SECONDS } from "./normal_form.mjs";
 import { serve } from "./protocol.mjs";
 
-const STOP = { stop: "stop", length: "length", "tool-calls": "tool_use", "content-filter": "content_filter", error: "error" };
+const STOP_REASONS = { stop: "stop", length: "length", "tool-calls": "tool_use", "content-filter": "content_filter", error: "error" };
 
-serve(read);
+serve(adapter);
 
-async function read(run, answer) {
+async function adapter(run, answer) {
   const result = streamText({
-    model: models[run.api]({ apiKey: run.key }, run.url, run.model),
+    model: MODEL_BUILDERS[run.api]({ apiKey: run.key }, run.url, run.model),
     prompt: "Hello.",
     tools: Object.fromEntries(
-      tools(run.request).map(([name, description, schema]) => [name, tool({ description, inputSchema: jsonSchema(schema) })]),
+      readTools(run.request).map(([name, description, schema]) => [name, tool({ description, inputSchema: jsonSchema(schema) })]),
     ),
     maxRetries: 0,
-    abortSignal: AbortSignal.timeout(SECONDS * 1000),
-    onError: () => {}, // else it is logged
+    abortSignal: AbortSignal.timeout(TIMEOUT_SECONDS * 1000),
+    onError: () => {}, // the default logs the error
   });
-  const at = new Map(); // id of a part to the index of its block
+  const indexes = new Map(); // from a part's id to its block's index
   let failed = null;
   let end = {};
   try {
@@ -30,66 +30,66 @@ async function read(run, answer) {
       else if (part.type === "abort") failed ??= new Error("aborted");
       else if (part.type === "finish-step") {
         end = part;
-        answer.usage(usage(part.usage));
-      } else tell(part, answer, at);
+        answer.reportUsage(readUsage(part.usage));
+      } else handlePart(part, answer, indexes);
     }
   } catch (error) {
     failed ??= error;
   }
   const { finishReason, rawFinishReason: raw = null, response } = end;
-  const rest = { usage: end.usage ? usage(end.usage) : null, model: response?.modelId ?? null, response_id: response?.id ?? null };
-  settle(answer, failed ? "error" : finishReason);
-  if (failed) return answer.over({ stop: { raw }, ...thrown(failed, said), ...rest });
-  // It has no word for a stream that was cut: the reason is then `other`, and nothing stands behind it.
+  const fields = { usage: end.usage ? readUsage(end.usage) : null, model: response?.modelId ?? null, response_id: response?.id ?? null };
+  endCalls(answer, failed ? "error" : finishReason);
+  if (failed) return answer.finish({ stop: { raw }, ...describeError(failed, readProviderError), ...fields });
+  // The SDK does not report a cut stream: its finish reason is `other`, without a raw one.
   const failure = finishReason === "error" ? "error" : null;
   const status = failure ?? (!finishReason || (raw === null && finishReason === "other") ? "incomplete" : "complete");
-  return answer.over({ status, stop: { reason: STOP[finishReason] ?? "other", raw }, ...rest });
+  return answer.finish({ status, stop: { reason: STOP_REASONS[finishReason] ?? "other", raw }, ...fields });
 }
 
-function tell(part, answer, at) {
+function handlePart(part, answer, indexes) {
   const [kind, step] = part.type.split(/-(?=start$|delta$|end$)/);
   const type = { text: "text", reasoning: "thinking", "tool-input": "tool_call" }[kind];
-  const hidden = part.providerMetadata?.google?.thoughtSignature; // on what is no thinking, it is that of a thought not shown
+  const hidden = part.providerMetadata?.google?.thoughtSignature; // outside thinking, it signs thinking that is not shown
   if (part.type === "tool-call") {
     const { toolCallId: id, toolName: name, input, invalid, providerExecuted } = part;
-    const value = invalid ? parsed(typeof input === "string" ? input : JSON.stringify(input)) : input;
+    const value = invalid ? parseArguments(typeof input === "string" ? input : JSON.stringify(input)) : input;
     const executor = providerExecuted ? "provider" : "client";
     const final = { id, name, arguments: value, complete: true, executor };
-    if (!at.has(id) && hidden) answer.sign(hidden);
-    if (!at.has(id)) answer.call(final);
-    else if (value !== null) answer.end(at.get(id), final);
-    else answer.content[at.get(id)].complete = true; // its end has to wait for the reason
+    if (!indexes.has(id) && hidden) answer.addSignature(hidden);
+    if (!indexes.has(id)) answer.addCall(final);
+    else if (value !== null) answer.endBlock(indexes.get(id), final);
+    else answer.content[indexes.get(id)].complete = true; // `endCalls` ends it once the stop reason is known
   } else if (type === undefined || part.providerExecuted) {
-    if (hidden && part.type === "file") answer.sign(hidden);
+    if (hidden && part.type === "file") answer.addSignature(hidden);
   } else if (step === "start") {
     const { id, toolName: name } = part;
-    if (hidden && type === "tool_call") answer.sign(hidden);
-    at.set(id, answer.start({ type, ...(type === "tool_call" ? { id, name } : signed(part)) }));
+    if (hidden && type === "tool_call") answer.addSignature(hidden);
+    indexes.set(id, answer.startBlock({ type, ...(type === "tool_call" ? { id, name } : readSignature(part)) }));
   } else if (step === "delta") {
-    Object.assign(answer.content[at.get(part.id)] ?? {}, signed(part), type === "text" && hidden ? { hidden } : {});
-    if (part.text ?? part.delta) answer.delta(at.get(part.id), part.text ?? part.delta);
+    Object.assign(answer.content[indexes.get(part.id)] ?? {}, readSignature(part), type === "text" && hidden ? { hidden } : {});
+    if (part.text ?? part.delta) answer.addDelta(indexes.get(part.id), part.text ?? part.delta);
   } else if (type !== "tool_call") {
-    answer.end(at.get(part.id), signed(part));
-    const signature = hidden ?? answer.content[at.get(part.id)]?.hidden;
-    if (signature && type === "text") answer.sign(signature);
+    answer.endBlock(indexes.get(part.id), readSignature(part));
+    const signature = hidden ?? answer.content[indexes.get(part.id)]?.hidden;
+    if (signature && type === "text") answer.addSignature(signature);
   }
 }
 
-// Ends the calls that do not parse; the last one of an answer that was broken off is not complete.
-function settle(answer, reason) {
+// Ends the calls whose arguments do not parse. Whether the last one is complete depends on the stop reason.
+function endCalls(answer, reason) {
   const { content } = answer;
-  content.forEach((block, at) => {
+  content.forEach((block, index) => {
     if (block.type !== "tool_call" || !block.complete || block.arguments !== null) return;
-    block.complete = reason === "tool-calls" || reason === "stop" || at < content.length - 1;
-    if (block.complete) answer.end(at);
+    block.complete = reason === "tool-calls" || reason === "stop" || index < content.length - 1;
+    if (block.complete) answer.endBlock(index);
   });
 }
 
-// Each provider has its own words for what has to be sent back.
-function signed({ type, providerMetadata: { anthropic, openai, google } = {} }) {
+// Returns the signature of a thinking part; each provider has its own field for it.
+function readSignature({ type, providerMetadata: { anthropic, openai, google } = {} }) {
   if (!type.startsWith("reasoning")) return {};
   const redacted = anthropic?.redactedData;
-  const sealed = type === "reasoning-end" ? openai?.reasoningEncryptedContent : undefined; // what comes at the start is not final
-  const signature = redacted ?? anthropic?.signature ?? sealed ?? google?.thoughtSignature;
+  const encrypted = type === "reasoning-end" ? openai?.reasoningEncryptedContent : undefined; // the value at the start is not final
+  const signature = redacted ?? anthropic?.signature ?? encrypted ?? google?.thoughtSignature;
   return signature ? { signature, redacted: redacted !== undefined } : {};
 }

@@ -1,81 +1,81 @@
-// @google/genai: `for await (const chunk of await ai.models.generateContentStream(…))`; the parts are the caller's to join.
+// Adapter for @google/genai: `for await (const chunk of await ai.models.generateContentStream(…))`; its user joins the parts.
 
 import { ApiError, GoogleGenAI } from "@google/genai";
-import { Calls } from "./google_calls.mjs";
-import { SECONDS, stop, thrown } from "./normal.mjs";
+import { CallAssembler } from "./google_calls.mjs";
+import { buildStop, describeError, TIMEOUT_SECONDS } from "./normal_form.mjs";
 import { serve } from "./protocol.mjs";
 
-const FILTERED =
+const FILTER_REASONS =
   "SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII MODEL_ARMOR JAILBREAK IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION";
-const FAILED =
+const ERROR_REASONS =
   "MALFORMED_FUNCTION_CALL UNEXPECTED_TOOL_CALL TOO_MANY_TOOL_CALLS MISSING_THOUGHT_SIGNATURE MALFORMED_RESPONSE LANGUAGE NO_IMAGE IMAGE_OTHER";
-const all = (words, reason) => Object.fromEntries(words.split(" ").map((word) => [word, reason]));
-const STOP = { STOP: "stop", MAX_TOKENS: "length", ...all(FILTERED, "content_filter"), ...all(FAILED, "error") };
+const mapAll = (names, reason) => Object.fromEntries(names.split(" ").map((name) => [name, reason]));
+const STOP_REASONS = { STOP: "stop", MAX_TOKENS: "length", ...mapAll(FILTER_REASONS, "content_filter"), ...mapAll(ERROR_REASONS, "error") };
 
-serve(read);
+serve(adapter);
 
-async function read(run, answer) {
-  const httpOptions = { baseUrl: run.url, timeout: SECONDS * 1000, retryOptions: { attempts: 1 } };
-  // What is of Vertex AI alone the library refuses for the other host.
+async function adapter(run, answer) {
+  const httpOptions = { baseUrl: run.url, timeout: TIMEOUT_SECONDS * 1000, retryOptions: { attempts: 1 } };
+  // The library rejects fields that only Vertex AI has, unless it is created for Vertex AI.
   const vertexai = Boolean(run.request.toolConfig?.functionCallingConfig?.streamFunctionCallArguments);
   const ai = new GoogleGenAI({ vertexai, apiKey: run.key, httpOptions });
   let raw = null;
   let blocked = null;
-  const seen = {};
-  const calls = new Calls(answer);
+  const fields = {};
+  const calls = new CallAssembler(answer);
   try {
-    for await (const chunk of await ai.models.generateContentStream(parameters(run))) {
-      Object.assign(seen, defined({ usage: chunk.usageMetadata, model: chunk.modelVersion, response_id: chunk.responseId }));
+    for await (const chunk of await ai.models.generateContentStream(buildParameters(run))) {
+      Object.assign(fields, dropUndefined({ usage: chunk.usageMetadata, model: chunk.modelVersion, response_id: chunk.responseId }));
       const candidate = chunk.candidates?.find(({ index = 0 }) => index === 0);
-      for (const part of candidate?.content?.parts ?? []) tell(part, answer, calls);
-      if (chunk.usageMetadata) answer.usage(usage(chunk.usageMetadata));
+      for (const part of candidate?.content?.parts ?? []) handlePart(part, answer, calls);
+      if (chunk.usageMetadata) answer.reportUsage(readUsage(chunk.usageMetadata));
       raw = candidate?.finishReason ?? raw;
       blocked = chunk.promptFeedback?.blockReason ?? blocked;
     }
-    answer.settle();
+    answer.endOpenBlock();
     if (raw === "STOP") calls.close();
-    const rest = { ...seen, usage: seen.usage ? usage(seen.usage) : null };
-    const end = blocked && !raw ? { reason: "content_filter", raw: blocked } : stop(raw, STOP, answer.content);
+    const final = { ...fields, usage: fields.usage ? readUsage(fields.usage) : null };
+    const end = blocked && !raw ? { reason: "content_filter", raw: blocked } : buildStop(raw, STOP_REASONS, answer.content);
     const status = end.reason === "error" ? "error" : end.raw ? "complete" : "incomplete";
-    return answer.over({ status, stop: end, ...rest });
+    return answer.finish({ status, stop: end, ...final });
   } catch (error) {
-    answer.settle();
-    return answer.over({ ...thrown(error, said), ...seen, usage: seen.usage ? usage(seen.usage) : null });
+    answer.endOpenBlock();
+    return answer.finish({ ...describeError(error, readProviderError), ...fields, usage: fields.usage ? readUsage(fields.usage) : null });
   }
 }
 
-// The library takes the body of the request apart: what is not the contents is its `config`.
-function parameters({ request, model }) {
+// Splits a request's body into the library's parameters: all fields but the contents go into `config`.
+function buildParameters({ request, model }) {
   const { contents, generationConfig, systemInstruction, tools, toolConfig, safetySettings, cachedContent } = request;
   const config = { ...generationConfig, systemInstruction, tools, toolConfig, safetySettings, cachedContent };
-  return { model, contents, config: defined(config) };
+  return { model, contents, config: dropUndefined(config) };
 }
 
-function defined(given) {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+function dropUndefined(object) {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
 }
 
-function tell(part, answer, calls) {
+function handlePart(part, answer, calls) {
   const { text, thought, thoughtSignature: signature = null, functionCall: call } = part;
   if (call) {
-    answer.settle();
-    if (signature) answer.sign(signature);
-    calls.take(call);
+    answer.endOpenBlock();
+    if (signature) answer.addSignature(signature);
+    calls.add(call);
   } else if (text !== undefined) {
-    answer.piece(thought ? "thinking" : "text", text);
-    if (signature) answer.sign(signature);
+    answer.addPiece(thought ? "thinking" : "text", text);
+    if (signature) answer.addSignature(signature);
   } else {
-    answer.settle();
-    if (signature) answer.sign(signature);
-    answer.start({ type: "other", kind: Object.keys(part)[0] ?? "empty", data: part });
+    answer.endOpenBlock();
+    if (signature) answer.addSignature(signature);
+    answer.startBlock({ type: "other", kind: Object.keys(part)[0] ?? "empty", data: part });
   }
 }
 
-function usage(given) {
-  const read = given.cachedContentTokenCount ?? null;
-  const input = given.promptTokenCount == null ? null : given.promptTokenCount + (given.toolUsePromptTokenCount ?? 0);
-  const thoughts = given.thoughtsTokenCount ?? null;
-  const output = given.candidatesTokenCount ?? null;
+function readUsage(usage) {
+  const read = usage.cachedContentTokenCount ?? null;
+  const input = usage.promptTokenCount == null ? null : usage.promptTokenCount + (usage.toolUsePromptTokenCount ?? 0);
+  const thoughts = usage.thoughtsTokenCount ?? null;
+  const output = usage.candidatesTokenCount ?? null;
   return {
     input: input === null ? null : input - (read ?? 0),
     cache_read: read,
@@ -84,12 +84,12 @@ function usage(given) {
   };
 }
 
-// The message of an ApiError is the provider's document as text.
-function said(error) {
+// The message of an ApiError contains the provider's error document as JSON text.
+function readProviderError(error) {
   if (!(error instanceof ApiError)) return null;
   try {
-    const { error: told } = [JSON.parse(error.message.slice(error.message.search(/[[{]/)))].flat()[0];
-    return { type: told.status ?? null, message: told.message, status: error.status };
+    const { error: details } = [JSON.parse(error.message.slice(error.message.search(/[[{]/)))].flat()[0];
+    return { type: details.status ?? null, message: details.message, status: error.status };
   } catch {
     return { message: error.message, status: error.status };
   }

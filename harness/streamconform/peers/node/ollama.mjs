@@ -1,45 +1,46 @@
-// ollama: `for await (const part of await client.chat({ …, stream: true }))`; the parts are the caller's to join.
+// Adapter for ollama: `for await (const part of await client.chat({ …, stream: true }))`; its user joins the parts.
 
 import { Ollama } from "ollama";
-import { stop, thrown } from "./normal.mjs";
+import { buildStop, describeError } from "./normal_form.mjs";
 import { serve } from "./protocol.mjs";
 
-const STOP = { stop: "stop", length: "length", null: "stop" }; // older servers give no reason
+const STOP_REASONS = { stop: "stop", length: "length", null: "stop" }; // older servers send no reason
 
-serve(read);
+serve(adapter);
 
-async function read(run, answer) {
+async function adapter(run, answer) {
   const client = new Ollama({ host: run.url });
   let last;
   try {
     for await (const part of await client.chat({ ...run.request, stream: true })) {
       last = part;
       const { thinking, content, tool_calls } = part.message ?? {};
-      answer.piece("thinking", thinking);
-      answer.piece("text", content);
-      for (const { id, function: call } of tool_calls ?? []) answer.call({ id, name: call.name, arguments: call.arguments });
-      if (part.done) answer.usage(usage(part));
+      answer.addPiece("thinking", thinking);
+      answer.addPiece("text", content);
+      for (const { id, function: call } of tool_calls ?? []) answer.addCall({ id, name: call.name, arguments: call.arguments });
+      if (part.done) answer.reportUsage(readUsage(part));
     }
-    answer.settle();
-    return answer.over({ status: "complete", stop: stop(last.done_reason ?? null, STOP, answer.content), ...rest(last) });
+    answer.endOpenBlock();
+    const stop = buildStop(last.done_reason ?? null, STOP_REASONS, answer.content);
+    return answer.finish({ status: "complete", stop, ...readFields(last) });
   } catch (error) {
-    answer.settle();
-    return answer.over({ ...thrown(error, said), ...rest(last) });
+    answer.endOpenBlock();
+    return answer.finish({ ...describeError(error, readProviderError), ...readFields(last) });
   }
 }
 
-function rest(last) {
-  return { usage: last?.done ? usage(last) : null, model: last?.model ?? null };
+function readFields(last) {
+  return { usage: last?.done ? readUsage(last) : null, model: last?.model ?? null };
 }
 
-function usage(part) {
-  const { prompt_eval_count: all = null, prompt_eval_cached_count: read = null, eval_count: output = null } = part;
-  return { input: all === null ? null : all - (read ?? 0), cache_read: read, output };
+function readUsage(part) {
+  const { prompt_eval_count: input = null, prompt_eval_cached_count: cached = null, eval_count: output = null } = part;
+  return { input: input === null ? null : input - (cached ?? 0), cache_read: cached, output };
 }
 
-// An HTTP error is a ResponseError; an error in the stream is a plain Error with the provider's words, and so is the
-// library's own word that the end did not come.
-function said(error) {
+// An HTTP error is a ResponseError. An error in the stream is a plain Error with the provider's message; the library uses
+// one too when the stream ends too early.
+function readProviderError(error) {
   if (error.name === "ResponseError") return { message: error.message, status: error.status_code };
   if (error.constructor !== Error || error.message.startsWith("Did not receive done")) return null;
   return { message: error.message };

@@ -1,98 +1,99 @@
-// The Responses part of openai: `client.responses.stream(…)`, its events, and `finalResponse()`.
+// Responses through openai: `client.responses.stream(…)`, its events, and `finalResponse()`.
 
-import { parsed, stop, thrown } from "./normal.mjs";
-import { blocks, usage } from "./openai_items.mjs";
+import { buildStop, describeError, parseArguments } from "./normal_form.mjs";
+import { convertItem, readUsage } from "./openai_items.mjs";
 
-const STOP = { completed: "stop", max_output_tokens: "length", content_filter: "content_filter" };
+const STOP_REASONS = { completed: "stop", max_output_tokens: "length", content_filter: "content_filter" };
 
-export async function responses(client, params, answer, said) {
-  const at = new Map(); // item, or item and part, to the index of its block
-  let seen;
+export async function readResponses(client, params, answer, readProviderError) {
+  const indexes = new Map(); // from an item, or an item and a part, to the index of its block
+  let response;
   try {
     const stream = client.responses.stream(params);
     stream.on("event", (event) => {
-      seen = event.response ?? seen;
-      tell(event, answer, at);
+      response = event.response ?? response;
+      handleEvent(event, answer, indexes);
     });
-    const made = outcome(await stream.finalResponse(), at);
-    settle(made, at, answer);
-    return answer.over(made);
+    const outcome = buildOutcome(await stream.finalResponse(), indexes);
+    endCalls(outcome, indexes, answer);
+    return answer.finish(outcome);
   } catch (error) {
-    return answer.over({ ...outcome(seen, at), content: answer.content, ...thrown(error, said) });
+    return answer.finish({ ...buildOutcome(response, indexes), content: answer.content, ...describeError(error, readProviderError) });
   }
 }
 
-// A response that is `in_progress` is what the library gives for a stream that was cut.
-function outcome(response, at) {
-  const content = (response?.output ?? []).flatMap((item, i) => blocks(item, at.get(`${i} done`)));
+// For a cut stream the library returns a response that is still `in_progress`.
+function buildOutcome(response, indexes) {
+  const content = (response?.output ?? []).flatMap((item, index) => convertItem(item, indexes.get(`${index} done`)));
   const status = { completed: "complete", incomplete: "complete", failed: "error" }[response?.status] ?? "incomplete";
   const raw = response?.incomplete_details?.reason ?? response?.status ?? null;
   const { code, message } = response?.error ?? {};
   return {
     status,
-    stop: stop(raw, STOP, content),
+    stop: buildStop(raw, STOP_REASONS, content),
     error: status === "error" ? { type: code ?? null, message: message ?? null, status: null } : null,
     content,
-    usage: response?.usage ? usage(response.usage) : null,
+    usage: response?.usage ? readUsage(response.usage) : null,
     model: response?.model ?? null,
     response_id: response?.id ?? null,
   };
 }
 
-// Ends the calls whose text does not parse; the last one of an answer that was broken off is not complete.
-function settle({ content, status, stop: { reason } }, at, answer) {
+// Ends the calls whose text does not parse. Whether the last one is complete depends on the stop reason.
+function endCalls({ content, status, stop: { reason } }, indexes, answer) {
   const cut = reason === "length" || reason === "content_filter";
-  for (const block of content.filter(({ id }) => at.has(`${id} held`))) {
+  for (const block of content.filter(({ id }) => indexes.has(`${id} held`))) {
     block.complete = status === "complete" && !(cut && block === content.at(-1));
-    if (block.complete) answer.end(at.get(`${block.id} held`), block);
+    if (block.complete) answer.endBlock(indexes.get(`${block.id} held`), block);
   }
 }
 
-// Ends a call once; the end of one that does not parse has to wait for the reason.
-function close(item, final, at, answer) {
-  const block = answer.content[at.get(item)];
-  if (!block || at.has(`${item} done`)) return;
-  at.set(`${item} done`, true);
-  if (final.arguments === null) at.set(`${block.id} held`, at.get(item));
-  else answer.end(at.get(item), final);
+// Ends a call once. A call whose text does not parse is held until the stop reason is known.
+function endCall(item, final, indexes, answer) {
+  const block = answer.content[indexes.get(item)];
+  if (!block || indexes.has(`${item} done`)) return;
+  indexes.set(`${item} done`, true);
+  if (final.arguments === null) indexes.set(`${block.id} held`, indexes.get(item));
+  else answer.endBlock(indexes.get(item), final);
 }
 
-function tell(event, answer, at) {
+function handleEvent(event, answer, indexes) {
   const item = event.output_index;
   const part = `${item}.${event.content_index}`;
   switch (event.type) {
     case "response.output_item.added":
-      if (event.item.type !== "message") at.set(item, answer.start({ ...blocks(event.item)[0], text: "", arguments_text: null }));
+      if (event.item.type === "message") break; // its parts start their own blocks
+      indexes.set(item, answer.startBlock({ ...convertItem(event.item)[0], text: "", arguments_text: null }));
       break;
     case "response.content_part.added":
-      if (!at.has(item)) at.set(part, answer.start({ type: event.part.type === "refusal" ? "refusal" : "text" }));
+      if (!indexes.has(item)) indexes.set(part, answer.startBlock({ type: event.part.type === "refusal" ? "refusal" : "text" }));
       break;
     case "response.output_text.delta":
     case "response.refusal.delta":
-      answer.delta(at.get(part), event.delta);
+      answer.addDelta(indexes.get(part), event.delta);
       break;
     case "response.content_part.done":
-      answer.end(at.get(part));
+      answer.endBlock(indexes.get(part));
       break;
     case "response.reasoning_summary_part.added":
-      if (event.summary_index > 0) answer.delta(at.get(item), "\n\n");
+      if (event.summary_index > 0) answer.addDelta(indexes.get(item), "\n\n");
       break;
     case "response.reasoning_summary_text.delta":
     case "response.reasoning_text.delta":
     case "response.function_call_arguments.delta":
     case "response.custom_tool_call_input.delta":
-      answer.delta(at.get(item), event.delta);
+      answer.addDelta(indexes.get(item), event.delta);
       break;
     case "response.function_call_arguments.done":
-      close(item, { arguments: parsed(event.arguments), arguments_text: event.arguments, complete: true }, at, answer);
+      endCall(item, { arguments: parseArguments(event.arguments), arguments_text: event.arguments, complete: true }, indexes, answer);
       break;
     case "response.output_item.done":
-      if (event.item.type === "function_call") close(item, blocks(event.item, true)[0], at, answer);
-      else if (event.item.type !== "message") answer.end(at.get(item), blocks(event.item)[0]);
+      if (event.item.type === "function_call") endCall(item, convertItem(event.item, true)[0], indexes, answer);
+      else if (event.item.type !== "message") answer.endBlock(indexes.get(item), convertItem(event.item)[0]);
       break;
     case "response.completed":
     case "response.incomplete":
     case "response.failed":
-      if (event.response.usage) answer.usage(usage(event.response.usage));
+      if (event.response.usage) answer.reportUsage(readUsage(event.response.usage));
   }
 }

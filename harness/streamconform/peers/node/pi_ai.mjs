@@ -1,8 +1,8 @@
-// @mariozechner/pi-ai: `stream(model, context, options)`, its events, and the message of its `result()`.
+// Adapter for @mariozechner/pi-ai: `stream(model, context, options)`, its events, and the message of its `result()`.
 
-import "./cuts.mjs";
+import "./split_at_cr.mjs";
 import { stream } from "@mariozechner/pi-ai";
-import { SECONDS, tools } from "./normal.mjs";
+import { readTools, TIMEOUT_SECONDS } from "./normal_form.mjs";
 import { serve } from "./protocol.mjs";
 
 const MODELS = {
@@ -13,13 +13,13 @@ const MODELS = {
   "bedrock-converse": { api: "bedrock-converse-stream", provider: "amazon-bedrock", path: "" },
 };
 
-// Bedrock's requests are signed, whoever reads them.
+// The AWS SDK signs requests and needs credentials, which the replay server does not check.
 Object.assign(process.env, { AWS_ACCESS_KEY_ID: "conform", AWS_SECRET_ACCESS_KEY: "conform", AWS_BEDROCK_FORCE_HTTP1: "1" });
 
-const STOP = { stop: "stop", length: "length", toolUse: "tool_use", error: "error" };
+const STOP_REASONS = { stop: "stop", length: "length", toolUse: "tool_use", error: "error" };
 
-// Its own words for a stream that ended before its end, or a connection that was lost: it tells all failures as text.
-const CUT = new RegExp(
+// pi-ai reports every failure as text; these messages mean that the stream broke off or the connection was lost.
+const CUT_MESSAGES = new RegExp(
   [
     "^(?!\\{).*(ended (before|without)|premature|terminated|aborted|timed? ?out|Connection error|socket|ECONNRESET)",
     "^Incomplete JSON segment at the end",
@@ -29,9 +29,9 @@ const CUT = new RegExp(
   "i",
 );
 
-serve(read);
+serve(adapter);
 
-async function read(run, answer) {
+async function adapter(run, answer) {
   const { path, ...kind } = MODELS[run.api];
   const price = (name) => Number(run.pricing?.[name] ?? 0);
   const cost = { input: price("input"), output: price("output"), cacheRead: price("cache_read"), cacheWrite: price("cache_write_5m") };
@@ -48,71 +48,71 @@ async function read(run, answer) {
   };
   const context = {
     messages: [{ role: "user", content: "Hello.", timestamp: 0 }],
-    tools: tools(run.request).map(([name, description, parameters]) => ({ name, description, parameters })),
+    tools: readTools(run.request).map(([name, description, parameters]) => ({ name, description, parameters })),
   };
-  const signal = AbortSignal.timeout(SECONDS * 1000);
-  const told = stream(model, context, { apiKey: run.key, maxRetries: 0, signal });
+  const signal = AbortSignal.timeout(TIMEOUT_SECONDS * 1000);
+  const events = stream(model, context, { apiKey: run.key, maxRetries: 0, signal });
   const ended = new Set();
-  for await (const event of told) tell(event, answer, ended);
-  const message = await told.result();
-  const content = message.content.map((part, at) => ({ ...answer.content[at], ...block(part, ended.has(at)) }));
-  const counts = usage(message.usage);
-  const money = run.pricing && counts ? costs(message.usage.cost) : null;
-  answer.usage(counts, money);
+  for await (const event of events) handleEvent(event, answer, ended);
+  const message = await events.result();
+  const content = message.content.map((part, index) => ({ ...answer.content[index], ...convertBlock(part, ended.has(index)) }));
+  const usage = readUsage(message.usage);
+  const totalCost = run.pricing && usage ? convertCost(message.usage.cost) : null;
+  answer.reportUsage(usage, totalCost);
   const failed = message.stopReason === "error" || message.stopReason === "aborted";
   const text = message.errorMessage ?? null;
-  return answer.over({
-    status: failed ? (CUT.test(text) ? "incomplete" : "error") : "complete",
-    stop: { reason: STOP[message.stopReason] ?? "other", raw: null },
+  return answer.finish({
+    status: failed ? (CUT_MESSAGES.test(text) ? "incomplete" : "error") : "complete",
+    stop: { reason: STOP_REASONS[message.stopReason] ?? "other", raw: null },
     error: failed ? { type: null, message: text, status: null } : null,
     content,
-    usage: counts,
-    cost: money,
+    usage,
+    cost: totalCost,
     model: message.responseModel ?? message.model,
     response_id: message.responseId ?? null,
   });
 }
 
-function tell(event, answer, ended) {
-  const { type, contentIndex: at, delta, partial } = event;
+function handleEvent(event, answer, ended) {
+  const { type, contentIndex: index, delta, partial } = event;
   const [, kind, step] = /^(text|thinking|toolcall)_(start|delta|end)$/.exec(type) ?? [];
   if (step === "start") {
-    answer.start(kind === "toolcall" ? block(partial.content[at], false) : { type: kind }, at);
+    answer.startBlock(kind === "toolcall" ? convertBlock(partial.content[index], false) : { type: kind }, index);
   } else if (step === "delta" && delta) {
-    answer.delta(at, delta);
+    answer.addDelta(index, delta);
   } else if (step === "end") {
-    ended.add(at);
-    answer.end(at, block(event.toolCall ?? partial.content[at], true));
+    ended.add(index);
+    answer.endBlock(index, convertBlock(event.toolCall ?? partial.content[index], true));
   }
 }
 
-function block(part, complete) {
+function convertBlock(part, complete) {
   switch (part.type) {
     case "text":
       return { type: "text", text: part.text };
     case "thinking": {
       const { thinking: text, thinkingSignature: signature = "", redacted = false } = part;
-      // Of Responses it keeps the whole item.
-      const whole = signature.startsWith("{") ? JSON.parse(signature).encrypted_content : signature;
-      return { type: "thinking", text: redacted ? "" : text, signature: whole || null, redacted };
+      // For Responses pi-ai keeps the whole reasoning item as the signature.
+      const value = signature.startsWith("{") ? JSON.parse(signature).encrypted_content : signature;
+      return { type: "thinking", text: redacted ? "" : text, signature: value || null, redacted };
     }
     default: {
       const { name, arguments: value } = part;
-      const [id] = String(part.id).split("|"); // of Responses it keeps the id of the item too
+      const [id] = String(part.id).split("|"); // for Responses the item's id follows
       return { type: "tool_call", id, name, arguments: complete ? value : null, complete };
     }
   }
 }
 
-// It has no word for what was not reported: all of it is 0 then.
-function usage({ input, output, cacheRead, cacheWrite }) {
+// pi-ai reports 0 for all counts if no usage arrived.
+function readUsage({ input, output, cacheRead, cacheWrite }) {
   if (!input && !output && !cacheRead && !cacheWrite) return null;
   return { input, output, cache_read: cacheRead, cache_write: cacheWrite };
 }
 
-// Money as text: its sums are floats, and twelve places are more than it can mean.
-function costs({ input, output, cacheRead, cacheWrite, total }) {
-  const text = (value) => value.toFixed(12);
-  const parts = { input: text(input), output: text(output), cache_read: text(cacheRead), cache_write: text(cacheWrite) };
-  return { currency: "USD", ...parts, other: text(0), total: text(total) };
+// Returns the cost as decimal text. pi-ai's sums are floats; twelve places exceed their precision.
+function convertCost({ input, output, cacheRead, cacheWrite, total }) {
+  const format = (value) => value.toFixed(12);
+  const parts = { input: format(input), output: format(output), cache_read: format(cacheRead), cache_write: format(cacheWrite) };
+  return { currency: "USD", ...parts, other: format(0), total: format(total) };
 }

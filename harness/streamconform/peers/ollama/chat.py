@@ -1,6 +1,7 @@
-"""`peer:ollama`: Ollama's Python library, `Client.chat(stream=True)`, its chunks added up as its README does.
+"""`peer:ollama`: Ollama's Python library, `Client.chat(stream=True)`, chunks aggregated as in its README.
 
-`ResponseError` is the server's error; while it reads, `httpx` tells a lost connection. Its calls have no ids.
+`ResponseError` is the server's error; `httpx` exceptions while reading are lost connections. Ollama's calls
+have no ids.
 """
 
 from __future__ import annotations
@@ -12,38 +13,48 @@ from typing import Any, Final
 import httpx
 import ollama
 
-from streamconform.peers.normal_form import SECONDS, Block, Error, at, call, outcome, raised, say
+from streamconform.peers.normal_form import (
+    TIMEOUT_SECONDS,
+    Block,
+    Error,
+    append_text,
+    build_call,
+    build_outcome,
+    describe_exception,
+    get,
+)
 
-STOPS: Final = {"stop": "stop", "length": "length"}
+STOP_REASONS: Final = {"stop": "stop", "length": "length"}
 
 
 def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of `Client.chat(stream=True)`."""
-    client = ollama.Client(host=run.base_url, timeout=SECONDS)
+    client = ollama.Client(host=run.base_url, timeout=TIMEOUT_SECONDS)
     known = inspect.signature(client.chat).parameters
     request = {name: value for name, value in (run.request or {}).items() if name in known}
-    request |= {"tools": [each for each in request.get("tools") or [] if _sends(each)]}
+    request |= {"tools": [tool for tool in request.get("tools") or [] if _is_accepted(tool)]}
     content: list[Block] = []
     error: Error | None = None
     last: Any = None
     chunks: list[Any] = []
     try:
         for chunk in client.chat(**{**request, "stream": True}):
-            chunks.append(chunk)  # noqa: PERF402 - those before an exception count
-    except Exception as thrown:  # noqa: BLE001 - what its user sees
-        error = _told(thrown)
+            chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
+    except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
+        error = _describe_error(exception)
     for chunk in chunks:
-        say(content, "thinking", chunk.message.thinking)
-        say(content, "text", chunk.message.content)
+        append_text(content, "thinking", chunk.message.thinking)
+        append_text(content, "text", chunk.message.content)
         content += [
-            call(getattr(each, "id", None), each.function.name, dict(each.function.arguments))
-            for each in chunk.message.tool_calls or []
+            build_call(getattr(call, "id", None), call.function.name, dict(call.function.arguments))
+            for call in chunk.message.tool_calls or []
         ]
         last = chunk if chunk.done else last
     stop = last.done_reason if last else None
-    return outcome(
+    return build_outcome(
         content,
-        None if last is None else STOPS.get(stop, "other") if stop else "stop",
+        # Older servers send no `done_reason`.
+        None if last is None else STOP_REASONS.get(stop, "other") if stop else "stop",
         stop,
         usage={"input": last.prompt_eval_count, "output": last.eval_count} if last else None,
         error=error,
@@ -51,15 +62,18 @@ def adapter(run: Any) -> dict[str, Any]:
     )
 
 
-def _sends(tool: Any) -> bool:
-    """Return whether the library takes a tool: it wants a mapping, where a server is to refuse the tool."""
-    return isinstance(at(tool, "function", "parameters", "properties"), Mapping)
+def _is_accepted(tool: Any) -> bool:
+    """Return whether the library accepts a tool: its `properties` must be a mapping.
+
+    Some cases declare an invalid tool that the server rejects; the library would raise before sending it.
+    """
+    return isinstance(get(tool, "function", "parameters", "properties"), Mapping)
 
 
-def _told(error: Exception) -> Error | None:
+def _describe_error(error: Exception) -> Error | None:
     if isinstance(error, httpx.TransportError | ConnectionError):
         return None
     if isinstance(error, ollama.ResponseError):
         status = error.status_code if error.status_code >= 400 else None
         return {"type": None, "message": str(error.error), "status": status}
-    return raised(error)
+    return describe_exception(error)

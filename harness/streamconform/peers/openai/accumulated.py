@@ -1,4 +1,4 @@
-"""`peer:openai-helper`: the OpenAI SDK, what its `stream()` accumulates."""
+"""`peer:openai-helper`: the OpenAI SDK's `stream()` helpers and what they accumulate."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from streamconform.peers.openai import chat, responses
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of a run."""
-    return chat.helper(run) if run.api == "openai-chat" else responses.helper(run)
+    """Return the outcome of a run through the API's accumulating helper."""
+    return chat.run_helper(run) if run.api == "openai-chat" else responses.run_helper(run)

@@ -1,7 +1,4 @@
-"""Chat Completions through the OpenAI SDK: chunks as its guides add them up, and its accumulating helper.
-
-Calls are added up by their index, as in the guide to function calling; only choice 0 is looked at.
-"""
+"""Chat Completions through the OpenAI SDK: raw chunks aggregated as its guides show, and its helper."""
 
 from __future__ import annotations
 
@@ -10,10 +7,20 @@ from typing import Any, Final
 
 import openai
 
-from streamconform.peers.normal_form import Block, Error, at, call, less, outcome, say, text, words
-from streamconform.peers.openai.errors import asked, client, told
+from streamconform.peers.normal_form import (
+    Block,
+    Error,
+    append_text,
+    build_call,
+    build_keywords,
+    build_outcome,
+    get,
+    get_text,
+    subtract,
+)
+from streamconform.peers.openai.errors import build_request, describe_error, get_client
 
-STOPS: Final[Mapping[str, str]] = {
+STOP_REASONS: Final[Mapping[str, str]] = {
     "stop": "stop",
     "length": "length",
     "tool_calls": "tool_use",
@@ -22,89 +29,90 @@ STOPS: Final[Mapping[str, str]] = {
 }
 
 
-def raw(run: Any) -> dict[str, Any]:
-    """Return the outcome of `chat.completions.create(stream=True)`."""
-    create = client(run).chat.completions.create
+def run_raw(run: Any) -> dict[str, Any]:
+    """Return the outcome of `chat.completions.create(stream=True)`; only choice 0 is read."""
+    create = get_client(run).chat.completions.create
     content: list[Block] = []
     calls: dict[int | None, Block] = {}
-    seen: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     chunks: list[Any] = []
     error: Error | None = None
     try:
-        for chunk in create(**words(create, asked(run) | {"stream": True})):
-            chunks.append(chunk)  # noqa: PERF402 - those before an exception count
-    except Exception as thrown:  # noqa: BLE001 - what its user sees
-        error = told(thrown)
+        for chunk in create(**build_keywords(create, build_request(run) | {"stream": True})):
+            chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
+    except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
+        error = describe_error(exception)
     for chunk in chunks:
-        seen |= {name: at(chunk, name) for name in ("model", "id", "usage") if at(chunk, name)}
-        for choice in [each for each in chunk.choices or [] if not at(each, "index")][:1]:
-            say(content, "text", text(choice, "delta", "content"))
-            say(content, "refusal", text(choice, "delta", "refusal"))
-            for piece in at(choice, "delta", "tool_calls") or []:
-                _add(content, calls, piece.index, piece)
-            if at(choice, "delta", "function_call"):
-                _add(content, calls, None, {"function": choice.delta.function_call})
-            seen["stop"] = choice.finish_reason or seen.get("stop")
-    return _outcome(content, seen.get("stop"), seen.get("usage"), seen, error)
+        fields |= {name: get(chunk, name) for name in ("model", "id", "usage") if get(chunk, name)}
+        for choice in [choice for choice in chunk.choices or [] if not get(choice, "index")][:1]:
+            append_text(content, "text", get_text(choice, "delta", "content"))
+            append_text(content, "refusal", get_text(choice, "delta", "refusal"))
+            for piece in get(choice, "delta", "tool_calls") or []:
+                _add_piece(content, calls, piece.index, piece)
+            if get(choice, "delta", "function_call"):
+                _add_piece(content, calls, None, {"function": choice.delta.function_call})
+            fields["stop"] = choice.finish_reason or fields.get("stop")
+    return _build_outcome(content, fields.get("stop"), fields.get("usage"), fields, error)
 
 
-def helper(run: Any) -> dict[str, Any]:
-    """Return the outcome of `chat.completions.stream()`: the completion that it has accumulated."""
-    chat = client(run).chat.completions
+def run_helper(run: Any) -> dict[str, Any]:
+    """Return the outcome of `chat.completions.stream()`: the completion that it accumulated."""
+    chat = get_client(run).chat.completions
     error: Error | None = None
     completion: Any = None
     try:
-        with chat.stream(**words(chat.stream, asked(run))) as stream:
+        with chat.stream(**build_keywords(chat.stream, build_request(run))) as stream:
             for _ in stream:
                 completion = stream.current_completion_snapshot
             completion = stream.get_final_completion()
     except (openai.LengthFinishReasonError, openai.ContentFilterFinishReasonError):
-        pass  # with tools that are strict it tells a stop reason so, which the completion has
-    except Exception as thrown:  # noqa: BLE001 - what its user sees
-        error = told(thrown)
-    choice = next(iter(at(completion, "choices") or []), None)
-    message = at(choice, "message")
+        pass  # with strict tools the SDK raises for these stop reasons; the completion has them too
+    except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
+        error = describe_error(exception)
+    choice = next(iter(get(completion, "choices") or []), None)
+    message = get(choice, "message")
     content: list[Block] = []
-    say(content, "text", text(message, "content"))
-    say(content, "refusal", text(message, "refusal"))
+    append_text(content, "text", get_text(message, "content"))
+    append_text(content, "refusal", get_text(message, "refusal"))
     content += [
-        call(text(each, "id"), text(each, "function", "name"), text(each, "function", "arguments"))
-        for each in at(message, "tool_calls") or []
-        if each is not None
+        build_call(
+            get_text(call, "id"), get_text(call, "function", "name"), get_text(call, "function", "arguments")
+        )
+        for call in get(message, "tool_calls") or []
+        if call is not None
     ]
-    legacy = at(message, "function_call")
-    content += [call(None, text(legacy, "name"), text(legacy, "arguments"))] if legacy else []
-    seen = {"model": at(completion, "model"), "id": at(completion, "id")}
-    return _outcome(content, at(choice, "finish_reason"), at(completion, "usage"), seen, error)
+    legacy = get(message, "function_call")
+    content += [build_call(None, get_text(legacy, "name"), get_text(legacy, "arguments"))] if legacy else []
+    fields = {"model": get(completion, "model"), "id": get(completion, "id")}
+    return _build_outcome(content, get(choice, "finish_reason"), get(completion, "usage"), fields, error)
 
 
-def _add(content: list[Block], calls: dict[int | None, Block], index: int | None, piece: Any) -> None:
-    """Add a piece of a call to the call of its index; None is that of the field before there were several."""
+def _add_piece(content: list[Block], calls: dict[int | None, Block], index: int | None, piece: Any) -> None:
+    """Add a piece of a tool call to the call of its index; None is the deprecated `function_call` field."""
     if index not in calls:
-        calls[index] = call(text(piece, "id"), text(piece, "function", "name"), "")
+        calls[index] = build_call(get_text(piece, "id"), get_text(piece, "function", "name"), "")
         content.append(calls[index])
-    calls[index]["arguments_text"] += text(piece, "function", "arguments")
+    calls[index]["arguments_text"] += get_text(piece, "function", "arguments")
 
 
-def _outcome(
-    content: list[Block], stop: str | None, usage: Any, seen: Mapping[str, Any], error: Error | None
+def _build_outcome(
+    content: list[Block], stop: str | None, usage: Any, fields: Mapping[str, Any], error: Error | None
 ) -> dict[str, Any]:
     content = [
-        each
-        if each["type"] != "tool_call"
-        else call(each["id"], each["name"], each["arguments_text"], complete=bool(stop))
-        for each in content
+        block
+        if block["type"] != "tool_call"
+        else build_call(block["id"], block["name"], block["arguments_text"], complete=bool(stop))
+        for block in content
     ]
-    cached = at(usage, "prompt_tokens_details", "cached_tokens")
-    written = at(usage, "prompt_tokens_details", "cache_write_tokens")
-    counts = {
-        "input": less(at(usage, "prompt_tokens"), cached, written),
+    cached = get(usage, "prompt_tokens_details", "cached_tokens")
+    written = get(usage, "prompt_tokens_details", "cache_write_tokens")
+    buckets = {
+        "input": subtract(get(usage, "prompt_tokens"), cached, written),
         "cache_read": cached,
         "cache_write": written,
-        "output": at(usage, "completion_tokens"),
-        "reasoning": at(usage, "completion_tokens_details", "reasoning_tokens"),
+        "output": get(usage, "completion_tokens"),
+        "reasoning": get(usage, "completion_tokens_details", "reasoning_tokens"),
     }
-    reason = STOPS.get(stop, "other") if stop else None
-    return outcome(
-        content, reason, stop, usage=counts, error=error, model=seen.get("model"), response_id=seen.get("id")
-    )
+    reason = STOP_REASONS.get(stop, "other") if stop else None
+    names = {"model": fields.get("model"), "response_id": fields.get("id")}
+    return build_outcome(content, reason, stop, usage=buckets, error=error, **names)

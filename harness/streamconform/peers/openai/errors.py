@@ -1,4 +1,7 @@
-"""What the OpenAI SDK tells: `APIError` is the provider's, `APIConnectionError` a lost connection."""
+"""Client, requests and errors of the OpenAI SDK.
+
+`APIError` is the provider's error, `APIConnectionError` a lost connection.
+"""
 
 from __future__ import annotations
 
@@ -7,38 +10,38 @@ from typing import Any, Final
 
 import openai
 
-from streamconform.peers.normal_form import SECONDS, Error, at, raised
+from streamconform.peers.normal_form import TIMEOUT_SECONDS, Error, describe_exception, get
 
 
 @cache
-def _kept(api_key: str) -> openai.OpenAI:
-    """Return the one client of all runs: to load the certificates takes longer than a run."""
-    return openai.OpenAI(api_key=api_key, max_retries=0, timeout=SECONDS)
+def _get_shared_client(api_key: str) -> openai.OpenAI:
+    """Return the one client of all runs: loading the certificates takes longer than a run."""
+    return openai.OpenAI(api_key=api_key, max_retries=0, timeout=TIMEOUT_SECONDS)
 
 
-def client(run: Any) -> openai.OpenAI:
-    """Return the client of a run."""
-    return _kept(run.api_key).with_options(base_url=f"{run.base_url}/v1")
+def get_client(run: Any) -> openai.OpenAI:
+    """Return the shared client with the run's address."""
+    return _get_shared_client(run.api_key).with_options(base_url=f"{run.base_url}/v1")
 
 
-def asked(run: Any) -> dict[str, Any]:
-    """Return the run's request without `stream`; what the SDK does not ask without is filled in."""
-    needed = "messages" if run.api == "openai-chat" else "input"
-    given = {"model": run.model, needed: [], **(run.request or {})}
-    return {name: value for name, value in given.items() if name != "stream"}
+def build_request(run: Any) -> dict[str, Any]:
+    """Return the run's request without `stream`; fields that the SDK requires get a default."""
+    required = "messages" if run.api == "openai-chat" else "input"
+    request = {"model": run.model, required: [], **(run.request or {})}
+    return {name: value for name, value in request.items() if name != "stream"}
 
 
-NOTHING: Final = (openai.APIConnectionError,)
-"""The connection was lost, or timed out: the library tells no error of the provider's."""
+CONNECTION_ERRORS: Final = (openai.APIConnectionError,)
+"""The connection was lost or timed out; the provider sent no error."""
 
 
-def told(error: Exception) -> Error | None:
-    """Return the error that an exception of the SDK tells; None where the connection was lost."""
-    if isinstance(error, NOTHING):
+def describe_error(error: Exception) -> Error | None:
+    """Return the error that an exception of the SDK carries; None if the connection was lost."""
+    if isinstance(error, CONNECTION_ERRORS):
         return None
     if not isinstance(error, openai.APIError):
-        return raised(error)
-    message = at(error.body, "message")
+        return describe_exception(error)
+    message = get(error.body, "message")
     return {
         "type": error.type or error.code,
         "message": message if isinstance(message, str) else error.message,

@@ -1,73 +1,73 @@
-"""An output item of Responses, as the OpenAI SDK gives it, to blocks."""
+"""Convert output items of Responses, as the OpenAI SDK returns them, to blocks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from streamconform.peers.normal_form import Block, at, call, other, text
+from streamconform.peers.normal_form import Block, build_call, build_other, get, get_text
 
 
-def plain(value: Any) -> Any:
-    """Return an object of the SDK's as JSON."""
+def to_json(value: Any) -> Any:
+    """Return an object of the SDK as JSON; any other value is returned unchanged."""
     return value.model_dump(mode="json", exclude_unset=True) if hasattr(value, "model_dump") else value
 
 
-def action(item: Any) -> Any:
-    """Return what was done; the sources in it are what was found."""
-    given = plain(at(item, "action"))
-    return {k: v for k, v in given.items() if k != "sources"} if isinstance(given, dict) else given
+def read_action(item: Any) -> Any:
+    """Return the item's action without its sources, which are the result of the call."""
+    action = to_json(get(item, "action"))
+    return {k: v for k, v in action.items() if k != "sources"} if isinstance(action, dict) else action
 
 
-def some(*keys: str) -> Callable[[Any], Any]:
-    """Return a reader of those fields that are there."""
-    return lambda item: {key: plain(at(item, key)) for key in keys if at(item, key) is not None}
+def make_reader(*keys: str) -> Callable[[Any], Any]:
+    """Return a function that reads these fields of an item and skips those that are null."""
+    return lambda item: {key: to_json(get(item, key)) for key in keys if get(item, key) is not None}
 
 
-# The name, who runs it, and what its arguments are: the names that the provider's tools have.
-CALLS: Final[Mapping[str, tuple[str, str, Callable[[Any], Any]]]] = {
-    "web_search_call": ("web_search", "provider", action),
-    "file_search_call": ("file_search", "provider", some("queries")),
-    "image_generation_call": ("image_generation", "provider", some("prompt", "revised_prompt")),
-    "computer_call": ("computer", "client", some("action", "actions")),
-    "local_shell_call": ("local_shell", "client", action),
-    "shell_call": ("shell", "client", action),
-    "apply_patch_call": ("apply_patch", "client", lambda item: plain(at(item, "operation"))),
+HOSTED_CALLS: Final[Mapping[str, tuple[str, str, Callable[[Any], Any]]]] = {
+    "web_search_call": ("web_search", "provider", read_action),
+    "file_search_call": ("file_search", "provider", make_reader("queries")),
+    "image_generation_call": ("image_generation", "provider", make_reader("prompt", "revised_prompt")),
+    "computer_call": ("computer", "client", make_reader("action", "actions")),
+    "local_shell_call": ("local_shell", "client", read_action),
+    "shell_call": ("shell", "client", read_action),
+    "apply_patch_call": ("apply_patch", "client", lambda item: to_json(get(item, "operation"))),
 }
-FREE: Final[Mapping[str, tuple[str, str]]] = {
+"""Calls of the provider's tools, by item type: the tool's name, its executor, a reader of its arguments."""
+FREE_TEXT_CALLS: Final[Mapping[str, tuple[str, str]]] = {
     "custom_tool_call": ("client", "input"),
     "code_interpreter_call": ("provider", "code"),
 }
-"""Calls whose arguments are any text."""
+"""Calls whose arguments are text, not JSON, by item type: the executor, and the field with the text."""
 
 
-def blocks(item: Any, lacks: Mapping[str, str], *, complete: bool) -> list[Block]:
-    """Return the blocks of an output item; `lacks` is what its deltas have brought beyond it."""
-    kind = text(item, "type")
-    id_ = text(item, "call_id") or text(item, "id")
+def convert_item(item: Any, missing: Mapping[str, str], *, complete: bool) -> list[Block]:
+    """Return the blocks of an output item; `missing` is delta text that the item does not contain yet."""
+    kind = get_text(item, "type")
+    id_ = get_text(item, "call_id") or get_text(item, "id")
     if kind == "message":
-        found = [
-            {"type": "refusal", "text": text(part, "refusal")}
-            if at(part, "type") == "refusal"
-            else {"type": "text", "text": text(part, "text")}
-            for part in at(item, "content") or []
+        parts = [
+            {"type": "refusal", "text": get_text(part, "refusal")}
+            if get(part, "type") == "refusal"
+            else {"type": "text", "text": get_text(part, "text")}
+            for part in get(item, "content") or []
         ]
-        return found + [{"type": name, "text": words} for name, words in lacks.items()]
+        return parts + [{"type": name, "text": text} for name, text in missing.items()]
     if kind == "reasoning":
-        shown = [text(part, "text") for part in at(item, "summary") or at(item, "content") or []]
-        words = lacks.get("thinking") or "\n\n".join(shown)
-        return [{"type": "thinking", "text": words, "signature": at(item, "encrypted_content")}]
+        texts = [get_text(part, "text") for part in get(item, "summary") or get(item, "content") or []]
+        thinking = missing.get("thinking") or "\n\n".join(texts)
+        return [{"type": "thinking", "text": thinking, "signature": get(item, "encrypted_content")}]
     if kind in {"function_call", "mcp_call"}:
-        by = "client" if kind == "function_call" else "provider"
-        given = lacks.get("arguments") or text(item, "arguments")
-        return [call(id_, text(item, "name"), given, complete=complete, executor=by)]
-    if kind in FREE:
-        by, field = FREE[kind]
-        given = lacks.get("arguments") or text(item, field)
-        name = text(item, "name") or kind.removesuffix("_call")
-        block = call(id_, name, None, complete=complete, executor=by)
-        return [block | {"arguments": given, "arguments_text": given}]
-    if kind in CALLS:
-        name, by, read = CALLS[kind]
-        return [call(id_, name, read(item), complete=complete, executor=by)]
-    return [other(kind)]
+        executor = "client" if kind == "function_call" else "provider"
+        arguments = missing.get("arguments") or get_text(item, "arguments")
+        return [build_call(id_, get_text(item, "name"), arguments, complete=complete, executor=executor)]
+    if kind in FREE_TEXT_CALLS:
+        executor, field = FREE_TEXT_CALLS[kind]
+        arguments = missing.get("arguments") or get_text(item, field)
+        name = get_text(item, "name") or kind.removesuffix("_call")
+        block = build_call(id_, name, None, complete=complete, executor=executor)
+        return [block | {"arguments": arguments, "arguments_text": arguments}]
+    if kind in HOSTED_CALLS:
+        name, executor, read_arguments = HOSTED_CALLS[kind]
+        return [build_call(id_, name, read_arguments(item), complete=complete, executor=executor)]
+    return [build_other(kind)]

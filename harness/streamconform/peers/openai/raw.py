@@ -1,4 +1,4 @@
-"""`peer:openai`: the OpenAI SDK, its streams of chunks and events as they come."""
+"""`peer:openai`: the OpenAI SDK's raw chunks and events."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from streamconform.peers.openai import chat, responses
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of a run."""
-    return chat.raw(run) if run.api == "openai-chat" else responses.raw(run)
+    """Return the outcome of a run through the API's raw stream."""
+    return chat.run_raw(run) if run.api == "openai-chat" else responses.run_raw(run)

@@ -1,6 +1,7 @@
-"""An answer as Pydantic AI's response: parts with the name of their provider.
+"""Convert an answer of a conversation to Pydantic AI's response: parts with the name of their provider.
 
-It is what Pydantic AI had made of it when it came: Gemini's signatures stand in the details of their part.
+The response is the one Pydantic AI builds when it receives such an answer: Gemini's signatures are in
+`provider_details` of their part.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from zlib import crc32
 
 from pydantic_ai import messages
 
-Block = Mapping[str, Any]
-NOTHING: Final[Block] = {}
+AnswerBlock = Mapping[str, Any]
+"""A content block of an answer, as a conversation has it."""
+NO_BLOCK: Final[AnswerBlock] = {}
 
-SYSTEMS: Final[Mapping[str, str]] = {
+PROVIDERS: Final[Mapping[str, str]] = {
     "openai-chat": "openai",
     "openai-responses": "openai",
     "anthropic-messages": "anthropic",
@@ -23,59 +25,62 @@ SYSTEMS: Final[Mapping[str, str]] = {
     "ollama-chat": "ollama",
     "cohere-chat": "cohere",
 }
-"""What it calls the provider of an answer."""
+"""Pydantic AI's name of an answer's provider, by API."""
 
 
-def answer_of(message: Block, api: str, model: str) -> messages.ModelResponse:
-    """Return the response of an answer, which came by `api` of `model` where it does not say otherwise."""
-    system = SYSTEMS[message.get("api", api)]
-    parts = [*_parts(message["content"], system)]
+def convert_answer(message: AnswerBlock, api: str, model: str) -> messages.ModelResponse:
+    """Return the response of an answer; `api` and `model` apply if the answer names none."""
+    provider = PROVIDERS[message.get("api", api)]
+    parts = [*_convert_blocks(message["content"], provider)]
     return messages.ModelResponse(
         parts,
         model_name=message.get("model", model),
-        provider_name=system,
+        provider_name=provider,
         provider_response_id=message.get("response_id"),
     )
 
 
-def _parts(blocks: Sequence[Block], system: str) -> Iterator[Any]:
-    """Yield the parts; an empty thought is Gemini's signature of the call behind it or the text before."""
-    before: Any = None
+def _convert_blocks(blocks: Sequence[AnswerBlock], provider: str) -> Iterator[Any]:
+    """Yield the parts.
+
+    From Gemini, thinking without text is the signature of the call after it or of the text before it.
+    """
+    previous: Any = None
     signature = None
-    for block, after in zip(blocks, [*blocks[1:], NOTHING], strict=False):
-        alone = system == "google" and block["type"] == "thinking" and not block.get("text")
-        if alone and isinstance(before, messages.TextPart) and after.get("type") != "tool_call":
-            before.provider_name, before.provider_details = system, {"thought_signature": block["signature"]}
-        elif alone:
+    for block, after in zip(blocks, [*blocks[1:], NO_BLOCK], strict=False):
+        is_signature = provider == "google" and block["type"] == "thinking" and not block.get("text")
+        if is_signature and isinstance(previous, messages.TextPart) and after.get("type") != "tool_call":
+            previous.provider_name = provider
+            previous.provider_details = {"thought_signature": block["signature"]}
+        elif is_signature:
             signature = block["signature"]
-        elif (part := _part(block, system)) is not None:
+        elif (part := _convert_block(block, provider)) is not None:
             if signature and isinstance(part, messages.ToolCallPart):
-                part.provider_name, part.provider_details = system, {"thought_signature": signature}
+                part.provider_name, part.provider_details = provider, {"thought_signature": signature}
                 signature = None
-            before = part
+            previous = part
             yield part
 
 
-def _part(block: Block, system: str) -> Any:
+def _convert_block(block: AnswerBlock, provider: str) -> Any:
     match block["type"]:
         case "text" | "refusal":
             return messages.TextPart(block["text"])
         case "thinking":
-            named = {"id": "redacted_thinking"} if block.get("redacted") else {}
-            if system == "openai" and block.get("signature"):
-                named = {
-                    "id": f"rs_{crc32(block['signature'].encode()):08x}"
-                }  # which a conversation does not tell
-            signed = {"signature": block.get("signature"), "provider_name": system}
-            return messages.ThinkingPart(block.get("text", ""), **signed, **named)
+            id_ = {"id": "redacted_thinking"} if block.get("redacted") else {}
+            if provider == "openai" and block.get("signature"):
+                # A conversation does not contain the reasoning item's id, so derive one from its signature.
+                id_ = {"id": f"rs_{crc32(block['signature'].encode()):08x}"}
+            fields = {"signature": block.get("signature"), "provider_name": provider}
+            return messages.ThinkingPart(block.get("text", ""), **fields, **id_)
         case "tool_call":
             arguments = block.get("arguments_text") or block.get("arguments")
-            own = block.get("executor", "client") == "client"
-            kind = messages.ToolCallPart if own else messages.NativeToolCallPart
-            return kind(block["name"], arguments, block["id"], provider_name=system)
+            is_client_call = block.get("executor", "client") == "client"
+            part_type = messages.ToolCallPart if is_client_call else messages.NativeToolCallPart
+            return part_type(block["name"], arguments, block["id"], provider_name=provider)
         case _ if str(block.get("kind")).endswith("_tool_result"):
             name = block["kind"].removesuffix("_tool_result")
-            told = (name, block["data"].get("content"), block["data"].get("tool_use_id"))
-            return messages.NativeToolReturnPart(*told, provider_name=system)
+            result = (name, block["data"].get("content"), block["data"].get("tool_use_id"))
+            return messages.NativeToolReturnPart(*result, provider_name=provider)
         case _:
             return None

@@ -1,8 +1,8 @@
 """`peer:pydantic-ai`: Pydantic AI, `direct.model_request_stream_sync()` and the response that it builds.
 
-`ModelAPIError` and what derives from it is the provider's error, `ModelConnectionError` a lost connection.
-The prompt and the tools of the request are sent in the library's own form. Usage that it does not know it
-tells by `unmeasured_requests`; what it gives as 0 is 0 here.
+`ModelAPIError` and its subclasses are the provider's error, except `ModelConnectionError`, a lost connection.
+The prompt and the tools of the request are sent in the library's own form. Pydantic AI marks unknown usage
+with `unmeasured_requests`; counts that it gives as 0 are reported as 0.
 """
 
 from __future__ import annotations
@@ -18,51 +18,51 @@ from pydantic_ai.tools import ToolDefinition
 from streamconform.peers import request_reader
 from streamconform.peers.anthropic import errors
 from streamconform.peers.google_genai import parts
-from streamconform.peers.normal_form import Error, at, outcome
+from streamconform.peers.normal_form import Error, build_outcome, get
 from streamconform.peers.pydantic_ai import messages
 from streamconform.peers.pydantic_ai import settings as pydantic_ai_settings
-from streamconform.peers.pydantic_ai.models import model_of, told
-from streamconform.peers.pydantic_ai.parts import block, counts, signed
+from streamconform.peers.pydantic_ai.models import build_model, describe_error
+from streamconform.peers.pydantic_ai.parts import add_signature, convert_part, read_usage
 
-STOPS: Final[Mapping[str, str]] = {
+STOP_REASONS: Final[Mapping[str, str]] = {
     "stop": "stop",
     "length": "length",
     "tool_call": "tool_use",
     "content_filter": "content_filter",
     "error": "error",
 }
-RAW: Final[Mapping[str, str]] = {**errors.STOPS, **parts.STOPS}
-"""The provider's words that it has none of its own for: it tells them in `provider_details` alone."""
+RAW_STOP_REASONS: Final[Mapping[str, str]] = {**errors.STOP_REASONS, **parts.STOP_REASONS}
+"""The provider's stop reasons, for those that Pydantic AI exposes only in `provider_details`."""
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of a run; of a round trip both."""
-    given = run.conversation
-    if given is None:
-        return _asked(
-            run, [ModelRequest.user_text_prompt(request_reader.prompt(run.request))], _tools(run), {}
-        )[0]
-    said = messages.history(given, run.api)
-    beside = messages.definitions(given), pydantic_ai_settings.settings(given, run.api)
-    first, response = _asked(run, said, *beside)
+    """Return the outcome of a run; for a round trip, both outcomes."""
+    conversation = run.conversation
+    if conversation is None:
+        prompt = ModelRequest.user_text_prompt(request_reader.read_prompt(run.request))
+        return _run_model(run, [prompt], _build_tools(run), {})[0]
+    history = messages.build_messages(conversation, run.api)
+    tools = messages.build_tools(conversation)
+    settings = pydantic_ai_settings.build_settings(conversation, run.api)
+    first, response = _run_model(run, history, tools, settings)
     if run.results is None or response is None:
         return first
-    back = messages.returned(response, run.results, given.get("system"))
-    return {"first": first, "outcome": _asked(run, [*said, response, back], *beside)[0]}
+    reply = messages.build_result_message(response, run.results, conversation.get("system"))
+    return {"first": first, "outcome": _run_model(run, [*history, response, reply], tools, settings)[0]}
 
 
-def _tools(run: Any) -> list[ToolDefinition]:
+def _build_tools(run: Any) -> list[ToolDefinition]:
     return [
         ToolDefinition(name=name, description=description, parameters_json_schema=dict(schema))
-        for name, description, schema in request_reader.tools(run.request)
+        for name, description, schema in request_reader.read_tools(run.request)
     ]
 
 
-def _asked(
-    run: Any, said: list[Any], tools: list[ToolDefinition], settings: Any
+def _run_model(
+    run: Any, history: list[Any], tools: list[ToolDefinition], settings: Any
 ) -> tuple[dict[str, Any], Any]:
-    """Return the outcome, and the response that its user would send back."""
-    given: dict[str, Any] = {
+    """Return the outcome, and the response that a user of the library would send back."""
+    options: dict[str, Any] = {
         "model_settings": settings,
         "model_request_parameters": ModelRequestParameters(function_tools=tools),
     }
@@ -70,36 +70,37 @@ def _asked(
     response: Any = None
     whole = False
     try:
-        model = model_of(run)
+        model = build_model(run)
         if (run.conversation or {}).get("stream") is False:
-            response, whole = model_request_sync(model, said, **given), True
+            response, whole = model_request_sync(model, history, **options), True
         else:
-            with model_request_stream_sync(model, said, **given) as stream:
+            with model_request_stream_sync(model, history, **options) as stream:
                 try:
                     for _ in stream:
                         pass
                     whole = True
                 finally:
                     response = stream.response
-    except Exception as thrown:  # noqa: BLE001 - what its user sees
-        error = told(thrown)
-    return _outcome(response, error, whole=whole), response
+    except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
+        error = describe_error(exception)
+    return _build_outcome(response, error, whole=whole), response
 
 
-def _outcome(response: Any, error: Error | None, *, whole: bool) -> dict[str, Any]:
-    reason = at(response, "finish_reason") if whole else None
-    details = at(response, "provider_details")
-    raw = (at(details, "finish_reason") or at(details, "block_reason")) if whole else None
-    return outcome(
+def _build_outcome(response: Any, error: Error | None, *, whole: bool) -> dict[str, Any]:
+    # A stream that broke off did not end, whatever stop reason its response holds.
+    reason = get(response, "finish_reason") if whole else None
+    details = get(response, "provider_details")
+    raw = (get(details, "finish_reason") or get(details, "block_reason")) if whole else None
+    return build_outcome(
         [
-            each
-            for part in at(response, "parts") or []
-            for each in signed(part, block(part, complete=bool(reason or raw)))
+            block
+            for part in get(response, "parts") or []
+            for block in add_signature(part, convert_part(part, complete=bool(reason or raw)))
         ],
-        STOPS.get(reason, "other") if reason else RAW.get(raw, "other") if raw else None,
+        STOP_REASONS.get(reason, "other") if reason else RAW_STOP_REASONS.get(raw, "other") if raw else None,
         raw,
-        usage=counts(at(response, "usage"), whole=whole),
+        usage=read_usage(get(response, "usage"), whole=whole),
         error=error,
-        model=at(response, "model_name"),
-        response_id=at(response, "provider_response_id"),
+        model=get(response, "model_name"),
+        response_id=get(response, "provider_response_id"),
     )

@@ -1,4 +1,4 @@
-"""A conversation as messages and tools of Pydantic AI."""
+"""Convert a conversation to messages and tools of Pydantic AI."""
 
 from __future__ import annotations
 
@@ -9,67 +9,69 @@ from typing import Any
 from pydantic_ai import messages
 from pydantic_ai.tools import ToolDefinition
 
-from streamconform.peers.normal_form import at
-from streamconform.peers.pydantic_ai.answers import answer_of
+from streamconform.peers.normal_form import get
+from streamconform.peers.pydantic_ai.answers import convert_answer
 
-Block = Mapping[str, Any]
+Part = Mapping[str, Any]
+"""A tool result, or a part of a message's content, as a conversation has it."""
 
 
-def history(conversation: Mapping[str, Any], api: str) -> list[messages.ModelMessage]:
-    """Return the messages; the system prompt goes with every request, as instructions."""
-    said: list[messages.ModelMessage] = []
+def build_messages(conversation: Mapping[str, Any], api: str) -> list[messages.ModelMessage]:
+    """Return the messages; the system prompt goes with every request, as its instructions."""
+    history: list[messages.ModelMessage] = []
     system = conversation.get("system")
-    for each in conversation["messages"]:
-        match each["role"]:
+    for message in conversation["messages"]:
+        match message["role"]:
             case "user":
-                part = messages.UserPromptPart(_content(each["content"]))
-                said.append(messages.ModelRequest([part], instructions=system))
+                part = messages.UserPromptPart(_convert_content(message["content"]))
+                history.append(messages.ModelRequest([part], instructions=system))
             case "assistant":
-                said.append(answer_of(each, api, conversation["model"]))
+                history.append(convert_answer(message, api, conversation["model"]))
             case _:
-                said.append(messages.ModelRequest([*map(_result, each["results"])], instructions=system))
-    return said
+                results = [*map(_convert_result, message["results"])]
+                history.append(messages.ModelRequest(results, instructions=system))
+    return history
 
 
-def returned(answer: Any, results: Sequence[Block], system: str | None) -> messages.ModelRequest:
-    """Return the request with results of an answer's calls, each that of the first of its name."""
-    calls = [each for each in at(answer, "parts") or [] if isinstance(each, messages.ToolCallPart)]
-    told = []
-    for each in results:
-        for call in [one for one in calls if one.tool_name == each["name"]][:1]:
+def build_result_message(answer: Any, results: Sequence[Part], system: str | None) -> messages.ModelRequest:
+    """Return a request with tool results; each belongs to the first unanswered call of its name."""
+    calls = [part for part in get(answer, "parts") or [] if isinstance(part, messages.ToolCallPart)]
+    parts = []
+    for result in results:
+        for call in [call for call in calls if call.tool_name == result["name"]][:1]:
             calls.remove(call)
-            told.append(_result({**each, "id": call.tool_call_id}))
-    return messages.ModelRequest(told, instructions=system)
+            parts.append(_convert_result({**result, "id": call.tool_call_id}))
+    return messages.ModelRequest(parts, instructions=system)
 
 
-def definitions(conversation: Mapping[str, Any]) -> list[ToolDefinition]:
+def build_tools(conversation: Mapping[str, Any]) -> list[ToolDefinition]:
     """Return the tools."""
     return [
         ToolDefinition(
-            name=each["name"],
-            description=each.get("description"),
-            parameters_json_schema=dict(each["parameters"]),
-            strict=each.get("strict"),
+            name=tool["name"],
+            description=tool.get("description"),
+            parameters_json_schema=dict(tool["parameters"]),
+            strict=tool.get("strict"),
         )
-        for each in conversation.get("tools", ())
+        for tool in conversation.get("tools", ())
     ]
 
 
-def _result(result: Block) -> messages.ToolReturnPart:
-    made = messages.ToolReturnPart(result["name"], _content(result["content"]), result["id"])
-    made.outcome = "failed" if result.get("error") else "success"
-    return made
+def _convert_result(result: Part) -> messages.ToolReturnPart:
+    part = messages.ToolReturnPart(result["name"], _convert_content(result["content"]), result["id"])
+    part.outcome = "failed" if result.get("error") else "success"
+    return part
 
 
-def _content(content: Any) -> Any:
-    """Return text, a JSON value, or parts."""
+def _convert_content(content: Any) -> Any:
+    """Return text, a JSON value, or a list of parts."""
     if isinstance(content, str):
         return content
-    parts = [_value(each) for each in content]
+    parts = [_convert_part(part) for part in content]
     return parts[0] if len(parts) == 1 and content[0]["type"] == "json" else parts
 
 
-def _value(part: Block) -> Any:
+def _convert_part(part: Part) -> Any:
     match part:
         case {"type": "image", "media_type": type_, "data": data}:
             return messages.BinaryContent(b64decode(data), media_type=type_)

@@ -1,4 +1,4 @@
-"""Pydantic AI's models, one an api, with a provider that asks a run's server; what its exceptions tell."""
+"""Build Pydantic AI's models, one per API, with the address of a run's server; describe its exceptions."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ from pydantic_ai.providers.mistral import MistralProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from streamconform.peers.boto3 import converse
-from streamconform.peers.normal_form import SECONDS, Error, at, raised
+from streamconform.peers.normal_form import TIMEOUT_SECONDS, Error, describe_exception, get
 
 TLS: Final = dict.fromkeys(("verify", "ssl"), ssl.create_default_context())
-"""Made once: each client of Google's makes three of its own."""
-LIMITS: Final[Mapping[str, Any]] = {"max_retries": 0, "timeout": SECONDS}
+"""One TLS context for all of Google's clients, each of which would otherwise create three."""
+CLIENT_OPTIONS: Final[Mapping[str, Any]] = {"max_retries": 0, "timeout": TIMEOUT_SECONDS}
 
 
-def _client(run: Any) -> AsyncOpenAI:
-    return AsyncOpenAI(base_url=f"{run.base_url}/v1", api_key=run.api_key, **LIMITS)
+def _build_client(run: Any) -> AsyncOpenAI:
+    return AsyncOpenAI(base_url=f"{run.base_url}/v1", api_key=run.api_key, **CLIENT_OPTIONS)
 
 
-def _openai(run: Any) -> OpenAIProvider:
-    return OpenAIProvider(openai_client=_client(run))
+def _build_openai(run: Any) -> OpenAIProvider:
+    return OpenAIProvider(openai_client=_build_client(run))
 
 
-def _anthropic(run: Any) -> AnthropicProvider:
-    client = AsyncAnthropic(base_url=run.base_url, api_key=run.api_key, **LIMITS)
+def _build_anthropic(run: Any) -> AnthropicProvider:
+    client = AsyncAnthropic(base_url=run.base_url, api_key=run.api_key, **CLIENT_OPTIONS)
     return AnthropicProvider(anthropic_client=client)
 
 
-def _google(run: Any) -> GoogleProvider:
+def _build_google(run: Any) -> GoogleProvider:
     options = {
         "base_url": run.base_url,
-        "timeout": int(SECONDS * 1000),
+        "timeout": int(TIMEOUT_SECONDS * 1000),
         "retry_options": {"attempts": 1},
         "client_args": TLS,
         "async_client_args": TLS,
@@ -56,46 +56,53 @@ def _google(run: Any) -> GoogleProvider:
     return GoogleProvider(client=GoogleClient(api_key=run.api_key, vertexai=False, http_options=options))
 
 
-def _bedrock(run: Any) -> BedrockProvider:
-    return BedrockProvider(bedrock_client=converse.client(run))
+def _build_bedrock(run: Any) -> BedrockProvider:
+    return BedrockProvider(bedrock_client=converse.get_client(run))
 
 
 MODELS: Final[Mapping[str, tuple[Callable[..., Any], Callable[[Any], Any]]]] = {
-    "openai-chat": (OpenAIChatModel, _openai),
-    "openai-responses": (OpenAIResponsesModel, _openai),
-    "anthropic-messages": (AnthropicModel, _anthropic),
-    "google-generate": (GoogleModel, _google),
-    "bedrock-converse": (BedrockConverseModel, _bedrock),
+    "openai-chat": (OpenAIChatModel, _build_openai),
+    "openai-responses": (OpenAIResponsesModel, _build_openai),
+    "anthropic-messages": (AnthropicModel, _build_anthropic),
+    "google-generate": (GoogleModel, _build_google),
+    "bedrock-converse": (BedrockConverseModel, _build_bedrock),
 }
 
 
-VENDORS: Final[Mapping[str, tuple[Callable[..., Any], Callable[[Any], Any]]]] = {
+HOST_MODELS: Final[Mapping[str, tuple[Callable[..., Any], Callable[[Any], Any]]]] = {
     "api.mistral.ai": (MistralModel, lambda run: MistralProvider(api_key=run.api_key, base_url=run.base_url)),
-    "api.deepseek.com": (OpenAIChatModel, lambda run: DeepSeekProvider(openai_client=_client(run))),
-    "api.cerebras.ai": (OpenAIChatModel, lambda run: CerebrasProvider(openai_client=_client(run))),
+    "api.deepseek.com": (
+        OpenAIChatModel,
+        lambda run: DeepSeekProvider(openai_client=_build_client(run)),
+    ),
+    "api.cerebras.ai": (
+        OpenAIChatModel,
+        lambda run: CerebrasProvider(openai_client=_build_client(run)),
+    ),
 }
-"""Hosts that speak Chat Completions and have a provider of their own."""
+"""The model and the provider for hosts that speak Chat Completions and that Pydantic AI supports by name."""
 
 
-def model_of(run: Any) -> Any:
-    """Return the model that is asked; of a conversation that names its host, with the host's provider."""
+def build_model(run: Any) -> Any:
+    """Return the run's model; if its conversation names a known host, with the provider of that host."""
     host = ((run.conversation or {}).get("facts") or {}).get("host", "")
-    vendor = VENDORS.get(host) if run.api == "openai-chat" else None
-    made, provider = vendor or MODELS[run.api]
-    return made(run.model, provider=provider(run))
+    host_model = HOST_MODELS.get(host) if run.api == "openai-chat" else None
+    model_type, build_provider = host_model or MODELS[run.api]
+    return model_type(run.model, provider=build_provider(run))
 
 
-def told(error: Exception) -> Error | None:
-    """Return the error that an exception tells; None where the connection was lost."""
+def describe_error(error: Exception) -> Error | None:
+    """Return the error that an exception carries; None if the connection was lost."""
     if isinstance(error, exceptions.ModelConnectionError):
         return None
     if not isinstance(error, exceptions.ModelAPIError):
-        return raised(error)
-    body = at(error, "body")
-    said = next((each for name in ("error", "Error") if isinstance(each := at(body, name), Mapping)), body)
-    kinds = [at(said, name) for name in ("type", "code", "Code", "status")]
-    kind = next((each for each in kinds if isinstance(each, str)), None)
+        return describe_exception(error)
+    body = get(error, "body")
+    values = (get(body, name) for name in ("error", "Error"))
+    details = next((value for value in values if isinstance(value, Mapping)), body)
+    kinds = [get(details, name) for name in ("type", "code", "Code", "status")]
+    kind = next((value for value in kinds if isinstance(value, str)), None)
     if body is None and isinstance(error.__cause__, (ValueError, ParserError)):
-        kind = "protocol"  # it refuses the bytes
-    message = at(said, "message") or at(said, "Message") or error.message
-    return {"type": kind, "message": message, "status": at(error, "status_code")}
+        kind = "protocol"  # the SDK rejected the bytes
+    message = get(details, "message") or get(details, "Message") or error.message
+    return {"type": kind, "message": message, "status": get(error, "status_code")}

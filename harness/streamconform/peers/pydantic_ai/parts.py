@@ -1,4 +1,4 @@
-"""What Pydantic AI's parts and usage are in the normal form."""
+"""Convert Pydantic AI's parts and usage to the normal form."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from typing import Any
 
 from pydantic_ai import messages
 
-from streamconform.peers.normal_form import Block, at, call, less, other
+from streamconform.peers.normal_form import Block, build_call, build_other, get, subtract
 
 
-def signed(part: Any, block: Block) -> list[Block]:
-    """Return a block, and Gemini's signature where the part has one: before a call, behind a text."""
-    signature = at(part, "provider_details", "thought_signature")
+def add_signature(part: Any, block: Block) -> list[Block]:
+    """Return a block and, if the part has one, Gemini's signature: before a call, after a text."""
+    signature = get(part, "provider_details", "thought_signature")
     if not signature:
         return [block]
     if block["type"] == "thinking":
         return [block | {"signature": block["signature"] or signature}]
-    signed: Block = {"type": "thinking", "text": "", "signature": signature}
-    return [signed, block] if block["type"] == "tool_call" else [block, signed]
+    thinking: Block = {"type": "thinking", "text": "", "signature": signature}
+    return [thinking, block] if block["type"] == "tool_call" else [block, thinking]
 
 
-def block(part: Any, *, complete: bool) -> Block:
-    """Return the block that a part is."""
+def convert_part(part: Any, *, complete: bool) -> Block:
+    """Return a part as a block."""
     match part:
         case messages.TextPart():
             return {"type": "text", "text": part.content or ""}
@@ -34,18 +34,23 @@ def block(part: Any, *, complete: bool) -> Block:
                 "redacted": redacted,
             }
         case messages.BaseToolCallPart():
-            by = "provider" if isinstance(part, messages.NativeToolCallPart) else "client"
-            return call(part.tool_call_id, part.tool_name, part.args, complete=complete, executor=by)
+            executor = "provider" if isinstance(part, messages.NativeToolCallPart) else "client"
+            return build_call(
+                part.tool_call_id, part.tool_name, part.args, complete=complete, executor=executor
+            )
         case _:
-            return other(part.part_kind)
+            return build_other(part.part_kind)
 
 
-def counts(usage: Any, *, whole: bool) -> dict[str, int | None] | None:
-    """Return the buckets; those of an answer that broke off are all 0 where none had come."""
+def read_usage(usage: Any, *, whole: bool) -> dict[str, int | None] | None:
+    """Return the usage buckets, None if no usage was reported.
+
+    If a stream broke off before any usage arrived, Pydantic AI gives 0 for all of it.
+    """
     if usage is None or usage.unmeasured_requests or not (whole or usage.has_values()):
         return None
     return {
-        "input": less(usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens),
+        "input": subtract(usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens),
         "cache_read": usage.cache_read_tokens,
         "cache_write": usage.cache_write_tokens,
         "cache_write_1h": usage.cache_write_1h_tokens,

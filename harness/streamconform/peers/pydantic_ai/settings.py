@@ -1,43 +1,45 @@
-"""What a conversation asks for beside its messages, as Pydantic AI's model settings."""
+"""Convert a conversation's options to Pydantic AI's model settings."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-KEPT: Final[Mapping[str, Any]] = {"none": False, "short": "5m", "long": "1h"}
-SETTINGS: Final = ("parallel_tool_calls", "max_tokens", "temperature")
-"""What has the same name."""
+CACHE_VALUES: Final[Mapping[str, Any]] = {"none": False, "short": "5m", "long": "1h"}
+"""Pydantic AI's `cache`, by a conversation's `cache`."""
+SAME_NAMES: Final = ("parallel_tool_calls", "max_tokens", "temperature")
+"""Options that Pydantic AI and a conversation name alike."""
 
 
-def settings(conversation: Mapping[str, Any], api: str) -> dict[str, Any]:
-    """Return them; of a budget of thinking only providers' own settings speak."""
-    made = {name: conversation[name] for name in SETTINGS if name in conversation}
+def build_settings(conversation: Mapping[str, Any], api: str) -> dict[str, Any]:
+    """Return the model settings."""
+    settings = {name: conversation[name] for name in SAME_NAMES if name in conversation}
     if (choice := conversation.get("tool_choice")) is not None:
-        made["tool_choice"] = [choice["name"]] if isinstance(choice, Mapping) else choice
+        settings["tool_choice"] = [choice["name"]] if isinstance(choice, Mapping) else choice
     if (cache := conversation.get("cache")) is not None:
-        made["cache"] = KEPT[cache]
+        settings["cache"] = CACHE_VALUES[cache]
     if api.startswith("openai"):
         if cache == "long":
-            made["openai_prompt_cache_retention"] = "24h"
+            settings["openai_prompt_cache_retention"] = "24h"
         if cache != "none" and "session" in conversation:
-            made["openai_prompt_cache_key"] = conversation["session"]
-    return made | _thinking(conversation.get("thinking"), api)
+            settings["openai_prompt_cache_key"] = conversation["session"]
+    return settings | _build_thinking(conversation.get("thinking"), api)
 
 
-def _thinking(asked: Any, api: str) -> dict[str, Any]:
-    match asked:
+def _build_thinking(thinking: Any, api: str) -> dict[str, Any]:
+    match thinking:
         case None:
             return {}
         case "off":
             return {"thinking": False}
         case {"budget": budget}:
-            by_budget = {"type": "enabled", "budget_tokens": budget}
-            own: Mapping[str, dict[str, Any]] = {
-                "anthropic-messages": {"anthropic_thinking": by_budget},
-                "bedrock-converse": {"bedrock_additional_model_requests_fields": {"thinking": by_budget}},
+            # The common settings have no thinking budget, only those of some providers.
+            config = {"type": "enabled", "budget_tokens": budget}
+            provider_settings: Mapping[str, dict[str, Any]] = {
+                "anthropic-messages": {"anthropic_thinking": config},
+                "bedrock-converse": {"bedrock_additional_model_requests_fields": {"thinking": config}},
                 "google-generate": {"google_thinking_config": {"thinking_budget": budget}},
             }
-            return own.get(api, {"thinking": True})
+            return provider_settings.get(api, {"thinking": True})
         case _:
-            return {"thinking": asked.get("effort", True)}
+            return {"thinking": thinking.get("effort", True)}

@@ -1,16 +1,21 @@
-"""One HTML file that needs no network: verdict, matrix, causes, and a page a case with its wire."""
+"""One self-contained HTML file: headline, matrix, causes, and a page per case with its wire.
+
+It makes no network requests.
+"""
 
 from __future__ import annotations
 
 from streamconform.run.results import Results
 
+__all__ = ["render"]
+
 
 def render(results: Results, baseline: Results | None = None) -> str:
-    """Return the page of `results`; with `baseline` it says what is new, fixed and still failing.
+    """Return the page of `results`; with `baseline` it also lists what is new, fixed and still failing.
 
-    Cases and cassettes are read by the header's selection. Where they cannot be read, or are not those of
-    the run any more, the page is made without them and says so.
+    Cases and cassettes are read as the header's selection says. If they cannot be read, or may have changed
+    since the run, the page says so.
     """
-    from streamconform.reports.html import page  # jinja2 takes longer to import than most runs to report
+    from streamconform.reports.html import page  # importing jinja2 takes longer than most reports
 
     return page.render(results, baseline)

@@ -1,7 +1,8 @@
-"""A run as the one JSON value that the page is drawn from: small where all is well, whole where it is not.
+"""A run as the one JSON value that the page's script draws.
 
-Every trial is a letter in a grid. Trials that did not pass are grouped by what failed; of each group one
-is shown in full, as long as the page stays small enough to open.
+The page is drawn in the browser, from a value in which every trial is one letter: 20,000 trials take a few
+hundred kilobytes. Bytes and values are there for failures only, within a budget that goes to the first
+example of every cause before any second one.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from typing import Any, Final
 
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Verdict
+from streamconform.printable import escape_line
 from streamconform.reports import history
-from streamconform.reports.causes import Cause, causes
-from streamconform.reports.html.failures import Budget, Failures
+from streamconform.reports.causes import Cause, group_by_frequency
+from streamconform.reports.describe import name_implementations
+from streamconform.reports.html.failures import Budget, FailureRows
 from streamconform.reports.html.source import Suite
-from streamconform.reports.words import called, printable, unexpected, warned
+from streamconform.reports.summary import find_unexpected, find_warnings
 from streamconform.run.results import Results
 
 LETTERS: Final[Mapping[Verdict, str]] = {
@@ -30,97 +33,103 @@ LETTERS: Final[Mapping[Verdict, str]] = {
     "faulted": "e",
     "hang": "h",
 }
+"""Each verdict in the grid; `js/model.js` has the same table."""
 ABSENT: Final = "."
-"""In the grid: this implementation has no such trial."""
+"""In the grid: the implementation has no such trial."""
 MAX_CHANGES: Final = 2000
-"""Rows of each kind of change since an earlier run."""
+"""Rows per kind of change since an earlier run."""
+MAX_SKIP_REASONS: Final = 200
 
 
-def document(results: Results, suite: Suite, baseline: Results | None = None) -> dict[str, Any]:
-    """Return the value; keys are explained where the page's script reads them (`js/model.js`)."""
-    cases = _Cases(results, suite)
-    since = None if baseline is None else history.compare(baseline, results)
-    fresh = frozenset() if since is None else _keys(since.of("new"))
-    made = Failures(results, suite, cases.index, fresh, Budget())
-    failed, uncertain = unexpected(results), warned(results)
-    listed = [
-        *_causes("unexpected", failed, made, frequent_first=True),
-        *_causes("warn", uncertain, made, frequent_first=True),
-        *_causes("known", _of(results, "known"), made, frequent_first=True),
+def results_to_json(results: Results, suite: Suite, baseline: Results | None = None) -> dict[str, Any]:
+    """Return the value; its keys are explained where the page's script reads them (`js/model.js`)."""
+    cases = _CaseIndex(results, suite)
+    changes = None if baseline is None else history.compare_results(baseline, results)
+    new = frozenset() if changes is None else _trial_keys(changes.select("new"))
+    failures = FailureRows(results, suite, cases.numbers, new, Budget())
+    causes = [
+        *_causes_to_json("unexpected", find_unexpected(results), failures),
+        *_causes_to_json("warn", find_warnings(results), failures),
+        *_causes_to_json("known", _select_verdict(results, "known"), failures),
     ]
     return {
         "version": results.header.version,
         "seed": results.header.seed,
-        "impls": _implementations(results),
+        "impls": _implementations_to_json(results),
         "tags": cases.tags,
         "deliveries": cases.deliveries,
-        "sets": cases.sets,
+        "sets": cases.delivery_sets,
         "cases": cases.rows,
-        "grid": cases.grid(results),
-        "causes": listed,
-        "failures": made.rows,
-        "about": made.about,
-        "wires": made.wires,
-        "left": made.budget.left_out,
-        "skipped": _skipped(results),
-        "since": None if since is None else _since(since),
+        "grid": cases.make_grid(results),
+        "causes": causes,
+        "failures": failures.rows,
+        "about": failures.about,
+        "wires": failures.wires,
+        "left": failures.budget.left_out,
+        "skipped": _skips_to_json(results),
+        "since": None if changes is None else _history_to_json(changes),
     }
 
 
-class _Cases:
-    """The cases of a run, their deliveries and tags, each name once."""
+class _CaseIndex:
+    """Numbers for the cases, deliveries and tags of a run, so that the value holds each name once."""
 
     def __init__(self, results: Results, suite: Suite) -> None:
-        order: dict[str, dict[str, None]] = {}
+        deliveries_by_case: dict[str, dict[str, None]] = {}
         titles: dict[str, str] = {}
         for trial in results.trials:
-            order.setdefault(trial.case, {})[trial.delivery or ""] = None
+            deliveries_by_case.setdefault(trial.case, {})[trial.delivery or ""] = None
             if trial.title:
                 titles[trial.case] = trial.title
-        self.index = {name: number for number, name in enumerate(order)}
-        self.deliveries: list[str] = list(dict.fromkeys(name for names in order.values() for name in names))
-        self.tags: list[str] = sorted({tag for name in order for tag in _tags(suite, name)})
-        at = {name: number for number, name in enumerate(self.deliveries)}
-        tag_at = {name: number for number, name in enumerate(self.tags)}
-        known: dict[tuple[int, ...], int] = {}
+        self.numbers = {name: number for number, name in enumerate(deliveries_by_case)}
+        self.deliveries: list[str] = list(
+            dict.fromkeys(name for names in deliveries_by_case.values() for name in names)
+        )
+        self.tags: list[str] = sorted({tag for name in deliveries_by_case for tag in _list_tags(suite, name)})
+        delivery_numbers = {name: number for number, name in enumerate(self.deliveries)}
+        tag_numbers = {name: number for number, name in enumerate(self.tags)}
+        set_numbers: dict[tuple[int, ...], int] = {}
         self.rows: list[list[Any]] = []
-        self._places: list[dict[str, int]] = []
-        for name, names in order.items():
-            numbers = tuple(at[each] for each in names)
+        self._positions: list[dict[str, int]] = []
+        for name, deliveries in deliveries_by_case.items():
+            delivery_set = tuple(delivery_numbers[delivery] for delivery in deliveries)
             case = suite.cases.get(name)
             title = titles.get(name) or (case.title if case else "")
-            tags = [tag_at[tag] for tag in _tags(suite, name)]
-            self.rows.append([name, title, tags, known.setdefault(numbers, len(known))])
-            self._places.append({each: place for place, each in enumerate(names)})
-        self.sets = [list(numbers) for numbers in known]
+            tags = [tag_numbers[tag] for tag in _list_tags(suite, name)]
+            set_number = set_numbers.setdefault(delivery_set, len(set_numbers))
+            self.rows.append([name, title, tags, set_number])
+            self._positions.append({delivery: position for position, delivery in enumerate(deliveries)})
+        self.delivery_sets = [list(delivery_set) for delivery_set in set_numbers]
 
-    def grid(self, results: Results) -> list[list[str]]:
-        """Return for each implementation and case a letter a delivery; one letter where all are the same."""
+    def make_grid(self, results: Results) -> list[list[str]]:
+        """Return a string per implementation and case: a letter per delivery, or one if all are equal."""
         letters = [
-            [[ABSENT] * len(places) for places in self._places] for _ in results.header.implementations
+            [[ABSENT] * len(positions) for positions in self._positions]
+            for _ in results.header.implementations
         ]
         for trial in results.trials:
-            number = self.index[trial.case]
-            place = self._places[number][trial.delivery or ""]
-            letters[trial.implementation][number][place] = LETTERS[trial.verdict]
-        return [[_shortest(row) for row in rows] for rows in letters]
+            number = self.numbers[trial.case]
+            position = self._positions[number][trial.delivery or ""]
+            letters[trial.implementation][number][position] = LETTERS[trial.verdict]
+        return [[_join_letters(row) for row in rows] for rows in letters]
 
 
-def _shortest(row: list[str]) -> str:
+def _join_letters(row: list[str]) -> str:
     return row[0] if len(set(row)) == 1 else "".join(row)
 
 
-def _tags(suite: Suite, case: str) -> list[str]:
-    found = suite.cases.get(case)
-    return sorted(found.tags) if found else []
+def _list_tags(suite: Suite, case_id: str) -> list[str]:
+    case = suite.cases.get(case_id)
+    return sorted(case.tags) if case else []
 
 
-def _of(results: Results, verdict: Verdict) -> list[TrialResult]:
-    return [each for each in results.trials if each.verdict == verdict]
+def _select_verdict(results: Results, verdict: Verdict) -> list[TrialResult]:
+    return [trial for trial in results.trials if trial.verdict == verdict]
 
 
-def _implementations(results: Results) -> list[dict[str, Any]]:
-    counts = Counter((each.implementation, each.verdict) for each in results.trials)
+def _implementations_to_json(results: Results) -> list[dict[str, Any]]:
+    counts = Counter((trial.implementation, trial.verdict) for trial in results.trials)
+    implementations = zip(name_implementations(results.header), results.header.implementations, strict=True)
     return [
         {
             "name": name,
@@ -129,38 +138,35 @@ def _implementations(results: Results) -> list[dict[str, Any]]:
             "language": info.language,
             "input": info.input,
             "issues": info.issues,
-            "counts": {letter: counts[at, verdict] for verdict, letter in LETTERS.items()},
+            "counts": {letter: counts[number, verdict] for verdict, letter in LETTERS.items()},
         }
-        for at, (name, info) in enumerate(
-            zip(called(results.header), results.header.implementations, strict=True)
-        )
+        for number, (name, info) in enumerate(implementations)
     ]
 
 
-def _causes(
-    kind: str, trials: Iterable[TrialResult], made: Failures, *, frequent_first: bool
-) -> list[dict[str, Any]]:
-    """Return the causes of `trials`, those of the most trials first.
+def _causes_to_json(kind: str, trials: Iterable[TrialResult], failures: FailureRows) -> list[dict[str, Any]]:
+    """Return the causes of `trials`, the most frequent first.
 
-    Each has a failure in full before any has two: what is left out where room ends is a further example.
+    Every cause gets its first example in full before any gets a second: when the budget ends, only further
+    examples are left out.
     """
-    found = sorted(causes(trials), key=lambda cause: -cause.trials if frequent_first else 0)
-    rows = [
-        (cause, [made.add(failure, cause.implementation) for failure in cause.failures]) for cause in found
+    causes = [
+        (cause, [failures.add(failure, cause.implementation) for failure in cause.failures])
+        for cause in group_by_frequency(trials)
     ]
-    for depth in range(max((len(numbers) for _, numbers in rows), default=0)):
-        for _, numbers in rows:
+    for depth in range(max((len(numbers) for _, numbers in causes), default=0)):
+        for _, numbers in causes:
             if depth < len(numbers):
-                made.fill(numbers[depth])
-    return [_cause(kind, cause, numbers) for cause, numbers in rows]
+                failures.add_details(numbers[depth])
+    return [_cause_to_json(kind, cause, numbers) for cause, numbers in causes]
 
 
-def _cause(kind: str, cause: Cause, numbers: list[int]) -> dict[str, Any]:
+def _cause_to_json(kind: str, cause: Cause, numbers: list[int]) -> dict[str, Any]:
     first = cause.failures[0].first
     return {
         "kind": kind,
         "i": cause.implementation,
-        "what": printable(cause.what, 300),
+        "what": escape_line(cause.title, 300),
         "verdict": LETTERS[first.verdict],
         "culprit": first.culprit,
         "trials": cause.trials,
@@ -169,36 +175,40 @@ def _cause(kind: str, cause: Cause, numbers: list[int]) -> dict[str, Any]:
     }
 
 
-def _skipped(results: Results) -> list[list[Any]]:
-    """Return [implementation, reason, trials] of what was not judged, the commonest first."""
-    counts = Counter((each.implementation, each.reason or "") for each in _of(results, "skipped"))
-    return [[at, printable(reason, 300), count] for (at, reason), count in counts.most_common(200)]
+def _skips_to_json(results: Results) -> list[list[Any]]:
+    """Return [implementation, reason, trials] of the skipped trials, the most frequent reason first."""
+    counts = Counter(
+        (trial.implementation, trial.reason or "") for trial in _select_verdict(results, "skipped")
+    )
+    return [
+        [implementation, escape_line(reason, 300), count]
+        for (implementation, reason), count in counts.most_common(MAX_SKIP_REASONS)
+    ]
 
 
-def _keys(changes: Iterable[history.Change]) -> frozenset[tuple[int, str]]:
-    return frozenset((each.shown.implementation, each.shown.id) for each in changes)
+def _trial_keys(changes: Iterable[history.Change]) -> frozenset[tuple[int, str]]:
+    return frozenset((change.trial.implementation, change.trial.id) for change in changes)
 
 
-def _since(since: history.History) -> dict[str, Any]:
-    """Return the counts of each kind of change, and those that are told one by one."""
-    before = since.before.header
+def _history_to_json(changes: history.History) -> dict[str, Any]:
+    """Return the counts of all kinds of change, and the trials of those that are listed."""
+    before = changes.before.header
     return {
-        "counts": dict(since.counts),
+        "counts": dict(changes.counts),
         "version": before.version,
-        "names": list(called(before)),
-        "rows": {kind: _changes(since, kind) for kind in ("new", "fixed", "still", "gone")},
+        "names": list(name_implementations(before)),
+        "rows": {kind: _list_changes(changes, kind) for kind in ("new", "fixed", "still", "gone")},
     }
 
 
-def _changes(since: history.History, kind: history.Kind) -> list[list[Any]]:
-    """Return [implementation now or null, case, title, deliveries] of each change, a row a case."""
-    now = {old: new for new, old in since.pairs.items()}
+def _list_changes(changes: history.History, kind: history.ChangeKind) -> list[list[Any]]:
+    """Return [implementation in the later run or null, case, title, deliveries], a row per case."""
+    old_to_new = {old: new for new, old in changes.pairs.items()}
     rows: dict[tuple[float, str], list[Any]] = {}
-    for each in since.of(kind):
-        shown = each.shown
-        at = shown.implementation if each.after is not None else now.get(shown.implementation)
-        row = rows.setdefault(
-            (math.inf if at is None else at, shown.case), [at, shown.case, shown.title or "", []]
-        )
-        row[3].append(shown.delivery or "")
+    for change in changes.select(kind):
+        trial = change.trial
+        number = trial.implementation if change.after is not None else old_to_new.get(trial.implementation)
+        key = (math.inf if number is None else number, trial.case)
+        row = rows.setdefault(key, [number, trial.case, trial.title or "", []])
+        row[3].append(trial.delivery or "")
     return list(rows.values())[:MAX_CHANGES]

@@ -1,4 +1,4 @@
-"""What did not pass, as the page shows it: differences, the answer, the wire, how to see it again."""
+"""The failures of a run as the page shows them: differences, answer, wire and commands."""
 
 from __future__ import annotations
 
@@ -15,196 +15,211 @@ from streamconform.model.capability import CAPABILITIES
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import Trial
 from streamconform.model.verdict import Check
-from streamconform.reports.causes import Failure, reproduce, sources
-from streamconform.reports.divergence import Placed, place
+from streamconform.printable import escape_line
+from streamconform.reports.causes import Failure, format_run_command, format_source_options
+from streamconform.reports.describe import describe_failure, format_value
+from streamconform.reports.divergence import Placement, place_events
 from streamconform.reports.html.source import Suite
-from streamconform.reports.html.wires import about, clip, wire
-from streamconform.reports.words import briefly, printable, value
-from streamconform.run.blame import MAX_POSITIONS, Blame, installed
+from streamconform.reports.html.wires import case_to_json, limit_text, wire_to_json
+from streamconform.run.blame import MAX_POSITIONS, Blame, load_snapshots
 from streamconform.run.results import Results
 
 MAX_CHECKS: Final = 24
 """Checks of a failure that are shown; the rest is counted."""
 MAX_VALUE: Final = 16_000
-"""Characters of a value that are shown; of longer ones the part around the first difference."""
-LEAD: Final = 2000
+"""Characters of a value that are shown; of a longer value, the part around the first difference."""
+CONTEXT_BEFORE: Final = 2000
 """Characters shown before that difference."""
 MAX_EVENTS: Final = 1000
+MAX_PASSED_CHECKS: Final = 60
 
 
 @dataclass(slots=True)
 class Budget:
-    """Room on the page, in characters of JSON, and what found none any more."""
+    """The room left on the page, in characters of JSON, and the number of items that found none."""
 
     wires: int = 3_000_000
     details: int = 2_500_000
     failures: int = 12_000
     left_out: dict[str, int] = field(default_factory=lambda: {"wires": 0, "details": 0, "failures": 0})
 
-    def take(self, what: str, size: int) -> bool:
-        """Return whether there is room for `size` more, and take it."""
-        room: int = getattr(self, what)
+    def take(self, kind: str, size: int) -> bool:
+        """Return whether there is room for `size` more, and use it."""
+        room: int = getattr(self, kind)
         if room < size:
-            self.left_out[what] += 1
+            self.left_out[kind] += 1
             return False
-        setattr(self, what, room - size)
+        setattr(self, kind, room - size)
         return True
 
 
-class Failures:
-    """Grows by failures; `rows`, `about` and `wires` are parts of the page's value."""
+class FailureRows:
+    """Collects failures; `rows`, `about` and `wires` become parts of the page's JSON value."""
 
     def __init__(
         self,
         results: Results,
         suite: Suite,
-        index: Mapping[str, int],
-        fresh: frozenset[tuple[int, str]],
+        case_numbers: Mapping[str, int],
+        new: frozenset[tuple[int, str]],
         budget: Budget,
     ) -> None:
-        """Take cases from `suite`, numbered by `index`; `fresh` are (implementation, trial) that are new."""
+        """Number cases by `case_numbers`; `new` has (implementation, trial id) of new failures."""
         self.rows: list[dict[str, Any]] = []
         self.about: dict[int, dict[str, Any]] = {}
         self.wires: dict[str, dict[str, Any]] = {}
         self.budget = budget
-        self._results, self._suite, self._index, self._fresh = results, suite, index, fresh
+        self._results, self._suite, self._case_numbers, self._new = results, suite, case_numbers, new
         self._failures: list[Failure] = []
-        self._blame = Blame(installed())
+        self._blame = Blame(load_snapshots())
 
     def add(self, failure: Failure, implementation: int) -> int:
-        """Return the number of the row that is now there for `failure`, in brief."""
+        """Add a short row for `failure` and return its number."""
         first = failure.first
         ids = {f"{first.case}@{name}" if name else first.case for name in failure.deliveries}
         row: dict[str, Any] = {
             "i": implementation,
-            "c": self._index[first.case],
+            "c": self._case_numbers[first.case],
             "verdict": first.verdict,
             "d": failure.deliveries,
-            "words": briefly(first, failure.check)[:6],
-            "also": [printable(each, 120) for each in failure.also[:8]],
+            "lines": describe_failure(first, failure.check)[:6],
+            "also": [escape_line(path, 120) for path in failure.also[:8]],
         }
-        if any((implementation, id_) in self._fresh for id_ in ids):
+        if any((implementation, id_) in self._new for id_ in ids):
             row["fresh"] = True
         self.rows.append(row)
         self._failures.append(failure)
         return len(self.rows) - 1
 
-    def fill(self, number: int) -> None:
-        """Tell of row `number` in full, where there is room."""
+    def add_details(self, number: int) -> None:
+        """Add values, commands and the wire to row `number`, as far as the budget allows."""
         row, first = self.rows[number], self._failures[number].first
         info = self._results.header.implementations[row["i"]]
-        row["run"] = reproduce(info, first, self._results.header)
-        self._describe(first.case)
+        row["run"] = format_run_command(info, first, self._results.header)
+        self._add_case(first.case)
         if not self.budget.take("failures", 1):
             return
-        trial = self._suite.trial(first.case, first.delivery or "", self._results.header.seed)
-        told = _told(first) | self._answer(first, trial)
-        asked = f"{shlex.quote(first.id)} -i {shlex.quote(info.impl)}{sources(self._results.header)}"
-        told["explain"] = f"conform explain {asked}"
+        trial = self._suite.find_trial(first.case, first.delivery or "", self._results.header.seed)
+        details = _result_to_json(first) | self._answer_to_json(first, trial)
+        sources = format_source_options(self._results.header)
+        arguments = f"{shlex.quote(first.id)} -i {shlex.quote(info.impl)}{sources}"
+        details["explain"] = f"conform explain {arguments}"
         if first.delivery and first.checks:
-            told["minimise"] = f"conform minimise {asked}"
-        if self.budget.take("details", len(json.dumps(told))):
-            row |= told
+            details["minimise"] = f"conform minimise {arguments}"
+        if self.budget.take("details", len(json.dumps(details))):
+            row |= details
         if trial is not None and first.id not in self.wires:
-            drawn = wire(trial)
-            if self.budget.take("wires", len(json.dumps(drawn))):
-                self.wires[first.id] = drawn
+            wire = wire_to_json(trial)
+            if self.budget.take("wires", len(json.dumps(wire))):
+                self.wires[first.id] = wire
 
-    def _describe(self, case: str) -> None:
-        found, number = self._suite.cases.get(case), self._index[case]
-        if found is not None and number not in self.about:
-            self.about[number] = about(found)
+    def _add_case(self, case_id: str) -> None:
+        case, number = self._suite.cases.get(case_id), self._case_numbers[case_id]
+        if case is not None and number not in self.about:
+            self.about[number] = case_to_json(case)
 
-    def _answer(self, first: TrialResult, trial: Trial | None) -> dict[str, Any]:
-        """Return the events beside their frames, and what was right about the answer."""
-        seen = first.observation or {}
-        requests = seen.get("requests")
-        told: dict[str, Any] = {"requests": list(map(_asked, requests))} if isinstance(requests, list) else {}
-        if isinstance(seen.get("traceback"), str):
-            told["traceback"] = seen["traceback"][-4000:]
-        if trial is None or "outcome" not in seen:
-            return told
-        events = seen.get("events")
-        placed = self._placed(trial, events)
+    def _answer_to_json(self, first: TrialResult, trial: Trial | None) -> dict[str, Any]:
+        """Return the requests, traceback, events by frame and passed checks of an answer."""
+        observation = first.observation or {}
+        document: dict[str, Any] = {}
+        requests = observation.get("requests")
+        if isinstance(requests, list):
+            document["requests"] = [_describe_request(request) for request in requests]
+        if isinstance(observation.get("traceback"), str):
+            document["traceback"] = observation["traceback"][-4000:]
+        if trial is None or "outcome" not in observation:
+            return document
+        events = observation.get("events")
+        placement = self._place_events(trial, events)
         if isinstance(events, list):
-            frames = placed.frames if placed else (None,) * len(events)
-            told["events"] = [
-                [frame, clip(json.dumps(each, ensure_ascii=False), 2000)]
-                for frame, each in zip(frames[:MAX_EVENTS], events, strict=False)
+            frames = placement.frames if placement else (None,) * len(events)
+            document["events"] = [
+                [frame, limit_text(json.dumps(event, ensure_ascii=False), 2000)]
+                for frame, event in zip(frames[:MAX_EVENTS], events, strict=False)
             ]
-            told["events_left"] = max(0, len(events) - MAX_EVENTS)
-        if placed is not None:
-            told["departed"] = placed.departed
-        told["right"] = list(_right(first, trial, seen))
-        return told
+            document["events_left"] = max(0, len(events) - MAX_EVENTS)
+        if placement is not None:
+            document["diverged"] = placement.diverged
+        document["right"] = list(_list_passed_checks(first, trial, observation))
+        return document
 
-    def _placed(self, trial: Trial, events: Any) -> Placed | None:
-        """Return where the events belong; None where there are none, or nobody knows."""
-        positions = self._blame.outcomes(trial) if isinstance(events, list) else ()
-        if not positions or len(positions) >= MAX_POSITIONS:
+    def _place_events(self, trial: Trial, events: Any) -> Placement | None:
+        """Return the frames of the events; None if there are no events or no snapshots of the stream."""
+        snapshots = self._blame.list_outcomes(trial) if isinstance(events, list) else ()
+        if not snapshots or len(snapshots) >= MAX_POSITIONS:
             return None
         try:
-            return place(decode.events(events), positions)
+            return place_events(decode.events(events), snapshots)
         except decode.Malformed:
             return None
 
 
-def _asked(request: Any) -> str:
-    """Return in words what the server got; results hold whatever was written into them."""
+def _describe_request(request: Any) -> str:
+    """Return method, path and status of a request; results are read from a file and may hold anything."""
     if not isinstance(request, dict):
-        return value(request)
-    words = (str(request.get(name, "")) for name in ("method", "path"))
-    return f"{printable(' '.join(words), 300)}, status {value(request.get('status'))}"
+        return format_value(request)
+    target = " ".join(str(request.get(name, "")) for name in ("method", "path"))
+    return f"{escape_line(target, 300)}, status {format_value(request.get('status'))}"
 
 
-def _told(first: TrialResult) -> dict[str, Any]:
-    told: dict[str, Any] = {
-        "checks": [_check(each) for each in first.checks[:MAX_CHECKS]],
+def _result_to_json(first: TrialResult) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "checks": [_check_to_json(check) for check in first.checks[:MAX_CHECKS]],
         "passed": first.passed,
         "level": first.level,
     }
-    more = len(first.checks) - MAX_CHECKS
     optional = {
-        "more": max(0, more),
-        "reason": first.reason and clip(first.reason, 4000),
-        "known": first.known and clip(first.known, 1000),
+        "more": max(0, len(first.checks) - MAX_CHECKS),
+        "reason": first.reason and limit_text(first.reason, 4000),
+        "known": first.known and limit_text(first.known, 1000),
         "culprit": first.culprit,
     }
-    return told | {key: given for key, given in optional.items() if given}
+    return document | {key: value for key, value in optional.items() if value}
 
 
-def _check(check: Check) -> dict[str, Any]:
-    expected, got, since = _sides(check.expected, check.got)
-    told = {"path": check.path, "level": check.level, "verdict": check.verdict, "frames": check.frames}
-    optional = {"message": check.message and clip(check.message, 4000), "since": since}
-    return told | {"expected": expected, "got": got} | {k: v for k, v in optional.items() if v}
+def _check_to_json(check: Check) -> dict[str, Any]:
+    expected, got, since = _limit_sides(check.expected, check.got)
+    document = {"path": check.path, "level": check.level, "verdict": check.verdict, "frames": check.frames}
+    optional = {"message": check.message and limit_text(check.message, 4000), "since": since}
+    return (
+        document
+        | {"expected": expected, "got": got}
+        | {key: value for key, value in optional.items() if value}
+    )
 
 
-def _sides(expected: Any, got: Any) -> tuple[Any, Any, list[int]]:
-    """Return both sides, cut around their first difference where one is long; then where, and how long.
+def _limit_sides(expected: Any, got: Any) -> tuple[Any, Any, list[int]]:
+    """Return both values, and `[start, expected length, got length]` if they were cut, else an empty list.
 
-    What is cut is text: of JSON its text.
+    Long values become text, cut around their first difference.
     """
-    one, other = _as_text(expected), _as_text(got)
-    if max(len(one), len(other)) <= MAX_VALUE:
+    expected_text, got_text = _to_text(expected), _to_text(got)
+    if max(len(expected_text), len(got_text)) <= MAX_VALUE:
         return expected, got, []
-    pairs = enumerate(zip(one, other, strict=False))
-    parted = next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
-    start = max(0, parted - LEAD)
+    pairs = enumerate(zip(expected_text, got_text, strict=False))
+    position = next((i for i, (a, b) in pairs if a != b), min(len(expected_text), len(got_text)))
+    start = max(0, position - CONTEXT_BEFORE)
     end = start + MAX_VALUE
-    return one[start:end], other[start:end], [start, len(one), len(other)]
+    return expected_text[start:end], got_text[start:end], [start, len(expected_text), len(got_text)]
 
 
-def _as_text(given: Any) -> str:
-    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, indent=2)
+def _to_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def _right(first: TrialResult, trial: Trial, seen: Mapping[str, Any]) -> list[list[str]]:
-    """Return [path, value] of what was as expected; claims are not known, so only what holds is told."""
+def _list_passed_checks(first: TrialResult, trial: Trial, observation: Mapping[str, Any]) -> list[list[str]]:
+    """Return [path, value] of the checks that passed.
+
+    Results hold only their number, so the outcome is judged again. Claims are not in the results either: all
+    capabilities are assumed, and checks that then fail are left out.
+    """
     failed = {check.path for check in first.checks}
-    checks, _ = checks_of(trial, Observation(seen["outcome"]), CAPABILITIES - {"events"}, lambda _: None)
-    return [
-        [each.path, value(each.got, 200)]
-        for each in checks
-        if each.verdict == "pass" and each.path not in failed and not each.path.startswith("invariant.")
-    ][:60]
+    checks, _ = checks_of(
+        trial, Observation(observation["outcome"]), CAPABILITIES - {"events"}, lambda _: None
+    )
+    passed = [
+        [check.path, format_value(check.got, 200)]
+        for check in checks
+        if check.verdict == "pass" and check.path not in failed and not check.path.startswith("invariant.")
+    ]
+    return passed[:MAX_PASSED_CHECKS]

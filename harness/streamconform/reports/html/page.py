@@ -1,4 +1,4 @@
-"""The page: templates, style and script of this package around the JSON value of a run."""
+"""The page: the templates, style and script of this package around the JSON value of a run."""
 
 from __future__ import annotations
 
@@ -14,95 +14,86 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from streamconform.reports.html import source
-from streamconform.reports.html.data import document
-from streamconform.reports.words import counted, cut, printable, unexpected, warned
+from streamconform.printable import escape_line
+from streamconform.reports.describe import VERDICT_LABELS, format_count
+from streamconform.reports.html.data import LETTERS, results_to_json
+from streamconform.reports.html.source import read_suite
+from streamconform.reports.summary import (
+    describe_incomplete,
+    find_unexpected,
+    find_warnings,
+    format_headline,
+    list_problems,
+)
 from streamconform.run.results import Results
 
 STYLES: Final = ("base", "first", "case")
 SCRIPTS: Final = ("text", "differences", "model", "filters", "first", "matrix", "wire", "case", "start")
-"""Files of the script in their order; each knows of those before it."""
+"""Parts of the script in order; each uses the ones before it."""
 MAX_PROBLEMS: Final = 50
-IN_SCRIPT: Final = re.compile("[<>&\u2028\u2029]")
-"""What would end a script element, or a line of one, is an escape inside JSON."""
+UNSAFE_IN_SCRIPT: Final = re.compile("[<>&\u2028\u2029]")
+"""Characters that could end a script element or a line of it; JSON can hold them as escapes."""
+COLUMNS: Final = ("pass", "fail", "faulted", "hang", "warn", "known", "stale", "skipped")
+"""The verdicts in the order of the table of implementations."""
 
 
 def render(results: Results, baseline: Results | None = None) -> str:
-    """Return the page, ASCII but for what the templates say."""
-    suite = source.read(results)
-    value = document(results, suite, baseline)
-    style, script = _joined("css", STYLES), _joined("js", SCRIPTS)
+    """Return the page; everything outside the templates' own text is ASCII."""
+    suite = read_suite(results)
+    value = results_to_json(results, suite, baseline)
+    style, script = _join_parts("css", STYLES), _join_parts("js", SCRIPTS)
+    # The policy allows this style and this script by their digests, and nothing else: no network, no other
+    # script.
+    policy = (
+        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
     return (
         _environment()
         .get_template("page.html")
         .render(
             results=results,
             value=value,
-            headline=headline(results),
-            good=_good(results),
+            columns=[(LETTERS[verdict], VERDICT_LABELS[verdict]) for verdict in COLUMNS],
+            headline=format_headline(results),
+            good=_is_good(results),
             notes=list(_notes(results, value, suite.problem)),
-            problems=[printable(str(each), 400) for each in _problems(results)[:MAX_PROBLEMS]],
-            policy=f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
-            "base-uri 'none'; form-action 'none'",
-            style=Markup(style),  # noqa: S704 - files of this package
-            script=Markup(script),  # noqa: S704 - the same
-            data=Markup(in_script(value)),  # noqa: S704 - nothing in it ends the element
+            problems=[escape_line(str(problem), 400) for problem in list_problems(results)[:MAX_PROBLEMS]],
+            policy=policy,
+            style=Markup(style),  # noqa: S704 - from files of this package
+            script=Markup(script),  # noqa: S704 - from files of this package
+            data=Markup(escape_in_script(value)),  # noqa: S704 - nothing in it ends the element
         )
     )
 
 
-def headline(results: Results) -> str:
-    """Return the verdict in one line."""
-    failed, trials = unexpected(results), counted(len(results.trials), "trial")
-    cases = counted(len({each.case for each in results.trials}), "case")
-    problems = _problems(results)
-    if not results.trials:
-        return "Nothing ran"
-    if failed:
-        wrong = len({each.case for each in failed})
-        of = f"{len(failed):,} of {len(results.trials):,} trials are unexpected"
-        return f"{of}, in {wrong:,} case{'' if wrong == 1 else 's'}"
-    if problems:
-        entries = "entry is" if len(problems) == 1 else "entries are"
-        return f"No new failure, but {len(problems)} known-failures {entries} not true any more"
-    judged = len(results.trials) - sum(each.verdict == "skipped" for each in results.trials)
-    if not judged:
-        return f"Nothing was judged: all of {trials} were skipped"
-    return f"All as expected: {judged:,} of {len(results.trials):,} trials judged, {cases}"
-
-
-def in_script(value: Any) -> str:
-    """Return JSON, ASCII only, that a script element of a page can hold."""
+def escape_in_script(value: Any) -> str:
+    """Return `value` as ASCII JSON that is safe inside a script element."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=True)
-    return IN_SCRIPT.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return UNSAFE_IN_SCRIPT.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _good(results: Results) -> bool:
-    return bool(results.trials) and not unexpected(results) and not _problems(results)
-
-
-def _problems(results: Results) -> tuple[Any, ...]:
-    return results.footer.problems if results.footer else ()
+def _is_good(results: Results) -> bool:
+    return bool(results.trials) and not find_unexpected(results) and not list_problems(results)
 
 
 def _notes(results: Results, value: dict[str, Any], problem: str | None) -> Iterator[str]:
-    """Yield what a reader has to know before believing the page."""
-    why = cut(results)
-    if why is not None:
-        yield f"These results are cut: {why}. What did not run is not judged."
+    """Yield what a reader needs to know before trusting the page."""
+    reason = describe_incomplete(results)
+    if reason is not None:
+        yield f"These results are incomplete: {reason}. Trials that did not run are not judged."
     if problem is not None:
         yield problem[0].upper() + problem[1:] + ("" if problem.endswith(".") else ".")
-    left = value["left"]
-    if any(left.values()):
+    left_out = value["left"]
+    if any(left_out.values()):
         yield (
-            "With everything the page would be too large to open: of "
-            f"{len(value['failures']):,} failures {left['wires']:,} are shown without the wire and "
-            f"{left['details'] + left['failures']:,} without values; every cause is listed, and each case "
-            "names the command that shows it whole."
+            f"To keep the page small, of {len(value['failures']):,} failures {left_out['wires']:,} are shown "
+            f"without the wire and {left_out['details'] + left_out['failures']:,} without values. Every "
+            "cause is listed, and each case names the command that shows it in full."
         )
-    warnings = len(warned(results))
-    if warnings and not unexpected(results):
-        yield f"{counted(warnings, 'trial')} only warn: the provider's words leave room there."
+    warnings = len(find_warnings(results))
+    if warnings and not find_unexpected(results):
+        yield f"{format_count(warnings, 'warning')}: the provider's documentation does not settle these."
 
 
 @cache
@@ -114,12 +105,12 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["legible"] = lambda text, width=200: printable(str(text), width)
+    environment.filters["escape_line"] = lambda text, width=200: escape_line(str(text), width)
     return environment
 
 
 @cache
-def _joined(kind: str, names: tuple[str, ...]) -> str:
+def _join_parts(kind: str, names: tuple[str, ...]) -> str:
     folder = files(__package__) / kind
     parts = (folder.joinpath(f"{name}.{kind}").read_text("utf-8") for name in names)
     text = "\n".join(parts)
@@ -127,5 +118,5 @@ def _joined(kind: str, names: tuple[str, ...]) -> str:
 
 
 def _digest(text: str) -> str:
-    """Return what the policy calls the text of an element."""
+    """Return the hash of an element's text, in the form that a Content-Security-Policy names."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

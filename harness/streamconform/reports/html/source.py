@@ -1,4 +1,4 @@
-"""Cases for what results do not hold, read by the header's selection; and why some could not be."""
+"""Read the suite of a run again, for what results do not hold: titles, requests and bytes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from streamconform import __version__
 from streamconform.errors import ConformError
 from streamconform.model.case import AnyCase, Case
 from streamconform.model.trial import Trial
-from streamconform.reports.words import printable
-from streamconform.resources import bundled
+from streamconform.printable import escape_line
+from streamconform.resources import find_bundled
 from streamconform.run.results import Results
 from streamconform.suite.catalog import read_catalog
 from streamconform.suite.expand import one
@@ -20,41 +20,44 @@ from streamconform.suite.load import Sources
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """The cases by id; `problem` says in words why there are none, or that they may be others by now."""
+    """The cases by id; `problem` says why there are none, or that they may have changed since the run."""
 
     cases: Mapping[str, AnyCase]
     problem: str | None = None
 
-    def trial(self, case: str, delivery: str, seed: int) -> Trial | None:
-        """Return a trial with its bytes; None for a call, and for what the suite does not have any more."""
-        found = self.cases.get(case)
-        if not isinstance(found, Case):
+    def find_trial(self, case_id: str, delivery: str, seed: int) -> Trial | None:
+        """Return the trial with its bytes; None for a function call, or if the suite no longer has it."""
+        case = self.cases.get(case_id)
+        if not isinstance(case, Case):
             return None
         try:
-            return one(found, delivery, seed)
+            return one(case, delivery, seed)
         except ConformError:
             return None
 
 
-def read(results: Results) -> Suite:
-    """Return the cases that results are about, or none of them with the reason."""
+def read_suite(results: Results) -> Suite:
+    """Return the cases of the run, or none with the problem; only cases in `results` are loaded."""
     header = results.header
-    given, beside = header.selection.get("specs"), header.selection.get("cassettes")
+    specs_setting, cassettes_setting = header.selection.get("specs"), header.selection.get("cassettes")
     try:
-        specs = Path(given) if given else bundled("specs")
-        if given and not beside:
-            near = specs.resolve().parent / "cassettes"
-            beside = near if near.is_dir() else None
-        catalog = read_catalog(Sources(specs, Path(beside) if beside else bundled("cassettes")))
+        specs = Path(specs_setting) if specs_setting else find_bundled("specs")
+        if specs_setting and not cassettes_setting:
+            sibling = specs.resolve().parent / "cassettes"
+            cassettes_setting = sibling if sibling.is_dir() else None
+        cassettes = Path(cassettes_setting) if cassettes_setting else find_bundled("cassettes")
+        catalog = read_catalog(Sources(specs, cassettes))
         judged = {trial.case for trial in results.trials}
         cases = catalog.load(judged.intersection(catalog.ids))
     except (ConformError, OSError, ValueError) as error:
-        why = printable(str(error).partition("\n")[0], 300)
-        return Suite({}, f"titles, requests and wires are missing, because the suite cannot be read: {why}")
+        reason = escape_line(str(error).partition("\n")[0], 300)
+        return Suite(
+            {}, f"titles, requests and wires are missing, because the suite cannot be read: {reason}"
+        )
     problem = None
-    if header.version != __version__ and not given:
+    if header.version != __version__ and not specs_setting:
         problem = (
-            f"the run was made with streamconform {printable(header.version)}, this page with {__version__}: "
-            "what is shown of cases and wires is of the latter"
+            f"the run was made with streamconform {escape_line(header.version)}, this page with "
+            f"{__version__}: cases and wires are shown as in the latter"
         )
     return Suite({case.id: case for case in cases}, problem)

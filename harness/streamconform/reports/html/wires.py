@@ -1,4 +1,4 @@
-"""The wire of a trial as JSON values: bytes, frames, chunk marks, times. Pure; the page draws it."""
+"""The wire of a trial as JSON values: bytes, frames, chunk marks and times. Pure."""
 
 from __future__ import annotations
 
@@ -10,103 +10,104 @@ from streamconform.apis import APIS
 from streamconform.model.capability import CALLED
 from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.trial import Trial
-from streamconform.reports.words import provenance
+from streamconform.reports.describe import describe_provenance
 from streamconform.wire.frames import Frame
 from streamconform.wire.framings import split
 
 MAX_BODY: Final = 192 * 1024
-"""Bytes of a body that a page holds; of a longer one the beginning."""
+"""Bytes of a body on the page; of a longer one only the beginning is shown."""
 MAX_FRAMES: Final = 3000
-MAX_MARKS: Final = 4000
-"""Chunk marks that are listed."""
+MAX_CHUNKS: Final = 4000
+"""Chunk offsets and times that are listed."""
 MAX_INPUT: Final = 64 * 1024
+"""Characters of a request's body or a function's input."""
 
 
-def wire(trial: Trial) -> dict[str, Any]:
-    """Return what came over the wire; `size` and `count` tell how much there was where it is cut.
+def wire_to_json(trial: Trial) -> dict[str, Any]:
+    """Return the bytes of `trial` and how they are framed; `size` and `count` are those of the whole body.
 
-    A frame is `[start, end, payload start, payload end, event]`; where the payload does not stand in the
-    body in one piece, it follows as base64. `chunks` are the offsets at which reads began, null where each
-    byte was one.
+    A frame is `[start, end, payload start, payload end, event]`. If the payload is not one piece of the body,
+    both its offsets are null, and it follows as base64. `chunks` are the offsets at which reads began, null
+    if every read was one byte.
     """
     body = trial.body
     shown = body[:MAX_BODY]
-    framed = APIS[trial.case.api].detect_framing(trial.case.cassette.status, body)
-    frames = split(framed, body)
-    listed = [each for each in frames[:MAX_FRAMES] if each.start < len(shown)]
-    bytewise = len(trial.chunks) == len(body) > 1
+    framing_name = APIS[trial.case.api].detect_framing(trial.case.cassette.status, body)
+    frames = split(framing_name, body)
+    shown_frames = [frame for frame in frames[:MAX_FRAMES] if frame.start < len(shown)]
+    is_bytewise = len(trial.chunks) == len(body) > 1
     return {
-        "framing": framed,
+        "framing": framing_name,
         "size": len(body),
-        "body": _text(shown),
+        "body": _encode(shown),
         "count": len(frames),
-        "frames": [_frame(each, len(shown)) for each in listed],
-        "chunks": None if bytewise else _offsets(trial.chunks),
+        "frames": [_frame_to_json(frame, len(shown)) for frame in shown_frames],
+        "chunks": None if is_bytewise else _list_offsets(trial.chunks),
         "reads": len(trial.chunks),
-        "times": _times(trial),
+        "times": _list_times(trial),
         "broken": trial.derived is not None,
     }
 
 
-def about(case: AnyCase) -> dict[str, Any]:
-    """Return what a case says of itself, and of the exchange or the call that it is about."""
-    told: dict[str, Any] = {
+def case_to_json(case: AnyCase) -> dict[str, Any]:
+    """Return what a case says about itself, and its exchange or the input of its function."""
+    document: dict[str, Any] = {
         "why": case.why,
         "sources": case.sources,
         "guards": case.guards,
         "spec": f"{'/'.join(case.path.split('/')[-2:])}:{case.line}",
     }
     if isinstance(case, RoundTripCase):
-        names = ", ".join(f"{case.api}/{each.cassette.name}" for each in (case.first, case.second))
-        given = {"conversation": case.conversation, "results": case.results}
-        return told | {"function": f"a round trip: {names}", "input": _clipped(given)}
+        names = ", ".join(f"{case.api}/{stream.cassette.name}" for stream in (case.first, case.second))
+        value = {"conversation": case.conversation, "results": case.results}
+        return document | {"function": f"a round trip: {names}", "input": _limit_json(value)}
     if not isinstance(case, Case):
-        return told | {"function": CALLED[case.kind][0], "input": _clipped(case.input)}
+        return document | {"function": CALLED[case.kind][0], "input": _limit_json(case.input)}
     cassette = case.cassette
-    return told | {
+    return document | {
         "cassette": f"{cassette.api}/{cassette.name}",
-        "provenance": provenance(cassette),
+        "provenance": describe_provenance(cassette),
         "request": f"{cassette.request.method} {cassette.request.path}",
-        "asked": _clipped(cassette.request.body),
+        "body": _limit_json(cassette.request.body),
         "model": cassette.model,
         "status": cassette.status,
         "headers": dict(cassette.headers),
     }
 
 
-def clip(text: str, width: int) -> str:
-    """Return the beginning of `text`, with a word on how much is missing."""
-    return text if len(text) <= width else f"{text[:width]} … [{len(text) - width} more characters]"
+def limit_text(text: str, width: int) -> str:
+    """Return the first `width` characters of `text`, and how many are left out."""
+    return text if len(text) <= width else f"{text[:width]} … [{len(text) - width:,} more characters]"
 
 
-def _clipped(given: Any) -> Any:
-    """Return JSON as it is, or where it is large the beginning of its text."""
-    text = json.dumps(given, ensure_ascii=False, indent=2)
-    return given if len(text) <= MAX_INPUT else clip(text, MAX_INPUT)
+def _limit_json(value: Any) -> Any:
+    """Return `value`, or the beginning of its JSON text if that is long."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    return value if len(text) <= MAX_INPUT else limit_text(text, MAX_INPUT)
 
 
-def _text(data: bytes) -> str:
+def _encode(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def _frame(frame: Frame, size: int) -> list[Any]:
-    told: list[Any] = [frame.start, min(frame.end, size)]
+def _frame_to_json(frame: Frame, size: int) -> list[Any]:
+    span: list[Any] = [frame.start, min(frame.end, size)]
     if frame.value is None:
-        return [*told, None, None, frame.event, _text(frame.payload[:MAX_BODY])]
+        return [*span, None, None, frame.event, _encode(frame.payload[:MAX_BODY])]
     start, end = frame.value
-    return [*told, start, min(end, size), frame.event]
+    return [*span, start, min(end, size), frame.event]
 
 
-def _offsets(chunks: tuple[bytes, ...]) -> list[int]:
-    found, at = [], 0
-    for chunk in chunks[:MAX_MARKS]:
-        found.append(at)
-        at += len(chunk)
-    return found
+def _list_offsets(chunks: tuple[bytes, ...]) -> list[int]:
+    offsets, offset = [], 0
+    for chunk in chunks[:MAX_CHUNKS]:
+        offsets.append(offset)
+        offset += len(chunk)
+    return offsets
 
 
-def _times(trial: Trial) -> list[list[int]]:
-    """Return (offset, ms since the request) of each read, where that was recorded and is what was sent."""
+def _list_times(trial: Trial) -> list[list[int]]:
+    """Return [offset, ms since the request] of each read; recorded times hold only for the recorded cuts."""
     if trial.delivery != "recorded":
         return []
-    return [[mark.offset, mark.ms] for mark in trial.case.cassette.marks[:MAX_MARKS]]
+    return [[mark.offset, mark.ms] for mark in trial.case.cassette.marks[:MAX_CHUNKS]]

@@ -1,7 +1,7 @@
-"""The matrix: implementations against capabilities, one page in Markdown for whoever chooses a library.
+"""The matrix: implementations against capabilities, one Markdown page for someone who chooses a library.
 
-The summary comes first, then a table an api, then what fails of each implementation. Everything that came
-from outside is a code span, or a link target of a harmless form.
+The summary comes first, then a table per API, then the failures of each implementation. All text from outside
+is a code span, or a link target of a form that is known to be safe.
 """
 
 from __future__ import annotations
@@ -11,135 +11,160 @@ from typing import Final
 
 from streamconform.apis import APIS
 from streamconform.model.result import Header
-from streamconform.reports.markdown import cell, code
-from streamconform.reports.matrix.failing import Caps, section
-from streamconform.reports.matrix.place import Place, slug
-from streamconform.reports.matrix.score import COLUMNS, FRAMING, TRUNCATION, Row, Score, rows
-from streamconform.reports.words import called, cut
+from streamconform.reports.describe import format_count, name_implementations
+from streamconform.reports.markdown import format_cell, format_code
+from streamconform.reports.matrix.context import PageContext, make_slug
+from streamconform.reports.matrix.score import COLUMNS, FRAMING, TRUNCATION, Row, Score, score_rows
+from streamconform.reports.matrix.section import ListLimits, render_section
+from streamconform.reports.summary import describe_incomplete
 from streamconform.run.results import Results
 from streamconform.suite.load import COMMON
 
-__all__ = ["MAX_BYTES", "Place", "render"]
+__all__ = ["MAX_BYTES", "PageContext", "render"]
 
 MAX_BYTES: Final = 400_000
-"""A page of GitHub's is shown as one up to 512 kB."""
-CAPS: Final = (Caps(60, 25), Caps(40, 15), Caps(30, 10), Caps(20, 5), Caps(10, 2), Caps(3, 1))
-"""How much of the lists is shown: the first that makes the page short enough."""
-LEFT_OUT: Final = "_The rest does not fit here; `conform report terminal` prints all of it._"
+"""GitHub renders a Markdown page of up to 512 kB."""
+LIMITS: Final = (
+    ListLimits(60, 25),
+    ListLimits(40, 15),
+    ListLimits(30, 10),
+    ListLimits(20, 5),
+    ListLimits(10, 2),
+    ListLimits(3, 1),
+)
+"""Tried in order, until the page is short enough."""
+LEFT_OUT: Final = "_The rest is left out here; `conform report terminal` prints all of it._"
 LEGEND: Final = """\
-A cell is **passed/judged**, counted in cases; it links to what fails, where anything does. `-` is a
-capability that the implementation does not claim, an empty cell one that no case is about. *warn* counts
-passes that differ where the provider's words leave room, *skipped* cases that need what is not claimed.
+A cell is **passed/judged**, counted in cases; it links to the failures, if there are any. `-` means that the
+implementation does not claim the capability; an empty cell means that there is no such case. *warn* counts
+cases that pass with a warning: the provider's documentation does not settle the difference. *skipped* counts
+cases that need a capability which is not claimed.
 
-A case is judged as it was recorded. Where it passes, `framing` also counts it once for all its other
-deliveries (in one piece, byte by byte, with comments, with fields that nobody knows yet), and `truncation`
-once for its stream broken off, reset, or ended by an error. What is known to fail fails here too."""
+A case is judged as recorded. If it passes, `framing` also counts it once for all its other deliveries (in one
+piece, byte by byte, with comments, with unknown fields), and `truncation` once for its stream cut off, reset,
+or
+ended by an error. Known failures count as failures here."""
 
 
-def render(results: Results, place: Place) -> str:
-    """Return the page, at most `MAX_BYTES` long; it says so where something is left out."""
-    found = rows(results, place.suite)
+def render(results: Results, context: PageContext) -> str:
+    """Return the page, at most `MAX_BYTES` long; it says so if something is left out."""
+    rows = score_rows(results, context.suite)
     text = ""
-    for caps in CAPS:
-        text = "\n\n".join(_blocks(results, place, found, caps))
+    for limits in LIMITS:
+        text = "\n\n".join(_blocks(results, context, rows, limits))
         if len(text.encode()) <= MAX_BYTES:
             return text
-    kept = text.encode()[: MAX_BYTES - len(LEFT_OUT) - 2].decode("utf-8", "ignore")
-    return "\n\n".join((kept.rpartition("\n\n")[0], LEFT_OUT))
+    start = text.encode()[: MAX_BYTES - len(LEFT_OUT) - 2].decode("utf-8", "ignore")
+    return "\n\n".join((start.rpartition("\n\n")[0], LEFT_OUT))
 
 
-def _blocks(results: Results, place: Place, found: Sequence[Row], caps: Caps) -> Iterator[str]:
+def _blocks(results: Results, context: PageContext, rows: Sequence[Row], limits: ListLimits) -> Iterator[str]:
     header = results.header
-    anchors = _anchors(header)
-    yield "# Matrix: which implementations read streamed answers as they are sent"
-    day = f", on {code(header.date)}" if header.date else ""
-    yield f"{_counted(found)}, judged by streamconform {code(header.version)}{day}."
-    why = cut(results)
-    if why is not None:
-        yield f"> **These results are cut**: {why}. What did not run is not judged."
-    unknown = {each.case for each in results.trials} - set(place.suite)
+    anchors = _make_anchors(header)
+    yield "# Matrix: which implementations read streamed answers correctly"
+    date = f", on {format_code(header.date)}" if header.date else ""
+    yield f"{_count_rows(rows)}, judged by streamconform {format_code(header.version)}{date}."
+    reason = describe_incomplete(results)
+    if reason is not None:
+        yield f"> **These results are incomplete**: {reason}. Trials that did not run are not judged."
+    unknown = {trial.case for trial in results.trials} - set(context.suite)
     if unknown:
-        yield f"> {len(unknown)} cases are not in this version of the suite: they are in no column of a tag."
+        verb = "is" if len(unknown) == 1 else "are"
+        yield (
+            f"> {format_count(len(unknown), 'case')} {verb} not in this version of the suite, and so in no"
+            " capability's column."
+        )
     yield LEGEND
     yield "## Summary"
-    yield "\n".join(_summary(header, found, anchors))
-    for api in _apis(found):
-        yield f"## {code(api)}" if api not in (*APIS, COMMON) else f"## {api}"
-        yield "\n".join(_table(header, [row for row in found if row.api == api], anchors))
-    for at, anchor in enumerate(anchors):
-        own = [row for row in found if row.implementation == at]
-        if own:
-            yield from section(header, own, place, anchor, caps)
+    yield "\n".join(_summary_lines(header, rows, anchors))
+    for api in _list_apis(rows):
+        yield f"## {format_code(api)}" if api not in (*APIS, COMMON) else f"## {api}"
+        yield "\n".join(_table_lines(header, [row for row in rows if row.api == api], anchors))
+    for index, anchor in enumerate(anchors):
+        own_rows = [row for row in rows if row.implementation == index]
+        if own_rows:
+            yield from render_section(header, own_rows, context, anchor, limits)
 
 
-def _counted(found: Sequence[Row]) -> str:
-    implementations = len({row.implementation for row in found})
-    apis = len({row.api for row in found if row.api != COMMON})
-    what = "implementation" if implementations == 1 else "implementations"
-    return f"{implementations} {what} of {apis} {'api' if apis == 1 else 'apis'}"
+def _count_rows(rows: Sequence[Row]) -> str:
+    implementations = len({row.implementation for row in rows})
+    apis = len({row.api for row in rows if row.api != COMMON})
+    return f"{format_count(implementations, 'implementation')} of {format_count(apis, 'API')}"
 
 
-def _apis(found: Iterable[Row]) -> list[str]:
-    there = {row.api for row in found}
-    return [*(api for api in (*APIS, COMMON) if api in there), *sorted(there - {*APIS, COMMON})]
+def _list_apis(rows: Iterable[Row]) -> list[str]:
+    """Return the APIs of `rows` in the suite's order, then those that this version does not know."""
+    apis = {row.api for row in rows}
+    return [*(api for api in (*APIS, COMMON) if api in apis), *sorted(apis - {*APIS, COMMON})]
 
 
-def _summary(header: Header, found: Sequence[Row], anchors: Sequence[str]) -> Iterator[str]:
-    """Yield the table of implementations and apis; its last columns are those that no tag is needed for."""
-    apis = _apis(found)
-    beside = [name for name in (FRAMING, TRUNCATION) if any(name in row.columns for row in found)]
-    yield f"| implementation | {' | '.join([cell(each) for each in apis] + beside)} |"
-    yield "|---|" + "--:|" * (len(apis) + len(beside))
-    for at, name in enumerate(_named(header, anchors)):
-        own = {row.api: row for row in found if row.implementation == at}
-        if own:
-            cells = [
-                _cell(own[api].cases, f"{anchors[at]}-{slug(api)}") if api in own else "" for api in apis
-            ]
-            for column in beside:
-                parts = [row.columns[column] for row in own.values() if column in row.columns]
-                cells.append(_cell(_sum(parts), anchors[at]))
-            yield f"| {name} | {' | '.join(cells)} |"
+def _summary_lines(header: Header, rows: Sequence[Row], anchors: Sequence[str]) -> Iterator[str]:
+    """Yield the table of implementations and APIs; the last columns are the two that need no tag."""
+    apis = _list_apis(rows)
+    untagged = [name for name in (FRAMING, TRUNCATION) if any(name in row.columns for row in rows)]
+    yield f"| implementation | {' | '.join([format_cell(api) for api in apis] + untagged)} |"
+    yield "|---|" + "--:|" * (len(apis) + len(untagged))
+    for index, name in enumerate(_link_implementations(header, anchors)):
+        rows_by_api = {row.api: row for row in rows if row.implementation == index}
+        if not rows_by_api:
+            continue
+        cells = [
+            _format_score(rows_by_api[api].cases, f"{anchors[index]}-{make_slug(api)}")
+            if api in rows_by_api
+            else ""
+            for api in apis
+        ]
+        for column in untagged:
+            scores = [row.columns[column] for row in rows_by_api.values() if column in row.columns]
+            cells.append(_format_score(_add_scores(scores), anchors[index]))
+        yield f"| {name} | {' | '.join(cells)} |"
 
 
-def _table(header: Header, own: Sequence[Row], anchors: Sequence[str]) -> Iterator[str]:
-    columns = [name for name in COLUMNS if any(name in row.columns for row in own)]
+def _table_lines(header: Header, rows: Sequence[Row], anchors: Sequence[str]) -> Iterator[str]:
+    """Yield the table of one API."""
+    columns = [name for name in COLUMNS if any(name in row.columns for row in rows)]
     yield f"| implementation | cases | {' | '.join(COLUMNS[name] for name in columns)} |"
     yield "|---|" + "--:|" * (len(columns) + 1)
-    names = _named(header, anchors)
-    for row in own:
-        anchor = f"{anchors[row.implementation]}-{slug(row.api)}"
+    names = _link_implementations(header, anchors)
+    for row in rows:
+        anchor = f"{anchors[row.implementation]}-{make_slug(row.api)}"
         scores = [row.cases, *(row.columns.get(name, Score()) for name in columns)]
-        yield f"| {names[row.implementation]} | {' | '.join(_cell(each, anchor) for each in scores)} |"
+        cells = " | ".join(_format_score(score, anchor) for score in scores)
+        yield f"| {names[row.implementation]} | {cells} |"
 
 
-def _cell(score: Score, anchor: str) -> str:
+def _format_score(score: Score, anchor: str) -> str:
     if not score.judged:
         return "-" if score.skipped else ""
-    tally = f"{score.passed}/{score.judged}"
-    told = [f"{n} {word}" for n, word in ((score.warned, "warn"), (score.skipped, "skipped")) if n]
-    beside = f"<br><sub>{', '.join(told)}</sub>" if told else ""
-    return (f"[{tally}](#{anchor})" if score.failed else tally) + beside
+    ratio = f"{score.passed}/{score.judged}"
+    notes = [f"{n} {label}" for n, label in ((score.warned, "warn"), (score.skipped, "skipped")) if n]
+    note = f"<br><sub>{', '.join(notes)}</sub>" if notes else ""
+    return (f"[{ratio}](#{anchor})" if score.failed else ratio) + note
 
 
-def _sum(scores: Iterable[Score]) -> Score:
-    every = list(scores)
-    names = ("passed", "failed", "warned", "skipped")
-    return Score(**{name: sum(getattr(each, name) for each in every) for name in names})
+def _add_scores(scores: Sequence[Score]) -> Score:
+    return Score(
+        passed=sum(score.passed for score in scores),
+        failed=sum(score.failed for score in scores),
+        warned=sum(score.warned for score in scores),
+        skipped=sum(score.skipped for score in scores),
+    )
 
 
-def _named(header: Header, anchors: Sequence[str]) -> list[str]:
+def _link_implementations(header: Header, anchors: Sequence[str]) -> list[str]:
     """Return the implementations as cells, each a link to its section, with the release."""
     return [
-        f"[{cell(name)}](#{anchor}){f' {cell(info.version, 40)}' if info.version else ''}"
-        for name, anchor, info in zip(called(header), anchors, header.implementations, strict=True)
+        f"[{format_cell(name)}](#{anchor}){f' {format_cell(info.version, 40)}' if info.version else ''}"
+        for name, anchor, info in zip(
+            name_implementations(header), anchors, header.implementations, strict=True
+        )
     ]
 
 
-def _anchors(header: Header) -> tuple[str, ...]:
-    """Return what links to each section name, which no other section or api is called."""
-    found: list[str] = []
-    for number, name in enumerate(called(header)):
-        anchor = f"of-{slug(name)}"
-        found.append(f"{anchor}-{number}" if anchor in found else anchor)
-    return tuple(found)
+def _make_anchors(header: Header) -> tuple[str, ...]:
+    """Return a unique anchor for each implementation's section; `of-` keeps them apart from the APIs'."""
+    anchors: list[str] = []
+    for number, name in enumerate(name_implementations(header)):
+        anchor = f"of-{make_slug(name)}"
+        anchors.append(f"{anchor}-{number}" if anchor in anchors else anchor)
+    return tuple(anchors)

@@ -1,8 +1,8 @@
-"""What cases came to in each column of the matrix. Pure.
+"""Score the cases of each column of the matrix. Pure.
 
-The unit is the case. It counts in the column of each of its tags, as its stream was recorded; its other
-deliveries count once more under `framing`, and what breaks its stream once more under `truncation`, both
-only where it passes as recorded: what fails anyway would say nothing about these.
+The unit is the case. It counts in the column of each of its tags, as recorded. If it passes as recorded, its
+other deliveries count once more under `framing`, and its faults once more under `truncation`; a case that
+fails anyway would say nothing about these.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ COLUMNS: Final[Mapping[str, str]] = {
     "heal": "heal",
     "partial": "partial",
 }
-"""The columns by tag, in order; one that no case of an api is in is left out of its table."""
+"""Column titles by tag, in order; a column without a case of an API is left out of its table."""
 NEEDED: Final[Mapping[str, Capability]] = {
     "tool_calls": "tool_calls",
     "parallel": "parallel_tool_calls",
@@ -44,48 +44,48 @@ NEEDED: Final[Mapping[str, Capability]] = {
     "heal": "heal",
     "partial": "partial_json",
 }
-"""What a column is about: where that is not claimed, nobody looked, whatever else its cases came to."""
+"""The capability that a column is about: if it is not claimed, the column shows `-`."""
 RECORDED: Final = "recorded"
 FRAMING: Final = "framing"
 TRUNCATION: Final = "truncation"
 Mark = Literal["pass", "warn", "fail", "skipped"]
-"""What one or more trials came to together."""
+"""The result of one or more trials together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What the cases of a cell came to."""
+    """The counts of a cell, in cases."""
 
     passed: int = 0
-    """With those of which something is only warned."""
+    """Including cases that pass with a warning."""
     failed: int = 0
     warned: int = 0
     skipped: int = 0
 
     @property
     def judged(self) -> int:
-        """Return how many were."""
+        """Return the number of cases that were not skipped."""
         return self.passed + self.failed
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An implementation and an api that it speaks."""
+    """An implementation and one of the APIs that it reads."""
 
     implementation: int
     api: str
     cases: Score
-    """Every case, as recorded."""
+    """All cases, as recorded."""
     columns: Mapping[str, Score]
     failing: tuple[TrialResult, ...]
-    """Every trial that does not pass, in whatever way it was handed over."""
+    """Every failing trial, in any delivery or fault."""
 
 
-def rows(results: Results, suite: Mapping[str, AnyCase]) -> tuple[Row, ...]:
-    """Return a row for each implementation and api of which any trial was judged.
+def score_rows(results: Results, suite: Mapping[str, AnyCase]) -> tuple[Row, ...]:
+    """Return a row for each implementation and API with at least one judged trial.
 
-    `suite` has the tags by case id; a case that is not in it counts in the columns that need none. Under
-    `--strict` a warning is a failure.
+    `suite` has the cases, with their tags, by id; a case that is not in it counts only in the columns that
+    need no tag. Under `--strict` a warning is a failure.
     """
     strict = bool(results.header.selection.get("strict"))
     groups: dict[tuple[int, str], dict[str, list[TrialResult]]] = {}
@@ -93,15 +93,17 @@ def rows(results: Results, suite: Mapping[str, AnyCase]) -> tuple[Row, ...]:
         key = trial.implementation, trial.case.partition("/")[0]
         groups.setdefault(key, {}).setdefault(trial.case, []).append(trial)
     return tuple(
-        _claimed(_row(at, api, cases, suite, strict=strict), results.header.implementations[at])
-        for (at, api), cases in groups.items()
-        if any(trial.verdict != "skipped" for own in cases.values() for trial in own)
+        _blank_unclaimed(
+            _make_row(index, api, cases, suite, strict=strict), results.header.implementations[index]
+        )
+        for (index, api), cases in groups.items()
+        if any(trial.verdict != "skipped" for trials in cases.values() for trial in trials)
     )
 
 
-def mark(trials: Sequence[TrialResult], *, strict: bool) -> Mark:
-    """Return what `trials` came to: what is known to fail fails, and what is listed but passes has passed."""
-    verdicts = {each.verdict for each in trials}
+def mark_trials(trials: Sequence[TrialResult], *, strict: bool) -> Mark:
+    """Return the result of `trials` together; known failures count as failures, stale ones as passes."""
+    verdicts = {trial.verdict for trial in trials}
     if verdicts & {"fail", "hang", "faulted", "known"} or (strict and "warn" in verdicts):
         return "fail"
     if "warn" in verdicts:
@@ -109,30 +111,30 @@ def mark(trials: Sequence[TrialResult], *, strict: bool) -> Mark:
     return "pass" if verdicts & {"pass", "stale"} else "skipped"
 
 
-def score(marks: Iterable[Mark]) -> Score:
-    """Return `marks` counted."""
+def count_marks(marks: Iterable[Mark]) -> Score:
+    """Return the counts of `marks`."""
     counts = Counter(marks)
     return Score(counts["pass"] + counts["warn"], counts["fail"], counts["warn"], counts["skipped"])
 
 
 def is_fault(trial: TrialResult) -> bool:
-    """Return whether the stream was broken in the trial."""
+    """Return whether the trial's stream was broken by a fault."""
     return (trial.delivery or "").partition(".")[0] in FAULTS
 
 
-def columns_of(failed: Mapping[str, Sequence[str]], row: Row, suite: Mapping[str, AnyCase]) -> list[str]:
-    """Return the columns of `row` in which cases count as failing, given by id with their deliveries."""
-    found: set[str] = set()
-    plain = {each.case for each in row.failing if each.delivery in (RECORDED, None)}
+def find_columns(failed: Mapping[str, Sequence[str]], row: Row, suite: Mapping[str, AnyCase]) -> list[str]:
+    """Return the columns of `row` in which `failed`, case ids with their failing deliveries, count."""
+    columns: set[str] = set()
+    failed_as_recorded = {trial.case for trial in row.failing if trial.delivery in (RECORDED, None)}
     for id_, names in failed.items():
-        if id_ not in plain:
-            found |= {TRUNCATION if name.partition(".")[0] in FAULTS else FRAMING for name in names}
+        if id_ not in failed_as_recorded:
+            columns |= {TRUNCATION if name.partition(".")[0] in FAULTS else FRAMING for name in names}
         elif id_ in suite:
-            found |= suite[id_].tags
-    return [name for name in COLUMNS if name in found and row.columns.get(name, Score()).judged]
+            columns |= suite[id_].tags
+    return [name for name in COLUMNS if name in columns and row.columns.get(name, Score()).judged]
 
 
-def _row(
+def _make_row(
     implementation: int,
     api: str,
     cases: Mapping[str, Sequence[TrialResult]],
@@ -140,45 +142,53 @@ def _row(
     *,
     strict: bool,
 ) -> Row:
-    every: list[Mark] = []
+    marks: list[Mark] = []
     columns: dict[str, list[Mark]] = {}
     for id_, trials in cases.items():
-        plain = [each for each in trials if each.delivery == RECORDED] or trials
-        own = mark(plain, strict=strict)
-        every.append(own)
+        # A case without bytes has no recorded delivery, and a profile may leave it out: then all trials
+        # count.
+        main = [trial for trial in trials if trial.delivery == RECORDED] or trials
+        mark = mark_trials(main, strict=strict)
+        marks.append(mark)
         for tag in suite[id_].tags if id_ in suite else ():
             if tag in COLUMNS:
-                columns.setdefault(tag, []).append(own)
-        if own not in ("pass", "warn"):
+                columns.setdefault(tag, []).append(mark)
+        if mark not in ("pass", "warn"):
             continue
-        rest = [each for each in trials if all(each is not one for one in plain)]
-        broken = [each for each in rest if is_fault(each)]
-        others = [each for each in rest if not is_fault(each)]
-        for column, part in ((FRAMING, others), (TRUNCATION, broken)):
+        rest = [trial for trial in trials if all(trial is not other for other in main)]
+        faults = [trial for trial in rest if is_fault(trial)]
+        deliveries = [trial for trial in rest if not is_fault(trial)]
+        for column, part in ((FRAMING, deliveries), (TRUNCATION, faults)):
             if part:
-                columns.setdefault(column, []).append(_beside(own, mark(part, strict=strict)))
-    failing = (each for own in cases.values() for each in own if mark([each], strict=strict) == "fail")
+                part_mark = _drop_repeated_warning(mark, mark_trials(part, strict=strict))
+                columns.setdefault(column, []).append(part_mark)
+    failing = (
+        trial
+        for trials in cases.values()
+        for trial in trials
+        if mark_trials([trial], strict=strict) == "fail"
+    )
     return Row(
         implementation,
         api,
-        score(every),
-        {name: score(columns[name]) for name in COLUMNS if name in columns},
+        count_marks(marks),
+        {name: count_marks(columns[name]) for name in COLUMNS if name in columns},
         tuple(failing),
     )
 
 
-def _claimed(row: Row, info: ImplementationInfo) -> Row:
-    """Return `row` without what stands in columns that the implementation makes no claim to."""
+def _blank_unclaimed(row: Row, info: ImplementationInfo) -> Row:
+    """Return `row` with all cases skipped in columns whose capability the implementation does not claim."""
     if info.claims is None:
         return row
     claims = info.claims.get(row.api, ())
     columns = dict(row.columns)
-    for name, each in row.columns.items():
+    for name, score in row.columns.items():
         if name in NEEDED and NEEDED[name] not in claims:
-            columns[name] = Score(skipped=each.judged + each.skipped)
+            columns[name] = Score(skipped=score.judged + score.skipped)
     return replace(row, columns=columns)
 
 
-def _beside(own: Mark, other: Mark) -> Mark:
-    """Return what other deliveries add: a warning that is there as recorded too is none of theirs."""
-    return "pass" if own == other == "warn" else other
+def _drop_repeated_warning(recorded: Mark, other: Mark) -> Mark:
+    """Return the mark of other deliveries; a warning that the recorded delivery also gives is not theirs."""
+    return "pass" if recorded == other == "warn" else other

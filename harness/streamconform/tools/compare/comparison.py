@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from streamconform.model.result import ImplementationInfo
-from streamconform.reports.words import counted, difference, printable
+from streamconform.printable import escape_line
+from streamconform.reports.describe import describe_difference, format_count
 from streamconform.tools.compare.gather import ABOUT, About, DifferenceCause, DifferencePlace, EndingRow
 from streamconform.tools.compare.recordings import UnreadRecording
 
@@ -65,8 +66,8 @@ def select_examples(cause: DifferenceCause, count: int) -> Iterator[tuple[Differ
 def describe_place(place: DifferencePlace) -> list[str]:
     """Return the difference at `place` in words, with what was recorded in them."""
     if place.check is not None:
-        return difference(place.check, place.sides)
-    return [printable(place.reason, 300)] if place.reason else []
+        return describe_difference(place.check, place.sides)
+    return [escape_line(place.reason, 300)] if place.reason else []
 
 
 def format_summary(found: Comparison) -> str:
@@ -77,8 +78,8 @@ def format_summary(found: Comparison) -> str:
     said = [f"{counts[about]} of {name.lower()}" for about, name in SHORT.items() if counts[about]]
     told = f" ({', '.join(said)})" if said else ""
     return (
-        f"{counted(total, 'recording')}, {counted(found.trials, 'trial')}, "
-        f"{counted(len(found.causes), 'cause')} in {counted(differing, 'recording')}{told}, "
+        f"{format_count(total, 'recording')}, {format_count(found.trials, 'trial')}, "
+        f"{format_count(len(found.causes), 'cause')} in {format_count(differing, 'recording')}{told}, "
         f"{len(found.unread)} not read{'' if found.complete else ' (cut short)'}"
     )
 

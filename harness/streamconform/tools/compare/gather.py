@@ -15,7 +15,7 @@ from streamconform.model.outcome import Outcome
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import DELIVERIES, AnyTrial, Trial
 from streamconform.model.verdict import Check
-from streamconform.run.plan import Judged
+from streamconform.run.plan import ImplementationPlan
 from streamconform.tools.compare.differences import Difference, find_differences
 
 About = Literal["implementations", "deliveries", "invariant", "no answer"]
@@ -84,8 +84,8 @@ class OutcomeCollector:
         self.greetings: dict[int, Greeting] = {}
         self._outcomes: dict[tuple[str, int], dict[str, Outcome]] = {}
 
-    def collect(self, judged: Judged, trial: AnyTrial, answer: Answer) -> None:
-        """Store an answer's outcome; the judge reports malformed ones."""
+    def collect(self, judged: ImplementationPlan, trial: AnyTrial, answer: Answer) -> None:
+        """Note an answer; one that is not in the normal form is the judge's business."""
         self.greetings[judged.index] = judged.greeting
         if not (isinstance(trial, Trial) and isinstance(answer, Observation)):
             return

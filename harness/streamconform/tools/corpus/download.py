@@ -110,7 +110,7 @@ def _explain_failure(source: Source, said: str) -> str:
         versions = [each for each in (offered["versions"] if offered else "").split(", ") if each]
         if versions in ([], ["none"]):
             if NO_NETWORK.search(said):
-                return f"pip cannot reach its index to fetch {requirement}; check the network and proxy, then retry"
+                return f"pip cannot reach its index to fetch {requirement}; check the network, then retry"
             return (
                 f"pip finds no source distribution of {source.distribution}; `pip config list` shows where "
                 "it looks (`index-url`, `no-index`, `find-links`), and it has to be reachable"

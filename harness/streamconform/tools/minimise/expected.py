@@ -13,7 +13,7 @@ from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import Case
 from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Outcome, ToolCall
-from streamconform.run.blame import Fed
+from streamconform.run.blame import ReferenceInput
 from streamconform.tools.minimise.failure_signature import leaf
 from streamconform.tools.record import draft
 
@@ -57,7 +57,9 @@ def decode_by_reference(cassette: Cassette, case: Case) -> Read:
     """Return what the reference makes of `cassette`, with the prices of `case`."""
     from streamconform_reference import adapter
 
-    fed = Fed(cassette.api, cassette.status, cassette.headers, (cassette.body,), pricing=case.pricing)
+    fed = ReferenceInput(
+        cassette.api, cassette.status, cassette.headers, (cassette.body,), pricing=case.pricing
+    )
     *events, last = adapter(fed)
     return Read(Observation(last["outcome"], events), decode.outcome(last["outcome"]))
 

@@ -15,9 +15,9 @@ from streamconform.model.cassette import Cassette
 from streamconform.model.trial import Trial
 from streamconform.model.verdict import Check
 from streamconform.replay.server import ReplayServer
-from streamconform.run.blame import Blame, installed
-from streamconform.run.dispatch import Asker, over_http
-from streamconform.run.plan import Judged
+from streamconform.run.blame import Blame, load_snapshots
+from streamconform.run.dispatch import Dispatcher, apply_http_checks
+from streamconform.run.plan import ImplementationPlan
 from streamconform.suite import expectation
 from streamconform.tools.minimise.edits import forget
 from streamconform.tools.minimise.expected import Read, decode_by_reference, expect
@@ -61,12 +61,12 @@ class JudgedImplementation:
     """One implementation, by one program that is started again where it ends."""
 
     connection: Connection
-    judged: Judged
+    judged: ImplementationPlan
     timeout: float
     program: Program
     server: ReplayServer | None = None
-    blame: Blame = field(default_factory=lambda: Blame(installed()))
-    asker: Asker | None = None
+    blame: Blame = field(default_factory=lambda: Blame(load_snapshots()))
+    asker: Dispatcher | None = None
 
     async def judge(self, trial: Trial) -> Judgement:
         """Return the judgement on its answer; raises `ImplementationError` where it does not start."""
@@ -75,12 +75,12 @@ class JudgedImplementation:
             self.program = Program(self.connection)
             await self.program.start()
         if self.asker is None:
-            self.asker = Asker(self.judged, self.blame.first_delta, self.server)
-        answer, exchange = await self.asker.ask(self.program, trial, self.timeout)
+            self.asker = Dispatcher(self.judged, self.blame.find_first_delta, self.server)
+        answer, exchange = await self.asker.dispatch(self.program, trial, self.timeout)
         assert not isinstance(answer, Collateral), "only one run is in flight at a time"
         claims = self.judged.greeting.claims(trial.case.api)
-        judgement = judge(trial, answer, claims, self.blame.first_delta)
-        return judgement if exchange is None else over_http(judgement, exchange, answer)
+        judgement = judge(trial, answer, claims, self.blame.find_first_delta)
+        return judgement if exchange is None else apply_http_checks(judgement, exchange, answer)
 
     async def stop(self) -> None:
         """End its program."""

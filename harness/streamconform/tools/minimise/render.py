@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streamconform.model.verdict import Check
-from streamconform.printable import legible
-from streamconform.reports.markdown import code
-from streamconform.reports.words import counted, difference, printable
+from streamconform.printable import escape_line, escape_unprintable
+from streamconform.reports.describe import describe_difference, format_count
+from streamconform.reports.markdown import format_code
 from streamconform.tools.minimise.failure_signature import FailureSignature, generalise_path
 from streamconform.tools.minimise.oracle import Candidate
 from streamconform.tools.minimise.search import Search
@@ -32,20 +32,20 @@ def markdown(search: Search, wrong: dict[FailureSignature, Check | None], run: s
     assert greeting is not None, "it was greeted"
     version = f" {greeting.version}" if greeting.version else ""
     case = best.trial.case
-    seen = f"From {code(search.oracle.given.id if search.oracle else case.id, 300)} of streamconform"
+    seen = f"From {format_code(search.oracle.given.id if search.oracle else case.id, 300)} of streamconform"
     lines = [
-        f"### {code(case.api)}: {code(_get_signature(search))} is wrong",
+        f"### {format_code(case.api)}: {format_code(_get_signature(search))} is wrong",
         "",
-        f"{code(greeting.name + version, 200)}, fed {_describe_chunks(best)}:",
+        f"{format_code(greeting.name + version, 200)}, fed {_describe_chunks(best)}:",
         "",
         *_fence(_iter_sent_lines(best)),
         "",
-        *(f"- {code(each, 400)}" for each in _describe_differences(search, wrong)),
+        *(f"- {format_code(each, 400)}" for each in _describe_differences(search, wrong)),
         "",
-        f"{seen}: {code(case.title, 200)}. To see it: {code(run, 400)}",
+        f"{seen}: {format_code(case.title, 200)}. To see it: {format_code(run, 400)}",
     ]
     if case.guards:
-        lines.append(f"Known from: {', '.join(code(each) for each in case.guards)}")
+        lines.append(f"Known from: {', '.join(format_code(each) for each in case.guards)}")
     return "\n".join(lines)
 
 
@@ -56,9 +56,9 @@ def _text(
     assert best is not None, "something was found"
     assert first is not None, "it began with something"
     assert oracle is not None, "it was asked"
-    yield f"{oracle.given.id}, {printable(search.order.connection.impl, 200)}"
+    yield f"{oracle.given.id}, {escape_line(search.order.connection.impl, 200)}"
     cut = "" if search.ended else "; cut short, it may get smaller"
-    spent = counted(oracle.budget.trials, "trial")
+    spent = format_count(oracle.budget.trials, "trial")
     yield f"  {_format_size(first)} to {_format_size(best)}, in {spent}{cut}"
     yield ""
     yield f"The stream, {_describe_chunks(best)}"
@@ -82,20 +82,20 @@ def _describe_differences(search: Search, wrong: dict[FailureSignature, Check | 
         return
     check = wrong[target]
     if check is None:
-        yield printable(search.reason or str(target), 400)
+        yield escape_line(search.reason or str(target), 400)
         return
-    first, *more = difference(check)
-    yield f"{printable(check.path, 200)}: {first}"
+    first, *more = describe_difference(check)
+    yield f"{escape_line(check.path, 200)}: {first}"
     yield from (f"  {each}" for each in more)
 
 
 def _get_signature(search: Search) -> str:
     target = search.oracle.target if search.oracle is not None else None
-    return printable("" if target is None else target.what, 200)
+    return escape_line("" if target is None else target.what, 200)
 
 
 def _format_size(candidate: Candidate) -> str:
-    return f"{counted(candidate.frames, 'frame')}, {len(candidate.trial.body):,} bytes"
+    return f"{format_count(candidate.frames, 'frame')}, {len(candidate.trial.body):,} bytes"
 
 
 def _describe_chunks(candidate: Candidate) -> str:
@@ -117,10 +117,10 @@ def _iter_sent_lines(candidate: Candidate) -> Iterator[str]:
     if stream.framing == "eventstream":
         for frame in split(stream.framing, body):
             said = frame.payload.decode("utf-8", "backslashreplace")
-            yield f"{frame.event}: {printable(said, PAYLOAD_MAX)}"
+            yield f"{frame.event}: {escape_line(said, PAYLOAD_MAX)}"
         return
     for line in body.decode("utf-8", "backslashreplace").rstrip("\n").split("\n"):
-        yield legible(line[:PAYLOAD_MAX])
+        yield escape_unprintable(line[:PAYLOAD_MAX])
 
 
 def _fence(lines: Iterator[str]) -> Iterator[str]:

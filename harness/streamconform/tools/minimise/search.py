@@ -15,7 +15,7 @@ from streamconform.judge.judge import Judgement, judge
 from streamconform.model.trial import FAULTS_OVER_HTTP, Input, Trial
 from streamconform.model.verdict import Check
 from streamconform.replay.server import ReplayServer
-from streamconform.run.plan import Judged, divide, unclaimed
+from streamconform.run.plan import ImplementationPlan, explain_skip, plan_implementation
 from streamconform.tools.minimise.failure_signature import (
     FailureSignature,
     collect_signatures,
@@ -88,10 +88,10 @@ class Search:
             await program.stop()
 
     async def _start_search(self, order: MinimiseJob, program: Program, greeting: Greeting) -> None:
-        judged = divide(0, order.connection, greeting, order.trials, order.input)
+        judged = plan_implementation(0, order.connection, greeting, order.trials, order.input)
         if not judged.trials:
             case = order.trials[0].case
-            why = unclaimed(case, greeting) or f"`{judged.input}` is no input of these trials"
+            why = explain_skip(case, greeting) or f"`{judged.input}` is no input of these trials"
             raise NothingToMinimise(f"`{case.id}` is not asked of `{order.connection.impl}`: {why}")
         async with ReplayServer() if judged.input == "http" else contextlib.nullcontext() as server:
             implementation = JudgedImplementation(order.connection, judged, order.timeout, program, server)
@@ -100,7 +100,7 @@ class Search:
             finally:
                 await implementation.stop()
 
-    async def _search(self, judged: Judged, implementation: JudgedImplementation) -> None:
+    async def _search(self, judged: ImplementationPlan, implementation: JudgedImplementation) -> None:
         given, path = await self._find_failing_trial(judged, implementation)
         budget = SearchBudget(self.order.max_trials, self.order.seconds)
         oracle = self.oracle = Oracle(given, implementation.judge, budget, path=path)
@@ -114,7 +114,7 @@ class Search:
         self.proof, self.reason = collect_signatures(last), last.reason
 
     async def _find_failing_trial(
-        self, judged: Judged, implementation: JudgedImplementation
+        self, judged: ImplementationPlan, implementation: JudgedImplementation
     ) -> tuple[Trial, str]:
         """Return the first trial that fails, and the path of the check that does."""
         seen: list[str] = []

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from streamconform.errors import SourceError
 from streamconform.model.cassette import Cassette, ChunkMark, Derived
-from streamconform.reports.words import printable
-from streamconform.schemas import check
+from streamconform.printable import escape_line
+from streamconform.schemas import check_document
 from streamconform.suite import cassettes
 from streamconform.tools.minimise.oracle import Candidate
 from streamconform.tools.minimise.search import Search
@@ -50,7 +50,7 @@ def write(folder: Path, search: Search, case: Candidate, command: str) -> Writte
     kept = _cassette(case, name, command)
     text = spec(case, kept, command, str(search.oracle.target))
     path = folder / "specs" / given.api / f"{name}.yaml"
-    problems = check("spec.v1", reader.parse(text.encode(), str(path)))
+    problems = check_document("spec.v1", reader.parse(text.encode(), str(path)))
     if problems:
         raise SourceError(tuple(problems))
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -99,7 +99,7 @@ def spec(case: Candidate, kept: Cassette, command: str, what: str) -> str:
     head = f"spec: 1\napi: {own.api}\ntopic: {kept.name}\ncases:\n"
     first, *rest = dump(entry, kept.name).splitlines(keepends=True)
     indented = "".join("    " + line if line.strip() else line for line in rest)
-    remark = REMARK.format(command=printable(command, 400), what=printable(what, 200))
+    remark = REMARK.format(command=escape_line(command, 400), what=escape_line(what, 200))
     return f"{remark}{head}  - {first}{indented}"
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from streamconform.apis import APIS
 from streamconform.errors import SelectionError
-from streamconform.known_failures.match import Checked
+from streamconform.known_failures.match import CheckedPaths
 from streamconform.known_failures.model import KnownFailure
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
@@ -65,13 +65,13 @@ def _cases(api: str, *, keyed: bool) -> Iterator[Case]:
         yield Case(f"probe/{api}/count-tokens", "Counts of tokens", "count")
 
 
-def checked(api: str, case: Case, result: TrialResult | None = None) -> Checked:
+def checked(api: str, case: Case, result: TrialResult | None = None) -> CheckedPaths:
     """Return the paths of the checks of a question; of `result`, those that were certainly made."""
     possible = frozenset(each.path for each in _judged_on_nothing(api, case))
     first = {each.path for each in result.checks if each.verdict == "fail"} if result else set()
     if first & {"http.status", "http.answer", "document.json", "error.json"}:
-        return Checked(frozenset(first), possible | {"http.answer"})
-    return Checked(possible, possible | {"http.answer"})
+        return CheckedPaths(frozenset(first), possible | {"http.answer"})
+    return CheckedPaths(possible, possible | {"http.answer"})
 
 
 def unmatched(entries: Sequence[KnownFailure], api: str) -> frozenset[int]:

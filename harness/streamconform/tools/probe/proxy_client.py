@@ -51,7 +51,7 @@ class Answer:
 
 def question(address: ProxyAddress, recorded: Mapping[str, Any] | None) -> Question:
     """Return what the client asks, of the prompt and the tools of the `recorded` request."""
-    prompt, tools = request_reader.prompt(recorded), request_reader.tools(recorded)
+    prompt, tools = request_reader.read_prompt(recorded), request_reader.read_tools(recorded)
     if not prompt.strip():
         prompt = HELLO  # as a request that only loads a model has none
     conversation: dict[str, Any] = {

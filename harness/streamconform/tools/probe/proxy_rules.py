@@ -87,7 +87,7 @@ def of_upstream(asking: Question, came: Iterable[Asked]) -> Iterator[Broken]:
             return
         if asking.prompt not in _texts(body):
             yield _broken("upstream.prompt", f"the user's words are lost: {checks.excerpt(bytes(each.body))}")
-        names = tuple(name for name, _, _ in request_reader.tools(body))
+        names = tuple(name for name, _, _ in request_reader.read_tools(body))
         if names != asking.tools:
             words = f"the client sent the tools {_listed(asking.tools)}, the upstream got {_listed(names)}"
             yield _broken("upstream.tools", words)

@@ -15,8 +15,8 @@ from streamconform.judge import align, decode
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Block, Other, Outcome, Refusal, Text, Thinking, ToolCall
-from streamconform.run.blame import Fed
-from streamconform.schemas import check
+from streamconform.run.blame import ReferenceInput
+from streamconform.schemas import check_document
 from streamconform.suite.cassettes import write_whole
 from streamconform.yaml_text import reader
 from streamconform.yaml_text.writer import FlowMap, dump
@@ -55,7 +55,7 @@ def compose_spec(specs: Path, cassette: Cassette, topic: str, title: str) -> str
     )
     try:
         document = reader.parse(text.encode(), str(path))
-        problems = check("spec.v1", document)
+        problems = check_document("spec.v1", document)
     except SourceError as error:
         problems = error.problems
     else:
@@ -94,7 +94,7 @@ def _run_reference(cassette: Cassette) -> list[dict[str, Any]]:
 
     if cassette.api not in adapter.apis:
         raise DraftRefused(f"cannot draft a case: the bundled parser does not support {cassette.api}")
-    return [*adapter(Fed(cassette.api, cassette.status, cassette.headers, (cassette.body,)))]
+    return [*adapter(ReferenceInput(cassette.api, cassette.status, cassette.headers, (cassette.body,)))]
 
 
 def collect_usage_seen(events: Iterable[dict[str, Any]], outcome: Outcome) -> list[dict[str, int]]:
@@ -135,7 +135,7 @@ def _read_spec(path: Path) -> tuple[str, list[str]]:
     if not path.exists():
         return "", []
     document = reader.read(path)
-    problems = check("spec.v1", document)
+    problems = check_document("spec.v1", document)
     if problems:
         raise SourceError(problems)
     text = path.read_bytes().decode()

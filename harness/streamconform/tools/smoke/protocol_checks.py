@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from streamconform.adapters.process import printable
-from streamconform.adapters.protocol import VERSION, shown
+from streamconform.adapters.protocol import VERSION, quote_line
 from streamconform.apis import APIS
 from streamconform.model.capability import CAPABILITIES
+from streamconform.printable import escape_unprintable
 from streamconform.tools.smoke.schema_messages import closest, misfits
 from streamconform.tools.smoke.transcript import Exchange, Message, Transcript, fed, texts
 
@@ -82,7 +82,7 @@ def greeting(seen: Transcript) -> Iterator[Problem]:
         yield Problem(wrong)
         return
     if given.get("op") != "hello":
-        yield Problem(f"expected a line with `op` `hello`, got {shown(seen.greeting.line)}")
+        yield Problem(f"expected a line with `op` `hello`, got {quote_line(seen.greeting.line)}")
         return
     plain = {key: value for key, value in given.items() if key not in ("capabilities", "apis")}
     for words in misfits("protocol.v1", plain, "hello", "hello"):
@@ -102,12 +102,14 @@ def apis(seen: Transcript) -> Iterator[Problem]:
         )
     for name in texts(given):
         if name not in APIS:
-            yield Problem(f"api `{printable(name)}` is not known" + _meant(name, APIS))
+            yield Problem(f"api `{escape_unprintable(name[:500])}` is not known" + _meant(name, APIS))
     claims = seen.hello.get("capabilities")
     if isinstance(given, list) and isinstance(claims, Mapping):
         for name in claims:
             if name not in given:
-                yield Problem(f"capabilities are claimed for `{printable(name)}`, which is not in `apis`")
+                yield Problem(
+                    f"capabilities are claimed for `{escape_unprintable(name[:500])}`, which is not in `apis`"
+                )
 
 
 def capabilities(seen: Transcript) -> Iterator[Problem]:
@@ -119,7 +121,9 @@ def capabilities(seen: Transcript) -> Iterator[Problem]:
             yield Problem('hello.capabilities is a list of names, or one for each api: {"openai-chat": […]}')
         for name in texts(given):
             if name not in CAPABILITIES:
-                yield Problem(f"capability `{printable(name)}` is not known" + _meant(name, CAPABILITIES))
+                yield Problem(
+                    f"capability `{escape_unprintable(name[:500])}` is not known" + _meant(name, CAPABILITIES)
+                )
 
 
 def stdout(seen: Transcript) -> Iterator[Problem]:
@@ -132,10 +136,10 @@ def stdout(seen: Transcript) -> Iterator[Problem]:
             continue
         op = given.get("op")
         if op not in ("result", "event"):
-            yield Problem(f"`op` is {op!a}, expected `result` or `event`: {shown(message.line)}", step)
+            yield Problem(f"`op` is {op!a}, expected `result` or `event`: {quote_line(message.line)}", step)
         elif given.get("id") not in asked and given.get("id") is not None:
             if step != "unknown op":
-                words = f"a message for a run that was never asked: {shown(message.line)}"
+                words = f"a message for a run that was never asked: {quote_line(message.line)}"
                 yield Problem(f"{words}; send back the id of the run", step)
         else:
             for words in misfits("protocol.v1", {**given, **_plain(given)}, op, op):
@@ -174,7 +178,7 @@ def errored(seen: Transcript) -> Iterator[Problem]:
             if isinstance(failed, Mapping):
                 yield Problem(_failure(failed), each.step)
             elif isinstance(skipped, Mapping) and "outcome" not in result:
-                reason = printable(str(skipped.get("reason")))
+                reason = escape_unprintable(str(skipped.get("reason"))[:500])
                 words = f"declined what it claims ({reason}); claim less in `apis`, or answer"
                 yield Problem(words, each.step)
 
@@ -197,7 +201,9 @@ def unknown_op(seen: Transcript) -> Iterator[Problem]:
             continue
         for message in each.said:
             if message.read[0] is not None and message.object.get("id") not in asked:
-                yield Problem(f"it said {shown(message.line)} to an `op` that it does not know; say nothing")
+                yield Problem(
+                    f"it said {quote_line(message.line)} to an `op` that it does not know; say nothing"
+                )
 
 
 def unknown_api(seen: Transcript) -> Iterator[Problem]:
@@ -234,8 +240,8 @@ def _failure(failed: Mapping[str, Any]) -> str:
     """Return the message of a failure, with the end of its traceback."""
     trace = failed.get("traceback")
     lines = trace.strip().splitlines()[-TRACEBACK_LINES:] if isinstance(trace, str) else []
-    told = [f"the adapter failed: {printable(str(failed.get('message')))}"]
-    return "\n".join([*told, *(f"  | {printable(line)}" for line in lines)])
+    told = [f"the adapter failed: {escape_unprintable(str(failed.get('message'))[:500])}"]
+    return "\n".join([*told, *(f"  | {escape_unprintable(line[:500])}" for line in lines)])
 
 
 def _lines(seen: Transcript) -> Iterator[tuple[str | None, Message]]:

@@ -7,7 +7,7 @@ from typing import Final
 
 from streamconform.apis import APIS
 from streamconform.model.case import NOTHING_EXPECTED, Case
-from streamconform.resources import bundled
+from streamconform.resources import find_bundled
 from streamconform.suite.cassettes import load
 from streamconform.suite.expand import one
 from streamconform.tools.smoke.transcript import Stream
@@ -34,7 +34,7 @@ def _case(api: str, name: str) -> Case:
         id=f"{api}/smoke/{name}",
         api=api,
         title=name,
-        cassette=load(bundled("cassettes"), api, name),
+        cassette=load(find_bundled("cassettes"), api, name),
         expect=NOTHING_EXPECTED,
         pricing=PRICING,
     )

@@ -223,3 +223,6 @@ class AnthropicMessagesGrammar(NamedGrammar):
 def _form(value: Any, prefix: str) -> Violations:
     if isinstance(value, str) and value and not value.startswith(prefix):
         yield "id-form", f"`{value[:40]}` does not start with `{prefix}`"
+
+
+GRAMMAR: Final = AnthropicMessagesGrammar

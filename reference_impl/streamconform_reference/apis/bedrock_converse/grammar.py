@@ -199,3 +199,6 @@ def _usage(usage: Any) -> Violations:
     total = usage.get("totalTokens")
     if not adds_up(counts, total):
         yield "usage-total", f"{' + '.join(map(str, counts))} is not {total}"
+
+
+GRAMMAR: Final = BedrockConverseGrammar

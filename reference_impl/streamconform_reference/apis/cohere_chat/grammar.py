@@ -220,3 +220,6 @@ def _read_object_at(holder: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
+
+
+GRAMMAR: Final = CohereChatGrammar

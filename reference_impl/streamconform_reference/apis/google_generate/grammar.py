@@ -152,3 +152,6 @@ class GoogleGenerateGrammar(UnnamedGrammar):
             elif sum(key in entry for key in _VALUES) > 1:
                 yield "partial-value", f"`{path[:60]}` has several values"
         self.calling = call.get("willContinue") is True
+
+
+GRAMMAR: Final = GoogleGenerateGrammar

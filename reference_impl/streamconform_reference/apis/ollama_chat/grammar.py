@@ -93,3 +93,6 @@ class OllamaChatGrammar(Grammar):
                 yield "done-reason-present", "`done_reason` is absent"
             elif str(reason) not in DONE_REASONS:
                 yield "stop-reason-known", f"it is `{str(reason)[:60]}`"
+
+
+GRAMMAR: Final = OllamaChatGrammar

@@ -217,3 +217,6 @@ class OpenaiResponsesGrammar(NamedGrammar):
             yield from self.items.delta(index, kind, items)
         else:
             yield from self._parts(index, space).delta(payload.get(space), kind, parts)
+
+
+GRAMMAR: Final = OpenaiResponsesGrammar

@@ -1,32 +1,33 @@
-// The matrix: implementations in columns; capabilities, then topics and their cases, in rows.
+// The matrix: a column per implementation, a row per capability, then per topic and case.
 
 const TAGS_SHOWN = 24;
 const CASES_AT_ONCE = 200;
-const FEW = 40;
+const FEW = 40; // topics are unfolded at first if there are at most so many cases
 const unfolded = new Set();
 
-function head(what) {
+function makeHead(what) {
   return el("thead", {}, el("tr", {}, el("th", { scope: "col" }, what),
-    shownImpls().map((i) => el("th", { scope: "col" }, run.impls[i].name))));
+    listImpls().map((i) => el("th", { scope: "col" }, run.impls[i].name))));
 }
 
 function isJudged(count) {
   return count.some((n, at) => n > 0 && LETTERS[at] !== "x");
 }
 
-// What a cell says: what is wrong first, then what is right; never a colour alone.
-function words(count) {
+// Returns the text of a cell: failures first, then passes. Color is never the only sign.
+function describeCell(count) {
   if (!isJudged(count)) return count[AT.x] ? "skipped" : "";
-  const wrong = [..."fehtwk"].filter((letter) => count[AT[letter]]).map((letter) => `${number(count[AT[letter]])} ${NAMES[letter]}`);
+  const wrong = [..."fehtwk"].filter((letter) => count[AT[letter]]).map((letter) => `${formatNumber(count[AT[letter]])} ${SHORT_LABELS[letter]}`);
   if (wrong.length) return wrong.slice(0, 2).join(", ") + (wrong.length > 2 ? " …" : "");
-  return `✓ ${number(count[AT.p])}${count[AT.x] ? `, ${number(count[AT.x])} skipped` : ""}`;
+  return `✓ ${formatNumber(count[AT.p])}${count[AT.x] ? `, ${formatNumber(count[AT.x])} skipped` : ""}`;
 }
 
-// The verdicts' shares as a strip below a cell: a background, because there are thousands of cells.
-function strip(count) {
+// Returns the verdicts' shares as a strip below a cell. It is a background image: thousands of cells cannot have
+// elements of their own.
+function makeStrip(count) {
   const total = count.reduce((sum, n) => sum + n, 0);
   const parts = [..."pwkthefx"].filter((letter) => count[AT[letter]]);
-  const shares = parts.map((letter) => Math.max(0.03, count[AT[letter]] / total)); // a rare failure is seen too
+  const shares = parts.map((letter) => Math.max(0.03, count[AT[letter]] / total)); // a rare failure stays visible
   const all = shares.reduce((sum, share) => sum + share, 0);
   let at = 0;
   const stops = parts.map((letter, n) => {
@@ -37,31 +38,32 @@ function strip(count) {
   return `linear-gradient(to right, ${stops.join(", ")})`;
 }
 
+const SHORT_LABELS = { ...LABELS, t: "fixed" };
 const countOf = new WeakMap();
 
-function cell(count, address) {
-  const shown = words(count);
+function makeCell(count, address) {
+  const shown = describeCell(count);
   if (!shown) return el("td", { class: "nil" }, el("span", { class: "off" }, "no trial"));
-  const made = el("td", { class: `cell v-${worst(count)}` }, address ? el("a", { href: address }, shown) : shown);
-  made.style.backgroundImage = strip(count);
-  countOf.set(made, count);
-  return made;
+  const box = el("td", { class: `cell v-${findWorst(count)}` }, address ? el("a", { href: address }, shown) : shown);
+  box.style.backgroundImage = makeStrip(count);
+  countOf.set(box, count);
+  return box;
 }
 
 document.getElementById("overview").addEventListener("mouseover", (event) => {
   const over = event.target.closest("td.cell");
-  if (over && !over.title) over.title = spoken(countOf.get(over));
+  if (over && !over.title) over.title = describeCounts(countOf.get(over));
 });
 
 function drawTags() {
-  const impls = shownImpls();
+  const impls = listImpls();
   const sums = run.tags.map(() => impls.map(() => new Uint32Array(LETTERS.length)));
   const sizes = run.tags.map(() => 0);
-  for (const each of cases) {
-    if (!meant[each.number]) continue;
-    for (const tag of each.tags) {
+  for (const testCase of cases) {
+    if (!selected[testCase.number]) continue;
+    for (const tag of testCase.tags) {
       sizes[tag] += 1;
-      impls.forEach((i, column) => added(sums[tag][column], cells[i][each.number]));
+      impls.forEach((i, column) => addCounts(sums[tag][column], cells[i][testCase.number]));
     }
   }
   const vendor = (tag) => run.tags[tag].startsWith("vendor-");
@@ -70,65 +72,67 @@ function drawTags() {
   const judged = order.filter((tag) => sums[tag].some(isJudged));
   const shown = open.has("tags") ? [...judged, ...order.filter((tag) => !judged.includes(tag))] : judged.slice(0, TAGS_SHOWN);
   const rows = shown.map((tag) => el("tr", {},
-    el("th", { scope: "row" }, el("a", { href: filtersAddress({ tag: run.tags[tag] }) }, visible(run.tags[tag].replaceAll("_", " "))),
-      el("small", {}, counted(sizes[tag], "case"))),
-    impls.map((i, column) => cell(sums[tag][column], filtersAddress({ tag: run.tags[tag], impl: run.impls.length > 1 ? String(i) : "" })))));
-  const more = order.length > shown.length && el("button", { type: "button", class: "more", onclick: () => { open.add("tags"); drawTags(); } },
-    `show ${counted(order.length - shown.length, "more tag")}${judged.length < order.length ? `, of ${number(order.length - judged.length)} nothing was judged` : ""}`);
-  const table = el("table", { class: impls.length > 6 ? "matrix many" : "matrix" }, head("capability"), el("tbody", {}, rows));
-  document.getElementById("by-tag").replaceChildren(...[rows.length ? table : el("p", { class: "dim" }, run.tags.length ? "No case is meant." : "No case has a tag that is known here."), more].filter(Boolean));
+    el("th", { scope: "row" }, el("a", { href: filtersAddress({ tag: run.tags[tag] }) }, escapeNodes(run.tags[tag].replaceAll("_", " "))),
+      el("small", {}, formatCount(sizes[tag], "case"))),
+    impls.map((i, column) => makeCell(sums[tag][column], filtersAddress({ tag: run.tags[tag], impl: run.impls.length > 1 ? String(i) : "" })))));
+  const hidden = order.length - shown.length;
+  const allSkipped = order.length - judged.length;
+  const more = hidden > 0 && el("button", { type: "button", class: "more", onclick: () => { open.add("tags"); drawTags(); } },
+    `show ${formatCount(hidden, "more tag")}${allSkipped ? ` (${allSkipped === hidden ? "all" : formatNumber(allSkipped)} skipped)` : ""}`);
+  const table = el("table", { class: impls.length > 6 ? "matrix many" : "matrix" }, makeHead("capability"), el("tbody", {}, rows));
+  document.getElementById("by-tag").replaceChildren(...[rows.length ? table : el("p", { class: "dim" }, run.tags.length ? "No case matches the filters." : "No case has a tag in this suite."), more].filter(Boolean));
 }
 
 function drawCases() {
-  const impls = shownImpls();
+  const impls = listImpls();
   const topics = new Map();
-  for (const each of cases) {
-    if (!meant[each.number]) continue;
-    const there = topics.get(each.topic);
-    if (there) there.push(each);
-    else topics.set(each.topic, [each]);
+  for (const testCase of cases) {
+    if (!selected[testCase.number]) continue;
+    const list = topics.get(testCase.topic);
+    if (list) list.push(testCase);
+    else topics.set(testCase.topic, [testCase]);
   }
   const total = [...topics.values()].reduce((sum, list) => sum + list.length, 0);
   const rows = [];
   let hidden = 0;
   for (const [topic, list] of topics) {
     const shown = (total <= FEW) !== unfolded.has(topic);
-    const sums = impls.map((i) => list.reduce((sum, each) => added(sum, cells[i][each.number]), new Uint32Array(LETTERS.length)));
+    const sums = impls.map((i) => list.reduce((sum, testCase) => addCounts(sum, cells[i][testCase.number]), new Uint32Array(LETTERS.length)));
     if (!sums.some(isJudged) && !open.has("unjudged") && total > FEW) { hidden += list.length; continue; }
     rows.push(el("tr", { class: "topic" },
       el("th", { scope: "rowgroup" }, el("button", {
         type: "button", class: "fold", "aria-expanded": String(shown),
-        onclick: () => { toggle(topic); },
-      }, visible(topic)), el("small", {}, counted(list.length, "case"))),
-      sums.map((count) => cell(count))));
+        onclick: () => { toggleTopic(topic); },
+      }, escapeNodes(topic)), el("small", {}, formatCount(list.length, "case"))),
+      sums.map((count) => makeCell(count))));
     if (!shown) continue;
     const room = open.has(`cases ${topic}`) ? list.length : CASES_AT_ONCE;
-    rows.push(...list.slice(0, room).map((each) => row(each, impls)));
+    rows.push(...list.slice(0, room).map((testCase) => makeCaseRow(testCase, impls)));
     if (list.length > room) {
       rows.push(el("tr", {}, el("td", { colspan: impls.length + 1 }, el("button", {
         type: "button", class: "more", onclick: () => { open.add(`cases ${topic}`); drawCases(); },
-      }, `show ${number(list.length - room)} more`))));
+      }, `show ${formatNumber(list.length - room)} more`))));
     }
   }
   const more = hidden > 0 && el("button", { type: "button", class: "more", onclick: () => { open.add("unjudged"); drawCases(); } },
-    `show ${counted(hidden, "case")} in topics of which nothing was judged`);
-  const table = el("table", { class: impls.length > 6 ? "matrix many" : "matrix" }, head("case"), el("tbody", {}, rows));
-  document.getElementById("by-case").replaceChildren(...[total ? table : el("p", { class: "dim" }, "No case is meant: clear a filter."), more].filter(Boolean));
+    `show ${formatCount(hidden, "case")} in topics with only skipped trials`);
+  const table = el("table", { class: impls.length > 6 ? "matrix many" : "matrix" }, makeHead("case"), el("tbody", {}, rows));
+  document.getElementById("by-case").replaceChildren(...[total ? table : el("p", { class: "dim" }, "No case matches the filters."), more].filter(Boolean));
 }
 
-function toggle(topic) {
+function toggleTopic(topic) {
   if (unfolded.has(topic)) unfolded.delete(topic);
   else unfolded.add(topic);
   drawCases();
-  const again = [...document.querySelectorAll("#by-case .fold")].find((each) => each.textContent === legible(topic));
-  again?.focus();
+  const button = [...document.querySelectorAll("#by-case .fold")].find((fold) => fold.textContent === escapeText(topic));
+  button?.focus();
 }
 
-function row(each, impls) {
+function makeCaseRow(testCase, impls) {
   return el("tr", {},
-    el("th", { scope: "row" }, el("a", { href: addressOf(each.number, "", null), class: "id" }, visible(each.name)), each.title && el("small", {}, visible(each.title))),
+    el("th", { scope: "row" }, el("a", { href: addressOf(testCase.number, "", null), class: "id" }, escapeNodes(testCase.name)), testCase.title && el("small", {}, escapeNodes(testCase.title))),
     impls.map((i) => {
-      const failure = firstFailure(each.number, i);
-      return cell(cells[i][each.number], addressOf(each.number, failure?.d[0] || "", i));
+      const failure = findFirstFailure(testCase.number, i);
+      return makeCell(cells[i][testCase.number], addressOf(testCase.number, failure?.d[0] || "", i));
     }));
 }

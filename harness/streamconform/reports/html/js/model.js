@@ -1,13 +1,14 @@
-// The run: what `data.py` wrote, with everything found by number.
+// The run: the value that `data.py` made, with lookups by number.
 //
-// cases   [id, title, tags, delivery set]         grid    a letter a delivery for each implementation and case
-// causes  {kind, i, what, verdict, f: failures}   failures {i, c, d: deliveries, words, checks, events, departed, …}
+// cases   [id, title, tags, delivery set]         grid    one letter per delivery, for each implementation and case
+// causes  {kind, i, what, verdict, f: failures}   failures {i, c, d: deliveries, lines, checks, events, diverged, …}
 // about   by case                                 wires   by trial id
 
 const run = JSON.parse(document.getElementById("data").textContent);
-const LETTERS = "fehtwkpx"; // the worst first
+const LETTERS = "fehtwkpx"; // worst first
 const AT = Object.fromEntries([...LETTERS].map((letter, at) => [letter, at]));
 const NAMES = { p: "pass", f: "fail", w: "warn", k: "known", t: "stale", x: "skipped", e: "faulted", h: "hang" };
+const LABELS = { ...NAMES, t: "fixed (remove from list)", e: "adapter error", h: "timed out" }; // for people; NAMES are in addresses
 const SIGNS = { p: "✓", f: "✗", w: "!", k: "K", t: "S", x: "–", e: "E", h: "H", m: "~" };
 const LETTER = Object.fromEntries(Object.entries(NAMES).map(([letter, name]) => [name, letter]));
 
@@ -21,56 +22,56 @@ const cases = run.cases.map(([id, title, tags, set], number) => {
     text: `${id} ${title}`.toLowerCase(),
   };
 });
-const caseByid = new Map(cases.map((each) => [each.id, each]));
+const caseById = new Map(cases.map((testCase) => [testCase.id, testCase]));
 const failuresOf = new Map();
 run.failures.forEach((failure, number) => {
   failure.number = number;
-  const there = failuresOf.get(failure.c);
-  if (there) there.push(failure);
+  const list = failuresOf.get(failure.c);
+  if (list) list.push(failure);
   else failuresOf.set(failure.c, [failure]);
 });
 run.causes.forEach((cause) => cause.f.forEach((number) => { run.failures[number].cause = cause; }));
 const inOrder = run.causes.flatMap((cause) => cause.f).map((number) => run.failures[number]);
 for (const failure of run.failures) {
   const bugs = run.about[failure.c]?.guards || [];
-  const said = [failure.cause?.what, ...failure.words, ...failure.also, ...bugs].join(" ");
-  cases[failure.c].text += ` ${said.toLowerCase()}`;
+  const searchable = [failure.cause?.what, ...failure.lines, ...failure.also, ...bugs].join(" ");
+  cases[failure.c].text += ` ${searchable.toLowerCase()}`;
 }
 
-// The letters of a case, one a delivery.
-function letters(i, c) {
+// Returns the letters of a case, one per delivery.
+function listLetters(i, c) {
   const short = run.grid[i][c];
   const size = cases[c].set.length;
   return short.length === size ? short : short[0].repeat(size);
 }
 
-// How many trials of each verdict a case has, in the order of LETTERS; all cells are counted once.
+// The number of trials of each verdict for each implementation and case, in the order of LETTERS; counted once.
 const cells = run.grid.map((row) => row.map((short, c) => {
   const size = cases[c].set.length;
   const count = new Uint32Array(LETTERS.length);
-  if (short.length !== size) count[AT[short[0]]] = size; // a letter that is none, of an absent trial, counts nothing
+  if (short.length !== size) count[AT[short[0]]] = size; // "." (no such trial) has no index, and the assignment has no effect
   else for (const letter of short) count[AT[letter]] += 1;
   return count;
 }));
 
-function added(into, count) {
+function addCounts(into, count) {
   for (let at = 0; at < count.length; at += 1) into[at] += count[at];
   return into;
 }
 
-function spoken(count) {
-  return [...LETTERS].filter((letter) => count[AT[letter]]).map((letter) => `${number(count[AT[letter]])} ${NAMES[letter]}`).join(", ") || "no trial";
+function describeCounts(count) {
+  return [...LETTERS].filter((letter) => count[AT[letter]]).map((letter) => `${formatNumber(count[AT[letter]])} ${LABELS[letter]}`).join(", ") || "no trial";
 }
 
-function worst(count) {
+function findWorst(count) {
   const at = count.findIndex((n) => n > 0);
   return at < 0 ? "." : LETTERS[at];
 }
 
-// How many trials of each verdict a failure stands for: in some deliveries the same difference only warns.
+// The number of trials of each verdict that a failure stands for: in some deliveries the same difference only warns.
 const numberOf = new Map(run.deliveries.map((name, at) => [name, at]));
 for (const failure of run.failures) {
-  const all = letters(failure.i, failure.c);
+  const all = listLetters(failure.i, failure.c);
   failure.count = new Uint32Array(LETTERS.length);
   for (const name of failure.d) failure.count[AT[all[cases[failure.c].set.indexOf(numberOf.get(name))]]] += 1;
 }
@@ -84,16 +85,16 @@ function addressOf(c, delivery, i) {
   return `#case/${path}${run.impls.length > 1 && i !== undefined && i !== null ? `?i=${i}` : ""}`;
 }
 
-function failureAt(c, i, delivery) {
-  return (failuresOf.get(c) || []).find((each) => each.i === i && each.d.includes(delivery));
+function findFailure(c, i, delivery) {
+  return (failuresOf.get(c) || []).find((failure) => failure.i === i && failure.d.includes(delivery));
 }
 
-// The failure that a case page shows when nothing more is asked for: an unexpected one, if there is any.
-function firstFailure(c, i) {
-  const there = (failuresOf.get(c) || []).filter((each) => i === null || each.i === i);
-  return there.find((each) => each.cause?.kind === "unexpected") || there[0];
+// Returns the failure that a case page shows by default: one that fails the run, if there is any.
+function findFirstFailure(c, i) {
+  const list = (failuresOf.get(c) || []).filter((failure) => i === null || failure.i === i);
+  return list.find((failure) => failure.cause?.kind === "unexpected") || list[0];
 }
 
-function sign(letter, words) {
-  return el("span", { class: `sign v-${letter}`, title: words || NAMES[letter] }, SIGNS[letter] || "");
+function makeSign(letter, label) {
+  return el("span", { class: `sign v-${letter}`, title: label || LABELS[letter] }, SIGNS[letter] || "");
 }

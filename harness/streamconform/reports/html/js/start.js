@@ -1,10 +1,10 @@
-// What is shown follows from the address: the first page with its filters, or the page of a case.
+// The address decides what is shown: the overview with its filters, or the page of a case.
 
 const overview = document.getElementById("overview");
 const page = document.getElementById("page");
-const titleAtFirst = document.title;
+const overviewTitle = document.title;
 let lastList = "#";
-let scrolled = 0;
+let scrollPosition = 0; // of the overview, restored on the way back
 
 function drawLists() {
   applyFilters();
@@ -13,7 +13,7 @@ function drawLists() {
   drawCases();
 }
 
-function decoded(text) {
+function decodeAddress(text) {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -21,31 +21,31 @@ function decoded(text) {
   }
 }
 
-// The case, delivery and implementation of an address; null where it names no case of this run.
-function asked(hash) {
-  const found = /^#case\/([^?]*)(?:\?i=(\d+))?$/.exec(hash);
-  if (!found) return null;
-  const [id, delivery] = decoded(found[1]).split(/@(?=[^@]*$)/);
-  const there = caseByid.get(id) || caseByid.get(decoded(found[1]));
-  if (!there) return { missing: decoded(found[1]) };
-  const i = found[2] !== undefined && run.impls[Number(found[2])] ? Number(found[2]) : run.impls.length === 1 ? 0 : null;
-  const named = there.id === id && delivery !== undefined ? delivery : null;
-  if (named !== null && i !== null) return { c: there.number, delivery: named, i };
-  const first = named === null ? firstFailure(there.number, i) : (failuresOf.get(there.number) || []).find((each) => each.d.includes(named));
-  if (first) return { c: there.number, delivery: named ?? first.d[0], i: first.i };
-  return { c: there.number, delivery: named, i };
+// Returns the case, delivery and implementation of an address; null for the overview's address.
+function parseAddress(hash) {
+  const match = /^#case\/([^?]*)(?:\?i=(\d+))?$/.exec(hash);
+  if (!match) return null;
+  const [id, delivery] = decodeAddress(match[1]).split(/@(?=[^@]*$)/);
+  const testCase = caseById.get(id) || caseById.get(decodeAddress(match[1]));
+  if (!testCase) return { missing: decodeAddress(match[1]) };
+  const i = match[2] !== undefined && run.impls[Number(match[2])] ? Number(match[2]) : run.impls.length === 1 ? 0 : null;
+  const requested = testCase.id === id && delivery !== undefined ? delivery : null;
+  if (requested !== null && i !== null) return { c: testCase.number, delivery: requested, i };
+  const first = requested === null ? findFirstFailure(testCase.number, i) : (failuresOf.get(testCase.number) || []).find((failure) => failure.d.includes(requested));
+  if (first) return { c: testCase.number, delivery: requested ?? first.d[0], i: first.i };
+  return { c: testCase.number, delivery: requested, i };
 }
 
 function show() {
-  const wanted = asked(location.hash);
+  const target = parseAddress(location.hash);
   const wasCase = !page.hidden;
-  if (wanted) {
-    if (!wasCase) scrolled = window.scrollY;
+  if (target) {
+    if (!wasCase) scrollPosition = window.scrollY;
     overview.hidden = true;
     page.hidden = false;
-    if (wanted.missing !== undefined) {
-      page.replaceChildren(el("p", {}, el("a", { href: lastList }, "← All results")), el("h1", { tabindex: "-1", id: "case-title" }, "No such case in this run"), el("p", {}, el("code", {}, visible(wanted.missing))));
-    } else page.replaceChildren(...casePage(wanted.c, wanted.delivery, wanted.i));
+    if (target.missing !== undefined) {
+      page.replaceChildren(el("p", {}, el("a", { href: lastList }, "← All results")), el("h1", { tabindex: "-1", id: "case-title" }, "No such case in this run"), el("p", {}, el("code", {}, escapeNodes(target.missing))));
+    } else page.replaceChildren(...casePage(target.c, target.delivery, target.i));
     const title = document.getElementById("case-title");
     document.title = `${title.textContent} · streamconform`;
     window.scrollTo(0, 0);
@@ -55,23 +55,23 @@ function show() {
   overview.hidden = false;
   page.hidden = true;
   page.replaceChildren();
-  document.title = titleAtFirst;
+  document.title = overviewTitle;
   lastList = location.hash || "#";
   readFilters(location.hash.slice(1));
   drawLists();
   if (wasCase) {
-    window.scrollTo(0, scrolled);
+    window.scrollTo(0, scrollPosition);
     document.getElementById("main").focus({ preventScroll: true });
   }
 }
 
 const THEMES = ["system", "light", "dark"];
 
-function stored(value) {
+function storedTheme(value) {
   try {
     if (value === undefined) return localStorage.getItem("streamconform-theme");
     localStorage.setItem("streamconform-theme", value);
-  } catch { /* a page opened from disk may not be given any */ }
+  } catch { /* a page opened from disk may have no storage */ }
   return value;
 }
 
@@ -81,11 +81,11 @@ function setTheme(name) {
   document.getElementById("theme").textContent = `Theme: ${name}`;
 }
 
-let theme = THEMES.includes(stored()) ? stored() : "system";
+let theme = THEMES.includes(storedTheme()) ? storedTheme() : "system";
 setTheme(theme);
 document.getElementById("theme").addEventListener("click", () => {
   theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
-  stored(theme);
+  storedTheme(theme);
   setTheme(theme);
 });
 

@@ -1,21 +1,21 @@
-// Elements, and text from outside: it only ever becomes text, and what does not print is spelled out.
+// Elements and text. Text from outside only ever becomes text nodes, never markup, and is escaped where it does not print.
 
 const NOT_GRAPHIC = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
 const SHORT = { 9: "\\t", 10: "\\n", 13: "\\r" };
 
-function el(name, given, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(given || {})) {
+function el(name, attributes, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes || {})) {
     if (value === undefined || value === null || value === false) continue;
-    if (key === "class") made.className = value;
-    else if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else made.setAttribute(key, value === true ? "" : value);
+    if (key === "class") element.className = value;
+    else if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else element.setAttribute(key, value === true ? "" : value);
   }
-  made.append(...children.flat(4).filter((each) => each !== null && each !== undefined && each !== false));
-  return made;
+  element.append(...children.flat(4).filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
 }
 
-function escaped(character) {
+function escapeCharacter(character) {
   const point = character.codePointAt(0);
   if (SHORT[point]) return SHORT[point];
   const hex = point.toString(16);
@@ -23,50 +23,53 @@ function escaped(character) {
   return point < 0x10000 ? `\\u${hex.padStart(4, "0")}` : `\\U${hex.padStart(8, "0")}`;
 }
 
-function legible(text) {
-  return String(text).replace(NOT_GRAPHIC, escaped);
+function escapeText(text) {
+  return String(text).replace(NOT_GRAPHIC, escapeCharacter);
 }
 
-// Nodes for `text`: escapes are set apart, so that `\n` that was sent as two characters does not look like one.
-function visible(text) {
+// Returns the nodes for `text`. An escape is an element of its own, so that a line end looks different from a
+// backslash and an `n` that were sent as two characters.
+function escapeNodes(text) {
   const nodes = [];
   let from = 0;
-  for (const found of text.matchAll(NOT_GRAPHIC)) {
-    if (found.index > from) nodes.push(text.slice(from, found.index));
-    nodes.push(el("span", { class: "esc" }, escaped(found[0])));
-    if (found[0] === "\n") nodes.push(document.createElement("wbr"), "\n");
-    from = found.index + found[0].length;
+  for (const match of text.matchAll(NOT_GRAPHIC)) {
+    if (match.index > from) nodes.push(text.slice(from, match.index));
+    nodes.push(el("span", { class: "esc" }, escapeCharacter(match[0])));
+    if (match[0] === "\n") nodes.push(document.createElement("wbr"), "\n");
+    from = match.index + match[0].length;
   }
   if (from < text.length) nodes.push(text.slice(from));
   return nodes;
 }
 
-const SHOWN = 2400;
+const TEXT_SHOWN = 2400;
 
-// A long text in part, with a button for the rest.
-function long(text, draw = visible, shown = SHOWN) {
+// Returns the beginning of a long text with a button that shows the rest.
+function expandable(text, draw = escapeNodes, shown = TEXT_SHOWN) {
   if (text.length <= shown * 1.2) return draw(text);
-  const rest = el("button", { type: "button", class: "more" }, `show all ${number(text.length)} characters`);
+  const rest = el("button", { type: "button", class: "more" }, `show all ${formatNumber(text.length)} characters`);
   const box = el("span", {}, draw(text.slice(0, shown)), "… ", rest);
   rest.addEventListener("click", () => box.replaceChildren(...draw(text)));
   return [box];
 }
 
-const grouped = new Intl.NumberFormat("en"); // one for all: to make one takes longer than to use it
+const numberFormat = new Intl.NumberFormat("en"); // shared: making one takes longer than using it
 
-function number(value) {
-  return value < 1000 ? String(value) : grouped.format(value);
+function formatNumber(value) {
+  return value < 1000 ? String(value) : numberFormat.format(value);
 }
 
-function counted(count, word) {
-  return `${number(count)} ${word}${count === 1 ? "" : "s"}`;
+function formatCount(count, noun) {
+  const plural = /[tr]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`;
+  return `${formatNumber(count)} ${count === 1 ? noun : plural}`;
 }
 
-function say(words) {
-  document.getElementById("said").textContent = words;
+// Tells screen readers.
+function announce(message) {
+  document.getElementById("status").textContent = message;
 }
 
-async function toClipboard(text) {
+async function copyToClipboard(text) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
@@ -79,29 +82,29 @@ async function toClipboard(text) {
   }
 }
 
-function copier(text, what, label = "Copy") {
+function copyButton(text, what, label = "Copy") {
   const button = el("button", { type: "button", class: "copy", "aria-label": `Copy ${what}` }, label);
   button.addEventListener("click", async () => {
-    await toClipboard(typeof text === "function" ? text() : text);
+    await copyToClipboard(typeof text === "function" ? text() : text);
     button.textContent = "Copied";
-    say(`Copied ${what}`);
+    announce(`Copied ${what}`);
     setTimeout(() => { button.textContent = label; }, 1500);
   });
   return button;
 }
 
-// A link, where it is one of the web; anything else is text.
-function link(address, words) {
-  if (!/^https?:\/\/[^\s]+$/i.test(address)) return el("span", {}, visible(words));
-  return el("a", { href: address, rel: "noreferrer noopener", target: "_blank" }, visible(words));
+// Returns a link if the address is http or https; anything else, such as `javascript:`, stays text.
+function link(address, text) {
+  if (!/^https?:\/\/[^\s]+$/i.test(address)) return el("span", {}, escapeNodes(text));
+  return el("a", { href: address, rel: "noreferrer noopener", target: "_blank" }, escapeNodes(text));
 }
 
-function bug(id) {
-  const found = /^([\w.-]+\/[\w.-]+)#(\d+)$/.exec(id);
-  return found ? link(`https://github.com/${found[1]}/issues/${found[2]}`, id) : link(id, id);
+function bugLink(id) {
+  const issue = /^([\w.-]+\/[\w.-]+)#(\d+)$/.exec(id);
+  return issue ? link(`https://github.com/${issue[1]}/issues/${issue[2]}`, id) : link(id, id);
 }
 
-function bytesOf(base64) {
+function decodeBase64(base64) {
   const text = atob(base64);
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i += 1) bytes[i] = text.charCodeAt(i);

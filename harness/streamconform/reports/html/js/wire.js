@@ -1,12 +1,12 @@
-// The wire of a trial: frames with offsets, times and reads; payloads, raw bytes; events beside them.
+// The wire of a trial: frames with offsets, times and reads; payloads or raw bytes; events beside them.
 
-const ALL_FRAMES = 24;
+const ALL_FRAMES = 24; // so many are all shown at first
 const AROUND = 1;
-const MOST_MARKED = 24;
+const MAX_MARKED = 24;
 const RAW_SHOWN = 3000;
 
-// Number of the read that holds an offset.
-function readAt(wire, offset) {
+// Returns the number of the read that contains an offset.
+function findRead(wire, offset) {
   if (!wire.chunks) return offset;
   let low = 0;
   let high = wire.chunks.length - 1;
@@ -18,37 +18,37 @@ function readAt(wire, offset) {
   return low;
 }
 
-function readsOf(wire, start, end) {
-  if (!wire.chunks && wire.reads > 1) return `${number(end - start)} of a byte`;
-  const from = readAt(wire, start);
-  const to = readAt(wire, Math.max(start, end - 1));
+function formatReads(wire, start, end) {
+  if (!wire.chunks && wire.reads > 1) return `${formatNumber(end - start)} of one byte`;
+  const from = findRead(wire, start);
+  const to = findRead(wire, Math.max(start, end - 1));
   return from === to ? `${from}` : `${from}–${to}`;
 }
 
-function timeAt(wire, offset) {
-  let found = "";
-  for (const [at, ms] of wire.times) {
-    if (at > offset) break;
-    found = `${number(ms)} ms`;
+function formatTime(wire, offset) {
+  let time = "";
+  for (const [start, ms] of wire.times) {
+    if (start > offset) break;
+    time = `${formatNumber(ms)} ms`;
   }
-  return found;
+  return time;
 }
 
-// Bytes as text: what is no UTF-8 is \xNN, and every place where a read began is marked.
-function raw(bytes, start, wire) {
+// Returns bytes as text: invalid UTF-8 as \xNN, with a mark where each read began.
+function drawRaw(bytes, start, wire) {
   const nodes = [];
   const cuts = new Set(wire.chunks || []);
   let plain = [];
   const flush = () => {
-    if (plain.length) nodes.push(...visible(utf8.decode(new Uint8Array(plain))));
+    if (plain.length) nodes.push(...escapeNodes(utf8.decode(new Uint8Array(plain))));
     plain = [];
   };
   for (let i = 0; i < bytes.length;) {
     if (cuts.has(start + i)) {
       flush();
-      nodes.push(el("span", { class: "cut", title: `read ${readAt(wire, start + i)} begins at byte ${start + i}` }, `⌟${readAt(wire, start + i)}⌞`));
+      nodes.push(el("span", { class: "cut", title: `read ${findRead(wire, start + i)} begins at byte ${start + i}` }, `⌟${findRead(wire, start + i)}⌞`));
     }
-    let size = length(bytes, i);
+    let size = countCharacterBytes(bytes, i);
     if (size > 1) for (let k = 1; k < size; k += 1) if (cuts.has(start + i + k)) size = 0;
     if (size) plain.push(...bytes.subarray(i, i + size));
     else {
@@ -61,8 +61,8 @@ function raw(bytes, start, wire) {
   return nodes;
 }
 
-// How many bytes the character at `i` has; 0 where there is none.
-function length(bytes, i) {
+// Returns the number of bytes of the character at `i`, or 0 if they are not valid UTF-8.
+function countCharacterBytes(bytes, i) {
   const first = bytes[i];
   const size = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
   for (let k = 1; k < size; k += 1) if ((bytes[i + k] & 0xc0) !== 0x80) return 0;
@@ -70,48 +70,48 @@ function length(bytes, i) {
   return i + size <= bytes.length ? size : 0;
 }
 
-function rawBox(bytes, start, wire) {
-  if (bytes.length <= RAW_SHOWN * 1.2) return raw(bytes, start, wire);
-  const rest = el("button", { type: "button", class: "more" }, `show all ${number(bytes.length)} bytes`);
-  const box = el("span", {}, raw(bytes.subarray(0, RAW_SHOWN), start, wire), "… ", rest);
-  rest.addEventListener("click", () => box.replaceChildren(...raw(bytes, start, wire)));
+function drawRawPart(bytes, start, wire) {
+  if (bytes.length <= RAW_SHOWN * 1.2) return drawRaw(bytes, start, wire);
+  const rest = el("button", { type: "button", class: "more" }, `show all ${formatNumber(bytes.length)} bytes`);
+  const box = el("span", {}, drawRaw(bytes.subarray(0, RAW_SHOWN), start, wire), "… ", rest);
+  rest.addEventListener("click", () => box.replaceChildren(...drawRaw(bytes, start, wire)));
   return [box];
 }
 
-function hex(bytes, start) {
+function drawHex(bytes, start) {
   const lines = [];
   for (let i = 0; i < Math.min(bytes.length, 2048); i += 16) {
     const part = [...bytes.subarray(i, i + 16)];
-    const codes = part.map((each) => each.toString(16).padStart(2, "0")).join(" ").padEnd(47);
-    lines.push(`${(start + i).toString(16).padStart(6, "0")}  ${codes}  ${part.map((each) => (each > 31 && each < 127 ? String.fromCharCode(each) : "·")).join("")}`);
+    const codes = part.map((byte) => byte.toString(16).padStart(2, "0")).join(" ").padEnd(47);
+    lines.push(`${(start + i).toString(16).padStart(6, "0")}  ${codes}  ${part.map((byte) => (byte > 31 && byte < 127 ? String.fromCharCode(byte) : "·")).join("")}`);
   }
-  if (bytes.length > 2048) lines.push(`… ${number(bytes.length - 2048)} more bytes`);
+  if (bytes.length > 2048) lines.push(`… ${formatNumber(bytes.length - 2048)} more bytes`);
   return [lines.join("\n")];
 }
 
-function payloadOf(bytes, frame) {
-  const [, , start, end, , apart] = frame;
-  return utf8.decode(apart === undefined ? bytes.subarray(start, end) : bytesOf(apart));
+function decodePayload(bytes, frame) {
+  const [, , start, end, , separate] = frame;
+  return utf8.decode(separate === undefined ? bytes.subarray(start, end) : decodeBase64(separate));
 }
 
-// The numbers of the frames that are shown at first: all of a few, else those that matter and their neighbours.
-function mattering(count, marked, everything) {
+// Returns the numbers of the frames to show at first: all if they are few, else the marked ones and their neighbors.
+function pickFrames(count, marked, everything) {
   if (everything || count <= ALL_FRAMES) return new Set(Array.from({ length: count }, (_, n) => n));
-  const found = new Set([0, count - 1]);
-  const some = marked.length <= MOST_MARKED ? marked : [...marked.slice(0, MOST_MARKED / 2), marked[marked.length - 1]];
-  for (const n of some) for (let k = n - AROUND; k <= n + AROUND; k += 1) if (k >= 0 && k < count) found.add(k);
-  if (!marked.length) for (let n = 0; n < 8; n += 1) found.add(n);
-  return found;
+  const numbers = new Set([0, count - 1]);
+  const nearest = marked.length <= MAX_MARKED ? marked : [...marked.slice(0, MAX_MARKED / 2), marked[marked.length - 1]];
+  for (const n of nearest) for (let k = n - AROUND; k <= n + AROUND; k += 1) if (k >= 0 && k < count) numbers.add(k);
+  if (!marked.length) for (let n = 0; n < 8; n += 1) numbers.add(n);
+  return numbers;
 }
 
-function eventNodes(list, departing) {
-  return list.map(([, text], at) => el("div", { class: departing && !at ? "event wrong" : "event" },
-    el("span", { "aria-hidden": "true" }, "→ "), departing && !at && el("b", {}, "departs here: "), long(text, visible, 500)));
+function drawEvents(list, isWrong) {
+  return list.map(([, text], at) => el("div", { class: isWrong && !at ? "event wrong" : "event" },
+    el("span", { "aria-hidden": "true" }, "→ "), isWrong && !at && el("b", {}, "first wrong event: "), expandable(text, escapeNodes, 500)));
 }
 
-function timeline(failure, wire, view) {
-  const bytes = bytesOf(wire.body);
-  const decided = [...new Set((failure.checks || []).flatMap((check) => check.frames))].sort((a, b) => a - b);
+function makeTimeline(failure, wire, view) {
+  const bytes = decodeBase64(wire.body);
+  const relevant = [...new Set((failure.checks || []).flatMap((check) => check.frames))].sort((a, b) => a - b);
   const placed = new Map();
   const loose = [];
   for (const event of failure.events || []) {
@@ -119,49 +119,49 @@ function timeline(failure, wire, view) {
     else if (placed.has(event[0])) placed.get(event[0]).push(event);
     else placed.set(event[0], [event]);
   }
-  const departed = failure.departed ?? null;
-  const marked = departed === null ? decided : [departed, ...decided.filter((n) => n !== departed)];
-  const shown = mattering(wire.frames.length, marked, view.all);
+  const diverged = failure.diverged ?? null;
+  const marked = diverged === null ? relevant : [diverged, ...relevant.filter((n) => n !== diverged)];
+  const shown = pickFrames(wire.frames.length, marked, view.all);
   const rows = [];
   let gap = 0;
   const close = (before) => {
     if (!gap) return;
     const hidden = gap;
     rows.push(el("tr", { class: "gap" }, el("td", { colspan: 5 }, el("button", { type: "button", class: "more", onclick: () => { view.all = true; view.redraw(`frame-${before - hidden}`); } },
-      `${counted(hidden, "frame")} between`))));
+      `${formatCount(hidden, "frame")} between`))));
     gap = 0;
   };
   wire.frames.forEach((frame, n) => {
     if (!shown.has(n)) { gap += 1; return; }
     close(n);
-    rows.push(frameRow(frame, n, { bytes, wire, view, decided: decided.includes(n), departed: n === departed, events: placed.get(n) || [], loose: n === departed ? loose : [] }));
+    rows.push(makeFrameRow(frame, n, { bytes, wire, view, relevant: relevant.includes(n), diverged: n === diverged, events: placed.get(n) || [], loose: n === diverged ? loose : [] }));
   });
   close(wire.frames.length);
-  const tail = departed === null && loose.length ? [el("p", { class: "dim" }, "Events, which no frame accounts for by itself"), eventNodes(loose.slice(0, 60), false)] : [];
+  const tail = diverged === null && loose.length ? [el("p", { class: "dim" }, "Events that no single frame explains"), drawEvents(loose.slice(0, 60), false)] : [];
   const table = el("table", { class: `wire ${view.kind}` },
-    el("thead", {}, el("tr", {}, ["frame", "bytes", wire.times.length > 0 && "time", "read", view.kind === "payload" ? "event, payload, → what came of it" : "bytes"].filter(Boolean).map((name) => el("th", { scope: "col" }, name)))),
+    el("thead", {}, el("tr", {}, ["frame", "bytes", wire.times.length > 0 && "time", "read", view.kind === "payload" ? "event, payload, → events from the implementation" : "bytes"].filter(Boolean).map((name) => el("th", { scope: "col" }, name)))),
     el("tbody", {}, rows));
-  const whole = wire.frames.length ? [table] : [el("pre", { class: "box" }, view.kind === "hex" ? hex(bytes, 0) : rawBox(bytes, 0, wire))];
+  const whole = wire.frames.length ? [table] : [el("pre", { class: "box" }, view.kind === "hex" ? drawHex(bytes, 0) : drawRawPart(bytes, 0, wire))];
   return [...whole, ...tail.flat()];
 }
 
-function frameRow(frame, n, given) {
-  const { bytes, wire, view, decided, departed, events, loose } = given;
+function makeFrameRow(frame, n, options) {
+  const { bytes, wire, view, relevant, diverged, events, loose } = options;
   const [start, end, , , name] = frame;
   const slice = bytes.subarray(start, end);
-  const text = payloadOf(bytes, frame);
-  const body = view.kind === "raw" ? rawBox(slice, start, wire) : view.kind === "hex" ? hex(slice, start) : long(text);
-  const label = [decided && "decides what differs", departed && "the answer departs here"].filter(Boolean);
-  return el("tr", { id: `frame-${n}`, class: [decided && "decided", departed && "departed"].filter(Boolean).join(" ") || null, tabindex: "-1" },
+  const text = decodePayload(bytes, frame);
+  const body = view.kind === "raw" ? drawRawPart(slice, start, wire) : view.kind === "hex" ? drawHex(slice, start) : expandable(text);
+  const label = [relevant && "relevant frame", diverged && "first wrong event"].filter(Boolean);
+  return el("tr", { id: `frame-${n}`, class: [relevant && "relevant", diverged && "diverged"].filter(Boolean).join(" ") || null, tabindex: "-1" },
     el("th", { scope: "row" }, String(n), label.length > 0 && el("span", { class: "off" }, `, ${label.join(", ")}`)),
-    el("td", { class: "n" }, `${number(start)}`, el("small", {}, ` +${number(end - start)}`)),
-    wire.times.length > 0 && el("td", { class: "n" }, timeAt(wire, start)),
-    el("td", { class: "n" }, readsOf(wire, start, end)),
+    el("td", { class: "n" }, `${formatNumber(start)}`, el("small", {}, ` +${formatNumber(end - start)}`)),
+    wire.times.length > 0 && el("td", { class: "n" }, formatTime(wire, start)),
+    el("td", { class: "n" }, formatReads(wire, start, end)),
     el("td", { class: "payload" },
-      departed && el("p", { class: "flag" }, "the answer departs here"),
-      el("div", { class: "code" }, view.kind === "payload" && name && [el("b", { class: "name" }, visible(name)), " "], body),
-      view.kind === "payload" && eventNodes(events, false),
-      view.kind === "payload" && loose.length > 0 && eventNodes(loose.slice(0, 1), true),
-      view.kind === "payload" && loose.length > 1 && el("details", {}, el("summary", {}, `${counted(loose.length - 1, "later event")}`), eventNodes(loose.slice(1, 200), false)),
-      copier(text, `the payload of frame ${n}`)));
+      diverged && el("p", { class: "flag" }, "first wrong event"),
+      el("div", { class: "code" }, view.kind === "payload" && name && [el("b", { class: "name" }, escapeNodes(name)), " "], body),
+      view.kind === "payload" && drawEvents(events, false),
+      view.kind === "payload" && loose.length > 0 && drawEvents(loose.slice(0, 1), true),
+      view.kind === "payload" && loose.length > 1 && el("details", {}, el("summary", {}, `${formatCount(loose.length - 1, "later event")}`), drawEvents(loose.slice(1, 200), false)),
+      copyButton(text, `the payload of frame ${n}`)));
 }

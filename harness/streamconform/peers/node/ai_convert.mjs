@@ -1,8 +1,8 @@
-// Usage and errors of the AI SDK.
+// Converts usage and errors of the AI SDK.
 
 import { APICallError, TypeValidationError } from "ai";
 
-export function usage({ outputTokens, inputTokenDetails: input, outputTokenDetails: output, inputTokens, raw }) {
+export function readUsage({ outputTokens, inputTokenDetails: input, outputTokenDetails: output, inputTokens, raw }) {
   return {
     input: input?.noCacheTokens ?? inputTokens ?? null,
     cache_read: input?.cacheReadTokens ?? null,
@@ -14,8 +14,8 @@ export function usage({ outputTokens, inputTokenDetails: input, outputTokenDetai
   };
 }
 
-// An APICallError has the provider's body; an error in the stream is handed on as it came.
-export function said(error) {
+// An APICallError has the provider's body; an error in the stream is passed through unchanged.
+export function readProviderError(error) {
   if (APICallError.isInstance(error) && error.statusCode >= 400) {
     const body = error.data?.error ?? error.data?.response?.error ?? error.data;
     const type = body?.type === "error" ? body.code : (body?.type ?? body?.status ?? body?.code);

@@ -1,16 +1,17 @@
-"""Fills the block of docs/adapters.md with what `conform smoke` prints: `-m tests.cli.smoke_document`."""
+"""Generate the output of `conform smoke` in docs/adapters.md, for an adapter with common mistakes."""
 
 from __future__ import annotations
 
-import re
+import shlex
 import tempfile
 from pathlib import Path
+from typing import Final
 
-from .project import ROOT, Project
+from ..cli.project import Project
+from .blocks import ROOT, fill
 
-DOCUMENT = ROOT / "docs" / "adapters.md"
-BLOCK = re.compile(r"(<!-- output: conform smoke mypkg -->\n```\n).*?(```\n)", re.DOTALL)
-MISTAKES = """
+PAGE: Final = ROOT / "docs" / "adapters.md"
+MISTAKES: Final = """
 from streamconform_reference import adapter as reference
 
 
@@ -33,15 +34,12 @@ adapter.capabilities = ["tool_calls", "usage", "cache-usage", "cost"]
 """
 
 
-def filled() -> str:
-    """Return the document with the block as it is printed."""
+def generate() -> dict[Path, bytes]:
+    """Return the page."""
+    return {PAGE: fill(PAGE.read_text("utf-8"), _run).encode()}
+
+
+def _run(command: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        made = (
-            Project(Path(folder)).with_file("mypkg/__init__.py", "").with_file("mypkg/conform.py", MISTAKES)
-        )
-        printed = made.run("smoke", "mypkg").out
-    return BLOCK.sub(lambda match: match[1] + printed + match[2], DOCUMENT.read_text("utf-8"))
-
-
-if __name__ == "__main__":
-    DOCUMENT.write_text(filled(), "utf-8")
+        package = {"mypkg/__init__.py": "", "mypkg/conform.py": MISTAKES}
+        return Project(Path(folder), package).run(*shlex.split(command)[1:]).out

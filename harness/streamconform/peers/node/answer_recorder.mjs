@@ -1,0 +1,90 @@
+// Records an answer while a library reads it: keeps the blocks and emits their events. A library that builds the final
+// message itself passes it to `finish` as `content`; the recorded blocks then serve the events only.
+export class AnswerRecorder {
+  #emit;
+  #open = null; // index of the block that `addPiece` extends
+
+  constructor(emit) {
+    this.#emit = emit;
+    this.content = [];
+  }
+
+  // Starts a block and returns its index. `index` is given if the library numbers blocks itself.
+  startBlock(block, index = this.content.length) {
+    this.#open = null;
+    const full = block.type === "tool_call" ? { arguments: null, complete: false, ...block } : { text: "", ...block };
+    this.content[index] = full;
+    const call = { id: full.id ?? null, name: full.name ?? null };
+    if (block.type !== "other") this.#emitBlockEvent(index, "start", block.type === "tool_call" ? call : {});
+    return index;
+  }
+
+  addDelta(index, text) {
+    const block = this.content[index];
+    if (!block || block.type === "other") return;
+    if (block.type === "tool_call") block.arguments_text = (block.arguments_text ?? "") + text;
+    else block.text += text;
+    this.#emitBlockEvent(index, "delta", { delta: text });
+  }
+
+  endBlock(index, final = {}) {
+    const block = this.content[index];
+    if (!block || block.type === "other") return;
+    Object.assign(block, final);
+    const { text, signature = null, redacted = false } = block;
+    if (block.type === "tool_call") this.#emitBlockEvent(index, "end", { tool_call: block });
+    else this.#emitBlockEvent(index, "end", block.type === "thinking" ? { text, signature, redacted } : { text });
+  }
+
+  // Adds text from a library that does not report where blocks start: consecutive pieces of one type form a block.
+  addPiece(type, text) {
+    if (!text) return;
+    if (this.content[this.#open]?.type !== type) {
+      this.endOpenBlock();
+      this.#open = this.startBlock({ type });
+    }
+    this.addDelta(this.#open, text);
+  }
+
+  // Adds a signature: to the open thinking block, or else as thinking whose text the API does not show.
+  addSignature(signature) {
+    if (this.content[this.#open]?.type === "thinking") {
+      this.content[this.#open].signature = signature;
+    } else {
+      this.endOpenBlock();
+      this.endBlock(this.startBlock({ type: "thinking", signature }));
+    }
+  }
+
+  // Ends the block that `addPiece` extends, if there is one.
+  endOpenBlock() {
+    if (this.#open !== null) this.endBlock(this.#open);
+    this.#open = null;
+  }
+
+  // Adds a whole tool call. The normal form requires an id for every call; a call without one gets its number.
+  addCall(block, text = JSON.stringify(block.arguments)) {
+    this.endOpenBlock();
+    const id = block.id || `call_${this.content.length}`;
+    const index = this.startBlock({ type: "tool_call", id, name: block.name });
+    if (text) this.addDelta(index, text);
+    this.endBlock(index, { arguments_text: null, complete: true, ...block, id });
+  }
+
+  reportUsage(usage, cost = null) {
+    this.#emit({ type: "usage", usage, cost });
+  }
+
+  // Emits the terminal event and returns the outcome.
+  finish({ status, stop = { reason: null, raw: null }, error = null, content = this.content, ...rest }) {
+    if (status === "error") stop = { reason: "error", raw: stop.raw ?? null };
+    if (status === "incomplete") stop = { reason: null, raw: null };
+    this.#emit(status === "complete" ? { type: "done", stop } : { type: "error", status, error });
+    return { status, stop, error, content: content.map((block) => block ?? { type: "other", kind: "none" }), ...rest };
+  }
+
+  #emitBlockEvent(index, step, fields) {
+    const { type } = this.content[index];
+    this.#emit({ type: `${type === "tool_call" ? "toolcall" : type}_${step}`, content_index: index, ...fields });
+  }
+}

@@ -1,0 +1,49 @@
+// Helpers shared by the adapters: convert stop reasons, errors, arguments and tools to the normal form.
+
+// Timeout set on every client. It only ends requests that are no longer awaited; a slow trial's own timeout fires first.
+export const TIMEOUT_SECONDS = 60;
+
+// Returns the value of a call's arguments: `{}` if the text is empty, null if it is not JSON.
+export function parseArguments(text) {
+  if (!text?.trim()) return {};
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+// Returns the stop reason, for libraries that pass the provider's own through; `reasons` maps the provider's to ours.
+export function buildStop(raw, reasons, content) {
+  let reason = reasons[raw] ?? "other";
+  const calls = content.some((block) => block?.type === "tool_call" && block.complete && block.executor !== "provider");
+  if (reason === "stop" && calls) reason = "tool_use";
+  if (reason === "stop" && content.at(-1)?.type === "refusal") reason = "refusal";
+  return { reason, raw };
+}
+
+// Returns the status and the error for an exception: the provider sent an error, the library could not read the bytes, or
+// the stream broke off. `readProviderError(error)` returns the provider's error, null if the exception is not one.
+export function describeError(error, readProviderError) {
+  const providerError = readProviderError(error);
+  if (providerError) return { status: "error", error: { type: null, message: null, status: null, ...providerError } };
+  const unparsed = [error, error?.cause].some((exception) => exception instanceof SyntaxError);
+  const crashed = error instanceof TypeError && !error.cause; // `fetch` reports a lost connection as a TypeError with a cause
+  const type = unparsed ? "protocol" : (error?.name ?? null);
+  const cause = error?.cause ? `: ${error.cause.message ?? error.cause}` : ""; // `fetch failed` alone does not say why
+  const details = { type, message: `${error?.message ?? error}${cause}`.slice(0, 2000), status: null };
+  return { status: unparsed || crashed ? "error" : "incomplete", error: details };
+}
+
+// Returns the function tools of any API's request as [name, description, JSON schema].
+export function readTools({ tools = [], toolConfig, tool_config }) {
+  const declarations = toolConfig?.tools ?? tool_config?.tools ?? tools;
+  return declarations.flatMap((tool) => tool.functionDeclarations ?? [tool.toolSpec ?? tool.function ?? tool]).flatMap((tool) => {
+    if (!tool.name || (tool.type && !["function", "custom"].includes(tool.type))) return [];
+    const declared = tool.input_schema ?? tool.parametersJsonSchema ?? tool.parameters ?? {};
+    // Google's schemas have their types in capitals.
+    const lowerType = (key, value) => (key === "type" ? String(value).toLowerCase() : value);
+    const schema = JSON.parse(JSON.stringify(declared, lowerType));
+    return [[tool.name, tool.description ?? "", schema.type ? schema : { type: "object", properties: {} }]];
+  });
+}

@@ -1,0 +1,133 @@
+"""The matrix's section about one implementation: how it was run, and what fails, by cause. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from streamconform.apis import APIS
+from streamconform.model.result import Header, TrialResult
+from streamconform.reports.causes import Cause, Failure, group_by_frequency
+from streamconform.reports.describe import describe_failure, format_count, name_implementations
+from streamconform.reports.markdown import format_code
+from streamconform.reports.matrix.context import SAFE_URL, PageContext, link_issue, make_slug
+from streamconform.reports.matrix.score import COLUMNS, RECORDED, Row, find_columns, is_fault
+from streamconform.suite.load import COMMON
+
+MAX_REASONS: Final = 3
+MAX_DELIVERIES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ListLimits:
+    """How long the lists of a section may be."""
+
+    causes: int
+    """Causes per API."""
+    cases: int
+    """Cases per cause."""
+
+
+def render_section(
+    header: Header, rows: Sequence[Row], context: PageContext, anchor: str, limits: ListLimits
+) -> Iterator[str]:
+    """Yield the blocks about one implementation; `rows` are its rows, at least one."""
+    index = rows[0].implementation
+    info = header.implementations[index]
+    yield f'<a id="{anchor}"></a>'
+    yield f"## {format_code(name_implementations(header)[index])}"
+    facts = [
+        *([f"release {format_code(info.version)}"] if info.version else []),
+        *([f"written in {format_code(info.language)}"] if info.language else []),
+        f"input {format_code(info.input)}, as {format_code(f'--impl {info.impl}')}",
+        *([f"used through {context.access[info.impl]}"] if info.impl in context.access else []),
+    ]
+    if info.issues:
+        is_link = SAFE_URL.fullmatch(info.issues)
+        facts.append(f"[issues]({info.issues})" if is_link else format_code(info.issues))
+    yield "; ".join(facts) + "."
+    has_known_failures = bool(header.selection.get("known_failures"))
+    for row in rows:
+        api = row.api if row.api in (*APIS, COMMON) else format_code(row.api)
+        yield f'<a id="{anchor}-{make_slug(row.api)}"></a>'
+        yield f"**{api}**: {_count_failures(row)}"
+        if row.failing:
+            yield from _render_causes(row, context, limits, has_known_failures=has_known_failures)
+
+
+def _count_failures(row: Row) -> str:
+    """Return the number of cases judged, and of cases that fail: as recorded, or only in other deliveries."""
+    as_recorded = {trial.case for trial in row.failing if trial.delivery in (RECORDED, None)}
+    with_faults = {trial.case for trial in row.failing if is_fault(trial)}
+    other_deliveries = {trial.case for trial in row.failing} - as_recorded - with_faults
+    counts = [
+        f"{len(cases)} {label}"
+        for cases, label in (
+            (as_recorded, "as recorded"),
+            (other_deliveries, "only in other deliveries of the same stream"),
+            (with_faults - as_recorded - other_deliveries, "only when the stream is broken"),
+        )
+        if cases
+    ]
+    judged = format_count(row.cases.judged, "case")
+    return f"{judged}; failing: {', '.join(counts)}." if counts else f"{judged}; no failures."
+
+
+def _render_causes(
+    row: Row, context: PageContext, limits: ListLimits, *, has_known_failures: bool
+) -> Iterator[str]:
+    causes = group_by_frequency(row.failing)
+    cases = len({trial.case for trial in row.failing})
+    yield (f"<details><summary>{format_count(len(causes), 'cause')}, {format_count(cases, 'case')}</summary>")
+    for cause in causes[: limits.causes]:
+        yield "\n".join(_cause_lines(cause, row, context, limits, has_known_failures=has_known_failures))
+    if len(causes) > limits.causes:
+        yield f"_{len(causes) - limits.causes} less frequent causes are left out here._"
+    yield "</details>"
+
+
+def _cause_lines(
+    cause: Cause, row: Row, context: PageContext, limits: ListLimits, *, has_known_failures: bool
+) -> Iterator[str]:
+    deliveries_by_case: dict[str, list[str]] = {}
+    for failure in cause.failures:
+        deliveries_by_case.setdefault(failure.first.case, []).extend(failure.deliveries)
+    tally = f"{format_count(len(deliveries_by_case), 'case')}, {format_count(cause.trials, 'trial')}"
+    columns = ", ".join(COLUMNS[name] for name in find_columns(deliveries_by_case, row, context.suite))
+    yield f"- {format_code(cause.title, 200)} ({columns}): {tally}; {_format_example(cause.failures[0])}"
+    ids = {f"{case}@{name}" if name else case for case, names in deliveries_by_case.items() for name in names}
+    trials = [trial for trial in row.failing if trial.id in ids]
+    yield from _reason_lines(trials, has_known_failures=has_known_failures)
+    # Cases that fail as recorded come first: they need nothing special to reproduce.
+    ordered = sorted(deliveries_by_case.items(), key=lambda item: RECORDED not in item[1])
+    for case, names in ordered[: limits.cases]:
+        yield f"  - {context.link_case(case)}{_format_deliveries(names)}"
+    if len(ordered) > limits.cases:
+        yield f"  - … and {len(ordered) - limits.cases} more"
+
+
+def _format_example(failure: Failure) -> str:
+    """Return the failure's first lines as one code span, without the check's path."""
+    text = "; ".join(line.strip() for line in describe_failure(failure.first, failure.check)[:3])
+    return format_code(text.removeprefix(f"{failure.check.path}: ") if failure.check else text, 240)
+
+
+def _reason_lines(trials: Sequence[TrialResult], *, has_known_failures: bool) -> Iterator[str]:
+    """Yield the reasons of known failures with their issues, the most frequent first."""
+    counts = Counter((trial.known or "", trial.tracked) for trial in trials)
+    for (reason, issues), count in counts.most_common(MAX_REASONS):
+        if reason:
+            links = ", ".join(link_issue(issue) for issue in issues[:MAX_REASONS])
+            yield f"  - known: {format_code(reason, 300)} {links}"
+        elif has_known_failures:
+            yield f"  - **new failure**: {format_count(count, 'trial')}"
+    if len(counts) > MAX_REASONS:
+        yield f"  - {len(counts) - MAX_REASONS} more reasons"
+
+
+def _format_deliveries(names: Sequence[str]) -> str:
+    text = ", ".join(format_code(name, 60) for name in names[:MAX_DELIVERIES] if name)
+    hidden = len(names) - MAX_DELIVERIES
+    return f" ({text} and {hidden} more)" if hidden > 0 else f" ({text})" if text else ""

@@ -1,0 +1,164 @@
+"""Summarize a run: its headline, the trials that failed or only warned, and whether it is complete. Pure.
+
+The terminal's last line, the HTML headline, the Markdown title, the GitHub notice and the badge all come from
+here, so that they cannot disagree.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from streamconform.errors import Problem
+from streamconform.model.result import TrialResult
+from streamconform.reports.describe import format_count
+from streamconform.run.pool import is_unexpected
+from streamconform.run.results import Results
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The counts of a run."""
+
+    trials: int
+    cases_failed: int
+    failed: int
+    """New failures, adapter errors and timeouts, and under `--strict` warnings."""
+    adapter_errors: int
+    timeouts: int
+    """Both are part of `failed`."""
+    passed: int
+    known: int
+    warnings: int
+    """Warnings that do not fail the run."""
+    fixed: int
+    """Trials that pass although a known-failures entry lists them."""
+    skipped: int
+    problems: int
+    """Known-failures entries that are out of date."""
+
+    @property
+    def judged(self) -> int:
+        """Return the number of trials that were not skipped."""
+        return self.trials - self.skipped
+
+
+def summarize(results: Results) -> Summary:
+    """Return the counts of `results`."""
+    # A known failure that passes is not a failed trial: its entry is out of date, which is counted apart.
+    failed = [trial for trial in find_unexpected(results) if trial.verdict != "stale"]
+    failed_verdicts = Counter(trial.verdict for trial in failed)
+    verdicts = Counter(trial.verdict for trial in results.trials)
+    return Summary(
+        trials=len(results.trials),
+        cases_failed=len({trial.case for trial in failed}),
+        failed=len(failed),
+        adapter_errors=failed_verdicts["faulted"],
+        timeouts=failed_verdicts["hang"],
+        passed=verdicts["pass"],
+        known=verdicts["known"],
+        warnings=verdicts["warn"] - failed_verdicts["warn"],
+        fixed=verdicts["stale"],
+        skipped=verdicts["skipped"],
+        problems=len(list_problems(results)),
+    )
+
+
+def format_headline(results: Results) -> str:
+    """Return the result of the run in one line.
+
+    `No new failures: 377 passed, 136 known failures, 40 warnings` or
+    `10 of 2,298 trials failed, in 1 test case (12,359 skipped)`.
+    """
+    summary = summarize(results)
+    if not summary.trials:
+        return "Nothing ran"
+    if summary.failed:
+        cases = format_count(summary.cases_failed, "test case")
+        counts = [
+            *_count(summary.adapter_errors, "adapter error"),
+            *([f"{summary.timeouts:,} timed out"] if summary.timeouts else []),
+            *_count_rest(summary),
+        ]
+        details = f" ({', '.join(counts)})" if counts else ""
+        problems = "".join(f"; {text}" for text in _count_problems(summary))
+        trials = format_count(summary.judged, "trial")
+        return f"{summary.failed:,} of {trials} failed, in {cases}{details}{problems}"
+    if not summary.judged:
+        return f"No trial was judged: {format_count(summary.skipped, 'trial')} skipped"
+    title = "No new failures" if summary.known or summary.fixed or summary.problems else "No failures"
+    counts = [f"{summary.passed:,} passed", *_count_rest(summary)]
+    but = "".join(f", but {text}" for text in _count_problems(summary))
+    return f"{title}{but}: {', '.join(counts)}"
+
+
+def format_badge(results: Results) -> str:
+    """Return the headline without its title, short enough for a badge."""
+    summary = summarize(results)
+    if describe_incomplete(results) is not None:
+        return f"incomplete: {summary.trials:,} of {format_count(results.header.trials, 'trial')}"
+    if not summary.judged:
+        return "nothing ran"
+    if summary.failed:
+        return f"{summary.failed:,} of {summary.judged:,} failed"
+    counts = [
+        f"{summary.passed:,} passed",
+        *_count(summary.known, "known failure"),
+        *_count(summary.warnings, "warning"),
+        *_count_problems(summary),
+    ]
+    return ", ".join(counts)
+
+
+def describe_incomplete(results: Results) -> str | None:
+    """Return why the results are incomplete (the run did not end, or trials are missing), or None."""
+    ended = len(results.trials)
+    progress = f"{ended:,} of {format_count(results.header.trials, 'trial')} ended"
+    if results.footer is None:
+        return f"the run was killed: {progress}"
+    if not results.footer.complete:
+        return f"the run was stopped early: {progress}"
+    missing = sum(results.footer.counts.values()) - ended
+    if missing <= 0:
+        return None
+    return f"{format_count(missing, 'finished trial')} {'is' if missing == 1 else 'are'} not in the results"
+
+
+def find_unexpected(results: Results) -> list[TrialResult]:
+    """Return the trials that make the run exit with 1; under `--strict` that includes warnings."""
+    strict = bool(results.header.selection.get("strict"))
+    return [trial for trial in results.trials if is_unexpected(trial, strict=strict)]
+
+
+def find_warnings(results: Results) -> list[TrialResult]:
+    """Return the trials with a warning that does not fail the run."""
+    strict = bool(results.header.selection.get("strict"))
+    return [trial for trial in results.trials if trial.verdict == "warn" and not strict]
+
+
+def list_problems(results: Results) -> tuple[Problem, ...]:
+    """Return the known-failures entries that are out of date, each with its file and line."""
+    return () if results.footer is None else results.footer.problems
+
+
+def _count(number: int, noun: str) -> list[str]:
+    return [format_count(number, noun)] if number else []
+
+
+def _count_rest(summary: Summary) -> list[str]:
+    """Return the counts that a headline adds when they are not zero."""
+    # The entry of a fixed trial is among the problems, unless the run was stopped before they were collected.
+    fixed = 0 if summary.problems else summary.fixed
+    return [
+        *_count(summary.known, "known failure"),
+        *_count(summary.warnings, "warning"),
+        *([f"{fixed:,} fixed (remove from list)"] if fixed else []),
+        *([f"{summary.skipped:,} skipped"] if summary.skipped else []),
+    ]
+
+
+def _count_problems(summary: Summary) -> list[str]:
+    if not summary.problems:
+        return []
+    noun = "entry is" if summary.problems == 1 else "entries are"
+    return [f"{summary.problems:,} known-failures {noun} out of date"]

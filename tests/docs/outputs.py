@@ -1,0 +1,49 @@
+"""Generate the output blocks of README.md and docs/cli.md.
+
+Blocks of peers that are not installed stay unchanged.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from streamconform.peers import environments
+from streamconform.peers.table import PEERS
+
+from .blocks import ROOT, fill, strip_lines
+
+PAGES = (ROOT / "README.md", ROOT / "docs" / "cli.md")
+PEER = re.compile(r"\bpeer:([a-z-]+)")
+
+
+def run_command(command: str) -> str:
+    """Return what `command` prints in an empty folder."""
+    argv = [sys.executable, "-m", "streamconform", *shlex.split(command)[1:]]
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            argv, cwd=folder, capture_output=True, text=True, check=False, env=os.environ | {"NO_COLOR": "1"}
+        )
+    return strip_lines(done.stdout)
+
+
+def is_runnable(command: str) -> bool:
+    """Return whether the peers that `command` names are installed."""
+    return all(
+        environments.read_environment(environments.get_environments_folder(), PEERS[name])
+        for name in PEER.findall(command)
+    )
+
+
+def generate() -> dict[Path, bytes]:
+    """Return the pages with every output that this machine can produce."""
+    return {page: fill(page.read_text("utf-8"), _run_if_possible).encode() for page in PAGES}
+
+
+def _run_if_possible(command: str) -> str | None:
+    return run_command(command) if is_runnable(command) else None

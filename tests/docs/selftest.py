@@ -1,0 +1,21 @@
+"""Generate docs/internals/selftest.md, the table of mutants and of the cases that catch them."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from ..cli.project import CONFORM
+from .blocks import ROOT
+
+PAGE: Final = ROOT / "docs" / "internals" / "selftest.md"
+
+
+def generate() -> dict[Path, bytes]:
+    """Return the page. A self-test that fails has printed why; its table is written nevertheless."""
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder) / "table.md"
+        subprocess.run((*CONFORM, "selftest", "--table", str(table)), check=False)
+        return {PAGE: table.read_bytes()}
