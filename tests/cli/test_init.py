@@ -210,7 +210,7 @@ def test_a_program_in_javascript_runs_as_it_is(project):
 def test_a_folder_inside_a_repository_is_told_that_workflows_are_read_at_its_root(project):
     (project.folder / ".git").mkdir()
     inner = type(project)(project.folder / "part").with_file("mypkg/__init__.py", "")
-    assert "note: workflows are read at the root" in inner.run("init").out
+    assert "note: GitHub reads workflows at the root" in inner.run("init").out
 
 
 @pytest.mark.parametrize(

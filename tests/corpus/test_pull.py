@@ -210,7 +210,7 @@ def test_a_pull_from_the_command_line_says_what_is_wrong(offered, project):
 
 def test_a_pull_tells_what_came_of_it(offered, root):
     source = sdist(offered, FILES)
-    told = list(verb._told(source, pull(root, source, quietly)))
+    told = list(verb._summarize_pull(source, pull(root, source, quietly)))
     assert told[:4] == [
         f"{KNOWN.name} {KNOWN.version} (Apache-2.0): 3 recordings in {root / KNOWN.key}",
         "      2  anthropic-messages",

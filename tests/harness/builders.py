@@ -142,10 +142,12 @@ FRAMED: Mapping[str, tuple[str, Framing, bytes]] = {
     "bedrock": (
         "bedrock-converse",
         "eventstream",
-        eventstream.event(b'{"role":"assistant","p":"abc"}', "messageStart")
-        + eventstream.event('{"contentBlockIndex":0,"delta":{"text":"Grüß"}}'.encode(), "contentBlockDelta")
-        + eventstream.event(b'{"stopReason":"end_turn"}', "messageStop")
-        + eventstream.event(b'{"message":"slow down"}', "throttlingException", "exception"),
+        eventstream.encode_event(b'{"role":"assistant","p":"abc"}', "messageStart")
+        + eventstream.encode_event(
+            '{"contentBlockIndex":0,"delta":{"text":"Grüß"}}'.encode(), "contentBlockDelta"
+        )
+        + eventstream.encode_event(b'{"stopReason":"end_turn"}', "messageStop")
+        + eventstream.encode_event(b'{"message":"slow down"}', "throttlingException", "exception"),
     ),
 }
 """A small stream of every framing of the apis that are not only SSE: api, framing and body, by name."""

@@ -211,6 +211,8 @@ def arrows(package):
     """Return for each package of `package` the ones that it imports."""
     found = {}
     for module in modules(package):
+        if module.name == "__init__.py":  # the public names: it imports from below on first use
+            continue
         own = found.setdefault(folder(module.path, package), set())
         for name in module.imports():
             path = package.parent / name.replace(".", "/")

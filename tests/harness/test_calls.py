@@ -12,7 +12,7 @@ from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Errored, Greeting, Observation, Output, ProtocolFault, Skipped
 from streamconform.adapters.program import Program
 from streamconform.errors import SourceError
-from streamconform.judge.judge import judge, not_claimed
+from streamconform.judge.judge import explain_unclaimed, judge
 from streamconform.known_failures.context import get_checked_paths
 from streamconform.model.capability import CAPABILITIES, OF_STREAMS
 from streamconform.model.leaf import AnyOf, Literally
@@ -22,7 +22,7 @@ from streamconform.schemas import find_problems
 from streamconform.suite.expand import expand
 from streamconform.suite.lint import lint_all
 from streamconform.suite.load import Sources, load
-from streamconform.suite.select import find_id, matches, select_apis, shard
+from streamconform.suite.select import find_id, matches, parse_shard, select_apis
 
 from . import builders
 
@@ -128,7 +128,7 @@ def test_it_is_found_and_kept_apart_from_apis():
     ids = (stream.id, call.id)
     assert find_id("partial/small", ids) == call.id
     assert select_apis(ids, [stream.api]) == (stream.id,)
-    assert sum(shard(f"{k}/3").holds(call.id) for k in (1, 2, 3)) == 1
+    assert sum(parse_shard(f"{k}/3").holds(call.id) for k in (1, 2, 3)) == 1
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_functions_are_never_claimed_by_silence():
     assert explain_skip(heal, named) == "heal is not claimed"
     by_api = Greeting(name="x", capabilities={"a": frozenset({"usage"}), "b": frozenset({"heal"})})
     assert explain_skip(heal, by_api) is None
-    assert not_claimed(call, CAPABILITIES) is None
+    assert explain_unclaimed(call, CAPABILITIES) is None
 
 
 def test_known_failures_can_name_its_one_check():

@@ -201,16 +201,16 @@ FRAMED = [
     (
         "unknown-field",
         "bedrock-converse",
-        eventstream.event(b'{"a":1}', "metadata") + b"\x00\x00",
-        eventstream.event(b'{"a":1,' + UNKNOWN_MEMBER + b"}", "metadata") + b"\x00\x00",
+        eventstream.encode_event(b'{"a":1}', "metadata") + b"\x00\x00",
+        eventstream.encode_event(b'{"a":1,' + UNKNOWN_MEMBER + b"}", "metadata") + b"\x00\x00",
     ),
     (
         "unknown-event",
         "bedrock-converse",
-        eventstream.event(b"1", "a") + eventstream.event(b"2", "b"),
-        eventstream.event(b"1", "a")
-        + eventstream.event(b'{"n":1}', "futureEvent")
-        + eventstream.event(b"2", "b"),
+        eventstream.encode_event(b"1", "a") + eventstream.encode_event(b"2", "b"),
+        eventstream.encode_event(b"1", "a")
+        + eventstream.encode_event(b'{"n":1}', "futureEvent")
+        + eventstream.encode_event(b"2", "b"),
     ),
 ]
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from streamconform.schemas import accepts, build_validator
-from streamconform.suite.load import spec_files
+from streamconform.suite.load import list_spec_files
 from streamconform.yaml_text import reader as yaml_text
 
 ROOT = Path(__file__).parents[2]
-SPECS = spec_files(ROOT / "specs")
+SPECS = list_spec_files(ROOT / "specs")
 CASSETTES = sorted((ROOT / "cassettes").glob("*/*.yaml"))
 
 STRANGE = (

@@ -131,7 +131,7 @@ def test_frames_lie_in_the_body_in_order_and_values_where_they_say():
 
 @pytest.mark.parametrize("name", ["x", None])
 def test_a_written_event_is_read_again(name):
-    (frame,) = sse.split(sse.event(b'{"a":1}', name))
+    (frame,) = sse.split(sse.encode_event(b'{"a":1}', name))
     assert (frame.event, frame.payload) == (name, b'{"a":1}')
 
 

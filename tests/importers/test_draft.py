@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from streamconform.judge.compare import compare
+from streamconform.judge.compare import compare_outcome
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.outcome import Outcome, Text, Thinking, ToolCall
 from streamconform.resources import find_bundled
@@ -25,7 +25,7 @@ def test_the_reference_fulfils_every_draft_that_is_made_of_it(tmp_path, api):
         (case,) = reader.parse(text.encode(), name).value["cases"]
         assert case["reviewed"] is False
         expect = expectation.parse(case["expect"])
-        checks = compare(expect, draft.decode_cassette(given), CAPABILITIES, "must")
+        checks = compare_outcome(expect, draft.decode_cassette(given), CAPABILITIES, "must")
         assert [(name, each.path) for each in checks if each.verdict != "pass"] == []
 
 

@@ -115,7 +115,7 @@ def test_stdin_is_read(project):
 def test_several_files_are_one_topic(project):
     made = project.with_file("other.sse", BODY).run("import", "incident.sse", "other.sse", *API)
     assert made.code == 0
-    assert "2 drafts: review what they expect" in made.err
+    assert "2 drafts: review them" in made.err
 
 
 def test_a_cut_stream_is_drafted_as_incomplete(project):

@@ -11,7 +11,7 @@ from streamconform.apis import APIS
 from streamconform.errors import SourceError
 from streamconform.tools.record.importers import import_file
 from streamconform.wire import eventstream
-from streamconform.wire.reframe import NotStrippedError, restore
+from streamconform.wire.reframe import NotPayloadError, restore_framing
 
 from ..harness.builders import TEXT_FRAMES, sse_body
 
@@ -85,11 +85,13 @@ def test_payloads_get_the_framing_of_their_api_back():
     ],
 )
 def test_each_api_has_its_own_framing(api, body):
-    assert restore(b'\n{"type":"a"}\r\n', APIS[api].write) == body
+    assert restore_framing(b'\n{"type":"a"}\r\n', APIS[api].write) == body
 
 
 def test_a_binary_message_is_named_by_its_only_key_and_holds_what_stood_there():
-    body = restore('{"a": {"n":1.50, "t":"\\u00fcü"}}\n{"b":{}}\n'.encode(), APIS["bedrock-converse"].write)
+    body = restore_framing(
+        '{"a": {"n":1.50, "t":"\\u00fcü"}}\n{"b":{}}\n'.encode(), APIS["bedrock-converse"].write
+    )
     frames = eventstream.split(body)
     assert [(each.event, each.payload.decode()) for each in frames] == [
         ("a", '{"n":1.50, "t":"\\u00fcü"}'),
@@ -100,13 +102,13 @@ def test_a_binary_message_is_named_by_its_only_key_and_holds_what_stood_there():
 
 @pytest.mark.parametrize("line", [b"{}", b'{"a":1,"b":2}'])
 def test_a_payload_that_does_not_name_one_event_is_refused(line):
-    with pytest.raises(NotStrippedError, match="payload 2 does not name one event"):
-        restore(b'{"a":{}}\n' + line, APIS["bedrock-converse"].write)
+    with pytest.raises(NotPayloadError, match="payload 2 is not an object with one key"):
+        restore_framing(b'{"a":{}}\n' + line, APIS["bedrock-converse"].write)
 
 
 def test_an_imported_event_stream_without_its_secrets_has_sound_checksums():
     address = b"somebody@somewhere.dev"
-    body = eventstream.event(b'{"text":"%s"}' % address, "contentBlockDelta")
+    body = eventstream.encode_event(b'{"text":"%s"}' % address, "contentBlockDelta")
     head = b"HTTP/1.1 200 OK\r\ncontent-type: application/vnd.amazon.eventstream\r\n\r\n"
     (made,) = import_file(Path("a.eventstream"), head + body, "bedrock-converse", None).cassettes
     assert made.suffix == "eventstream"
@@ -131,7 +133,7 @@ WRONG = {
     ),
     "heads for ever": ("a.txt", b"HTTP/1.1 100 Continue\r\n\r\n" * 50, API, "more than 20 response heads"),
     "a line that is no object": ("a.jsonl", b'{"type":"a"}\n[1]\n', API, "line 2 is not a JSON object"),
-    "no line": ("a.jsonl", b"\n\n", API, "it holds no line"),
+    "no line": ("a.jsonl", b"\n\n", API, "the file has no lines"),
 }
 
 

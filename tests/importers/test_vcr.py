@@ -267,7 +267,7 @@ STREAMS = {
     "anthropic-messages": ("text/event-stream", BODY),
     "bedrock-converse": (
         "application/vnd.amazon.eventstream",
-        eventstream.event(b'{"stopReason":"end_turn"}', "messageStop"),
+        eventstream.encode_event(b'{"stopReason":"end_turn"}', "messageStop"),
     ),
     "cohere-chat": ("text/event-stream", b'data: {"type":"message-end"}\n\n'),
     "google-generate": ("text/event-stream", b'data: {"candidates":[]}\r\n\r\n'),

@@ -11,7 +11,7 @@ from streamconform.judge.judge import judge
 from streamconform.model.case import Case
 from streamconform.resources import find_bundled
 from streamconform.run.blame import ReferenceInput
-from streamconform.suite.expand import expand, one
+from streamconform.suite.expand import expand, make_trial
 from streamconform.suite.load import Sources, collect, load
 from streamconform.tools.minimise.search import MinimiseJob, Search
 from streamconform.tools.minimise.write import recipe, write
@@ -31,7 +31,7 @@ def cases(api):
 def searched(name, impl, **options):
     """The search for the smallest stream of a case, `api/topic/id@delivery`."""
     id_, _, delivery = name.partition("@")
-    trial = one(cases(id_.partition("/")[0])[id_], delivery or "recorded", 0)
+    trial = make_trial(cases(id_.partition("/")[0])[id_], delivery or "recorded", 0)
     search = Search(MinimiseJob(connect(impl), (trial,), **options))
     asyncio.run(search.run())
     return search

@@ -17,7 +17,7 @@ STOP = {"type": "message_stop"}
 
 
 def stream(*frames):
-    body = b"".join(sse.event(json.dumps(each).encode(), each["type"]) for each in frames)
+    body = b"".join(sse.encode_event(json.dumps(each).encode(), each["type"]) for each in frames)
     return split_stream("sse", body, (body,))
 
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from streamconform.apis import APIS
 from streamconform.peers.table import PEERS
-from streamconform.suite.select import parts
+from streamconform.suite.select import split_pattern
 
 from ..bundled_suite import cases
 
@@ -53,7 +53,7 @@ def test_known_failures_of_a_peer_name_it_and_link_to_a_finding(path):
         assert page == "findings.md", entry
         assert anchor in ANCHORS, entry
         assert "TODO" not in entry["reason"], entry
-        assert parts(entry["match"]), entry
+        assert split_pattern(entry["match"]), entry
 
 
 def test_every_finding_has_a_known_failure():

@@ -25,7 +25,7 @@ from streamconform.run.plan import Settings
 from streamconform.run.reading import read as read_results
 from streamconform.run.single import SingleRunner
 from streamconform.schemas import find_problems
-from streamconform.suite.expand import one
+from streamconform.suite.expand import make_trial
 from streamconform.suite.load import Sources, collect
 
 from .tiny_proxy import hostile, running
@@ -130,7 +130,7 @@ def cases() -> dict[str, Case]:
 
 
 def judged(url: str, port: int, case: str, delivery: str = "recorded", seconds: float = 60) -> TrialResult:
-    trial = one(cases()[case], delivery, 0)
+    trial = make_trial(cases()[case], delivery, 0)
     impl = f"proxy:{url}?from=anthropic-messages&to=ollama-chat&upstream={port}"
 
     async def judging() -> TrialResult:

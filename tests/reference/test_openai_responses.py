@@ -850,9 +850,9 @@ def test_documents_of_every_status(document: Any, status: str, kind: str | None)
 
 def seconds(*payloads: Payload) -> float:
     body = sse(*payloads)
-    begin = time.perf_counter()
+    begin = time.process_time()
     decode([body])
-    return time.perf_counter() - begin
+    return time.process_time() - begin
 
 
 @pytest.mark.slow
@@ -867,5 +867,5 @@ def seconds(*payloads: Payload) -> float:
     ids=["arguments", "text", "summary-parts", "calls"],
 )
 def test_time_grows_with_the_size(grow: Any) -> None:
-    small, large = (min(seconds(*grow(n), completed()) for _ in range(3)) for n in (4_000, 16_000))
+    small, large = (min(seconds(*grow(n), completed()) for _ in range(3)) for n in (2_000, 8_000))
     assert large < small * 10

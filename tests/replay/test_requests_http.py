@@ -16,9 +16,9 @@ from streamconform.judge.request import compare_request
 from streamconform.known_failures.context import get_checked_paths
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.trial import Call
-from streamconform.replay.canned_replies import plain
-from streamconform.replay.endpoints import Asked, asked
-from streamconform.replay.reply import reply
+from streamconform.replay.canned_replies import make_canned_trial
+from streamconform.replay.endpoints import RequestMatch, match_request
+from streamconform.replay.reply import make_reply
 from streamconform.resources import find_bundled
 from streamconform.run.plan import Settings
 from streamconform.run.session import Progress, RunRequest, execute_run
@@ -114,7 +114,7 @@ SENT = {
     "asks twice, at first wrong": ("fail", IMPLEMENTATION, "2 requests received; only the first is judged"),
     "sends no JSON": ("fail", IMPLEMENTATION, None),
     "refuses": ("fail", IMPLEMENTATION, None),
-    "asks nothing": ("faulted", ADAPTER, "not-asked: it answered, but no request came"),
+    "asks nothing": ("faulted", ADAPTER, "not-asked: it answered, but no request arrived"),
     "another path": ("faulted", ADAPTER, "not-asked: it answered, but the server got `POST /v1/complete`"),
     "raises": ("faulted", ADAPTER, "ValueError: mine"),
 }
@@ -183,9 +183,9 @@ IN_ONE_PIECE = {
 
 @pytest.mark.parametrize(("api", "target"), [(api, each) for api in APIS for each in TARGETS[api]])
 def test_every_client_is_answered_in_the_form_that_it_asks_for(api, target):
-    trial = plain(api, target, "an/api/case", "m")
+    trial = make_canned_trial(api, target, "an/api/case", "m")
     cassette = trial.case.cassette
-    assert asked(cassette, "POST", target, stream=True) == Asked("stream")
+    assert match_request(cassette, "POST", target, stream=True) == RequestMatch("stream")
     assert APIS[api].detect_framing(200, trial.body) != "document"
     decoder = DECODERS[api](status=200, headers=dict(cassette.headers), pricing=None)
     list(decoder.receive_data(trial.body))
@@ -195,9 +195,9 @@ def test_every_client_is_answered_in_the_form_that_it_asks_for(api, target):
     assert [each["text"] for each in outcome["content"]] == ["OK"]
     assert (outcome["usage"]["input"], outcome["usage"]["output"]) == (9, 2)
     whole = IN_ONE_PIECE.get(api, target)
-    reading = asked(cassette, "POST", whole, stream=False)
+    reading = match_request(cassette, "POST", whole, stream=False)
     assert reading.kind == "document"
-    read = decode_document(reply(trial, reading, "").chunks[0], api).to_json()
+    read = decode_document(make_reply(trial, reading, "").chunks[0], api).to_json()
     assert (read["status"], [each["text"] for each in read["content"]]) == ("complete", ["OK"])
 
 

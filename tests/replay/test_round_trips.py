@@ -14,7 +14,7 @@ from streamconform.adapters.connect import connect
 from streamconform.adapters.interface import Greeting, Observation
 from streamconform.apis import APIS
 from streamconform.errors import SelectionError, SourceError
-from streamconform.judge.round_trip import checks_of_round_trip
+from streamconform.judge.round_trip import check_round_trip
 from streamconform.known_failures.context import get_checked_paths
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
@@ -212,11 +212,7 @@ def test_the_first_answer_is_judged_where_it_is_told(sources):
     (trial,) = trials(sources, "whole")
     good = {"status": "complete", "stop": {"reason": "stop"}, "content": []}
     paths = [
-        {
-            each.path
-            for each in checks_of_round_trip(trial, seen, CAPABILITIES)[0]
-            if each.path[:6] == "first."
-        }
+        {each.path for each in check_round_trip(trial, seen, CAPABILITIES)[0] if each.path[:6] == "first."}
         for seen in (Observation(good), Observation(good, first=good))
     ]
     assert paths[0] == set()

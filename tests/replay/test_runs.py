@@ -17,7 +17,7 @@ from streamconform.adapters.interface import Observation
 from streamconform.errors import SelectionError, UsageError
 from streamconform.run.plan import Settings
 from streamconform.run.session import FinishedRun, Progress, RunRequest, execute_run
-from streamconform.suite.expand import expand, one
+from streamconform.suite.expand import expand, make_trial
 
 from .. import bundled_suite
 from ..harness import builders
@@ -128,7 +128,7 @@ def with_request(case, body):
 
 
 def delivered(case, *names):
-    return [one(case, name, 0) for name in names]
+    return [make_trial(case, name, 0) for name in names]
 
 
 def test_the_reference_makes_the_same_of_bytes_of_pushed_chunks_and_of_http(tmp_path):
@@ -184,7 +184,9 @@ VIOLENT = """
 def test_a_client_that_is_killed_or_hangs_costs_its_own_trial_only(tmp_path):
     cases = [small(f"good-{n}") for n in range(6)]
     cases[2:2] = [small("killed", kill=True), small("hangs", hang=True)]
-    ran = run(tmp_path, [one(case, "bytewise", 0) for case in cases], hosted(tmp_path, VIOLENT), timeout=2.0)
+    ran = run(
+        tmp_path, [make_trial(case, "bytewise", 0) for case in cases], hosted(tmp_path, VIOLENT), timeout=2.0
+    )
     verdicts = {id_.rpartition("/")[2].partition("@")[0]: verdict for id_, verdict in ran.verdicts.items()}
     assert (verdicts.pop("killed"), verdicts.pop("hangs")) == ("faulted", "hang")
     assert set(verdicts.values()) == {"pass"}
@@ -200,7 +202,7 @@ def test_a_program_that_is_killed_with_others_in_flight_has_those_asked_again(tm
     cases = [small(f"good-{n}") for n in range(20)]
     cases[5:5] = [small("killed", kill=True)]
     program = Connection("cmd:client", (sys.executable, "client.py"))
-    ran = run(tmp_path, [one(case, "recorded", 0) for case in cases], program)
+    ran = run(tmp_path, [make_trial(case, "recorded", 0) for case in cases], program)
     assert Counter(ran.verdicts.values()) == {"pass": 20, "faulted": 1}
 
 
@@ -317,7 +319,7 @@ def test_two_thousand_trials_with_sixteen_at_once_take_less_than_forty_seconds(t
         "utf8-split",
         "unknown-field",
     )
-    trials = [one(small(f"n{n}"), name, 0) for n in range(250) for name in names]
+    trials = [make_trial(small(f"n{n}"), name, 0) for n in range(250) for name in names]
     before = spent()
     ran = run(tmp_path, trials, program, workers=1, timeout=30)
     assert Counter(ran.verdicts.values()) == {"pass": 2000}

@@ -23,7 +23,7 @@ from streamconform.reports.html.wires import MAX_BODY, case_to_json, wire_to_jso
 from streamconform.reports.summary import format_headline
 from streamconform.run.merge import merge, sort_trials
 from streamconform.run.reading import read
-from streamconform.suite.expand import one
+from streamconform.suite.expand import make_trial
 
 from ..cli.project import Project
 from .golden import RESULTS, write_cut_results
@@ -154,7 +154,7 @@ def test_the_wire_is_what_was_delivered(suite):
         if not isinstance(case, Case):
             assert {"function", "input"} <= case_to_json(case).keys()
             continue
-        trial = one(case, "recorded", 0)
+        trial = make_trial(case, "recorded", 0)
         drawn = wire_to_json(trial)
         assert base64.b64decode(drawn["body"]) == trial.body[:MAX_BODY]
         assert drawn["chunks"][0] == 0

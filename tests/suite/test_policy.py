@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from streamconform.suite.load import spec_files
+from streamconform.suite.load import list_spec_files
 
 from ..bundled_suite import cases
 
@@ -87,5 +87,5 @@ def test_items_of_not_covered_are_sorted_within_their_group():
 
 
 def test_what_is_no_folder_of_an_api_is_no_spec():
-    assert {path.suffix for path in spec_files(SPECS)} == {".yaml"}
-    assert {path.parent.name for path in spec_files(SPECS)}.isdisjoint({"profiles", "specs"})
+    assert {path.suffix for path in list_spec_files(SPECS)} == {".yaml"}
+    assert {path.parent.name for path in list_spec_files(SPECS)}.isdisjoint({"profiles", "specs"})

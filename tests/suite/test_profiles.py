@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 from streamconform.apis import APIS
 from streamconform.model.trial import DELIVERIES
-from streamconform.suite.profiles import load_all
+from streamconform.suite.profiles import load_profiles
 
 from ..bundled_suite import SOURCES, cases
 
@@ -18,7 +18,7 @@ CORE = [name for name in FILES if name.startswith("core-")]
 
 @cache
 def profiles():
-    return {each.name: each for each in load_all(SOURCES.specs, tuple(case.id for case in cases()))}
+    return {each.name: each for each in load_profiles(SOURCES.specs, tuple(case.id for case in cases()))}
 
 
 def of(listed):

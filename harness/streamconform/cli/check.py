@@ -20,7 +20,7 @@ from streamconform.reports.explanation import ExplainedTrial, explain_verdict
 from streamconform.reports.style import StyledLine, print_lines
 from streamconform.run.exits import Exit
 from streamconform.run.results import check_to_json
-from streamconform.suite.expand import one
+from streamconform.suite.expand import make_trial
 
 SHAPE: Final = 'an outcome, or {"outcome": …, "events": […]}'
 
@@ -87,7 +87,7 @@ def command(
 
 def _make_trial(case: AnyCase, name: str, seed: int) -> AnyTrial:
     if isinstance(case, Case):
-        return one(case, name or "recorded", seed)
+        return make_trial(case, name or "recorded", seed)
     if isinstance(case, RoundTripCase):
         raise SelectionError(
             f"`{case.id}` tests requests, which only a server sees; use `conform run` to judge it"

@@ -23,7 +23,7 @@ from streamconform.reports.explanation import ExplainedTrial, explain
 from streamconform.reports.style import render_lines
 from streamconform.run.dispatch import Dispatcher
 from streamconform.run.plan import plan_implementation
-from streamconform.suite.expand import one, there_and_back
+from streamconform.suite.expand import make_round_trip, make_trial
 from streamconform.wire.framings import split
 
 
@@ -68,9 +68,9 @@ def command(
 
 def _make_trial(case: AnyCase, name: str, seed: int) -> AnyTrial:
     if isinstance(case, Case):
-        return one(case, name or "recorded", seed)
+        return make_trial(case, name or "recorded", seed)
     if isinstance(case, RoundTripCase):
-        return there_and_back(case, name or "recorded", seed)
+        return make_round_trip(case, name or "recorded", seed)
     if name:
         raise SelectionError(f"`{case.id}` has no delivery `{name}`: it tests a function, not a stream")
     return Call(case)

@@ -20,7 +20,7 @@ from streamconform.known_failures.model import KnownFailure, KnownFailures
 from streamconform.known_failures.update import Amendment, plan_update
 from streamconform.run.exits import Exit
 from streamconform.run.session import FinishedRun
-from streamconform.suite.cassettes import write_whole
+from streamconform.suite.cassettes import write_atomically
 from streamconform.yaml_text.reader import parse, read_bytes
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -264,7 +264,7 @@ def _write_file(file: KnownFailuresFile, data: bytes) -> None:
         if current != (None if file.is_new else file.data):
             raise ReportError(f"`{name}` was changed during the run; run again")
         file.path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(file.path.resolve(), data)  # resolved, so that a symbolic link is kept
+        write_atomically(file.path.resolve(), data)  # resolved, so that a symbolic link is kept
     except OSError as error:
         raise ReportError(f"`{name}` cannot be written: {error.strerror}") from error
 

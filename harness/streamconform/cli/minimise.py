@@ -19,7 +19,7 @@ from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.trial import DELIVERY_SETS, Trial
 from streamconform.run.exits import Exit
 from streamconform.run.interruptible import run_interruptible
-from streamconform.suite.expand import expand, one
+from streamconform.suite.expand import expand, make_trial
 from streamconform.tools.minimise import render
 from streamconform.tools.minimise.oracle import Candidate, SearchBudget
 from streamconform.tools.minimise.search import MinimiseJob, Search, select_reducible
@@ -149,7 +149,7 @@ def _find_trials(case: AnyCase, name: str, seed: int) -> tuple[Trial, ...]:
             f"`{case.id}` {kind}, and only streams can be minimised; its input is in {case.path}:{case.line}"
         )
     if name:
-        trials: tuple[Trial, ...] = (one(case, name, seed),)
+        trials: tuple[Trial, ...] = (make_trial(case, name, seed),)
     else:
         expanded = expand((case,), DELIVERY_SETS["standard"], "bytes", seed, "one")
         trials = tuple(trial for trial in expanded if isinstance(trial, Trial))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -114,7 +115,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     baseline = options.read_baseline(arguments["baseline"], {kind for kind, _ in report_targets})
     connections = _make_connections(settings)
     check_update_options(arguments, settings)
-    with _collector_disabled():
+    with _collector_disabled(), _loading_message():
         selection, note = options.select_for_run(settings)
     if note:
         click.echo(note, err=True)
@@ -151,6 +152,21 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
         for line in update_known_failures(files, finished, strict=run_settings.strict):
             click.echo(line, err=True)
     ctx.exit(finished.exit)
+
+
+@contextmanager
+def _loading_message() -> Iterator[None]:
+    """Say on a terminal what is going on: the whole suite takes more than a second to load."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    sys.stderr.write("loading the suite …")
+    sys.stderr.flush()
+    try:
+        yield
+    finally:
+        sys.stderr.write("\r\033[K")
+        sys.stderr.flush()
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Final
 from streamconform.apis import APIS
 from streamconform.model.trial import Framing
 from streamconform.wire import json_text, sse
-from streamconform.wire.framings import split, with_payload
+from streamconform.wire.framings import replace_payload, split
 
 UNKNOWN_MEMBER: Final = b'"future_field":{"a":[1,null,"b"]}'
 COMMENT: Final = b": keep-alive\n\n"
@@ -37,7 +37,7 @@ def _remove_spaces(body: bytes, api: str) -> bytes:
     del api
     out = bytearray()
     position = 0
-    for line in sse.lines(body):
+    for line in sse.split_lines(body):
         text = body[line.start : line.stop]
         for field in (b"data: ", b"event: "):
             # Keep both of two spaces: the parser would drop the second one as the optional space.
@@ -98,7 +98,8 @@ MANGLERS: Final[Mapping[str, Callable[[bytes, str], bytes]]] = {
 def _replace_line_ends(body: bytes, end: bytes) -> bytes:
     start = sse.BOM if body.startswith(sse.BOM) else b""
     return start + b"".join(
-        body[line.start : line.stop] + (end if line.end > line.stop else b"") for line in sse.lines(body)
+        body[line.start : line.stop] + (end if line.end > line.stop else b"")
+        for line in sse.split_lines(body)
     )
 
 
@@ -122,7 +123,7 @@ def _replace_payloads(body: bytes, api: str, change: Callable[[bytes], bytes]) -
     out = bytearray()
     position = 0
     for frame in split(framed, body):
-        changed = with_payload(framed, body, frame, change(frame.payload))
+        changed = replace_payload(framed, body, frame, change(frame.payload))
         out += body[position : frame.start] + changed
         position = frame.end
     return bytes(out + body[position:])

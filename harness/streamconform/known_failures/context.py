@@ -12,9 +12,9 @@ from datetime import date
 
 from streamconform.adapters.interface import Observation
 from streamconform.errors import Problem
-from streamconform.judge.judge import checks_of, checks_of_output
-from streamconform.judge.request import paths_of
-from streamconform.judge.round_trip import paths_of_round_trip
+from streamconform.judge.judge import check_observation, check_output
+from streamconform.judge.request import list_check_paths
+from streamconform.judge.round_trip import list_round_trip_paths
 from streamconform.known_failures.match import CheckedPaths, OutdatedEntry, to_problems
 from streamconform.known_failures.model import KnownFailure, KnownFailures
 from streamconform.model.capability import CAPABILITIES, Claims
@@ -23,7 +23,7 @@ from streamconform.model.request import RequestExpectation
 from streamconform.model.trial import DELIVERIES, OF_A_PROXY, AnyTrial, Call, RoundTrip, Trial
 from streamconform.suite.catalog import Catalog
 from streamconform.suite.expand import expand
-from streamconform.suite.select import parts
+from streamconform.suite.select import split_pattern
 
 EMPTY_ANSWER = Observation({"status": "error", "content": []}, [], ())
 """An answer without any content: the checks it gets are those that every answer gets."""
@@ -55,12 +55,12 @@ def get_checked_paths(trial: AnyTrial, claims: Claims) -> CheckedPaths:
     if isinstance(trial, Call):
         expect = trial.case.expect
         if isinstance(expect, RequestExpectation):
-            paths = frozenset(paths_of(expect))
+            paths = frozenset(list_check_paths(expect))
         else:
-            paths = frozenset(check.path for check in checks_of_output(trial, None))
+            paths = frozenset(check.path for check in check_output(trial, None))
         return CheckedPaths(paths, paths)
     if isinstance(trial, RoundTrip):
-        paths = paths_of_round_trip(trial, claims)
+        paths = list_round_trip_paths(trial, claims)
         return CheckedPaths(paths, paths)
     certain = _get_paths(trial, claims)
     # A broken stream may end with any prefix of the whole content, so the paths of the whole are possible.
@@ -90,7 +90,7 @@ def find_unmatched(
 
 
 def _is_about(entry: KnownFailure, case_id: str) -> bool:
-    return parts(entry.match).case.match(case_id) is not None
+    return split_pattern(entry.match).case.match(case_id) is not None
 
 
 def _drop_matched(entries: dict[int, KnownFailure], case_id: str, trials: Sequence[AnyTrial]) -> None:
@@ -105,8 +105,8 @@ def _expand_fully(case: AnyCase, seed: int) -> tuple[AnyTrial, ...]:
 
 
 def _matches(entry: KnownFailure, trial: AnyTrial) -> bool:
-    pattern = parts(entry.match)
-    if not pattern.delivers(trial.delivery):
+    pattern = split_pattern(entry.match)
+    if not pattern.matches_delivery(trial.delivery):
         return False
     if entry.match.partition(":")[2].startswith(OF_A_PROXY):
         return True  # only the program that reads the proxied stream knows its rules
@@ -115,5 +115,5 @@ def _matches(entry: KnownFailure, trial: AnyTrial) -> bool:
 
 
 def _get_paths(trial: Trial, claims: Claims) -> frozenset[str]:
-    checks, _ = checks_of(trial, EMPTY_ANSWER, claims, lambda _: None)
+    checks, _ = check_observation(trial, EMPTY_ANSWER, claims, lambda _: None)
     return frozenset(check.path for check in checks)

@@ -17,7 +17,7 @@ from streamconform.errors import Problem
 from streamconform.known_failures.model import KnownFailure, KnownFailures
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
-from streamconform.suite.select import parts
+from streamconform.suite.select import split_pattern
 
 MatchStatus = Literal["matched", "passing", "mismatched", "inconclusive"]
 """How a trial relates to an entry that names it: it fails as the entry says, passes, fails in another way,
@@ -64,7 +64,9 @@ class Settler:
         """Return `result`: `known` if entries cover all its failures, `stale` if one does but it passes."""
         entries = self._entries_by_case.get(result.case)
         if entries is None:
-            entries = tuple(pair for pair in self._entries if parts(pair[0].match).case.match(result.case))
+            entries = tuple(
+                pair for pair in self._entries if split_pattern(pair[0].match).case.match(result.case)
+            )
             self._entries_by_case[result.case] = entries
         statuses = [(entry, path, get_match_status(entry, result, self._paths)) for entry, path in entries]
         if is_failure(result, strict=self._strict):
@@ -90,10 +92,10 @@ def is_failure(result: TrialResult, *, strict: bool) -> bool:
 
 def get_match_status(entry: KnownFailure, result: TrialResult, paths: GetPaths) -> MatchStatus | None:
     """Return how an unsettled `result` relates to `entry`; None if the entry does not name it."""
-    pattern = parts(entry.match)
+    pattern = split_pattern(entry.match)
     if result.verdict == "skipped" or pattern.case.match(result.case) is None:
         return None
-    if not pattern.delivers(result.delivery):
+    if not pattern.matches_delivery(result.delivery):
         return None
     if result.verdict in ("hang", "faulted"):
         # Such a trial has no checks, so an entry about a check cannot match it.
@@ -150,7 +152,7 @@ def find_outdated(
         by_case.setdefault(result.case, []).append(result)
     outdated = []
     for index, entry in enumerate(known.entries):
-        case = parts(entry.match).case
+        case = split_pattern(entry.match).case
         named = (result for id_, group in by_case.items() if case.match(id_) for result in group)
         statuses = Counter(get_match_status(entry, result, paths) for result in named)
         outdated += [OutdatedEntry(index, *problem) for problem in _check_statuses(entry, statuses)]
@@ -201,7 +203,7 @@ def _find_duplicates(entries: Sequence[KnownFailure]) -> Iterator[OutdatedEntry]
 
 def _is_covered(result: TrialResult, matched: Sequence[KnownFailure], *, strict: bool) -> bool:
     """Return whether the `matched` entries cover every failing check of `result`."""
-    checks = [check for entry in matched if (check := parts(entry.match).check) is not None]
+    checks = [check for entry in matched if (check := split_pattern(entry.match).check) is not None]
     if len(checks) < len(matched):
         return True  # an entry without a check covers the whole trial
     failed = [c for c in result.checks if c.verdict == "fail" or (strict and c.verdict == "warn")]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from streamconform.errors import ReportError, UsageError
 from streamconform.run.merge import sort_trials
 from streamconform.run.results import Results
-from streamconform.suite.cassettes import write_whole
+from streamconform.suite.cassettes import write_atomically
 
 if TYPE_CHECKING:
     from streamconform.reports.matrix import PageContext
@@ -112,6 +112,6 @@ def write_text(path: str, text: str) -> None:
         if target.exists() and not target.is_file():
             target.write_bytes(data)
         else:
-            write_whole(target, data)
+            write_atomically(target, data)
     except OSError as error:
         raise ReportError(f"`{path}` cannot be written: {error.strerror}") from error

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from streamconform.apis import APIS
 from streamconform.judge import align, decode
-from streamconform.judge.compare import field
-from streamconform.judge.match import same
+from streamconform.judge.compare import read_field
+from streamconform.judge.match import is_equal
 from streamconform.model.capability import CAPABILITIES, Claims
 from streamconform.model.outcome import Outcome, ToolCall
 from streamconform.model.trial import Trial
@@ -98,7 +98,9 @@ class Blame:
         missing = [number for number in positions if number not in known]
         if missing and self._snapshots is not None:
             snapshots = self._snapshots(_build_input(trial), missing)
-            known |= {n: decode.outcome(snapshot) for n, snapshot in zip(missing, snapshots, strict=False)}
+            known |= {
+                n: decode.decode_outcome(snapshot) for n, snapshot in zip(missing, snapshots, strict=False)
+            }
         while len(self._cache) > MAX_BODIES:
             del self._cache[next(iter(self._cache))]
         return [(number, known[number]) for number in positions if number in known]
@@ -132,10 +134,10 @@ class _Reader:
 
     def __call__(self, outcome: Outcome) -> Any:
         if not self.path.startswith("content."):
-            return field(outcome, self.path)
+            return read_field(outcome, self.path)
         expect = self.trial.expect
-        blocks = align.got_blocks(
-            outcome.content, self.claims or CAPABILITIES, align.named_kinds(expect.content or ())
+        blocks = align.normalize_received(
+            outcome.content, self.claims or CAPABILITIES, align.collect_kinds(expect.content or ())
         )
         _, position, *rest = self.path.split(".")
         if position == "length":
@@ -157,7 +159,7 @@ def _find_changes(outcomes: list[tuple[int, Outcome]], reader: _Reader) -> list[
     value, before = reader(EMPTY_OUTCOME), -1
     for number, outcome in outcomes:
         new_value = reader(outcome)
-        if not same(value, new_value):
+        if not is_equal(value, new_value):
             changes.append((before, number))
         value, before = new_value, number
     return changes

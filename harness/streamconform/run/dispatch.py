@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 from streamconform.adapters.feed import Feed, Gate
 from streamconform.adapters.interface import Answer, Hang, Observation, Output
 from streamconform.adapters.program import Collateral, Program
-from streamconform.judge.compare import FAILED
-from streamconform.judge.judge import FirstDelta, Judgement, verdict_of
+from streamconform.judge.compare import FAILED_VERDICT
+from streamconform.judge.judge import FirstDelta, Judgement, decide_verdict
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check
 from streamconform.run.plan import ImplementationPlan
 
 if TYPE_CHECKING:
     from streamconform.adapters.in_process import InProcessAdapter
-    from streamconform.replay.exchange import Exchange
+    from streamconform.replay.exchange import TrialExchange
     from streamconform.replay.server import ReplayServer
 
 
@@ -35,7 +35,7 @@ class Dispatcher:
 
     async def dispatch(
         self, program: Program | InProcessAdapter, trial: AnyTrial, seconds: float
-    ) -> tuple[Answer | Collateral, Exchange | None]:
+    ) -> tuple[Answer | Collateral, TrialExchange | None]:
         """Return the answer of `program` to `trial`, and over HTTP its exchange with the server."""
         events = "events" in self.plan.greeting.claims(trial.case.api)
         if not isinstance(trial, Trial):
@@ -55,7 +55,7 @@ class Dispatcher:
 
     async def _dispatch_conversation(
         self, program: Program | InProcessAdapter, trial: Call | RoundTrip, seconds: float
-    ) -> tuple[Answer | Collateral, Exchange | None]:
+    ) -> tuple[Answer | Collateral, TrialExchange | None]:
         """Return the answer to a call, or over HTTP the requests sent for a conversation."""
         judges_requests = isinstance(trial, RoundTrip) or trial.case.kind == "request"
         server = self.server if self.plan.input == "http" and judges_requests else None
@@ -81,7 +81,7 @@ class Dispatcher:
         return Gate(len(trial.chunks)) if delta_end is not None and delta_end <= last_start else None
 
 
-def apply_http_checks(judgement: Judgement, exchange: Exchange, answer: Answer) -> Judgement:
+def apply_http_checks(judgement: Judgement, exchange: TrialExchange, answer: Answer) -> Judgement:
     """Return `judgement` corrected by what the server observed: a skip, a missing request, a reason.
 
     An expected outcome does not pass if the client never fetched the stream. If the client reports an error
@@ -89,14 +89,18 @@ def apply_http_checks(judgement: Judgement, exchange: Exchange, answer: Answer) 
     """
     if isinstance(exchange.trial, Call):
         return _judge_request_case(judgement, exchange, answer)
-    if exchange.unfit is not None and isinstance(answer, Observation):
-        return Judgement("skipped", None, reason=exchange.unfit)
+    if exchange.mismatch is not None and isinstance(answer, Observation):
+        return Judgement("skipped", None, reason=exchange.mismatch)
     complaint = exchange.complaint
     if isinstance(answer, Observation) and judgement.verdict in ("pass", "warn") and not exchange.answered:
         if isinstance(answer.outcome, Mapping) and answer.outcome.get("status") == "error":
             return Judgement("skipped", None, reason=f"the client reported an error of its own: {complaint}")
         return Judgement("faulted", "adapter", reason=f"not-asked: it answered, but {complaint}")
-    if isinstance(exchange.trial, RoundTrip) and isinstance(answer, Observation) and not exchange.asked:
+    if (
+        isinstance(exchange.trial, RoundTrip)
+        and isinstance(answer, Observation)
+        and not exchange.model_requests
+    ):
         return _judge_missing_request(answer, exchange)
     if judgement.verdict == "pass":
         return judgement
@@ -106,17 +110,17 @@ def apply_http_checks(judgement: Judgement, exchange: Exchange, answer: Answer) 
     return replace(judgement, reason="; ".join(reason for reason in reasons if reason is not None) or None)
 
 
-def _judge_request_case(judgement: Judgement, exchange: Exchange, answer: Answer) -> Judgement:
+def _judge_request_case(judgement: Judgement, exchange: TrialExchange, answer: Answer) -> Judgement:
     """Return the judgement on the first request for the model."""
     if isinstance(answer, Observation):
         return _judge_missing_request(answer, exchange)
-    count = len(exchange.asked)
+    count = len(exchange.model_requests)
     if isinstance(answer, Output) and judgement.verdict != "pass" and count > 1:
         return replace(judgement, reason=f"{count} requests received; only the first is judged")
     return judgement
 
 
-def _judge_missing_request(answer: Observation, exchange: Exchange) -> Judgement:
+def _judge_missing_request(answer: Observation, exchange: TrialExchange) -> Judgement:
     """Return the verdict when the client sent no request: a failure if it reports an error, else a fault."""
     outcome, level = answer.outcome, exchange.trial.level
     if not (isinstance(outcome, Mapping) and outcome.get("status") == "error"):
@@ -125,15 +129,15 @@ def _judge_missing_request(answer: Observation, exchange: Exchange) -> Judgement
     error_message = error.get("message") if isinstance(error, Mapping) else None
     path = "request.body" if isinstance(exchange.trial, RoundTrip) else "body"
     message = f"no request was sent: {error_message or exchange.complaint}"
-    check = Check(path=path, level=level, verdict=FAILED[level], expected={}, message=message)
+    check = Check(path=path, level=level, verdict=FAILED_VERDICT[level], expected={}, message=message)
     reason = None if error_message else exchange.complaint
-    return Judgement(verdict_of([check]), "implementation", (check,), reason=reason)
+    return Judgement(decide_verdict([check]), "implementation", (check,), reason=reason)
 
 
 def add_requests(
-    observation: Mapping[str, Any] | None, exchange: Exchange | None
+    observation: Mapping[str, Any] | None, exchange: TrialExchange | None
 ) -> Mapping[str, Any] | None:
     """Return the `observation` of a result with the requests that the server received."""
     if exchange is None:
         return observation
-    return {**(observation or {}), "requests": exchange.told()}
+    return {**(observation or {}), "requests": exchange.describe_requests()}

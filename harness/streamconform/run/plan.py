@@ -9,8 +9,8 @@ from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Greeting
 from streamconform.apis import APIS
 from streamconform.errors import UsageError
-from streamconform.judge.judge import not_claimed
-from streamconform.judge.proxy_expectation import seen_through
+from streamconform.judge.judge import explain_unclaimed
+from streamconform.judge.proxy_expectation import adapt_to_proxy
 from streamconform.model.case import AnyCase, Case
 from streamconform.model.result import ImplementationInfo
 from streamconform.model.trial import AnyTrial, Input, Trial, supported_inputs
@@ -48,7 +48,7 @@ class ImplementationPlan:
     def apply_proxy_view(self, trial: AnyTrial) -> AnyTrial:
         """Return `trial` with the expectation for the proxied stream if the implementation is a proxy."""
         through = self.greeting.through
-        return seen_through(trial, through) if through is not None and isinstance(trial, Trial) else trial
+        return adapt_to_proxy(trial, through) if through is not None and isinstance(trial, Trial) else trial
 
     @property
     def info(self) -> ImplementationInfo:
@@ -109,7 +109,7 @@ def explain_skip(case: AnyCase, greeting: Greeting) -> str | None:
         return f"the API {case.api} is not claimed"
     if greeting.through is not None and isinstance(case, Case) and _count_choices(case) != 1:
         return f"its stream has {_count_choices(case)} choices, but the client of a proxy requests one"
-    return not_claimed(case, greeting.claims(case.api))
+    return explain_unclaimed(case, greeting.claims(case.api))
 
 
 def _count_choices(case: Case) -> object:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from streamconform.adapters.interface import Answer, Hang, ProtocolFault
 from streamconform.adapters.program import Collateral, Program
 from streamconform.errors import ImplementationError
-from streamconform.judge.judge import Judgement, judge, observation_json
+from streamconform.judge.judge import Judgement, judge, serialize_answer
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AnyTrial, Trial
 from streamconform.model.verdict import UNEXPECTED
@@ -22,7 +22,7 @@ from streamconform.run.dispatch import Dispatcher, add_requests, apply_http_chec
 from streamconform.run.plan import ImplementationPlan, Settings
 
 if TYPE_CHECKING:
-    from streamconform.replay.exchange import Exchange
+    from streamconform.replay.exchange import TrialExchange
     from streamconform.replay.server import ReplayServer
 
 GIVE_UP_AFTER = 50
@@ -173,7 +173,7 @@ async def _run_trials(program: Program, queue: WorkQueue, context: WorkerContext
         trial = queue.pending.popleft()
         started = time.perf_counter()
         answer: Answer | Collateral
-        exchange: Exchange | None = None
+        exchange: TrialExchange | None = None
         gave_up = tally.gave_up(plan.index)
         if gave_up:
             answer = tally.create_fault()
@@ -198,7 +198,7 @@ def build_result(
     plan: ImplementationPlan,
     trial: AnyTrial,
     answer: Answer,
-    exchange: Exchange | None,
+    exchange: TrialExchange | None,
     ms: float,
     blame: Blame,
 ) -> TrialResult:
@@ -227,7 +227,7 @@ def _make_result(
     judgement: Judgement,
     ms: float,
     answer: Answer | None = None,
-    exchange: Exchange | None = None,
+    exchange: TrialExchange | None = None,
 ) -> TrialResult:
     # Reports read nothing but the results file, so a result that needs attention carries its case's title.
     clean = judgement.verdict == "pass" and not judgement.checks
@@ -243,7 +243,7 @@ def _make_result(
         checks=judgement.checks,
         passed=judgement.passed,
         reason=judgement.reason,
-        observation=None if clean or answer is None else add_requests(observation_json(answer), exchange),
+        observation=None if clean or answer is None else add_requests(serialize_answer(answer), exchange),
         title=None if clean else trial.case.title,
         guards=() if clean else trial.case.guards,
     )

@@ -21,7 +21,7 @@ from streamconform.adapters.program import Collateral, Program
 from streamconform.errors import ImplementationError
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AnyTrial
-from streamconform.replay.exchange import Exchange
+from streamconform.replay.exchange import TrialExchange
 from streamconform.replay.server import ReplayServer
 from streamconform.run.blame import Blame
 from streamconform.run.dispatch import Dispatcher
@@ -79,11 +79,11 @@ class SingleRunner:
         """Return the exception that an adapter in this process raised in the last trial."""
         return self._program.raised if isinstance(self._program, InProcessAdapter) else None
 
-    async def _answer(self, dispatcher: Dispatcher, trial: AnyTrial) -> tuple[Answer, Exchange | None]:
+    async def _answer(self, dispatcher: Dispatcher, trial: AnyTrial) -> tuple[Answer, TrialExchange | None]:
         tally, index = self._tally, dispatcher.plan.index
         if tally.gave_up(index):
             return tally.create_fault(), None
-        exchange: Exchange | None = None
+        exchange: TrialExchange | None = None
         answer: Answer | Collateral
         try:
             program = await self._ensure_program()

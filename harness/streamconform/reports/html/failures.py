@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from streamconform.adapters.interface import Observation
 from streamconform.judge import decode
-from streamconform.judge.judge import checks_of
+from streamconform.judge.judge import check_observation
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import Trial
@@ -149,8 +149,8 @@ class FailureRows:
         if not snapshots or len(snapshots) >= MAX_POSITIONS:
             return None
         try:
-            return place_events(decode.events(events), snapshots)
-        except decode.Malformed:
+            return place_events(decode.decode_events(events), snapshots)
+        except decode.MalformedError:
             return None
 
 
@@ -214,7 +214,7 @@ def _list_passed_checks(first: TrialResult, trial: Trial, observation: Mapping[s
     capabilities are assumed, and checks that then fail are left out.
     """
     failed = {check.path for check in first.checks}
-    checks, _ = checks_of(
+    checks, _ = check_observation(
         trial, Observation(observation["outcome"]), CAPABILITIES - {"events"}, lambda _: None
     )
     passed = [

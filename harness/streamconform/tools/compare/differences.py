@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from streamconform.judge import align
-from streamconform.judge.compare import compare
+from streamconform.judge.compare import BLOCK_MISSING, compare_outcome
 from streamconform.model.capability import Claims
 from streamconform.model.case import Expectation, ExpectedBlock
 from streamconform.model.leaf import Leaf, Literally
@@ -55,11 +55,11 @@ def find_differences(
     if same_implementation and one == other:
         return ()
     expect = _build_expectation(one, others=same_implementation)
-    failed = [each for each in compare(expect, other, claims, "must") if each.verdict != "pass"]
+    failed = [each for each in compare_outcome(expect, other, claims, "must") if each.verdict != "pass"]
     count_differs = any(each.path == "content.length" for each in failed)
     found = []
     for check in failed:
-        if check.message == ABSENT and count_differs:
+        if check.message == BLOCK_MISSING and count_differs:
             continue  # `content.length` already reports it
         if not same_implementation and _may_hide(check):
             continue
@@ -72,9 +72,6 @@ def find_differences(
         )
         found.append(Difference(check.path, how, check))
     return _merge_absent(found)
-
-
-ABSENT: Final = "the block did not come"
 
 
 def _build_expectation(outcome: Outcome, *, others: bool) -> Expectation:
@@ -130,7 +127,7 @@ def _merge_absent(found: list[Difference]) -> tuple[Difference, ...]:
     seen: set[str] = set()
     kept = []
     for each in found:
-        if each.check.message == ABSENT:
+        if each.check.message == BLOCK_MISSING:
             block = ".".join(each.path.split(".")[:3])
             if block in seen:
                 continue
@@ -143,7 +140,7 @@ def _merge_absent(found: list[Difference]) -> tuple[Difference, ...]:
 def _describe_blocks(one: Outcome, other: Outcome, claims: Claims) -> str:
     """Return which types of blocks are lacking and which are too many."""
     left, right = (
-        Counter(each.type for each in align.got_blocks(outcome.content, claims, frozenset()))
+        Counter(each.type for each in align.normalize_received(outcome.content, claims, frozenset()))
         for outcome in (one, other)
     )
     lacking, more = left - right, right - left

@@ -90,8 +90,8 @@ class OutcomeCollector:
         if not (isinstance(trial, Trial) and isinstance(answer, Observation)):
             return
         try:
-            outcome = decode.outcome(answer.outcome)
-        except decode.Malformed:
+            outcome = decode.decode_outcome(answer.outcome)
+        except decode.MalformedError:
             return
         known = self._outcomes.setdefault((trial.case.id, judged.index), {})
         known[trial.delivery] = next((each for each in known.values() if each == outcome), outcome)

@@ -17,7 +17,7 @@ from streamconform.model.cassette import Cassette, Derived, Request
 from streamconform.model.trial import Framing
 from streamconform.suite import cassettes
 from streamconform.wire.framings import MEDIA_TYPES
-from streamconform.wire.reframe import NotStrippedError, restore
+from streamconform.wire.reframe import NotPayloadError, restore_framing
 
 MANIFEST: Final = "manifest.jsonl"
 REQUEST: Final = ".request.json"
@@ -163,8 +163,8 @@ def _read_recording(path: Path, entry: _Entry) -> Cassette:
     stripped = path.suffix == PAYLOADS
     if stripped:
         try:
-            body = restore(body, APIS[entry.api].write)
-        except NotStrippedError as error:
+            body = restore_framing(body, APIS[entry.api].write)
+        except NotPayloadError as error:
             raise _UnreadableRecording(str(error)) from error
     guessed = MEDIA_TYPES[APIS[entry.api].framing if stripped else FRAMINGS.get(path.suffix, "sse")]
     return Cassette(

@@ -35,7 +35,7 @@ def forget() -> None:
     """Forget what is remembered of texts: every candidate has texts of its own."""
     nodes.cache_clear()
     json_text.parse.cache_clear()
-    json_text.tokens.cache_clear()
+    json_text.find_tokens.cache_clear()
 
 
 def edit_members(text: bytes, changes: Mapping[Path, bytes | None]) -> bytes:

@@ -8,7 +8,7 @@ from typing import Any
 
 from streamconform.adapters.interface import Observation
 from streamconform.judge import align, decode
-from streamconform.judge.compare import field
+from streamconform.judge.compare import read_field
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import Case
 from streamconform.model.cassette import Cassette
@@ -61,7 +61,7 @@ def decode_by_reference(cassette: Cassette, case: Case) -> Read:
         cassette.api, cassette.status, cassette.headers, (cassette.body,), pricing=case.pricing
     )
     *events, last = adapter(fed)
-    return Read(Observation(last["outcome"], events), decode.outcome(last["outcome"]))
+    return Read(Observation(last["outcome"], events), decode.decode_outcome(last["outcome"]))
 
 
 def expect(read: Read, body: bytes, case: Case, path: str) -> dict[str, Any]:
@@ -76,11 +76,11 @@ def expect(read: Read, body: bytes, case: Case, path: str) -> dict[str, Any]:
             own = expected.get(group)
             if own is None and group == "error":
                 continue
-            value = _plain(field(read.outcome, name))
+            value = _plain(read_field(read.outcome, name))
             if value is not None or group != "cost":
                 expected[group] = {**(own or {}), member: value}
         elif group in ("model", "response_id"):
-            expected[group] = field(read.outcome, group)
+            expected[group] = read_field(read.outcome, group)
     _with_leaf(expected["content"], read.outcome, *leaf(path))
     return expected
 
@@ -89,7 +89,7 @@ def _with_leaf(entries: list[Mapping[str, Any]], outcome: Outcome, type_: str, n
     """Add the field `name` of each block of a type to what is expected of it."""
     if type_ not in ("tool_call", "thinking"):
         return
-    blocks = align.got_blocks(outcome.content, CAPABILITIES, frozenset())
+    blocks = align.normalize_received(outcome.content, CAPABILITIES, frozenset())
     for i, (entry, block) in enumerate(zip(entries, blocks, strict=True)):
         if block.type == type_ and hasattr(block, name):
             own = entry[type_] if isinstance(entry[type_], Mapping) else {"text": entry[type_]}

@@ -98,7 +98,7 @@ class SplitStream:
             if piece.payload is None:
                 yield piece.head
             elif self.framing == "eventstream":
-                yield eventstream.message(piece.head, piece.payload)
+                yield eventstream.encode_message(piece.head, piece.payload)
             else:
                 head = piece.head if self.framing != "json_array" else self._before(piece, first=first)
                 first = False

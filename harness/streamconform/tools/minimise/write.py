@@ -55,7 +55,7 @@ def write(folder: Path, search: Search, case: Candidate, command: str) -> Writte
         raise SourceError(tuple(problems))
     path.parent.mkdir(parents=True, exist_ok=True)
     metadata = cassettes.save(folder / "cassettes", kept)
-    cassettes.write_whole(path, text.encode())
+    cassettes.write_atomically(path, text.encode())
     return Written(folder, metadata, path, f"{given.api}/{name}/{CASE}")
 
 

@@ -19,7 +19,7 @@ from streamconform_reference.grammars.grammar import COMMON, Deviation, Grammar
 
 from streamconform.apis import APIS
 from streamconform.apis.api import DocumentField, TokenCounting, require
-from streamconform.judge.compare import FAILED
+from streamconform.judge.compare import FAILED_VERDICT
 from streamconform.model.case import Level
 from streamconform.model.verdict import Check
 from streamconform.tools.probe import documents
@@ -155,7 +155,7 @@ def _broken(rule: str, level: Level, own: Sequence[Deviation]) -> Check:
     return Check(
         path=f"grammar.{rule}",
         level=level,
-        verdict=FAILED[level],
+        verdict=FAILED_VERDICT[level],
         message="; ".join([*places, *more, own[0].source]),
         frames=tuple(frames)[:FRAMES],
     )
@@ -247,4 +247,4 @@ def _media_type(came: RawRecording, expected: str) -> Check:
 def _check(path: str, level: Level, words: str | None) -> Check:
     if words is None:
         return Check(path=path, level=level, verdict="pass")
-    return Check(path=path, level=level, verdict=FAILED[level], message=words)
+    return Check(path=path, level=level, verdict=FAILED_VERDICT[level], message=words)

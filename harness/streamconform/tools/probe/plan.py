@@ -12,7 +12,7 @@ from streamconform.known_failures.match import CheckedPaths
 from streamconform.known_failures.model import KnownFailure
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
-from streamconform.suite.select import matches, parts
+from streamconform.suite.select import matches, split_pattern
 from streamconform.tools.probe import checks
 from streamconform.tools.probe.refusals import REFUSALS, Refusal
 from streamconform.tools.probe.scenarios import SCENARIOS, Kind, Scenario
@@ -80,10 +80,10 @@ def unmatched(entries: Sequence[KnownFailure], api: str) -> frozenset[int]:
     return frozenset(
         number
         for number, entry in enumerate(entries)
-        for where in (parts(entry.match),)
+        for where in (split_pattern(entry.match),)
         if not any(
             where.case.match(id_)
-            and where.delivers(None)
+            and where.matches_delivery(None)
             and (where.check is None or any(where.check.match(path) for path in paths))
             for id_, paths in every
         )

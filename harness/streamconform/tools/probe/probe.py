@@ -12,7 +12,7 @@ from typing import Any, Final
 from streamconform import __version__
 from streamconform.apis import APIS
 from streamconform.errors import ImplementationError
-from streamconform.judge.judge import verdict_of
+from streamconform.judge.judge import decide_verdict
 from streamconform.known_failures.context import KnownFailuresContext, list_problems
 from streamconform.known_failures.match import CheckedPaths, OutdatedEntry, Settler, find_outdated
 from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
@@ -156,7 +156,7 @@ class _Probe:
         try:
             came, found = self._asked(case)
             self.answered = True
-            verdict = verdict_of(found)
+            verdict = decide_verdict(found)
             if case.scenario and case.scenario.may_refuse and found[0].verdict == "fail":
                 reason = checks.refused(self.order.asking.api, came)
                 verdict, found = ("skipped", []) if reason else (verdict, found)

@@ -17,7 +17,7 @@ from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Block, Other, Outcome, Refusal, Text, Thinking, ToolCall
 from streamconform.run.blame import ReferenceInput
 from streamconform.schemas import check_document
-from streamconform.suite.cassettes import write_whole
+from streamconform.suite.cassettes import write_atomically
 from streamconform.yaml_text import reader
 from streamconform.yaml_text.writer import FlowMap, dump
 
@@ -40,7 +40,7 @@ def append_draft(specs: Path, cassette: Cassette, topic: str, title: str) -> Pat
     path = specs / cassette.api / f"{topic}.yaml"
     text = compose_spec(specs, cassette, topic, title)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, text.encode())
+    write_atomically(path, text.encode())
     return path
 
 
@@ -75,7 +75,7 @@ def format_case(cassette: Cassette, title: str) -> str:
         "reviewed": False,
     }
     events = _run_reference(cassette)
-    outcome = decode.outcome(events[-1]["outcome"])
+    outcome = decode.decode_outcome(events[-1]["outcome"])
     reports = collect_usage_seen(events, outcome)
     if reports:
         case["usage_seen"] = [FlowMap(report) for report in reports]
@@ -86,7 +86,7 @@ def format_case(cassette: Cassette, title: str) -> str:
 
 def decode_cassette(cassette: Cassette) -> Outcome:
     """Return the reference's outcome of `cassette`; raise `DraftRefused` if it does not support the API."""
-    return decode.outcome(_run_reference(cassette)[-1]["outcome"])
+    return decode.decode_outcome(_run_reference(cassette)[-1]["outcome"])
 
 
 def _run_reference(cassette: Cassette) -> list[dict[str, Any]]:
@@ -103,7 +103,9 @@ def collect_usage_seen(events: Iterable[dict[str, Any]], outcome: Outcome) -> li
     reports = (event["usage"] for event in events if event.get("type") == "usage")
     counts = ({name: n for name, n in report.items() if n is not None} for report in reports)
     distinct = {
-        tuple(usage.items()): usage for usage in counts if usage and decode.usage(usage) != outcome.usage
+        tuple(usage.items()): usage
+        for usage in counts
+        if usage and decode.decode_usage(usage) != outcome.usage
     }
     return list(distinct.values())
 
@@ -114,7 +116,7 @@ def build_expect(outcome: Outcome, body: bytes) -> dict[str, Any]:
     A tool call id that is not in `body` is left out: the parser generated it, and another parser may
     generate a different one.
     """
-    blocks = align.got_blocks(outcome.content, CAPABILITIES, frozenset())
+    blocks = align.normalize_received(outcome.content, CAPABILITIES, frozenset())
     expect: dict[str, Any] = {
         "status": outcome.status,
         "stop": FlowMap(reason=outcome.stop.reason, raw=outcome.stop.raw),
@@ -156,7 +158,7 @@ def _dump_block(block: Block, body: bytes) -> dict[str, Any]:
         case ToolCall():
             return {"tool_call": _dump_call(block, body)}
         case Other():
-            raise AssertionError("`align.got_blocks` removes blocks of other kinds")
+            raise AssertionError("`align.normalize_received` removes blocks of other kinds")
 
 
 def _dump_call(call: ToolCall, body: bytes) -> dict[str, Any]:

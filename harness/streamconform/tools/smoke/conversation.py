@@ -137,7 +137,7 @@ class _Conversation:
                     served[id_] = stack.enter_context(server.exchange(stream.trial))
                 feeds[id_] = Feed(way, served[id_].base_url if served else None)
             seen = await self._exchange(step, tuple(lines(step, hello, feeds)))
-        asked = {id_: None if served and served[id_].unfit else each for id_, each in seen.asked.items()}
+        asked = {id_: None if served and served[id_].mismatch else each for id_, each in seen.asked.items()}
         told = (each.complaint for id_, each in served.items() if asked[id_] is not None)
         return replace(seen, asked=asked, complaints=tuple(each for each in told if each is not None))
 

@@ -102,7 +102,7 @@ def to_cassette(exchange: ImportedExchange, api: str, name: str) -> Cassette:
         status=exchange.status,
         headers=clean.clean_headers(headers) or {"content-type": MEDIA_TYPES[framed]},
         # Binary frames carry checksums, which a replaced value makes invalid.
-        body=body if framed != "eventstream" else eventstream.resealed(coding.body, body),
+        body=body if framed != "eventstream" else eventstream.update_checksums(coding.body, body),
         suffix=SUFFIXES.get(media) or BODY_SUFFIX.get(framed) or BODY_SUFFIX[APIS[api].framing],
         marks=(),
         provenance=Derived(exchange.origin, f"{exchange.recipe}; {CUTS_LOST}", note=" ".join(notes) or None),

@@ -9,7 +9,7 @@ from typing import Final
 from streamconform.apis import APIS
 from streamconform.errors import Problem, SourceError
 from streamconform.tools.record.importers.exchange import ImportedExchange
-from streamconform.wire.reframe import NotStrippedError, restore
+from streamconform.wire.reframe import NotPayloadError, restore_framing
 
 STATUS_LINE: Final = re.compile(rb"HTTP/[0-9.]+ ([1-5][0-9]{2})(?: [^\r\n]*)?\r?\n")
 HEADER_END: Final = re.compile(rb"\r?\n\r?\n")
@@ -40,8 +40,8 @@ def read(path: Path, data: bytes, api: str) -> ImportedExchange:
 
 def _read_payloads(path: Path, data: bytes, api: str) -> ImportedExchange:
     try:
-        body = restore(data, APIS[api].write)
-    except NotStrippedError as error:
+        body = restore_framing(data, APIS[api].write)
+    except NotPayloadError as error:
         raise _make_error(path, str(error)) from error
     return ImportedExchange(
         origin=path.name,
