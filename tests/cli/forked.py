@@ -32,9 +32,17 @@ from typing import Self
 LENGTH = struct.Struct("!I")
 PRELOADED = {
     "streamconform": ("asyncio", "httpx", "h11", "jsonschema", "rich.progress", "streamconform_reference"),
-    "pytest": ("streamconform.pytest.plugin", "streamconform.pytest.session"),
+    "pytest": (
+        "_pytest.assertion.rewrite",
+        "asyncio",
+        "click",
+        "h11",
+        "jsonschema_rs",
+        "rich.console",
+        "yaml",
+    ),
 }
-"""Module to what it imports late."""
+"""Module to what it imports late. pytest wants to import its plugins, such as ours, itself."""
 
 
 class Server:
