@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import shutil
@@ -37,7 +38,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     without = [item for item in items if any(item.get_closest_marker(name) for name in missing)]
     if without:
         config.hook.pytest_deselected(items=without)
-        items[:] = [item for item in items if item not in without]
+        left = set(items).difference(without)
+        items[:] = [item for item in items if item in left]
+
+
+def pytest_collection_finish() -> None:
+    """Leave what collection made to no collector of garbage: thousands of items live until the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -194,4 +194,4 @@ def test_the_hook_passes_what_is_right_and_fails_what_is_wrong(tests):
     (cassettes / "single-text-block.sse").write_bytes(b"data: {}\n\n")
     ran = tests.run(*words)
     assert ran.code == 2
-    assert ran.out.count("the bytes were changed") == 1
+    assert ran.out.count(" was changed: its SHA-256 is ") == 1

@@ -1,5 +1,24 @@
-"""streamconform: a conformance suite for parsers of streamed LLM answers."""
+"""streamconform: a conformance suite for parsers of streamed LLM answers.
+
+`load_cases`, `run_suite`, `judge_outcome` and `write_report` are the Python API; `streamconform.library`
+documents them and what they promise.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from streamconform.library import judge_outcome, load_cases, run_suite, write_report
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__"]
+__all__ = ["__version__", "judge_outcome", "load_cases", "run_suite", "write_report"]
+
+
+def __getattr__(name: str) -> Any:
+    # Imported on first use: pytest and the hosts of peers import this package and need none of the API.
+    if name in __all__:
+        return getattr(import_module("streamconform.library"), name)
+    raise AttributeError(f"module `streamconform` has no attribute `{name}`")

@@ -1,35 +1,47 @@
-"""The translating proxy: the request of one api in, the request of another out, and the answer back.
+"""Translate between APIs: a client's request to the upstream's API, and the upstream's answer back.
 
-Everything here is pure: bytes and values in, bytes and values out. `server` and `upstream`, which talk to
-the network and need aiohttp, are imported by whoever serves.
+The names exported here do no I/O: bytes and values in, bytes and values out. Only `server` and the modules
+that it imports talk to the network; they need aiohttp, so they are not imported here.
 
-    asked = ask(route, body, headers)           # or RefusedError, which `refused` makes an answer
-    ...                                         # POST asked.content to the upstream at asked.path
-    relay = Relay(asked, headers=headers)       # status below 400 and asked.stream
+    request = translate_request(route, body, headers)   # or raises RequestError; see `build_refusal`
+    ...                                                 # POST request.content to the upstream at request.path
+    relay = StreamRelay(request, headers=headers)       # if the status is below 400 and request.stream is set
     for chunk in chunks:
         client.write(relay.receive(chunk))
     client.write(relay.end())
 """
 
-from streamconform_proxy.failures import Answer, counted, failed, refused
-from streamconform_proxy.model_capabilities import THINKING_CAPABLE, thinking_refused, thinks
-from streamconform_proxy.relay import Relay, whole
-from streamconform_proxy.translate import ENDPOINTS, ROUTES, Asked, Route, ask, without_thinking
+from streamconform_proxy.failures import (
+    DocumentResponse,
+    build_refusal,
+    build_token_count,
+    build_upstream_failure,
+)
+from streamconform_proxy.model_capabilities import THINKING_CAPABLE, can_think, is_thinking_refusal
+from streamconform_proxy.relay import StreamRelay, relay_document
+from streamconform_proxy.translate import (
+    ENDPOINTS,
+    ROUTES,
+    Route,
+    UpstreamRequest,
+    remove_thinking,
+    translate_request,
+)
 
 __all__ = [
     "ENDPOINTS",
     "ROUTES",
     "THINKING_CAPABLE",
-    "Answer",
-    "Asked",
-    "Relay",
+    "DocumentResponse",
     "Route",
-    "ask",
-    "counted",
-    "failed",
-    "refused",
-    "thinking_refused",
-    "thinks",
-    "whole",
-    "without_thinking",
+    "StreamRelay",
+    "UpstreamRequest",
+    "build_refusal",
+    "build_token_count",
+    "build_upstream_failure",
+    "can_think",
+    "is_thinking_refusal",
+    "relay_document",
+    "remove_thinking",
+    "translate_request",
 ]

@@ -1,4 +1,4 @@
-"""The log: a line for a request when it is over, and for what was none."""
+"""Format the access log: one line per request, and one per error of the HTTP library."""
 
 from __future__ import annotations
 
@@ -7,48 +7,49 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-Say = Callable[[str], None]
-"""Takes a line."""
+WriteLine = Callable[[str], None]
+"""Writes one line of the log."""
 
 MAX_LINE: Final = 400
-"""Characters; clients write some of them."""
+"""Characters in a line. Clients choose some of its text, so its length is limited."""
 
 
 @dataclass(slots=True)
-class Account:
-    """What is told of a request when it is over; nothing of what was asked or answered, and no key."""
+class AccessRecord:
+    """What the log says about one request. It contains no keys and nothing of the request or the answer."""
 
     method: str
     path: str
     status: int = 0
     sent: int = 0
-    """Bytes of the body."""
+    """Bytes of the response's body."""
     notes: list[str] = field(default_factory=list)
 
-    def line(self, milliseconds: float) -> str:
-        """Return the line of the log."""
-        words = f"{self.method} {self.path} {self.status or '-'} {milliseconds:.0f} ms {self.sent} bytes"
-        return printable("  ".join([words, *(["; ".join(self.notes)] if self.notes else [])]))
+    def format_line(self, milliseconds: float) -> str:
+        """Return the log line of a request that took this long."""
+        summary = f"{self.method} {self.path} {self.status or '-'} {milliseconds:.0f} ms {self.sent} bytes"
+        return make_printable("  ".join([summary, *(["; ".join(self.notes)] if self.notes else [])]))
 
 
-def printable(text: str) -> str:
-    """Return `text` as a line that does nothing to a terminal."""
-    return "".join(each if each.isprintable() else "?" for each in text[:MAX_LINE])
+def make_printable(text: str) -> str:
+    """Return `text` as one short line without control characters, which could affect a terminal."""
+    return "".join(character if character.isprintable() else "?" for character in text[:MAX_LINE])
 
 
-def logger_to(say: Say) -> logging.Logger:
-    """Return a logger for the HTTP server below, of whose exceptions one line is told and no traceback."""
-    logger = logging.Logger("proxy", logging.WARNING)  # noqa: LOG001 - not of the process, but of one proxy
-    logger.addHandler(_Lines(say))
+def build_logger(write: WriteLine) -> logging.Logger:
+    """Return a logger for the HTTP library that writes one line per record, without tracebacks."""
+    # Not from `getLogger`: the logger belongs to one proxy, not to the process.
+    logger = logging.Logger("proxy", logging.WARNING)  # noqa: LOG001
+    logger.addHandler(_LineHandler(write))
     return logger
 
 
-class _Lines(logging.Handler):
-    def __init__(self, say: Say) -> None:
+class _LineHandler(logging.Handler):
+    def __init__(self, write: WriteLine) -> None:
         super().__init__()
-        self._say = say
+        self._write = write
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
-        words = " ".join(str(error).split()) if error else ""
-        self._say(printable(f"{record.getMessage()}  {words}".rstrip()))
+        reason = " ".join(str(error).split()) if error else ""
+        self._write(make_printable(f"{record.getMessage()}  {reason}".rstrip()))

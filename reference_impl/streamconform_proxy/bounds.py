@@ -1,4 +1,4 @@
-"""What the proxy bounds."""
+"""The limits of the proxy: sizes, times and concurrent requests."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ from dataclasses import dataclass
 from typing import Final
 
 MAX_HEADER_FIELD: Final = 16 * 1024
-"""Bytes of the request line, and of a header."""
+"""Bytes in the request line, and in one header."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """Sizes in bytes, times in seconds."""
+class ProxyBounds:
+    """Limits in bytes and seconds."""
 
     body: int = 32 * 1024 * 1024
-    """Of a request, as Anthropic's api has it."""
+    """Bytes in a request's body; the limit of Anthropic's API."""
     streams: int = 256
-    """Requests that are answered at a time."""
+    """Requests that are answered at the same time."""
     receive: float = 60.0
-    """For the body of a request, and for the next request of a connection."""
+    """Seconds to receive a request's body, and to wait for the next request on a connection."""
     ping: float = 10.0
-    """Silence of the upstream after which the client's stream is kept alive."""
+    """Seconds of silence from the upstream after which the client gets a ping."""
     stalled: float = 300.0
-    """For a client that does not read."""
+    """Seconds after which a client that reads nothing is disconnected."""
     longest: float = 3600.0
-    """For one answer."""
+    """Seconds that one answer may take."""
     grace: float = 5.0
-    """For the streams that are on when the proxy is stopped."""
+    """Seconds that running answers have to finish when the proxy is stopped."""
 
     @property
-    def words(self) -> str:
-        """What a user should know of them."""
-        sizes = f"{self.streams} requests at a time, of {self.body >> 20} MiB"
-        return f"{sizes}; answers of {self.longest / 60:g} min"
+    def summary(self) -> str:
+        """The limits that matter to a user, as text for the startup message."""
+        requests = f"{self.streams} requests at a time, each up to {self.body >> 20} MiB"
+        return f"{requests}; answers up to {self.longest / 60:g} min"

@@ -1,8 +1,7 @@
-"""One request on its way: asked upstream, relayed to the client, ended, whatever happens meanwhile.
+"""Serve one request: send it upstream, relay the answer to the client, and end it properly if anything fails.
 
-What goes wrong before the client was sent anything is a document with a status; later it is an event in the
-stream, behind which nothing comes. A client that goes away cancels the task, and with it the request
-upstream.
+A failure before the client has received anything is a document with a status; a later one is the last event
+of the stream. A client that disconnects cancels the task, and thereby the upstream request.
 """
 
 from __future__ import annotations
@@ -17,125 +16,143 @@ from typing import Final
 from aiohttp import web
 from streamconform_reference.requests.errors import RequestError
 
-from streamconform_proxy.access_log import Account
-from streamconform_proxy.bounds import Bounds
-from streamconform_proxy.failures import Answer as Document
-from streamconform_proxy.failures import failed, refused, type_of
-from streamconform_proxy.model_capabilities import thinking_refused
-from streamconform_proxy.relay import Relay, whole
-from streamconform_proxy.translate import Asked, without_thinking
-from streamconform_proxy.upstream import MAX_DOCUMENT, Answer, Upstream, UpstreamError
+from streamconform_proxy.access_log import AccessRecord
+from streamconform_proxy.bounds import ProxyBounds
+from streamconform_proxy.failures import (
+    DocumentResponse,
+    build_refusal,
+    build_upstream_failure,
+    get_error_type,
+)
+from streamconform_proxy.model_capabilities import is_thinking_refusal
+from streamconform_proxy.relay import StreamRelay, relay_document
+from streamconform_proxy.translate import UpstreamRequest, remove_thinking
+from streamconform_proxy.upstream import MAX_DOCUMENT, UpstreamClient, UpstreamError, UpstreamResponse
 
 MAX_REFUSAL: Final = 1024 * 1024
-"""Bytes of what a refusing upstream may say."""
+"""Bytes that are read of an upstream's error response."""
 
 
 class ClientStalledError(ConnectionError):
-    """The client did not read for too long; its connection is gone."""
+    """The client read nothing for too long, and its connection is closed."""
 
 
-class Exchange:
-    """Serves one request that was translated. `run` once, then `break_off` where it was interrupted."""
+class ProxyExchange:
+    """Serves one translated request. Call `run` once; if that raises, call `break_off`."""
 
     def __init__(
-        self, asked: Asked, upstream: Upstream, request: web.Request, bounds: Bounds, account: Account
+        self,
+        request: UpstreamRequest,
+        upstream: UpstreamClient,
+        client_request: web.Request,
+        bounds: ProxyBounds,
+        record: AccessRecord,
     ) -> None:
-        """Hold what is needed; nothing is asked yet."""
-        self._asked = asked
-        self._upstream = upstream
+        """Store the arguments; nothing is sent yet."""
         self._request = request
+        self._upstream = upstream
+        self._client_request = client_request
         self._bounds = bounds
-        self._account = account
-        self._relay: Relay | None = None
+        self._record = record
+        self._relay: StreamRelay | None = None
         self._response: web.StreamResponse | None = None
 
     async def run(self) -> web.StreamResponse:
-        """Return the response when the answer is over.
+        """Return the response when the answer has ended.
 
         Raises:
             UpstreamError: the upstream cannot be read.
             ConnectionError: the client cannot be written to.
         """
-        refusal = await self._attempt(self._asked)
-        if not isinstance(refusal, _Refusal):
-            return refusal
-        if self._asked.asks_thinking and thinking_refused(refusal.status, refusal.body):
-            self._account.notes.append("asked again without thinking")
-            self._asked = without_thinking(self._asked)
-            refusal = await self._attempt(self._asked)
-            if not isinstance(refusal, _Refusal):
-                return refusal
-        self._account.notes.append(f"the upstream said {refusal.status}")
-        told = failed(self._asked, status=refusal.status, headers=refusal.headers, body=refusal.body)
-        return response_of(told)
+        result = await self._attempt(self._request)
+        if not isinstance(result, _UpstreamRefusal):
+            return result
+        if self._request.requests_thinking and is_thinking_refusal(result.status, result.body):
+            self._record.notes.append("retried without thinking")
+            self._request = remove_thinking(self._request)
+            result = await self._attempt(self._request)
+            if not isinstance(result, _UpstreamRefusal):
+                return result
+        self._record.notes.append(f"upstream status {result.status}")
+        failure = build_upstream_failure(
+            self._request, status=result.status, headers=result.headers, body=result.body
+        )
+        return to_web_response(failure)
 
-    async def _attempt(self, asked: Asked) -> web.StreamResponse | _Refusal:
-        async with self._upstream.ask(asked.path, asked.headers, asked.content) as answer:
-            if answer.status >= 400:
-                return _Refusal(answer.status, answer.headers, await answer.document(MAX_REFUSAL))
-            if answer.status >= 300:
-                raise UpstreamError(
-                    502, f"the upstream redirects (status {answer.status}); nothing is followed"
+    async def _attempt(self, request: UpstreamRequest) -> web.StreamResponse | _UpstreamRefusal:
+        async with self._upstream.post(request.path, request.headers, request.content) as response:
+            headers = response.headers
+            if response.status >= 400:
+                return _UpstreamRefusal(response.status, headers, await response.read_document(MAX_REFUSAL))
+            if response.status >= 300:
+                message = (
+                    f"the upstream redirects (status {response.status}), which the proxy does not follow"
                 )
-            if not asked.stream:
-                body = await answer.document()
-                return response_of(whole(asked, headers=answer.headers, body=body, created=int(time.time())))
-            self._relay = Relay(asked, headers=answer.headers, created=int(time.time()))
-            return await self._stream(self._relay, answer)
+                raise UpstreamError(502, message)
+            now = int(time.time())
+            if not request.stream:
+                body = await response.read_document()
+                return to_web_response(relay_document(request, headers=headers, body=body, created=now))
+            self._relay = StreamRelay(request, headers=headers, created=now)
+            return await self._relay_stream(self._relay, response)
 
-    async def _stream(self, relay: Relay, answer: Answer) -> web.StreamResponse:
-        unsent = 0  # bytes of the upstream's that came to nothing yet: it may be one document
-        due = time.monotonic() + self._bounds.ping  # the upstream's own signs of life are not the client's
+    async def _relay_stream(self, relay: StreamRelay, response: UpstreamResponse) -> web.StreamResponse:
+        # The upstream may send one document in place of a stream; until it is complete the client gets
+        # nothing, so the proxy has to hold it.
+        held = 0
+        # The client needs a ping even if the upstream sends comments or blank lines: those are not relayed.
+        ping_due = time.monotonic() + self._bounds.ping
         while not relay.ended:
-            data = await answer.chunk(max(0.0, due - time.monotonic()))
-            unsent = 0 if self._response else unsent + len(data or b"")
-            if unsent > MAX_DOCUMENT:
-                raise UpstreamError(502, f"the upstream sent more than {MAX_DOCUMENT} bytes of no stream")
+            data = await response.read_chunk(max(0.0, ping_due - time.monotonic()))
+            held = 0 if self._response else held + len(data or b"")
+            if held > MAX_DOCUMENT:
+                raise UpstreamError(502, f"the upstream sent more than {MAX_DOCUMENT} bytes without a stream")
             match data:
                 case None:
-                    told = relay.ping()
+                    output = relay.ping()
                 case b"":
-                    told = relay.end()
+                    output = relay.end()
                 case _:
-                    told = relay.receive(data)
-            if told or data is None:
-                due = time.monotonic() + self._bounds.ping
-            await self._write(relay, told)
+                    output = relay.receive(data)
+            if output or data is None:
+                ping_due = time.monotonic() + self._bounds.ping
+            await self._write(relay, output)
         return self._finish(relay)
 
-    async def break_off(self, status: int, words: str) -> web.StreamResponse:
-        """Return the response of an exchange that cannot go on, with an error at its end."""
-        self._account.notes.append(words)
-        kind = type_of(status)
+    async def break_off(self, status: int, message: str) -> web.StreamResponse:
+        """Return the response of an exchange that cannot continue, with this error at its end."""
+        self._record.notes.append(message)
+        kind = get_error_type(status)
         if self._relay is None or self._response is None:
-            return response_of(refused(self._asked.route.client, RequestError(status, kind, words)))
+            error = RequestError(status, kind, message)
+            return to_web_response(build_refusal(self._request.route.client, error))
         if not self._relay.ended:
-            await self._write(self._relay, self._relay.break_off(words, type=kind))
+            await self._write(self._relay, self._relay.break_off(message, type=kind))
         return self._finish(self._relay)
 
-    def _finish(self, relay: Relay) -> web.StreamResponse:
+    def _finish(self, relay: StreamRelay) -> web.StreamResponse:
         if self._response is None:
-            if relay.early is None:
-                raise UpstreamError(502, "the upstream sent nothing")
-            return response_of(relay.early)
+            if relay.early_failure is None:
+                raise UpstreamError(502, "the upstream sent an empty response")
+            return to_web_response(relay.early_failure)
         return self._response
 
-    async def _write(self, relay: Relay, data: bytes) -> None:
-        """Send `data`, and wait where the client is slow: nothing is kept for it here."""
-        if not data or (self._response is None and relay.early is not None):
+    async def _write(self, relay: StreamRelay, data: bytes) -> None:
+        """Send `data`; waits for a slow client, so that the proxy never buffers for it."""
+        if not data or (self._response is None and relay.early_failure is not None):
             return
-        async with reading(self._bounds.stalled):
+        async with limit_write_time(self._bounds.stalled):
             if self._response is None:
                 response = web.StreamResponse(headers=relay.headers)
-                await response.prepare(self._request)
-                self._response, self._account.status = response, response.status
+                await response.prepare(self._client_request)
+                self._response, self._record.status = response, response.status
             await self._response.write(data)
-        self._account.sent += len(data)
+        self._record.sent += len(data)
 
 
 @dataclass(frozen=True, slots=True)
-class _Refusal:
-    """What an upstream said that does not answer."""
+class _UpstreamRefusal:
+    """An upstream's response with an error status."""
 
     status: int
     headers: Mapping[str, str]
@@ -143,8 +160,8 @@ class _Refusal:
 
 
 @asynccontextmanager
-async def reading(seconds: float) -> AsyncIterator[None]:
-    """Raise `ClientStalledError` where what is written in the context is not read for so long."""
+async def limit_write_time(seconds: float) -> AsyncIterator[None]:
+    """Raise `ClientStalledError` if a write inside the context waits longer than this for the client."""
     deadline = asyncio.timeout(seconds)
     try:
         async with deadline:
@@ -155,6 +172,6 @@ async def reading(seconds: float) -> AsyncIterator[None]:
         raise ClientStalledError(f"the client read nothing for {seconds:g} s") from None
 
 
-def response_of(answer: Document) -> web.Response:
-    """Return a document as a response."""
-    return web.Response(status=answer.status, headers=answer.headers, body=answer.body)
+def to_web_response(response: DocumentResponse) -> web.Response:
+    """Return a document as an aiohttp response."""
+    return web.Response(status=response.status, headers=response.headers, body=response.body)

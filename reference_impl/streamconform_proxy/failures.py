@@ -1,4 +1,4 @@
-"""Answers that are one document: refusals, the upstream's failures, counts; each in the client's envelope.
+"""Build responses that are one document: rejections, failures of the upstream, token counts.
 
 Source: https://docs.claude.com/en/api/errors, https://platform.openai.com/docs/guides/error-codes
 """
@@ -16,11 +16,11 @@ from streamconform_reference.requests.errors import INVALID, RequestError
 from streamconform_reference.requests.fields import read_objects, require_field
 from streamconform_reference.tokens import count_tokens
 
-from streamconform_proxy.translate import Asked, read_body
+from streamconform_proxy.translate import UpstreamRequest, read_body
 
-JSON: Final[Mapping[str, str]] = {"content-type": "application/json"}
+JSON_HEADERS: Final[Mapping[str, str]] = {"content-type": "application/json"}
 
-TYPES: Final[Mapping[int, str]] = {
+ERROR_TYPES: Final[Mapping[int, str]] = {
     400: INVALID,
     401: "authentication_error",
     402: "billing_error",
@@ -33,23 +33,23 @@ TYPES: Final[Mapping[int, str]] = {
     504: "timeout_error",
     529: "overloaded_error",
 }
-"""The type that a status is told with; any other is `invalid_request_error` below 500, else `api_error`."""
+"""The error type by status; any other status is `invalid_request_error` below 500, else `api_error`."""
 
-STATUSES: Final[Mapping[str, Mapping[int, int]]] = {
+STATUS_CHANGES: Final[Mapping[str, Mapping[int, int]]] = {
     "anthropic-messages": {503: 529},
     "openai-chat": {529: 503},
 }
-"""By the client's api: statuses of the upstream that it has another for."""
+"""By the client's API: upstream statuses for which that API uses another one."""
 
-PASSED_ON: Final = ("retry-after", "retry-after-ms", "x-should-retry")
-"""Headers that tell a client when to come back."""
+RETRY_HEADERS: Final = ("retry-after", "retry-after-ms", "x-should-retry")
+"""Headers of the upstream that tell a client when to retry; they are passed on."""
 
-BROKE_OFF: Final = "the upstream's answer broke off before its end"
-_NOTHING_SAID: Final = "the upstream failed with status {status} and did not say why"
+ENDED_EARLY: Final = "the upstream's answer ended too early"
+_NO_REASON: Final = "the upstream failed with status {status} and gave no reason"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DocumentResponse:
     """A whole response to the client; `headers` has its content type."""
 
     status: int
@@ -57,64 +57,70 @@ class Answer:
     body: bytes
 
 
-def refused(api: str, error: RequestError, headers: Mapping[str, str] | None = None) -> Answer:
-    """Return the answer to a client of this api whose request is not served.
+def build_refusal(
+    api: str, error: RequestError, headers: Mapping[str, str] | None = None
+) -> DocumentResponse:
+    """Return the response to a request that is not served, in the error format of the client's API.
 
-    Also for what the server itself finds: no such path (404, `not_found_error`), another method (405,
-    `invalid_request_error`), a body that is too large (413, `request_too_large`), an upstream that
-    cannot be reached (502, `api_error`), that is silent for too long (504, `timeout_error`) or a server
-    that is stopping (503, `overloaded_error`).
+    The server also uses it for its own errors: unknown path (404, `not_found_error`), wrong method (405,
+    `invalid_request_error`), body too large (413, `request_too_large`), upstream unreachable (502,
+    `api_error`) or silent for too long (504, `timeout_error`), server stopping (503, `overloaded_error`).
     """
-    status = STATUSES[api].get(error.status, error.status)
-    document = envelope(api, error.type, error.message)
-    return Answer(status, {**JSON, **(headers or {})}, codec.dumps(document))
+    status = STATUS_CHANGES[api].get(error.status, error.status)
+    document = _build_error_document(api, error.type, error.message)
+    return DocumentResponse(status, {**JSON_HEADERS, **(headers or {})}, codec.dumps(document))
 
 
-def failed(asked: Asked, *, status: int, headers: Mapping[str, str], body: bytes) -> Answer:
-    """Return the answer for an upstream that answered with this status of 400 or above.
+def build_upstream_failure(
+    request: UpstreamRequest, *, status: int, headers: Mapping[str, str], body: bytes
+) -> DocumentResponse:
+    """Return the response for an upstream that answered with this status of 400 or above.
 
-    The status is the upstream's where the client's api has it; when to come back is passed on.
+    It has the upstream's status, if the client's API uses it, and its retry headers.
     """
-    said = read_error_body(body, status)
-    kept = {name: headers[name] for name in PASSED_ON if name in headers}
-    words = said.message or _NOTHING_SAID.format(status=status)
-    return refused(asked.route.client, RequestError(status, type_of(status), words), kept)
+    error = read_error_body(body, status)
+    retry_headers = {name: headers[name] for name in RETRY_HEADERS if name in headers}
+    message = error.message or _NO_REASON.format(status=status)
+    return build_refusal(
+        request.route.client, RequestError(status, get_error_type(status), message), retry_headers
+    )
 
 
-def counted(body: bytes) -> Answer:
-    """Return the answer to `POST /v1/messages/count_tokens`; nothing is asked of the upstream.
+def build_token_count(body: bytes) -> DocumentResponse:
+    """Return the response to `POST /v1/messages/count_tokens`, an estimate made without the upstream.
 
     Raises:
-        RefusedError: the body is not JSON, or has no messages.
+        RequestError: the body is not JSON, or has no messages.
     """
-    asked = read_body(body)
-    require_field(asked, "model", "name")
-    require_field(asked, "messages", "list")
-    for _ in read_objects(asked, "messages"):
+    request = read_body(body)
+    require_field(request, "model", "name")
+    require_field(request, "messages", "list")
+    for _ in read_objects(request, "messages"):
         pass
-    return Answer(200, JSON, codec.dumps({"input_tokens": count_tokens(asked)}))
+    return DocumentResponse(200, JSON_HEADERS, codec.dumps({"input_tokens": count_tokens(request)}))
 
 
-def type_of(status: int) -> str:
-    """Return the type of a failure with this status."""
-    return TYPES.get(status, INVALID if status < 500 else "api_error")
+def get_error_type(status: int) -> str:
+    """Return the error type for a status."""
+    return ERROR_TYPES.get(status, INVALID if status < 500 else "api_error")
 
 
-def as_told(error: Error | None) -> Error:
-    """Return what a client is told of an upstream that failed in mid-stream, or broke off.
+def normalize_error(error: Error | None) -> Error:
+    """Return the error for a client whose upstream failed in mid-stream; None means that it ended too early.
 
-    The type is the upstream's where it is one that clients know, else that of its status.
+    Its type is the upstream's if clients know that type, else the one of its status.
     """
     if error is None:
-        return Error("api_error", BROKE_OFF, 502)
-    known = error.type in TYPES.values()
-    kind = error.type if known else type_of(error.status or 502)
-    status = error.status or next((each for each, word in TYPES.items() if known and word == kind), 502)
-    return Error(kind, error.message or _NOTHING_SAID.format(status=status), status)
+        return Error("api_error", ENDED_EARLY, 502)
+    is_known = error.type in ERROR_TYPES.values()
+    kind = error.type if is_known else get_error_type(error.status or 502)
+    status = error.status or next(
+        (known for known, type_ in ERROR_TYPES.items() if is_known and type_ == kind), 502
+    )
+    return Error(kind, error.message or _NO_REASON.format(status=status), status)
 
 
-def envelope(api: str, kind: str, message: str) -> dict[str, Any]:
-    """Return the document of an error, in the words of an api."""
+def _build_error_document(api: str, kind: str, message: str) -> dict[str, Any]:
     if api == "anthropic-messages":
         return {"type": "error", "error": {"type": kind, "message": message}}
     return {"error": {"message": message, "type": kind, "param": None, "code": None}}

@@ -1,4 +1,4 @@
-"""What the proxy says of itself: the small documents behind GET."""
+"""Build the documents that the proxy serves itself, for GET requests."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from streamconform_reference.outcome import Json
 
 from streamconform_proxy.translate import Route
 
-SINCE: Final = "2025-01-01T00:00:00Z"
-"""Both apis have a time in each model; there is none that the proxy knows."""
-SINCE_EPOCH: Final = 1_735_689_600
+# Both APIs require a creation time for each model; the proxy knows none, so it gives a fixed one.
+CREATED: Final = "2025-01-01T00:00:00Z"
+CREATED_EPOCH: Final = 1_735_689_600
 
 
-def health(route: Route, running: int) -> Json:
-    """Return that the proxy serves, from which api to which, and how many requests are on."""
+def build_health(route: Route, running: int) -> Json:
+    """Return the health document: the two APIs, and the number of requests being answered."""
     return {"status": "ok", "from": route.client, "to": route.upstream, "running": running}
 
 
-def models(route: Route, running: int) -> Json:
-    """Return the models that the proxy has names for, in the form of the client's api."""
+def build_models(route: Route, running: int) -> Json:
+    """Return the models of the route's table, in the form of the client's API."""
     del running
     names = [name for name in route.models if name != "*"]
     if route.client == "openai-chat":
         data = [
-            {"id": name, "object": "model", "created": SINCE_EPOCH, "owned_by": "proxy"} for name in names
+            {"id": name, "object": "model", "created": CREATED_EPOCH, "owned_by": "proxy"} for name in names
         ]
         return {"object": "list", "data": data}
-    listed = [{"type": "model", "id": name, "display_name": name, "created_at": SINCE} for name in names]
+    models = [{"type": "model", "id": name, "display_name": name, "created_at": CREATED} for name in names]
     ends = {"first_id": names[0] if names else None, "last_id": names[-1] if names else None}
-    return {"data": listed, "has_more": False, **ends}
+    return {"data": models, "has_more": False, **ends}
 
 
-LOCAL: Final[Mapping[str, Callable[[Route, int], Json]]] = {
-    "/": health,
-    "/health": health,
-    "/v1/models": models,
+LOCAL_DOCUMENTS: Final[Mapping[str, Callable[[Route, int], Json]]] = {
+    "/": build_health,
+    "/health": build_health,
+    "/v1/models": build_models,
 }
-"""What is answered without the upstream."""
+"""By path: the documents served without asking the upstream."""

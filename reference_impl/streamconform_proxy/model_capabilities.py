@@ -1,9 +1,9 @@
-"""Which models think, and what is done where thinking is asked of another.
+"""Decide which models support thinking, and what happens if a client requests it from another one.
 
-Names are all there is before a model is asked: the table is of name beginnings, and some of the names that it
-lets through are of models that do not think. Their server says so, and they are asked again without.
+Before a request is sent, only the model's name is known, so a table of name prefixes decides. Some names that
+pass it belong to models without thinking: their server rejects the request, and the proxy retries without it.
 
-Source: https://docs.ollama.com/capabilities/thinking, and the words of its server in
+Source: https://docs.ollama.com/capabilities/thinking, and the messages of its server in
 https://github.com/ollama/ollama/blob/main/server/routes.go
 """
 
@@ -18,60 +18,64 @@ from streamconform_reference.outcome import Json
 from streamconform_reference.requests.errors import RequestError
 
 THINKING_CAPABLE: Final = ("qwen3", "deepseek-r1", "magistral", "nemotron", "glm4", "qwq")
-"""What the names of models that think begin with; tag and namespace do not count."""
+"""Name prefixes of models with thinking; the tag and the namespace are ignored."""
 
-NOT_CAPABLE: Final[Mapping[str, str]] = {
+EXCEPTIONS: Final[Mapping[str, str]] = {
     "qwen3-coder*": "the models for code have no thinking mode",
     "qwen3*instruct*": "instruct models are those without thinking",
 }
-"""Names and tags that begin so, of models that do not think all the same, and why."""
+"""Patterns of names with tags that match a prefix but have no thinking, and why."""
 
 NOT_SUPPORTED: Final = "thinking_not_supported"
-"""The type of the refusal."""
+"""The error type of the rejection."""
 
-GATED: Final = frozenset({"ollama-chat"})
-"""The upstream apis whose models the table is about."""
+CHECKED_UPSTREAMS: Final = frozenset({"ollama-chat"})
+"""The upstream APIs for whose models the table holds."""
 
-# What servers say of a request that would have been served without a word about thinking.
+# Parts of the messages with which servers reject only the thinking option.
 _REFUSALS: Final = (
     "does not support thinking",
     "think value",
     "thinking is not supported",
     "reasoning_effort",
 )
-_REFUSING: Final = frozenset({400, 422})
+_REFUSAL_STATUSES: Final = frozenset({400, 422})
 
 
-def thinks(model: str) -> bool:
-    """Whether a model of this name thinks, as far as names tell."""
-    tagged = model.lower().rpartition("/")[2]
-    if any(fnmatchcase(tagged, pattern) for pattern in NOT_CAPABLE):
+def can_think(model: str) -> bool:
+    """Return whether a model supports thinking, judging by its name."""
+    name_and_tag = model.lower().rpartition("/")[2]
+    if any(fnmatchcase(name_and_tag, pattern) for pattern in EXCEPTIONS):
         return False
-    return tagged.partition(":")[0].startswith(THINKING_CAPABLE)
+    return name_and_tag.partition(":")[0].startswith(THINKING_CAPABLE)
 
 
-def gated(conversation: Json, upstream: str) -> Json:
-    """Return the conversation, without a needless word about thinking to a model that does not think.
+def check_thinking(conversation: Json, upstream: str) -> Json:
+    """Return the conversation; `thinking: off` is removed for a model that cannot think anyway.
 
     Raises:
-        RefusedError: it asks such a model to think.
+        RequestError: it requests thinking from such a model.
     """
-    if upstream not in GATED or "thinking" not in conversation or thinks(conversation["model"]):
+    if (
+        upstream not in CHECKED_UPSTREAMS
+        or "thinking" not in conversation
+        or can_think(conversation["model"])
+    ):
         return conversation
     if conversation["thinking"] != "off":
         known = ", ".join(THINKING_CAPABLE)
         raise RequestError(
             400,
             NOT_SUPPORTED,
-            f"thinking: `{conversation['model']}` does not think; models whose names begin with {known} do. "
-            "Leave `thinking` out, or ask one of them.",
+            f"thinking: model `{conversation['model']}` does not support it; models whose names start with "
+            f"{known} do. Leave out `thinking`, or use one of them.",
         )
     return {key: value for key, value in conversation.items() if key != "thinking"}
 
 
-def thinking_refused(status: int, body: bytes) -> bool:
-    """Whether the upstream refused because the model does not think, so that it is asked again without."""
-    if status not in _REFUSING:
+def is_thinking_refusal(status: int, body: bytes) -> bool:
+    """Return whether the upstream rejected a request because the model does not support thinking."""
+    if status not in _REFUSAL_STATUSES:
         return False
-    said = (read_error_body(body, status).message or "").lower()
-    return any(words in said for words in _REFUSALS)
+    message = (read_error_body(body, status).message or "").lower()
+    return any(text in message for text in _REFUSALS)

@@ -1,6 +1,7 @@
-"""The upstream's answer in, the client's out.
+"""Translate the upstream's answer to the client's API, as a stream or as one document.
 
-A stream begins with the upstream's first record: until then nothing is known, not even whether it answers.
+The client's stream starts with the upstream's first record: until then the upstream may still fail, and the
+client can get that failure as a status.
 """
 
 from __future__ import annotations
@@ -16,190 +17,202 @@ from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import Error, Outcome, Usage
 from streamconform_reference.requests.errors import RequestError
 
-from streamconform_proxy.failures import JSON, Answer, as_told, refused
-from streamconform_proxy.shape import Manner, NewId, Shaper, Unsaid, random_digits, shaped
-from streamconform_proxy.translate import Asked
+from streamconform_proxy.failures import JSON_HEADERS, DocumentResponse, build_refusal, normalize_error
+from streamconform_proxy.shape import (
+    KeepAlive,
+    NewId,
+    Shaper,
+    ShapingRules,
+    generate_hex_digits,
+    shape_outcome,
+)
+from streamconform_proxy.translate import UpstreamRequest
 
-IDS: Final[Mapping[str, tuple[str, str]]] = {
+ID_PREFIXES: Final[Mapping[str, tuple[str, str]]] = {
     "anthropic-messages": ("msg_", "toolu_"),
     "openai-chat": ("chatcmpl-", "call_"),
 }
-"""What ids of answers and of calls begin with, by the client's api."""
+"""By the client's API: the prefixes of the ids of answers and of tool calls."""
 
-HEALED: Final = frozenset({"anthropic-messages"})
-"""The clients' apis in which arguments are an object."""
+OBJECT_ARGUMENTS: Final = frozenset({"anthropic-messages"})
+"""Client APIs in which the arguments of a tool call must be an object; the proxy repairs them."""
 WHOLE_CALLS: Final = frozenset({"ollama-chat"})
-"""The upstream apis that send each call in one piece."""
-LINES: Final = frozenset({"ollama-chat"})
-"""The upstream apis whose answer without streaming is framed as a stream is."""
-COUNTED_AT_ONCE: Final = frozenset({"anthropic-messages"})
-"""The clients' apis in which a stream begins with the tokens of the input."""
-ASKED_USAGE: Final = frozenset({"openai-chat"})
-"""The clients' apis in which usage is told in a stream only where that is asked for."""
+"""Upstream APIs that send each tool call in one piece."""
+STREAM_FRAMED_DOCUMENTS: Final = frozenset({"ollama-chat"})
+"""Upstream APIs whose answer without streaming has the framing of a stream."""
+EARLY_INPUT_TOKENS: Final = frozenset({"anthropic-messages"})
+"""Client APIs in which a stream starts with the number of input tokens."""
+OPTIONAL_USAGE: Final = frozenset({"openai-chat"})
+"""Client APIs in which a stream has usage only if the request asks for it."""
 
 MAX_DOCUMENT: Final = 64 * 1024 * 1024
-"""Bytes of a document that is relayed as a stream; no answer is as long."""
+"""Bytes of a document that is relayed as a stream; no answer is that long."""
 
-STREAM: Final[Mapping[str, str]] = {
+STREAM_HEADERS: Final[Mapping[str, str]] = {
     "content-type": "text/event-stream; charset=utf-8",
     "cache-control": "no-cache",
     "x-accel-buffering": "no",
 }
 
 
-class Relay:
-    """One streamed answer: the upstream's bytes in, cut anywhere, the client's bytes out; nothing raises.
+class StreamRelay:
+    """Translates one streamed answer: the upstream's bytes in, in any chunks, the client's bytes out.
 
-    It is for upstream answers with a status below 400; `failed` is for the others. `ended` is whether the
-    client has all that it will get, whatever the upstream says behind that. `early` is what a client gets to
-    which nothing was sent yet: the upstream failed before its answer began. `headers` are those of the
-    response to the client, whose status is 200.
+    It is for upstream answers with a status below 400 (for others see `build_upstream_failure`). No method
+    raises. The response to the client has status 200.
     """
 
-    headers: Mapping[str, str] = STREAM
+    headers: Mapping[str, str] = STREAM_HEADERS
+    """The headers of the response to the client."""
 
     def __init__(
         self,
-        asked: Asked,
+        request: UpstreamRequest,
         *,
         headers: Mapping[str, str],
-        new_id: NewId = random_digits,
+        new_id: NewId = generate_hex_digits,
         created: int = 0,
     ) -> None:
-        """Begin before the first byte; `headers` are the upstream's, names in lower case.
+        """Start before the first byte.
 
-        `created` is now, in seconds since 1970.
+        `headers` are the upstream's, names in lower case; `created` is now, in seconds since 1970.
         """
         self.ended = False
-        self.early: Answer | None = None
-        self._asked = asked
-        self._decoder = DECODERS[asked.route.upstream](headers=headers)
-        self._document: bytearray | None = bytearray() if is_document(asked, headers) else None
-        self._shaper = Shaper(manner(asked, new_id))
-        self._encoder: Encoder = ENCODERS[asked.route.client](
-            model=asked.model, response_id=IDS[asked.route.client][0] + new_id(24), created=created
+        """Whether the client has all that it will get; later bytes of the upstream are ignored."""
+        self.early_failure: DocumentResponse | None = None
+        """The response in place of a stream, if the upstream failed before its answer started."""
+        self._request = request
+        self._decoder = DECODERS[request.route.upstream](headers=headers)
+        self._document: bytearray | None = bytearray() if is_document(request, headers) else None
+        self._shaper = Shaper(build_rules(request, new_id))
+        self._encoder: Encoder = ENCODERS[request.route.client](
+            model=request.model,
+            response_id=ID_PREFIXES[request.route.client][0] + new_id(24),
+            created=created,
         )
-        self._begun = False
+        self._started = False
 
     def receive(self, data: bytes) -> bytes:
-        """Take the upstream's next bytes; return the client's next, often none."""
+        """Accept the upstream's next bytes; return the client's next bytes, often none."""
         if self.ended:
             return b""
         if self._document is not None:
             self._document += data
             if len(self._document) > MAX_DOCUMENT:
-                return self.break_off(f"the upstream sent more than {MAX_DOCUMENT} bytes of no stream")
+                return self.break_off(f"the upstream sent more than {MAX_DOCUMENT} bytes without a stream")
             return b""
-        return self._written(self._decoder.receive_data(data))
+        return self._encode(self._decoder.receive_data(data))
 
     def end(self) -> bytes:
-        """Take the end of the upstream's body; return the last bytes. Early, it is an error event."""
+        """Accept the end of the upstream's body; return the last bytes, an error event if it ended early."""
         if self.ended:
             return b""
         if self._document is not None:
-            outcome = decode_document(bytes(self._document), self._asked.route.upstream)
-            return self._written(list(events_of(outcome)))
-        return self._written(self._decoder.receive_eof())
+            outcome = decode_document(bytes(self._document), self._request.route.upstream)
+            return self._encode(list(to_events(outcome)))
+        return self._encode(self._decoder.receive_eof())
 
     def break_off(self, message: str, *, type: str = "api_error") -> bytes:  # noqa: A002
-        """Take that the upstream cannot be read any more; return the error event that says so."""
-        return b"" if self.ended else self._written([Failed("error", Error(type, message, None))])
+        """End the stream because the upstream cannot be read any more; return the error event."""
+        return b"" if self.ended else self._encode([Failed("error", Error(type, message, None))])
 
     def ping(self) -> bytes:
-        """Return what keeps the client's stream alive; the stream begins with it if it had not."""
+        """Return bytes that keep the client's stream alive, and that start it if it has not started."""
         if self.ended:
             return b""
-        return self._opening() or self._encoder.ping()
+        return self._encode_opening() or self._encoder.ping()
 
-    def _written(self, events: list[Event]) -> bytes:
-        answers = self._decoder.message.model is not None  # a record came, if none that says anything
-        if not (events or answers):
+    def _encode(self, events: list[Event]) -> bytes:
+        # A first record without any event still shows that the upstream answers.
+        has_record = self._decoder.message.model is not None
+        if not (events or has_record):
             return b""
-        written = bytearray()
-        if isinstance(first := (events or (None,))[0], Failed) and not (self._begun or answers):
-            self.early = early_answer(self._asked, as_told(first.error))
-            self._begun = True
+        output = bytearray()
+        if isinstance(first := (events or (None,))[0], Failed) and not (self._started or has_record):
+            self.early_failure = build_early_failure(self._request, normalize_error(first.error))
+            self._started = True
         else:
-            written += self._opening()
+            output += self._encode_opening()
         for event in events:
             for piece in self._shaper.receive(event):
-                written += self._piece(piece)
+                output += self._encode_piece(piece)
         self.ended = bool(events) and isinstance(events[-1], (Done, Failed))
-        return bytes(written)
+        return bytes(output)
 
-    def _piece(self, piece: Event | Unsaid) -> bytes:
-        if isinstance(piece, Unsaid):
+    def _encode_piece(self, piece: Event | KeepAlive) -> bytes:
+        if isinstance(piece, KeepAlive):
             return self._encoder.ping()
-        told = self._asked.usage or self._asked.route.client not in ASKED_USAGE
-        return b"" if isinstance(piece, UsageUpdate) and not told else self._encoder.piece(piece)
+        has_usage = self._request.wants_usage or self._request.route.client not in OPTIONAL_USAGE
+        return b"" if isinstance(piece, UsageUpdate) and not has_usage else self._encoder.piece(piece)
 
-    def _opening(self) -> bytes:
-        if self._begun:
+    def _encode_opening(self) -> bytes:
+        if self._started:
             return b""
-        self._begun = True
-        if self._asked.route.client in COUNTED_AT_ONCE:
-            self._encoder.piece(UsageUpdate(Usage(input=self._asked.input_tokens), None))
+        self._started = True
+        if self._request.route.client in EARLY_INPUT_TOKENS:
+            self._encoder.piece(UsageUpdate(Usage(input=self._request.input_tokens), None))
         return self._encoder.opening()
 
 
-def whole(
-    asked: Asked,
+def relay_document(
+    request: UpstreamRequest,
     *,
     headers: Mapping[str, str],
     body: bytes,
-    new_id: NewId = random_digits,
+    new_id: NewId = generate_hex_digits,
     created: int = 0,
-) -> Answer:
+) -> DocumentResponse:
     """Return the answer without streaming, from the upstream's whole body: a document or a stream.
 
-    An upstream that failed with a status below 400, or whose answer breaks off, is an answer of 502, or of
-    the status that it names.
+    If the upstream failed with a status below 400, or its answer ended early, the response has the status
+    that the error names, else 502.
     """
-    client, upstream = asked.route.client, asked.route.upstream
-    name = IDS[client][0] + new_id(24)
-    if is_document(asked, headers):
-        given = decode_document(body, upstream)
+    client, upstream = request.route.client, request.route.upstream
+    response_id = ID_PREFIXES[client][0] + new_id(24)
+    if is_document(request, headers):
+        outcome = decode_document(body, upstream)
     else:
         decoder = DECODERS[upstream](headers=headers)
         decoder.receive_data(body)
         decoder.receive_eof()
-        given = decoder.outcome
-    answer = shaped(given, manner(asked, new_id))
-    if answer.error is not None:
-        return early_answer(asked, answer.error)
-    document = DOCUMENT_WRITERS[client](answer, model=asked.model, response_id=name, created=created)
-    return Answer(200, JSON, codec.dumps(document))
+        outcome = decoder.outcome
+    shaped = shape_outcome(outcome, build_rules(request, new_id))
+    if shaped.error is not None:
+        return build_early_failure(request, shaped.error)
+    document = DOCUMENT_WRITERS[client](shaped, model=request.model, response_id=response_id, created=created)
+    return DocumentResponse(200, JSON_HEADERS, codec.dumps(document))
 
 
-def events_of(outcome: Outcome) -> Iterable[Event]:
-    """Return the events of a whole answer: what has none has no form in another api."""
+def to_events(outcome: Outcome) -> Iterable[Event]:
+    """Return the events of a whole answer; blocks without events cannot be expressed in another API."""
     return (piece for piece in to_pieces(outcome) if not isinstance(piece, PlacedBlock))
 
 
-def manner(asked: Asked, new_id: NewId) -> Manner:
-    """Return how the answer to a request is shaped."""
-    client, upstream = asked.route.client, asked.route.upstream
-    return Manner(
-        thinking=asked.thinking,
-        heals=client in HEALED,
-        eager=asked.eager,
+def build_rules(request: UpstreamRequest, new_id: NewId) -> ShapingRules:
+    """Return the rules by which the answer to a request is shaped."""
+    client, upstream = request.route.client, request.route.upstream
+    return ShapingRules(
+        thinking=request.wants_thinking,
+        heals=client in OBJECT_ARGUMENTS,
+        eager=request.wants_unchecked_arguments,
         whole_calls=upstream in WHOLE_CALLS,
-        id_prefix=IDS[client][1],
+        id_prefix=ID_PREFIXES[client][1],
         new_id=new_id,
-        input_tokens=asked.input_tokens if client in COUNTED_AT_ONCE else None,
+        input_tokens=request.input_tokens if client in EARLY_INPUT_TOKENS else None,
     )
 
 
-def is_document(asked: Asked, headers: Mapping[str, str]) -> bool:
-    """Whether the upstream's body is one document: its content type says so, or else the request."""
-    if asked.route.upstream in LINES:
+def is_document(request: UpstreamRequest, headers: Mapping[str, str]) -> bool:
+    """Return whether the upstream's body is one document, by its content type or else by the request."""
+    if request.route.upstream in STREAM_FRAMED_DOCUMENTS:
         return False
     kind = headers.get("content-type", "")
-    return "json" in kind or not (asked.stream or "event-stream" in kind)
+    return "json" in kind or not (request.stream or "event-stream" in kind)
 
 
-def early_answer(asked: Asked, error: Error) -> Answer:
-    """Return the answer for an upstream that failed before its answer began."""
-    told = as_told(error)
-    status = told.status or 502
-    return refused(asked.route.client, RequestError(status, told.type or "api_error", told.message or ""))
+def build_early_failure(request: UpstreamRequest, error: Error) -> DocumentResponse:
+    """Return the response for an upstream that failed before its answer started."""
+    normalized = normalize_error(error)
+    status = normalized.status or 502
+    refusal = RequestError(status, normalized.type or "api_error", normalized.message or "")
+    return build_refusal(request.route.client, refusal)

@@ -1,4 +1,4 @@
-"""The proxy as a server: what it listens to, whom it serves, how many at a time, and how it stops."""
+"""The HTTP server of the proxy: routes requests, limits how many run at a time, and stops gracefully."""
 
 from __future__ import annotations
 
@@ -15,69 +15,76 @@ from urllib.parse import urlsplit
 from aiohttp import web
 from streamconform_reference.requests.errors import INVALID, RequestError
 
-from streamconform_proxy.access_log import Account, Say, logger_to
-from streamconform_proxy.bounds import MAX_HEADER_FIELD, Bounds
-from streamconform_proxy.exchange import ClientStalledError, Exchange, reading, response_of
-from streamconform_proxy.failures import counted, refused, type_of
-from streamconform_proxy.listing import LOCAL
-from streamconform_proxy.translate import ENDPOINTS, Route, ask
-from streamconform_proxy.upstream import Upstream, UpstreamError
+from streamconform_proxy.access_log import AccessRecord, WriteLine, build_logger
+from streamconform_proxy.bounds import MAX_HEADER_FIELD, ProxyBounds
+from streamconform_proxy.exchange import (
+    ClientStalledError,
+    ProxyExchange,
+    limit_write_time,
+    to_web_response,
+)
+from streamconform_proxy.failures import build_refusal, build_token_count, get_error_type
+from streamconform_proxy.listing import LOCAL_DOCUMENTS
+from streamconform_proxy.translate import ENDPOINTS, Route, translate_request
+from streamconform_proxy.upstream import UpstreamClient, UpstreamError
 
-CLIENT_LEFT: Final = 499
-STOPPING: Final = "the proxy is being stopped"
+CLIENT_DISCONNECTED: Final = 499
+"""Status in the access log for a client that disconnected; nginx uses it too."""
+STOPPING: Final = "the proxy is stopping"
+DISCONNECTED: Final = "the client disconnected"
 LOOPBACK: Final = re.compile(r"localhost|127(\.[0-9]+){3}|::1")
-_LAST_WORDS: Final = 1.0
-"""Seconds for the error events of the streams that a stop ends."""
+_ERROR_EVENT_SECONDS: Final = 1.0
+"""Seconds to write the error events of streams that a stop ends."""
 
 
-class Proxy:
-    """Serves from `start` to `close`; `stop` between them lets running streams come to their end."""
+class ProxyServer:
+    """Serves from `start` to `close`; call `stop` in between to let running answers finish."""
 
     def __init__(
         self,
         route: Route,
-        upstream: Upstream,
+        upstream: UpstreamClient,
         *,
         host: str = "127.0.0.1",
         port: int = 0,
         pass_keys: bool = True,
-        bounds: Bounds | None = None,
-        say: Say | None = None,
+        bounds: ProxyBounds | None = None,
+        write_log: WriteLine | None = None,
     ) -> None:
-        """Hold the settings. Without a key in `route`, clients' own keys go upstream where `pass_keys`."""
+        """Store the settings; with `pass_keys`, a client's own key is used if `route` has none."""
         self.url = ""
-        """Where it listens, without a slash at the end."""
+        """The server's address, without a slash at the end."""
         self._route = route
         self._upstream = upstream
-        self._place = (host, port)
+        self._address = (host, port)
         self._pass_keys = pass_keys
-        self._bounds = bounds or Bounds()
-        self._say = say or (lambda _: None)
+        self._bounds = bounds or ProxyBounds()
+        self._write_log = write_log or (lambda _: None)
         self._runner: web.AppRunner | None = None
         self._site: web.TCPSite | None = None
-        self._count = 0
-        """Requests that are being answered."""
+        self._running = 0
+        """The number of requests being answered."""
         self._deadlines: set[asyncio.Timeout] = set()
         self._idle = asyncio.Event()
         self._stopping = False
 
     async def start(self) -> None:
-        """Begin to listen; raises `OSError` where that is not possible."""
+        """Start to listen; raises `OSError` if the address cannot be used."""
         self._idle.set()
         app = web.Application(client_max_size=self._bounds.body)
         app.router.add_route("*", "/{path:.*}", self._serve)
         self._runner = web.AppRunner(
             app,
             access_log=None,
-            logger=logger_to(self._say),
-            handler_cancellation=True,  # a client that goes away ends its request upstream
+            logger=build_logger(self._write_log),
+            handler_cancellation=True,  # a client that disconnects cancels its upstream request
             keepalive_timeout=self._bounds.receive,
             max_line_size=MAX_HEADER_FIELD,
             max_field_size=MAX_HEADER_FIELD,
-            shutdown_timeout=_LAST_WORDS,
+            shutdown_timeout=_ERROR_EVENT_SECONDS,
         )
         await self._runner.setup()
-        self._site = web.TCPSite(self._runner, *self._place, backlog=1024)
+        self._site = web.TCPSite(self._runner, *self._address, backlog=1024)
         try:
             await self._site.start()
         except OSError:
@@ -87,20 +94,20 @@ class Proxy:
         self.url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
     async def close(self) -> None:
-        """Cut what is still on."""
+        """Close all connections."""
         if self._runner is not None:
             await self._runner.cleanup()
 
     async def stop(self) -> None:
-        """Take no more requests; let streams end, and after the grace end them with an error event."""
-        assert self._site is not None, "stopped after it was started"
+        """Accept no more requests; after the grace period, end running answers with an error event."""
+        assert self._site is not None, "called after `start`"
         self._stopping = True
         await self._site.stop()
         if await self._is_idle_within(self._bounds.grace):
             return
         for deadline in self._deadlines:
             deadline.reschedule(asyncio.get_running_loop().time())
-        await self._is_idle_within(_LAST_WORDS)
+        await self._is_idle_within(_ERROR_EVENT_SECONDS)
 
     async def _is_idle_within(self, seconds: float) -> bool:
         try:
@@ -111,110 +118,120 @@ class Proxy:
         return True
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
-        account = Account(request.method, request.path)
-        began = time.monotonic()
+        record = AccessRecord(request.method, request.path)
+        start = time.monotonic()
         try:
-            response = await self._answer(request, account)
-            account.status = response.status
+            response = await self._answer(request, record)
+            record.status = response.status
             if isinstance(response, web.Response) and isinstance(response.body, bytes):
-                account.sent = len(response.body)
+                record.sent = len(response.body)
             if self._stopping:
                 response.force_close()
-            async with reading(self._bounds.stalled):
+            async with limit_write_time(self._bounds.stalled):
                 await response.prepare(request)
                 await response.write_eof()
         except asyncio.CancelledError:
-            account.notes.append(STOPPING if self._stopping else "the client left")
+            record.notes.append(STOPPING if self._stopping else DISCONNECTED)
             raise
         except ConnectionError as error:
-            said = str(error) if isinstance(error, ClientStalledError) else "the client left"
-            account.notes.append(said)
+            record.notes.append(str(error) if isinstance(error, ClientStalledError) else DISCONNECTED)
             if request.transport is not None:
                 request.transport.abort()
-            response = web.Response(status=CLIENT_LEFT)  # nobody gets it
+            response = web.Response(status=CLIENT_DISCONNECTED)  # for aiohttp only: it is never sent
         finally:
-            self._say(account.line((time.monotonic() - began) * 1000))
+            self._write_log(record.format_line((time.monotonic() - start) * 1000))
         return response
 
-    async def _answer(self, request: web.Request, account: Account) -> web.StreamResponse:
+    async def _answer(self, request: web.Request, record: AccessRecord) -> web.StreamResponse:
         try:
-            return await self._dispatch(request, account)
+            return await self._dispatch(request, record)
         except RequestError as error:
-            account.notes.append(error.message)
-            return response_of(refused(self._route.client, error))
+            record.notes.append(error.message)
+            return to_web_response(build_refusal(self._route.client, error))
         except (ConnectionError, web.HTTPException):
             raise
-        except Exception:  # noqa: BLE001 - whatever is left is our own mistake, and the next request is served
-            self._say(traceback.format_exc().rstrip())
-            account.notes.append("a mistake of the proxy")
-            words = "the proxy made a mistake; what it was stands in its log"
-            return response_of(refused(self._route.client, RequestError(500, type_of(500), words)))
+        except Exception:  # noqa: BLE001 - a bug in the proxy must not stop it from serving others
+            self._write_log(traceback.format_exc().rstrip())
+            record.notes.append("internal error")
+            message = "internal error in the proxy; see its log"
+            return to_web_response(
+                build_refusal(self._route.client, RequestError(500, get_error_type(500), message))
+            )
 
-    async def _dispatch(self, request: web.Request, account: Account) -> web.StreamResponse:
-        """Return the response; raises `RequestError` where the request is not served."""
-        _must_not_come_from_a_page(request)
-        served = ENDPOINTS[self._route.client]
-        methods = ("POST",) if request.path in served else ("GET", "HEAD") if request.path in LOCAL else ()
+    async def _dispatch(self, request: web.Request, record: AccessRecord) -> web.StreamResponse:
+        """Return the response; raises `RequestError` if the request is not served."""
+        _reject_foreign_origin(request)
+        endpoints = ENDPOINTS[self._route.client]
+        methods = (
+            ("POST",)
+            if request.path in endpoints
+            else ("GET", "HEAD")
+            if request.path in LOCAL_DOCUMENTS
+            else ()
+        )
         if not methods:
-            known = ", ".join(f"POST {path}" for path in served)
+            available = ", ".join(f"POST {path}" for path in endpoints)
             raise RequestError(
-                404, "not_found_error", f"there is no `{request.path[:200]}` here; there is {known}"
+                404, "not_found_error", f"Unknown path {request.path[:200]}; available: {available}"
             )
         if request.method not in methods:
-            error = RequestError(405, INVALID, f"`{request.path}` takes {methods[0]}")
-            account.notes.append(error.message)
-            return response_of(refused(self._route.client, error, {"allow": ", ".join(methods)}))
-        if request.path in LOCAL:
-            return web.json_response(LOCAL[request.path](self._route, self._count))
-        with self._slot():
-            return await self._converse(request, account)
+            error = RequestError(
+                405, INVALID, f"{request.path} does not accept {request.method}, only {', '.join(methods)}"
+            )
+            record.notes.append(error.message)
+            return to_web_response(build_refusal(self._route.client, error, {"allow": ", ".join(methods)}))
+        if request.path in LOCAL_DOCUMENTS:
+            return web.json_response(LOCAL_DOCUMENTS[request.path](self._route, self._running))
+        with self._occupy_slot():
+            return await self._relay(request, record)
 
     @contextmanager
-    def _slot(self) -> Iterator[None]:
-        """Count a request; raises `RequestError` where there are too many."""
+    def _occupy_slot(self) -> Iterator[None]:
+        """Count a running request; raises `RequestError` if there are too many."""
         if self._stopping:
-            raise RequestError(503, type_of(503), STOPPING)
-        if self._count >= self._bounds.streams:
-            words = f"the proxy serves {self._bounds.streams} requests at a time"
-            raise RequestError(503, type_of(503), words)
-        self._count += 1
+            raise RequestError(503, get_error_type(503), STOPPING)
+        if self._running >= self._bounds.streams:
+            message = f"too many requests: the proxy serves at most {self._bounds.streams} at a time"
+            raise RequestError(503, get_error_type(503), message)
+        self._running += 1
         self._idle.clear()
         try:
             yield
         finally:
-            self._count -= 1
-            if not self._count:
+            self._running -= 1
+            if not self._running:
                 self._idle.set()
 
-    async def _converse(self, request: web.Request, account: Account) -> web.StreamResponse:
+    async def _relay(self, request: web.Request, record: AccessRecord) -> web.StreamResponse:
         exchange = None
         deadline = asyncio.timeout(self._bounds.longest)
         try:
             async with deadline:
                 self._deadlines.add(deadline)
-                body = await self._body(request)
+                body = await self._read_body(request)
                 if ENDPOINTS[self._route.client][request.path] == "count":
-                    return response_of(counted(body))
+                    return to_web_response(build_token_count(body))
                 headers = {name.lower(): value for name, value in request.headers.items()}
-                asked = ask(self._route_for(headers), body, headers)
-                exchange = Exchange(asked, self._upstream, request, self._bounds, account)
+                upstream_request = translate_request(self._add_client_key(headers), body, headers)
+                exchange = ProxyExchange(upstream_request, self._upstream, request, self._bounds, record)
                 return await exchange.run()
         except UpstreamError as error:
-            status, words = error.status, str(error)
+            status, message = error.status, str(error)
         except TimeoutError:
             if not deadline.expired():
                 raise
-            longest = f"the answer took longer than {self._bounds.longest:g} s"
-            status, words = (503, STOPPING) if self._stopping else (504, longest)
+            too_long = f"the answer took longer than {self._bounds.longest:g} s"
+            status, message = (503, STOPPING) if self._stopping else (504, too_long)
         finally:
             self._deadlines.discard(deadline)
         if exchange is None:
-            raise RequestError(status, type_of(status), words)
-        return await exchange.break_off(status, words)
+            raise RequestError(status, get_error_type(status), message)
+        return await exchange.break_off(status, message)
 
-    async def _body(self, request: web.Request) -> bytes:
-        """Return the body; raises `RequestError` where it is too large, or too slow."""
-        too_large = RequestError(413, "request_too_large", f"a request has at most {self._bounds.body} bytes")
+    async def _read_body(self, request: web.Request) -> bytes:
+        """Return the body; raises `RequestError` if it is too large or too slow."""
+        message = f"the request body is larger than {self._bounds.body} bytes"
+        too_large = RequestError(413, "request_too_large", message)
         if (request.content_length or 0) > self._bounds.body:
             raise too_large
         try:
@@ -223,11 +240,11 @@ class Proxy:
         except web.HTTPRequestEntityTooLarge:
             raise too_large from None
         except TimeoutError:
-            words = f"the request did not come within {self._bounds.receive:g} s"
-            raise RequestError(408, "timeout_error", words) from None
+            message = f"the request body did not arrive within {self._bounds.receive:g} s"
+            raise RequestError(408, "timeout_error", message) from None
 
-    def _route_for(self, headers: Mapping[str, str]) -> Route:
-        """Return the route with the key that is the client's, where it has none of its own."""
+    def _add_client_key(self, headers: Mapping[str, str]) -> Route:
+        """Return the route; without a key of its own it gets the client's, if keys are passed on."""
         if self._route.key is not None or not self._pass_keys:
             return self._route
         scheme, _, bearer = headers.get("authorization", "").partition(" ")
@@ -235,8 +252,8 @@ class Proxy:
         return replace(self._route, key=key or None)
 
 
-def _must_not_come_from_a_page(request: web.Request) -> None:
-    """Raise `RequestError` for what a browser sends for a page of another site: it would use the keys."""
+def _reject_foreign_origin(request: web.Request) -> None:
+    """Raise `RequestError` for a request from another site's web page, which could use the proxy's keys."""
     origin = request.headers.get("origin")
     if origin is None:
         return
@@ -245,4 +262,6 @@ def _must_not_come_from_a_page(request: web.Request) -> None:
     except ValueError:
         host = None
     if host is None or not LOOPBACK.fullmatch(host):
-        raise RequestError(403, "permission_error", "pages of other sites may not use this proxy")
+        raise RequestError(
+            403, "permission_error", "requests from web pages of other machines are not allowed"
+        )

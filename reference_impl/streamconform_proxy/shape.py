@@ -1,15 +1,15 @@
-"""The events of an upstream's answer in, those that a client of another api is told out.
+"""Adapt the events of an upstream's answer to a client of another API.
 
-- Where arguments have to be an object, they wait until they are whole, are healed, and come out in one piece:
-  what was told cannot be taken back, and official clients raise where it turns out to be no JSON. A client
-  that asks for them unchecked gets the text of an object as it comes, and every other form healed.
-- A call has its upstream's id, or a new one where that gave none: those that decoders make up are the same in
-  every answer.
-- Thinking that nobody asked for does not come out, only that there was some; nor do the provider's own calls.
-- The provider's word for the stop reason is another api's, so it does not come out either. An answer that
-  broke off is an error.
+- If the client's API requires arguments to be an object, they are held until the call is whole, healed, and
+  sent in one piece: sent text cannot be taken back, and official clients raise if it is not JSON. A client
+  that requests unchecked arguments gets the text of an object as it arrives, and any other text healed.
+- A call keeps the upstream's id. If there is none, it gets a random one: the ids that decoders generate are
+  the same in every answer.
+- Thinking that the client did not request becomes a ping; calls that the provider ran itself are dropped.
+- The provider's own stop reason is dropped, since it belongs to another API. An answer that ended early
+  becomes an error.
 
-What is open at a time, and what may be empty, is for the encoder.
+Which blocks are open at a time, and which may be empty, is the encoder's concern.
 """
 
 from __future__ import annotations
@@ -36,71 +36,72 @@ from streamconform_reference.events import (
 from streamconform_reference.healing import heal_tool_arguments
 from streamconform_reference.outcome import Block, Outcome, Stop, Thinking, ToolCall, Usage
 
-from streamconform_proxy.failures import as_told
+from streamconform_proxy.failures import normalize_error
 
 NewId = Callable[[int], str]
-"""Returns so many hex digits, others with every call."""
+"""Returns this many hex digits, different ones on each call."""
 
-_OBJECT: Final = re.compile(r'\s*\{\s*["}]')
-_MAYBE_OBJECT: Final = re.compile(r"\s*(\{\s*)?")
+_OBJECT_START: Final = re.compile(r'\s*\{\s*["}]')
+_POSSIBLE_OBJECT_START: Final = re.compile(r"\s*(\{\s*)?")
 
 
-def random_digits(count: int) -> str:
+def generate_hex_digits(count: int) -> str:
     """Return random hex digits."""
     return secrets.token_hex((count + 1) // 2)[:count]
 
 
 @dataclass(frozen=True, slots=True)
-class Unsaid:
-    """Something came that is not told: the upstream is alive."""
+class KeepAlive:
+    """Replaces an event that the client does not get; it shows only that the upstream is alive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manner:
-    """How an answer is shaped."""
+class ShapingRules:
+    """How an answer is shaped for its client."""
 
     thinking: bool
-    """Whether it is told."""
+    """Whether the client gets thinking."""
     heals: bool
-    """Whether arguments have to be an object."""
+    """Whether arguments must be an object; other ones are healed."""
     eager: bool = False
-    """Whether they are told as they come all the same, unchecked, where they begin like one."""
+    """Whether arguments that start like an object are sent as they arrive, unchecked, in spite of `heals`."""
     whole_calls: bool
-    """Whether the upstream sends each call in one piece."""
+    """Whether the upstream sends each tool call in one piece."""
     id_prefix: str
-    new_id: NewId = random_digits
+    new_id: NewId = generate_hex_digits
     input_tokens: int | None = None
-    """What stands for the tokens of the input where the upstream does not count them; None is nothing."""
+    """An estimate of the input tokens, used if the upstream does not report them; None for no estimate."""
 
-    def call_id(self, index: int, given: str) -> str:
-        """Return the id of the call at this place in the content."""
-        made_up = re.fullmatch(rf"(call_{index}(_\d+)?)?", given)
-        return f"{self.id_prefix}{self.new_id(16)}" if made_up else given
+    def choose_call_id(self, index: int, id_: str) -> str:
+        """Return the id of the call at this index of the content."""
+        is_generated = re.fullmatch(rf"(call_{index}(_\d+)?)?", id_)
+        return f"{self.id_prefix}{self.new_id(16)}" if is_generated else id_
 
-    def arguments(self, text: str | None, value: Any) -> Any:
-        """Return the arguments of a call that has ended: healed, where they have to be an object."""
+    def finish_arguments(self, text: str | None, value: Any) -> Any:
+        """Return the arguments of a call that has ended, healed if they must be an object."""
         if not self.heals:
             return value
         return heal_tool_arguments(text if text and text.strip() else value)
 
-    def usage(self, usage: Usage | None) -> Usage | None:
-        """Return the usage at the end of an answer."""
+    def finish_usage(self, usage: Usage | None) -> Usage | None:
+        """Return the usage at the end of an answer, with the estimate if the input was not reported."""
         if self.input_tokens is None or (usage is not None and usage.input is not None):
             return usage
         return replace(usage or Usage(), input=self.input_tokens)
 
-    def stop(self, stop: Stop, *, called: bool) -> Stop:
-        """Return why the answer ended; without a call it is not for the sake of one."""
+    def finish_stop(self, stop: Stop, *, called: bool) -> Stop:
+        """Return the stop reason; `tool_use` becomes `stop` if the client got no call."""
         return Stop("stop" if stop.reason == "tool_use" and not called else stop.reason, None)
 
 
 @dataclass(slots=True)
-class Call:
-    """A call on its way; `live` is whether its arguments are told as they come, None while that is open."""
+class PendingCall:
+    """A tool call in the stream, and its arguments so far."""
 
     id: str
     name: str
     live: bool | None
+    """Whether its arguments are sent as they arrive; None if that is not decided yet."""
     text: str = ""
     ended: bool = False
 
@@ -108,118 +109,119 @@ class Call:
 class Shaper:
     """Shapes the events of one answer."""
 
-    def __init__(self, manner: Manner) -> None:
-        """Begin before the first event."""
-        self._manner = manner
+    def __init__(self, rules: ShapingRules) -> None:
+        """Start before the first event."""
+        self._rules = rules
         self._hidden: set[int] = set()
-        self._calls: dict[int, Call] = {}
+        self._calls: dict[int, PendingCall] = {}
         self._usage: Usage | None = None
 
-    def receive(self, event: Event) -> Iterator[Event | Unsaid]:
-        """Take the next event; yield what is told."""
+    def receive(self, event: Event) -> Iterator[Event | KeepAlive]:
+        """Accept the next event; yield the client's events."""
         match event:
             case UsageUpdate():
                 self._usage = event.usage
                 yield event
             case Done():
-                yield from self._done(event)
+                yield from self._finish(event)
             case Failed():
-                yield Failed("error", as_told(event.error))
+                yield Failed("error", normalize_error(event.error))
             case ProseStart() | ToolCallStart():
-                if self._manner.whole_calls:
-                    yield from self._settled()
-                yield from self._start(event)
+                if self._rules.whole_calls:
+                    yield from self._end_pending_calls()
+                yield from self._start_block(event)
             case _ if event.content_index in self._hidden:
-                yield from [Unsaid()] if isinstance(event, (ProseDelta, ToolCallDelta)) else []
+                yield from [KeepAlive()] if isinstance(event, (ProseDelta, ToolCallDelta)) else []
             case ToolCallDelta():
-                yield from self._delta(event)
+                yield from self._add_delta(event)
             case ToolCallEnd():
-                yield from self._end(event.content_index, event.tool_call)
+                yield from self._end_call(event.content_index, event.tool_call)
             case ProseDelta() | TextEnd() | ThinkingEnd():
                 yield event
 
-    def _start(self, event: ProseStart | ToolCallStart) -> Iterator[Event]:
+    def _start_block(self, event: ProseStart | ToolCallStart) -> Iterator[Event]:
         index = event.content_index
         if isinstance(event, ProseStart):
-            told = self._manner.thinking or event.kind != "thinking"
+            shown = self._rules.thinking or event.kind != "thinking"
         else:
-            told = event.executor == "client"
-        if not told:
+            shown = event.executor == "client"
+        if not shown:
             self._hidden.add(index)
         elif isinstance(event, ProseStart):
             yield event
         else:
-            call = Call(self._manner.call_id(index, event.id), event.name, self._live())
-            self._calls[index] = call
-            yield replace(event, id=call.id)
+            id_ = self._rules.choose_call_id(index, event.id)
+            self._calls[index] = PendingCall(id_, event.name, self._choose_live())
+            yield replace(event, id=id_)
 
-    def _live(self) -> bool | None:
-        if not self._manner.heals:
+    def _choose_live(self) -> bool | None:
+        if not self._rules.heals:
             return True
-        return None if self._manner.eager and not self._manner.whole_calls else False
+        return None if self._rules.eager and not self._rules.whole_calls else False
 
-    def _delta(self, event: ToolCallDelta) -> Iterator[Event | Unsaid]:
+    def _add_delta(self, event: ToolCallDelta) -> Iterator[Event | KeepAlive]:
         call = self._calls.get(event.content_index)
         if call is None:
             return
         call.text += event.delta
         if call.live:
             yield event
-        elif call.live is None and _OBJECT.match(call.text):
+        elif call.live is None and _OBJECT_START.match(call.text):
             call.live = True
             yield replace(event, delta=call.text)
         else:
-            if call.live is None and not _MAYBE_OBJECT.fullmatch(call.text):
+            if call.live is None and not _POSSIBLE_OBJECT_START.fullmatch(call.text):
                 call.live = False
-            yield Unsaid()
+            yield KeepAlive()
 
-    def _end(self, index: int, ended: ToolCall) -> Iterator[Event]:
+    def _end_call(self, index: int, ended: ToolCall) -> Iterator[Event]:
         call = self._calls.get(index)
         if call is None or call.ended:
             return
         call.ended = True
         ended = replace(ended, id=call.id)
         if not call.live:
-            healed = self._manner.arguments(call.text, ended.arguments)
+            healed = self._rules.finish_arguments(call.text, ended.arguments)
             ended = replace(ended, arguments=healed, arguments_text=None, complete=True)
         yield ToolCallEnd(index, ended)
 
-    def _settled(self) -> Iterator[Event]:
-        """Yield the ends of calls that came in one piece, and whose text does not parse."""
+    def _end_pending_calls(self) -> Iterator[Event]:
+        """Yield the ends of whole calls that got no end event, because their text does not parse."""
         for index, call in self._calls.items():
             if not call.ended:
-                yield from self._end(index, unended(call))
+                yield from self._end_call(index, build_unended_call(call))
 
-    def _done(self, event: Done) -> Iterator[Event]:
-        if self._manner.whole_calls:
-            yield from self._settled()
+    def _finish(self, event: Done) -> Iterator[Event]:
+        if self._rules.whole_calls:
+            yield from self._end_pending_calls()
         for index, call in self._calls.items():
+            # A call that was cut is sent as it is: healing would make it look complete.
             if not call.ended and not call.live and call.text:
-                yield ToolCallDelta(index, call.text)  # it was cut, and stays so
-        usage = self._manner.usage(self._usage)
+                yield ToolCallDelta(index, call.text)
+        usage = self._rules.finish_usage(self._usage)
         if usage is not self._usage and usage is not None:
             yield UsageUpdate(usage, None)
-        yield Done(self._manner.stop(event.stop, called=bool(self._calls)))
+        yield Done(self._rules.finish_stop(event.stop, called=bool(self._calls)))
 
 
-def shaped(outcome: Outcome, manner: Manner) -> Outcome:
-    """Return a whole answer as its events would have been shaped."""
+def shape_outcome(outcome: Outcome, rules: ShapingRules) -> Outcome:
+    """Return a whole answer, shaped as its events would be."""
     content = tuple(
-        block for index, given in enumerate(outcome.content) for block in _block(index, given, manner)
+        shaped for index, block in enumerate(outcome.content) for shaped in _shape_block(index, block, rules)
     )
     called = any(isinstance(block, ToolCall) for block in content)
-    error = None if outcome.status == "complete" else as_told(outcome.error)
+    error = None if outcome.status == "complete" else normalize_error(outcome.error)
     return replace(
         outcome,
         content=content,
-        stop=manner.stop(outcome.stop, called=called),
-        usage=manner.usage(outcome.usage),
+        stop=rules.finish_stop(outcome.stop, called=called),
+        usage=rules.finish_usage(outcome.usage),
         error=error,
     )
 
 
-def unended(call: Call) -> ToolCall:
-    """Return the call as far as it came."""
+def build_unended_call(call: PendingCall) -> ToolCall:
+    """Return a call that has not ended, with the text that has arrived."""
     return ToolCall(
         id=call.id,
         name=call.name,
@@ -230,21 +232,21 @@ def unended(call: Call) -> ToolCall:
     )
 
 
-def _block(index: int, block: Block, manner: Manner) -> Iterator[Block]:
+def _shape_block(index: int, block: Block, rules: ShapingRules) -> Iterator[Block]:
     match block:
         case Thinking():
-            if manner.thinking:
+            if rules.thinking:
                 yield block
         case ToolCall():
             if block.executor == "client":
-                yield _whole(index, block, manner)
+                yield _shape_call(index, block, rules)
         case _:
             yield block
 
 
-def _whole(index: int, call: ToolCall, manner: Manner) -> ToolCall:
-    call = replace(call, id=manner.call_id(index, call.id))
-    if not (call.complete or manner.whole_calls):
+def _shape_call(index: int, call: ToolCall, rules: ShapingRules) -> ToolCall:
+    call = replace(call, id=rules.choose_call_id(index, call.id))
+    if not (call.complete or rules.whole_calls):
         return call
-    value = manner.arguments(call.arguments_text, call.arguments)
+    value = rules.finish_arguments(call.arguments_text, call.arguments)
     return replace(call, arguments=value, complete=True)

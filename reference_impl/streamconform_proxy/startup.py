@@ -1,4 +1,4 @@
-"""What the proxy says when it has begun to listen."""
+"""Format the message that the proxy prints when it starts to listen."""
 
 from __future__ import annotations
 
@@ -12,25 +12,28 @@ CLIENT_VARIABLES: Final[Mapping[str, tuple[str, str]]] = {
     "anthropic-messages": ("ANTHROPIC_BASE_URL", ""),
     "openai-chat": ("OPENAI_BASE_URL", "/v1"),
 }
-"""The variable from which the provider's own clients read a base URL, and what of the path it has."""
+"""By API: the variable from which the provider's own clients read a base URL, and the path in that URL."""
 
 
-def banner(url: str, route: Route, upstream: str, *, keys: str, bounds: str) -> Iterator[str]:
-    """Yield the lines; the first begins with the address. `keys` says whose keys go upstream."""
+def format_startup(url: str, route: Route, upstream: str, *, keys: str, bounds: str) -> Iterator[str]:
+    """Yield the lines; the first starts with the proxy's address.
+
+    `keys` says whose key the upstream gets, `bounds` which limits apply.
+    """
     yield f"{url}  {route.client} -> {route.upstream} at {upstream}"
     variable, path = CLIENT_VARIABLES[route.client]
     yield f"  clients:  {variable}={url}{path}"
-    yield f"  serves:   {', '.join(f'POST {each}' for each in ENDPOINTS[route.client])}"
-    yield f"  models:   {_models(route)}"
+    yield f"  serves:   {', '.join(f'POST {path}' for path in ENDPOINTS[route.client])}"
+    yield f"  models:   {_format_models(route)}"
     if route.upstream == "ollama-chat":
-        yield f"  thinking: {', '.join(THINKING_CAPABLE)}; asked of other models it is refused (400)"
+        yield f"  thinking: {', '.join(THINKING_CAPABLE)}; requests to other models are rejected (400)"
     yield f"  keys:     {keys}"
     yield f"  bounds:   {bounds}"
 
 
-def _models(route: Route) -> str:
-    named = [f"{ours} = {theirs}" for ours, theirs in route.models.items() if ours != "*"]
-    rest = route.models.get("*")
-    if rest is None:
-        return ", ".join([*named, "others by their own names"]) if named else "by their own names"
-    return ", ".join([*named, f"all others = {rest}" if named else f"all = {rest}"])
+def _format_models(route: Route) -> str:
+    mapped = [f"{name} = {model}" for name, model in route.models.items() if name != "*"]
+    default = route.models.get("*")
+    if default is None:
+        return ", ".join([*mapped, "others unchanged"]) if mapped else "unchanged"
+    return ", ".join([*mapped, f"all others = {default}" if mapped else f"all = {default}"])

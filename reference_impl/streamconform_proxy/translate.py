@@ -1,7 +1,7 @@
-"""The client's request in, the upstream's out.
+"""Translate a client's request to the upstream's API.
 
-The request goes through the neutral conversation. Few fields have no place in it and a counterpart all the
-same; those are carried over by a table, as they came. Everything else is left out.
+The request is decoded into a neutral conversation and encoded again. A few fields that the conversation lacks
+have a counterpart in the upstream's API; a table carries them over. All others are dropped.
 """
 
 from __future__ import annotations
@@ -17,253 +17,256 @@ from streamconform_reference.requests.errors import invalid_request
 from streamconform_reference.requests.fields import read_field
 from streamconform_reference.tokens import count_tokens
 
-from streamconform_proxy.model_capabilities import gated
+from streamconform_proxy.model_capabilities import check_thinking
 
 ROUTES: Final = (
     ("anthropic-messages", "ollama-chat"),
     ("anthropic-messages", "openai-chat"),
     ("openai-chat", "anthropic-messages"),
 )
-"""The apis between which the proxy translates: the client's, the upstream's."""
+"""The supported pairs of APIs: the client's, the upstream's."""
 
 ENDPOINTS: Final[Mapping[str, Mapping[str, Literal["answer", "count"]]]] = {
     "anthropic-messages": {"/v1/messages": "answer", "/v1/messages/count_tokens": "count"},
     "openai-chat": {"/v1/chat/completions": "answer"},
 }
-"""What is served to the clients of an api: `POST` to a path; all else is a refusal with status 404."""
+"""By the client's API: the paths that are served with POST, and what they return."""
 
-KEYED: Final[Mapping[str, tuple[str, str]]] = {
+KEY_HEADERS: Final[Mapping[str, tuple[str, str]]] = {
     "anthropic-messages": ("x-api-key", "{key}"),
     "openai-chat": ("authorization", "Bearer {key}"),
     "ollama-chat": ("authorization", "Bearer {key}"),
 }
-"""The header that has the key of an upstream, and how."""
+"""By the upstream's API: the header with the key, and the form of its value."""
 
-ABOUT_THINKING: Final[Mapping[str, tuple[str, ...]]] = {
+THINKING_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "ollama-chat": ("think",),
     "openai-chat": ("reasoning_effort", "reasoning", "thinking"),
     "anthropic-messages": ("thinking", "output_config.effort"),
 }
-"""The fields, at the top or one below, by which an upstream is told how to think."""
+"""By the upstream's API: the fields for thinking, at the top level or one level below."""
 
-UNCHECKED: Final = "fine-grained-tool-streaming"
-"""The beta of Anthropic's by which clients ask for arguments before they are checked."""
+UNCHECKED_ARGUMENTS_BETA: Final = "fine-grained-tool-streaming"
+"""Anthropic's beta with which clients request arguments before they are checked."""
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
-    """A field that goes over as it came, or by a function of its value that returns None to leave it out."""
+class CarriedField:
+    """A field that is carried over from the client's request to the upstream's."""
 
-    given: str
+    source: str
     kind: str
-    to: str
-    """A path, divided by dots."""
-    by: Callable[[Any], Any] = lambda value: value
+    target: str
+    """A path separated by dots."""
+    convert: Callable[[Any], Any] = lambda value: value
+    """Returns the upstream's value, None to drop the field."""
 
 
-def listed(value: Any) -> Any:
-    """Return stop sequences as a list: one may be a text."""
+def read_stop(value: Any) -> Any:
+    """Return stop sequences as a list; a single one may be a string."""
     if isinstance(value, str):
         return [value]
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise invalid_request("stop: expected text or a list of texts")
+    if not isinstance(value, list) or not all(isinstance(sequence, str) for sequence in value):
+        raise invalid_request("stop: expected a string or a list of strings")
     return value
 
 
-def texts(value: Any) -> Any:
-    """Return stop sequences, none as nothing."""
-    if not all(isinstance(each, str) for each in value):
-        raise invalid_request("stop_sequences: expected a list of texts")
+def read_stop_sequences(value: Any) -> Any:
+    """Return stop sequences, None for an empty list."""
+    if not all(isinstance(sequence, str) for sequence in value):
+        raise invalid_request("stop_sequences: expected a list of strings")
     return value or None
 
 
-def schema_of(config: Any) -> Any:
-    """Return the JSON Schema that an answer has to fit, None where none is asked for."""
+def read_schema(config: Any) -> Any:
+    """Return the JSON Schema for the answer from Anthropic's `output_config`, None if there is none."""
     form = read_field(config, "format", "object", "output_config") or {}
     return read_field(form, "schema", "object", "output_config.format")
 
 
-def response_format(config: Any) -> Any:
-    """Return that schema as OpenAI's format."""
-    schema = schema_of(config)
-    named = {"name": "answer", "schema": schema, "strict": True}
-    return schema and {"type": "json_schema", "json_schema": named}
+def build_response_format(config: Any) -> Any:
+    """Return Anthropic's `output_config` as OpenAI's `response_format`."""
+    schema = read_schema(config)
+    json_schema = {"name": "answer", "schema": schema, "strict": True}
+    return schema and {"type": "json_schema", "json_schema": json_schema}
 
 
-def output_format(form: Any) -> Any:
-    """Return OpenAI's format as Anthropic's; there is none for JSON of any kind."""
-    named = read_field(form, "json_schema", "object", "response_format") or {}
-    schema = read_field(named, "schema", "object", "response_format.json_schema")
+def build_output_format(response_format: Any) -> Any:
+    """Return OpenAI's `response_format` as Anthropic's; None for `json_object`, which Anthropic lacks."""
+    json_schema = read_field(response_format, "json_schema", "object", "response_format") or {}
+    schema = read_field(json_schema, "schema", "object", "response_format.json_schema")
     return schema and {"type": "json_schema", "schema": schema}
 
 
-CARRIED: Final[Mapping[tuple[str, str], tuple[Carried, ...]]] = {
+CARRIED_FIELDS: Final[Mapping[tuple[str, str], tuple[CarriedField, ...]]] = {
     ("anthropic-messages", "ollama-chat"): (
-        Carried("stop_sequences", "list", "options.stop", texts),
-        Carried("top_p", "number", "options.top_p"),
-        Carried("top_k", "count", "options.top_k"),
-        Carried("output_config", "object", "format", schema_of),
+        CarriedField("stop_sequences", "list", "options.stop", read_stop_sequences),
+        CarriedField("top_p", "number", "options.top_p"),
+        CarriedField("top_k", "count", "options.top_k"),
+        CarriedField("output_config", "object", "format", read_schema),
     ),
     ("anthropic-messages", "openai-chat"): (
-        Carried("stop_sequences", "list", "stop", texts),
-        Carried("top_p", "number", "top_p"),
-        Carried("output_config", "object", "response_format", response_format),
+        CarriedField("stop_sequences", "list", "stop", read_stop_sequences),
+        CarriedField("top_p", "number", "top_p"),
+        CarriedField("output_config", "object", "response_format", build_response_format),
     ),
     ("openai-chat", "anthropic-messages"): (
-        Carried("stop", "any", "stop_sequences", listed),
-        Carried("top_p", "number", "top_p"),
-        Carried("top_k", "count", "top_k"),  # servers of open models take it
-        Carried("user", "text", "metadata.user_id"),
-        Carried("response_format", "object", "output_config.format", output_format),
+        CarriedField("stop", "any", "stop_sequences", read_stop),
+        CarriedField("top_p", "number", "top_p"),
+        CarriedField("top_k", "count", "top_k"),  # not OpenAI's, but servers of open models accept it
+        CarriedField("user", "text", "metadata.user_id"),
+        CarriedField("response_format", "object", "output_config.format", build_output_format),
     ),
 }
-"""What the neutral conversation has no place for, by the apis of client and upstream."""
+"""By the APIs of client and upstream: fields that the neutral conversation lacks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """From which api to which the proxy translates, and what it says to the upstream.
-
-    `models` is the upstream's name for a client's; `*` stands for every other, and without it the names are
-    the same. `host` is the upstream's name, since some fields are only for some hosts. `key` is the
-    upstream's; without it no key is sent, and never the client's.
-    """
+    """The APIs of client and upstream, and the settings of the upstream."""
 
     client: str
     upstream: str
     models: Mapping[str, str] = field(default_factory=dict)
+    """The upstream's model by the client's; `*` is for all others, which are unchanged without it."""
     host: str | None = None
+    """The upstream's host name; some fields exist only for some hosts."""
     key: str | None = None
+    """The upstream's key; without it no key is sent."""
 
-    def model(self, asked: str) -> str:
-        """Return the upstream's name of the model."""
-        return self.models.get(asked, self.models.get("*", asked))
+    def map_model(self, model: str) -> str:
+        """Return the upstream's name of the client's model."""
+        return self.models.get(model, self.models.get("*", model))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """One request, as the upstream gets it, and what of the client's the answer depends on."""
+class UpstreamRequest:
+    """A request to the upstream, and the client's wishes that affect its answer."""
 
     route: Route
     path: str
     headers: Mapping[str, str]
     body: Json
     model: str
-    """As the client names it; so does the answer."""
+    """The client's name of the model, which the answer repeats."""
     stream: bool
-    """Whether the client asked for a stream; the upstream is asked for the same."""
-    thinking: bool
-    """Whether thinking is shown: the client asked for it."""
-    usage: bool
-    """Whether the client asked to be told of the usage, where its api has to be asked."""
-    eager: bool
-    """Whether the client asked for arguments as they come, unchecked."""
+    """Whether client and upstream stream."""
+    wants_thinking: bool
+    """Whether the client requested thinking, and its text."""
+    wants_usage: bool
+    """Whether the client requested usage in the stream, if its API makes that optional."""
+    wants_unchecked_arguments: bool
+    """Whether the client requested arguments as they arrive, unchecked."""
     input_tokens: int
-    """An estimate, for what is told before the upstream has counted."""
+    """An estimate, for events that are sent before the upstream reports its count."""
     method: str = "POST"
 
     @property
     def content(self) -> bytes:
-        """The body as it is sent."""
+        """The body as bytes."""
         return codec.dumps(self.body)
 
     @property
-    def asks_thinking(self) -> bool:
-        """Whether the upstream is told anything about thinking, so that it can be asked without."""
-        return without_thinking(self).body != self.body
+    def requests_thinking(self) -> bool:
+        """Whether the request has fields for thinking, so that it can be retried without them."""
+        return remove_thinking(self).body != self.body
 
 
-def ask(route: Route, body: bytes, headers: Mapping[str, str]) -> Asked:
-    """Return what the upstream is asked for this request; header names are in lower case.
+def translate_request(route: Route, body: bytes, headers: Mapping[str, str]) -> UpstreamRequest:
+    """Return the upstream's request for a client's; header names are in lower case.
 
     Raises:
-        RefusedError: the request is not valid, or the model does not do what it asks for.
-        KeyError: there is no such route.
+        RequestError: the request is invalid, or the model does not support it.
+        KeyError: the route's pair of APIs is not supported.
     """
-    given = read_body(body)
-    carried = CARRIED[route.client, route.upstream]
-    said = REQUEST_READERS[route.client](given, headers)
+    client_body = read_body(body)
+    carried_fields = CARRIED_FIELDS[route.client, route.upstream]
+    conversation = REQUEST_READERS[route.client](client_body, headers)
     facts = {"facts": {"host": route.host}} if route.host else {}
-    named = gated({**said, **facts, "model": route.model(said["model"])}, route.upstream)
-    request = REQUEST_BUILDERS[route.upstream](named)
-    sent: Json = request["body"]
-    for each in carried:
-        carry(each, given, sent)
-    return Asked(
+    model = route.map_model(conversation["model"])
+    supported = check_thinking({**conversation, **facts, "model": model}, route.upstream)
+    request = REQUEST_BUILDERS[route.upstream](supported)
+    upstream_body: Json = request["body"]
+    for carried_field in carried_fields:
+        carry_field(carried_field, client_body, upstream_body)
+    return UpstreamRequest(
         route=route,
         path=request["path"],
-        headers=keyed(request["headers"], route),
-        body=sent,
-        model=said["model"],
-        stream=said["stream"],
-        thinking=shows_thinking(given, said),
-        usage=asks_usage(given),
-        eager=asks_unchecked(given, headers),
-        input_tokens=count_tokens(given),
+        headers=set_key(request["headers"], route),
+        body=upstream_body,
+        model=conversation["model"],
+        stream=conversation["stream"],
+        wants_thinking=wants_thinking(client_body, conversation),
+        wants_usage=wants_usage(client_body),
+        wants_unchecked_arguments=wants_unchecked_arguments(client_body, headers),
+        input_tokens=count_tokens(client_body),
     )
 
 
-def without_thinking(asked: Asked) -> Asked:
-    """Return the same request without a word about thinking."""
-    body = dict(asked.body)
-    for path in ABOUT_THINKING[asked.route.upstream]:
-        key, _, below = path.partition(".")
-        kept = {name: value for name, value in body.pop(key, {}).items() if name != below} if below else {}
-        if kept:
-            body[key] = kept
-        elif not below:
+def remove_thinking(request: UpstreamRequest) -> UpstreamRequest:
+    """Return the same request without any field for thinking."""
+    body = dict(request.body)
+    for path in THINKING_FIELDS[request.route.upstream]:
+        key, _, subkey = path.partition(".")
+        rest = {name: value for name, value in body.pop(key, {}).items() if name != subkey} if subkey else {}
+        if rest:
+            body[key] = rest
+        elif not subkey:
             body.pop(key, None)
-    return replace(asked, body=body)
+    return replace(request, body=body)
 
 
 def read_body(body: bytes) -> Json:
-    """Return the object that the body of a request is; raises RefusedError where it is none."""
+    """Return the JSON object in the body of a request; raises `RequestError` if it is not one."""
     try:
-        given = codec.loads(body)
+        value = codec.loads(body)
     except codec.NotJsonError as error:
         raise invalid_request(f"the body is not JSON: {error}") from None
-    if not isinstance(given, dict):
+    if not isinstance(value, dict):
         raise invalid_request("the body is not a JSON object")
-    return given
+    return value
 
 
-def carry(what: Carried, given: Mapping[str, Any], to: Json) -> None:
-    """Set the field of the upstream's body, where the client's has it."""
-    value = given.get(what.given) if what.kind == "any" else read_field(given, what.given, what.kind)
-    value = None if value is None else what.by(value)
+def carry_field(field_: CarriedField, source: Mapping[str, Any], target: Json) -> None:
+    """Set the field in the upstream's body if the client's body has it."""
+    if field_.kind == "any":
+        value = source.get(field_.source)
+    else:
+        value = read_field(source, field_.source, field_.kind)
+    value = None if value is None else field_.convert(value)
     if value is None:
         return
-    *path, last = what.to.split(".")
+    *path, last = field_.target.split(".")
     for key in path:
-        to = to.setdefault(key, {})
-    to[last] = value
+        target = target.setdefault(key, {})
+    target[last] = value
 
 
-def keyed(headers: Mapping[str, str], route: Route) -> dict[str, str]:
-    """Return the headers with the upstream's key, or without any."""
-    name, form = KEYED[route.upstream]
-    kept = {key: value for key, value in headers.items() if key != name}
-    return kept | ({name: form.format(key=route.key)} if route.key else {})
+def set_key(headers: Mapping[str, str], route: Route) -> dict[str, str]:
+    """Return the headers with the route's key, or without any key if it has none."""
+    name, form = KEY_HEADERS[route.upstream]
+    others = {header: value for header, value in headers.items() if header != name}
+    return others | ({name: form.format(key=route.key)} if route.key else {})
 
 
-def shows_thinking(given: Mapping[str, Any], said: Json) -> bool:
-    """Whether the client asked for thinking, and not to be spared its text."""
-    asked = given.get("thinking")
-    omitted = isinstance(asked, dict) and asked.get("display") == "omitted"
-    return said.get("thinking", "off") != "off" and not omitted
+def wants_thinking(body: Mapping[str, Any], conversation: Json) -> bool:
+    """Return whether the client requested thinking and did not ask to omit its text."""
+    thinking = body.get("thinking")
+    omitted = isinstance(thinking, dict) and thinking.get("display") == "omitted"
+    return conversation.get("thinking", "off") != "off" and not omitted
 
 
-def asks_usage(given: Mapping[str, Any]) -> bool:
-    """Whether the client wants to be told of the usage: OpenAI's clients ask for it when they stream."""
-    options = given.get("stream_options")
+def wants_usage(body: Mapping[str, Any]) -> bool:
+    """Return whether the client requested usage in the stream, as OpenAI's clients can."""
+    options = body.get("stream_options")
     return isinstance(options, dict) and options.get("include_usage") is True
 
 
-def asks_unchecked(given: Mapping[str, Any], headers: Mapping[str, str]) -> bool:
-    """Whether the client wants arguments at once, checked or not, by a tool or by the older header.
+def wants_unchecked_arguments(body: Mapping[str, Any], headers: Mapping[str, str]) -> bool:
+    """Return whether the client requested arguments at once and unchecked, by a tool or by the older header.
 
     Source: https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming
     """
-    tools = given.get("tools") or ()
+    tools = body.get("tools") or ()
     eager = any(isinstance(tool, dict) and tool.get("eager_input_streaming") is True for tool in tools)
-    return eager or UNCHECKED in headers.get("anthropic-beta", "")
+    return eager or UNCHECKED_ARGUMENTS_BETA in headers.get("anthropic-beta", "")

@@ -1,8 +1,8 @@
-"""The proxy as a client: one request to the upstream, its answer chunk by chunk, every failure in words.
+"""The proxy's HTTP client: one request to the upstream, its response chunk by chunk, errors as messages.
 
-Nothing is followed, retried or remembered: no redirects (a key would go astray), no cookies, no proxies of
-the environment, and no connection that is used twice, since a server may close an idle one while a request is
-on its way, and nobody may send a POST again on a guess.
+It follows no redirects (they could leak a key), stores no cookies and ignores proxies from the environment.
+Each request has its own connection: a server may close an idle connection while a request is on its way, and
+a POST must not be retried without knowing whether it arrived.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ from typing import Final, Self
 import aiohttp
 
 MAX_DOCUMENT: Final = 64 * 1024 * 1024
-"""Bytes of an answer in one piece; no answer is as long."""
+"""Bytes of a response that is one document; no answer is that long."""
 _READ_AHEAD: Final = 64 * 1024
-"""Bytes of an answer after which its sender has to wait, twice that at most."""
+"""Bytes of a response that are buffered before the sender has to wait; aiohttp buffers up to twice that."""
 _BAD_GATEWAY: Final = 502
 _GATEWAY_TIMEOUT: Final = 504
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class UpstreamTimeouts:
     """How long the upstream may take, in seconds."""
 
     connect: float = 10.0
     answer: float = 600.0
-    """To the head of the answer: a local server first loads the model and reads the prompt."""
+    """Until the response's headers: a local server first loads the model and reads the prompt."""
     idle: float = 300.0
     """Between two chunks."""
 
 
 class UpstreamError(Exception):
-    """There is no answer, or no more of it."""
+    """The upstream cannot be reached, or its response broke off."""
 
-    def __init__(self, status: int, words: str) -> None:
-        """Keep the words, and the HTTP status for a client that was sent nothing yet."""
-        super().__init__(words)
+    def __init__(self, status: int, message: str) -> None:
+        """Keep the message, and the HTTP status for a client that has received nothing yet."""
+        super().__init__(message)
         self.status = status
 
 
 @dataclass(slots=True)
-class Answer:
-    """The answer to one request, open while the context of `ask` is."""
+class UpstreamResponse:
+    """The response to one request; it is open while the context of `post` is."""
 
     status: int
     headers: Mapping[str, str]
@@ -55,13 +55,13 @@ class Answer:
     _response: aiohttp.ClientResponse
     _idle: float
     _silent: float = 0.0
-    """Seconds that were waited since something came; those in which nobody waited do not count."""
+    """Seconds waited since the last chunk; time in which nobody waits does not count."""
 
-    async def chunk(self, seconds: float | None = None) -> bytes | None:
-        """Return what came next, empty at the end, None where nothing came within `seconds`.
+    async def read_chunk(self, seconds: float | None = None) -> bytes | None:
+        """Return the next chunk, empty at the end, None if nothing arrived within `seconds`.
 
         Raises:
-            UpstreamError: the connection broke off, or there was nothing for too long.
+            UpstreamError: the connection broke off, or the upstream was silent for too long.
         """
         left = self._idle - self._silent
         wait = left if seconds is None else min(seconds, left)
@@ -72,38 +72,39 @@ class Answer:
             self._silent += wait
             if wait < left:
                 return None
-            words = f"the upstream sent nothing for {self._idle:g} s"
-            raise UpstreamError(_GATEWAY_TIMEOUT, words) from None
+            message = f"the upstream sent nothing for {self._idle:g} s"
+            raise UpstreamError(_GATEWAY_TIMEOUT, message) from None
         except (aiohttp.ClientError, OSError) as error:
-            raise UpstreamError(_BAD_GATEWAY, f"the upstream broke off ({_reason(error)})") from None
+            message = f"the connection to the upstream broke off ({_describe_cause(error)})"
+            raise UpstreamError(_BAD_GATEWAY, message) from None
         self._silent = 0.0
         return data
 
-    async def document(self, most: int = MAX_DOCUMENT) -> bytes:
-        """Return the whole body; raises `UpstreamError` as `chunk`, and where it is longer than `most`."""
+    async def read_document(self, limit: int = MAX_DOCUMENT) -> bytes:
+        """Return the whole body; raises `UpstreamError` as `read_chunk`, and if it exceeds `limit` bytes."""
         body = bytearray()
-        while data := await self.chunk():
+        while data := await self.read_chunk():
             body += data
-            if len(body) > most:
-                raise UpstreamError(_BAD_GATEWAY, f"the upstream sent more than {most} bytes")
+            if len(body) > limit:
+                raise UpstreamError(_BAD_GATEWAY, f"the upstream sent more than {limit} bytes")
         return bytes(body)
 
 
-class Upstream:
-    """Asks one server, between `async with`."""
+class UpstreamClient:
+    """Sends requests to one server, between `async with`."""
 
-    def __init__(self, base_url: str, patience: Patience | None = None) -> None:
-        """Hold the settings; no connection is made yet."""
+    def __init__(self, base_url: str, timeouts: UpstreamTimeouts | None = None) -> None:
+        """Store the settings; no connection is opened yet."""
         self.base_url = base_url
-        self._patience = patience or Patience()
+        self._timeouts = timeouts or UpstreamTimeouts()
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
-        """Make the session."""
+        """Create the session."""
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, force_close=True),  # the proxy bounds its streams
+            connector=aiohttp.TCPConnector(limit=0, force_close=True),  # ProxyBounds.streams is the limit
             cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._patience.connect),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._timeouts.connect),
             read_bufsize=_READ_AHEAD,
             trust_env=False,
         )
@@ -112,46 +113,55 @@ class Upstream:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End every connection."""
+        """Close every connection."""
         if self._session is not None:
             await self._session.close()
 
     @asynccontextmanager
-    async def ask(self, path: str, headers: Mapping[str, str], body: bytes) -> AsyncIterator[Answer]:
-        """Yield the answer to a POST, whatever its status; its connection ends with the context.
+    async def post(
+        self, path: str, headers: Mapping[str, str], body: bytes
+    ) -> AsyncIterator[UpstreamResponse]:
+        """Yield the response to a POST, whatever its status; its connection is closed with the context.
 
         Raises:
-            UpstreamError: nobody answered.
+            UpstreamError: there is no response.
         """
-        assert self._session is not None, "asked between `async with`"
-        sent = {"accept-encoding": "identity", **headers}
+        assert self._session is not None, "called between `async with`"
+        all_headers = {"accept-encoding": "identity", **headers}
         try:
-            async with asyncio.timeout(self._patience.answer):
+            async with asyncio.timeout(self._timeouts.answer):
                 response = await self._session.post(
-                    f"{self.base_url}{path}", data=io.BytesIO(body), headers=sent, allow_redirects=False
+                    f"{self.base_url}{path}",
+                    data=io.BytesIO(body),
+                    headers=all_headers,
+                    allow_redirects=False,
                 )
         except TimeoutError as error:
-            raise UpstreamError(_GATEWAY_TIMEOUT, self._unanswered(error)) from None
+            raise UpstreamError(_GATEWAY_TIMEOUT, self._describe_no_response(error)) from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise UpstreamError(_BAD_GATEWAY, self._unanswered(error)) from None
+            raise UpstreamError(_BAD_GATEWAY, self._describe_no_response(error)) from None
         try:
-            named = {name.lower(): value for name, value in response.headers.items()}
-            yield Answer(response.status, named, response, self._patience.idle)
+            lower_headers = {name.lower(): value for name, value in response.headers.items()}
+            yield UpstreamResponse(response.status, lower_headers, response, self._timeouts.idle)
         finally:
-            response.close()  # at once: an answer that nobody reads costs the upstream its time
+            # Closing at once stops the upstream from generating an answer that nobody reads.
+            response.close()
 
-    def _unanswered(self, error: Exception) -> str:
+    def _describe_no_response(self, error: Exception) -> str:
         if isinstance(error, aiohttp.ServerTimeoutError):
-            return f"the upstream {self.base_url} cannot be reached within {self._patience.connect:g} s"
+            return f"cannot reach the upstream {self.base_url} within {self._timeouts.connect:g} s"
         if isinstance(error, TimeoutError):
-            return f"the upstream {self.base_url} did not answer within {self._patience.answer:g} s"
+            return f"the upstream {self.base_url} did not answer within {self._timeouts.answer:g} s"
         if isinstance(error, aiohttp.ClientConnectorError):
-            return f"the upstream {self.base_url} cannot be reached ({_reason(error)})"
-        return f"the upstream {self.base_url} did not answer ({_reason(error)})"
+            return f"cannot reach the upstream {self.base_url} ({_describe_cause(error)})"
+        return f"the upstream {self.base_url} did not answer ({_describe_cause(error)})"
 
 
-def _reason(error: Exception) -> str:
-    """Return the words of the system, else of the error: some of them hold the request, which is private."""
+def _describe_cause(error: Exception) -> str:
+    """Return the system's error text, else the exception's class name.
+
+    The exception's own text is not used: it may contain the request, which is private.
+    """
     if isinstance(error, aiohttp.ClientConnectorError):
         error = error.os_error
     if isinstance(error, OSError) and error.strerror:

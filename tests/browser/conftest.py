@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import sync_playwright
 from streamconform.reports import html
-from streamconform.run.merge import ordered
+from streamconform.run.merge import sort_trials
 from streamconform.run.reading import read
 
 from ..cli.project import Project
@@ -69,7 +69,7 @@ def judged(tmp_path_factory):
     chosen = ("-k", "cohere-chat/v1/**", "-k", "cohere-chat/tool-use/**", "-n", "2")
     ran = made.run("run", *impls, *chosen, "--report", "jsonl=now.jsonl")
     assert ran.code == 1, ran.err
-    return ordered(read(made.folder / "now.jsonl"))  # lines stand as trials ended
+    return sort_trials(read(made.folder / "now.jsonl"))  # lines stand as trials ended
 
 
 @pytest.fixture(scope="session")

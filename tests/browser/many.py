@@ -8,17 +8,15 @@ from functools import cache
 from itertools import cycle, islice, product
 
 from streamconform.model.trial import DELIVERIES
-from streamconform.resources import find_bundled
 from streamconform.run.results import Results
-from streamconform.suite.load import Sources, load
+
+from ..bundled_suite import cases
 
 
 @cache
 def streams() -> tuple[str, ...]:
     """Return the ids of the bundled cases that have bytes."""
-    return tuple(
-        case.id for case in load(Sources(find_bundled("specs"), find_bundled("cassettes"))) if case.api
-    )
+    return tuple(case.id for case in cases() if case.api)
 
 
 def many(small: Results, trials: int, implementations: int) -> Results:

@@ -23,7 +23,7 @@ def visible_text(page):
 def test_the_bug_is_two_clicks_away(opened, report):
     page = opened(report)
     assert re.fullmatch(
-        r"[\d,]+ of [\d,]+ trials failed, in [\d,]+ test cases \([^()]+\)", page.locator("h1").inner_text()
+        r"[\d,]+ of [\d,]+ trials failed, in [\d,]+ test cases", page.locator("h1").inner_text()
     )
     page.locator(".cause", has_text="content.*.text").locator(".examples a").first.click()
     page.get_by_role("heading", name="Differences").wait_for()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from . import forked
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFORM = (sys.executable, "-m", "streamconform")
@@ -45,17 +46,9 @@ class Project:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
 
-    def run(self, *words: str, environment: Mapping[str, str] | None = None) -> Ran:
+    def run(self, *words: str, environment: Mapping[str, str] | None = None, stdin: str = "") -> Ran:
         """Return what `conform WORDS` does in the project."""
         self.write()
-        done = subprocess.run(
-            (*CONFORM, *words),
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-            stdin=subprocess.DEVNULL,
-            env={**os.environ, "NO_COLOR": "1", **(environment or {})},
-        )
+        env = {**os.environ, "NO_COLOR": "1", **(environment or {})}
+        done = forked.run("streamconform", words, cwd=self.folder, env=env, stdin=stdin)
         return Ran(done.returncode, done.stdout, done.stderr)

@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 import yaml
-from streamconform.schemas import problems
+from streamconform.schemas import find_problems
 from streamconform.yaml_text.reader import parse
 
 WORKFLOW = ".github/workflows/conform.yml"
@@ -65,7 +65,7 @@ def test_no_place_in_a_template_is_left_empty(package, options):
 def test_known_failures_are_in_the_published_form(package):
     package.run("init")
     text = (package.folder / KNOWN).read_text("utf-8")
-    assert problems("known-failures.v1", parse(text.encode(), KNOWN).value) == ()
+    assert find_problems("known-failures.v1", parse(text.encode(), KNOWN).value) == ()
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_a_program_in_javascript_runs_as_it_is(project):
 def test_a_folder_inside_a_repository_is_told_that_workflows_are_read_at_its_root(project):
     (project.folder / ".git").mkdir()
     inner = type(project)(project.folder / "part").with_file("mypkg/__init__.py", "")
-    assert "note: workflows are read at the root" in inner.run("init").out
+    assert "note: GitHub reads workflows at the root" in inner.run("init").out
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from streamconform.schemas import problems
+from streamconform.schemas import find_problems
 
 from .project import CONFORM
 
@@ -102,7 +102,7 @@ def test_results_are_written_line_by_line_in_the_published_form(project):
         json.loads(line) for line in (project.folder / ".conform/results.jsonl").read_text().splitlines()
     ]
     assert [line["kind"] for line in lines] == ["header", *["trial"] * (len(lines) - 2), "footer"]
-    assert [problems("results.v1", line) for line in lines] == [()] * len(lines)
+    assert [find_problems("results.v1", line) for line in lines] == [()] * len(lines)
     assert (project.folder / ".conform/.gitignore").read_text() == "*\n"
 
 
@@ -234,7 +234,7 @@ def _children(folder):
         (("run", "-i", "cmd:nosuchprogram"), 3, "`nosuchprogram`: No such file"),
         (("run", "-i", "json"), 3, "no module `json.conform`"),
         (("run", "-i", "python:json:nosuch"), 3, "module `json` has no `nosuch`"),
-        (("run", "-i", "magic:x"), 2, "`magic:` is not a form"),
+        (("run", "-i", "magic:x"), 2, "unknown form `magic:`"),
         (("run", "-i", "mutant:nosuch"), 3, "module `streamconform_mutants` has no `nosuch`"),
         (("run", "-k", "nosuch"), 2, "`-k nosuch` matches no trial"),
         (("run", "-k", "anthropic-messages/text/**", "-k", "a/b"), 2, "`-k a/b` matches no trial"),

@@ -15,9 +15,9 @@ from streamconform.tools.smoke.conversation import converse, steps
 from streamconform.tools.smoke.schema_messages import closest, misfits
 from streamconform.tools.smoke.streams import streams
 
+from .. import bundled_suite
 from ..docs import smoke
 from ..docs.blocks import describe_outdated
-from ..harness import builders
 
 PROGRAM = """\
 import copy, json, os, sys, time
@@ -344,7 +344,7 @@ def test_findings_are_json_where_that_is_asked_for(project):
         (("smoke", "--", sys.executable, "-c", ""), 3, "it ended before it answered the greeting"),
         (("smoke",), 2, "name one implementation"),
         (("smoke", "reference", "--", "cat"), 2, "use one of them"),
-        (("smoke", "magic:x"), 2, "`magic:` is not a form"),
+        (("smoke", "magic:x"), 2, "unknown form `magic:`"),
     ],
 )
 def test_what_cannot_be_started_is_one_clear_message(project, words, code, said):
@@ -376,7 +376,7 @@ def test_what_is_asked_are_cases_of_the_suite_and_expects_what_they_do(api):
     of = APIS[api].smoke
     expected = {
         each.cassette.name: each.expect.content
-        for each in builders.bundled_cases()
+        for each in bundled_suite.streams()
         if each.api == api
         and each.cassette.name in (of.text_cassette, of.call_cassette)
         and each.level == "must"

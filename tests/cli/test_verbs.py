@@ -9,7 +9,7 @@ import shutil
 import pytest
 import yaml
 from streamconform.cli import VERBS
-from streamconform.suite.load import spec_files
+from streamconform.suite.load import list_spec_files
 
 from .project import ROOT
 
@@ -254,9 +254,9 @@ def test_a_run_over_broken_specs_shows_the_same_and_judges_nothing(project):
         (BOMB, "aliases are not allowed"),
         (NESTED, "nested deeper than 64 levels"),
         (TAGGED, "tags are not allowed"),
-        ("spec: [1\n", "not YAML"),
+        ("spec: [1\n", "invalid YAML"),
         ("", "the file is empty"),
-        ("spec: 1\nspec: 1\n", "`spec` stands twice"),
+        ("spec: 1\nspec: 1\n", "duplicate key `spec`"),
     ],
 )
 def test_a_hostile_or_broken_file_is_one_clear_message(project, text, said):
@@ -273,8 +273,7 @@ def test_a_body_that_was_changed_is_refused_with_both_digests(project):
     body.write_bytes(body.read_bytes().replace(b"\n\n", b"\r\n\r\n"))
     ran = made.run("run", "--specs", "specs")
     assert ran.code == 2
-    assert "`one.sse` has SHA-256" in ran.err
-    assert "the bytes were changed" in ran.err
+    assert "`one.sse` was changed: its SHA-256 is " in ran.err
 
 
 def test_a_body_that_is_missing_is_named(project):
@@ -290,7 +289,7 @@ def test_a_cassette_that_no_case_uses_is_reported_by_lint(project):
     (project.folder / "cassettes/anthropic-messages/stray.sse").write_bytes(b"")
     ran = made.run("lint", "--specs", "specs")
     assert ran.code == 2
-    assert "stray.sse: belongs to no cassette" in ran.out
+    assert "stray.sse: this file belongs to no cassette" in ran.out
 
 
 def test_a_draft_is_refused_under_strict_only(project):
@@ -325,15 +324,15 @@ def test_the_command_line_wins_over_the_config_file(project):
 
 
 def test_every_bundled_spec_is_plain_yaml_for_other_readers_too():
-    for path in spec_files(ROOT / "specs"):
+    for path in list_spec_files(ROOT / "specs"):
         assert yaml.safe_load(path.read_text("utf-8"))["topic"] == path.stem
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('[{text: "a"}, {text: {matches: b}}]', "neighbouring text blocks are one"),
-        ('[{thinking: {signature: "x"}}]', "names its `text` too"),
+        ('[{text: "a"}, {text: {matches: b}}]', "neighboring text blocks may be joined"),
+        ('[{thinking: {signature: "x"}}]', "needs a `text`"),
     ],
 )
 def test_an_expectation_that_could_not_be_compared_is_refused_by_lint(project, content, said):

@@ -62,7 +62,7 @@ def test_a_body_gets_the_media_type_of_its_framing(tmp_path):
         tmp_path,
         {
             "bedrock-converse/a.jsonl": b'{"messageStop":{"stopReason":"end_turn"}}\n',
-            "bedrock-converse/b.eventstream": eventstream.event(b"{}", "messageStop"),
+            "bedrock-converse/b.eventstream": eventstream.encode_event(b"{}", "messageStop"),
             "cohere-v1/c.ndjson": b'{"event_type":"stream-end"}\n',
             "cohere-v2/d.jsonl": b'{"type":"message-end"}\n',
             "google-generate/e.json": b"[{}]",

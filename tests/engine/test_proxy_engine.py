@@ -59,7 +59,7 @@ def test_an_official_sdk_completes_a_tool_round_trip_with_streaming(name, interp
                 *program, env={**os.environ, **where}, stdout=PIPE, stderr=PIPE
             )
             out, err = await asyncio.wait_for(client.communicate(), SECONDS)
-            code, log = await proxy.ended(signal.SIGTERM)
+            code, log = await proxy.wait_for_exit(signal.SIGTERM)
             return client.returncode, out.decode(), err.decode(), code, log
 
     returned, out, err, code, log = asyncio.run(test())

@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,7 @@ from streamconform.model.case import CallCase, Case, Kind, Level, Skip
 from streamconform.model.cassette import Authored, Cassette, ChunkMark, Provenance, Request
 from streamconform.model.leaf import AnyOf, Literally
 from streamconform.model.trial import Call, Framing, Trial
-from streamconform.resources import find_bundled
 from streamconform.suite import expectation
-from streamconform.suite.load import Sources, collect, spec_files
 from streamconform.wire import eventstream
 
 ANTHROPIC = "anthropic-messages"
@@ -145,10 +142,12 @@ FRAMED: Mapping[str, tuple[str, Framing, bytes]] = {
     "bedrock": (
         "bedrock-converse",
         "eventstream",
-        eventstream.event(b'{"role":"assistant","p":"abc"}', "messageStart")
-        + eventstream.event('{"contentBlockIndex":0,"delta":{"text":"Grüß"}}'.encode(), "contentBlockDelta")
-        + eventstream.event(b'{"stopReason":"end_turn"}', "messageStop")
-        + eventstream.event(b'{"message":"slow down"}', "throttlingException", "exception"),
+        eventstream.encode_event(b'{"role":"assistant","p":"abc"}', "messageStart")
+        + eventstream.encode_event(
+            '{"contentBlockIndex":0,"delta":{"text":"Grüß"}}'.encode(), "contentBlockDelta"
+        )
+        + eventstream.encode_event(b'{"stopReason":"end_turn"}', "messageStop")
+        + eventstream.encode_event(b'{"message":"slow down"}', "throttlingException", "exception"),
     ),
 }
 """A small stream of every framing of the apis that are not only SSE: api, framing and body, by name."""
@@ -196,18 +195,6 @@ def call(
 ) -> Call:
     head = {"api": None, "title": "A small call", "level": level}
     return Call(CallCase(id=id, kind=kind, input=given, expect=expect, **head))
-
-
-@cache
-def bundled_cases() -> tuple[Case, ...]:
-    """The streams of the bundled suite that load; that all do is a test of the suite, not of the harness."""
-    sources = Sources(find_bundled("specs"), find_bundled("cassettes"))
-    return tuple(each for each in collect(sources, spec_files(sources.specs)).cases if isinstance(each, Case))
-
-
-@cache
-def bundled_cassettes() -> tuple[Cassette, ...]:
-    return tuple({(each.api, each.cassette.name): each.cassette for each in bundled_cases()}.values())
 
 
 def program(folder: Path, code: str, *, name: str = "program.py") -> Connection:

@@ -6,7 +6,7 @@ import pytest
 from streamconform.judge import align
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.outcome import Other, Refusal, Text, Thinking, ToolCall
-from streamconform.suite.expectation import block
+from streamconform.suite.expectation import parse_block
 
 ALL = CAPABILITIES
 NONE = frozenset()
@@ -39,13 +39,13 @@ GOT = [
     ("blocks", "claims", "kept"), [each[1:] for each in GOT], ids=[each[0] for each in GOT]
 )
 def test_blocks_got_are_dropped_and_joined(blocks, claims, kept):
-    assert align.got_blocks(blocks, claims, frozenset()) == kept
+    assert align.normalize_received(blocks, claims, frozenset()) == kept
 
 
 def test_others_are_kept_where_the_case_names_their_kind():
-    expected = [block({"other": {"kind": "image"}})]
-    named = align.named_kinds(expected)
-    assert align.got_blocks([Other("image"), Other("audio")], ALL, named) == [Other("image")]
+    expected = [parse_block({"other": {"kind": "image"}})]
+    named = align.collect_kinds(expected)
+    assert align.normalize_received([Other("image"), Other("audio")], ALL, named) == [Other("image")]
 
 
 EXPECTED = [
@@ -82,21 +82,21 @@ EXPECTED = [
     ("entries", "claims", "kept"), [each[1:] for each in EXPECTED], ids=[each[0] for each in EXPECTED]
 )
 def test_the_expected_side_is_treated_alike(entries, claims, kept):
-    assert align.expected_blocks(map(block, entries), claims) == [block(each) for each in kept]
+    assert align.normalize_expected(map(parse_block, entries), claims) == [parse_block(each) for each in kept]
 
 
 def test_texts_with_a_matcher_are_joined_to_a_text_that_is_not_judged():
-    (joined,) = align.expected_blocks(map(block, [{"text": "a"}, {"text": {"present": True}}]), ALL)
+    (joined,) = align.normalize_expected(map(parse_block, [{"text": "a"}, {"text": {"present": True}}]), ALL)
     assert joined.fields == {}
 
 
 def call(name):
-    return block({"tool_call": {"name": name}}), ToolCall(name=name)
+    return parse_block({"tool_call": {"name": name}}), ToolCall(name=name)
 
 
 F, G, H = call("f"), call("g"), call("h")
-X, Y = (block({"text": "x"}), Text("x")), (block({"text": "y"}), Text("y"))
-T = (block({"thinking": "t"}), Thinking("t"))
+X, Y = (parse_block({"text": "x"}), Text("x")), (parse_block({"text": "y"}), Text("y"))
+T = (parse_block({"thinking": "t"}), Thinking("t"))
 
 PAIRS = [
     ("the-same", [X, F], [X, F], [0, 1]),
@@ -116,13 +116,13 @@ PAIRS = [
     ("expected", "got", "pairs"), [each[1:] for each in PAIRS], ids=[each[0] for each in PAIRS]
 )
 def test_a_block_that_is_missing_or_extra_does_not_shift_the_others(expected, got, pairs):
-    found = align.pair([each[0] for each in expected], [each[1] for each in got])
+    found = align.pair_blocks([each[0] for each in expected], [each[1] for each in got])
     assert found == pairs
 
 
 def test_thousands_of_blocks_are_paired_by_position():
     expected = [F[0]] * 600
     got = [X[1], *[F[1]] * 599]
-    found = align.pair(expected, got)
+    found = align.pair_blocks(expected, got)
     assert found[0] is None
     assert found[1:] == list(range(1, 600))

@@ -15,7 +15,7 @@ from streamconform.apis.payloads import read_payload
 from streamconform.model.case import LEVELS
 from streamconform.replay.endpoints import read_target
 from streamconform.resources import find_bundled
-from streamconform.schemas import schema
+from streamconform.schemas import load_schema
 from streamconform.wire.framings import MEDIA_TYPES, is_stream, split
 
 from .test_architecture import HARNESS, modules
@@ -57,7 +57,7 @@ def test_an_api_is_found_by_its_name_and_by_the_names_that_corpora_use():
 
 
 def test_the_schema_of_specs_lists_the_apis():
-    assert schema("spec.v1")["$defs"]["api"]["enum"] == list(APIS)
+    assert load_schema("spec.v1")["$defs"]["api"]["enum"] == list(APIS)
 
 
 @pytest.mark.parametrize("api", API_LIST, ids=NAMES)

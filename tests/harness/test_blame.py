@@ -7,10 +7,11 @@ from streamconform.apis import APIS
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.verdict import Check
 from streamconform.run import blame as blame_module
-from streamconform.run.blame import Blame, installed
+from streamconform.run.blame import Blame, load_snapshots
 from streamconform.wire import sse
 from streamconform.wire.framings import split
 
+from .. import bundled_suite
 from . import builders
 
 FRAMES = list(builders.TEXT_FRAMES)
@@ -19,7 +20,7 @@ FRAMES = list(builders.TEXT_FRAMES)
 def frames_of(path, got, *, case=None, told_by=None):
     trial = builders.trial(case)
     check = Check(path=path, level="must", verdict="fail", got=got)
-    (told,) = Blame(told_by or installed()).told(trial, [check], CAPABILITIES)
+    (told,) = Blame(told_by or load_snapshots()).add_frames(trial, [check], CAPABILITIES)
     return told.frames
 
 
@@ -88,36 +89,36 @@ def test_snapshots_are_taken_once_a_body():
 
     def counted(run, at):
         asked.extend(at)
-        return installed()(run, at)
+        return load_snapshots()(run, at)
 
     trial = builders.trial()
     blame = Blame(counted)
     checks = [Check(path=path, level="must", verdict="fail") for path in ("usage.input", "model", "status")]
-    blame.told(trial, checks, CAPABILITIES)
+    blame.add_frames(trial, checks, CAPABILITIES)
     assert len(asked) == len(set(asked)) == len(FRAMES)
 
 
 def test_only_some_bodies_are_remembered():
-    blame = Blame(installed())
-    for i in range(blame_module.REMEMBERED + 5):
+    blame = Blame(load_snapshots())
+    for i in range(blame_module.MAX_BODIES + 5):
         body = builders.sse_body([*FRAMES[:5], FRAMES[5] | {"usage": {"output_tokens": i}}, FRAMES[6]])
-        blame.first_delta(builders.trial(builders.case(body=body)))
-    assert len(blame._memory) == blame_module.REMEMBERED
+        blame.find_first_delta(builders.trial(builders.case(body=body)))
+    assert len(blame._cache) == blame_module.MAX_BODIES
 
 
 def test_the_first_delta_ends_where_its_frame_does():
     trial = builders.trial()
-    assert Blame(installed()).first_delta(trial) == sse.split(trial.body)[2].end
+    assert Blame(load_snapshots()).find_first_delta(trial) == sse.split(trial.body)[2].end
 
 
 def test_without_a_teller_checks_have_no_frames():
     check = Check(path="usage.input", level="must", verdict="fail")
-    assert Blame(None).told(builders.trial(), [check], CAPABILITIES) == (check,)
-    assert Blame(None).first_delta(builders.trial()) is None
+    assert Blame(None).add_frames(builders.trial(), [check], CAPABILITIES) == (check,)
+    assert Blame(None).find_first_delta(builders.trial()) is None
 
 
 def test_calls_that_are_called_complete_belong_to_the_frames_that_ended_them():
-    case = next(each for each in builders.bundled_cases() if each.id.endswith("tool-use/parallel-calls"))
+    case = next(each for each in bundled_suite.streams() if each.id.endswith("tool-use/parallel-calls"))
     told = frames_of("content.complete_calls", 0, case=case)
     frames = split(APIS[case.api].detect_framing(200, case.cassette.body), case.cassette.body)
     assert told
@@ -129,11 +130,11 @@ def test_a_document_has_no_frames():
 
 
 def test_frames_of_bundled_cassettes_lie_in_the_body_and_name_the_usage():
-    blame = Blame(installed())
+    blame = Blame(load_snapshots())
     check = Check(path="usage.output", level="must", verdict="fail")
-    for case in builders.bundled_cases()[::10]:
+    for case in bundled_suite.streams()[::10]:
         trial = builders.trial(case)
-        (told,) = blame.told(trial, [check], CAPABILITIES)
+        (told,) = blame.add_frames(trial, [check], CAPABILITIES)
         frames = split(APIS[case.api].detect_framing(case.cassette.status, trial.body), trial.body)
         assert all(number < len(frames) for number in told.frames)
         told_of = (b"usage", b"_count", b"billed_units")  # as Ollama and Cohere call it

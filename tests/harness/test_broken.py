@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
-from streamconform.adapters.interface import FaultKind
+from streamconform.adapters.interface import ProtocolFaultKind
 
 from ..docs.blocks import describe_outdated
 from .broken.table import DOCUMENT, PARTS, TABLE, TIMEOUT, happens, page, row
@@ -45,7 +45,7 @@ def test_every_part_of_the_page_has_adapters_and_each_has_a_name():
 
 
 def test_every_kind_of_fault_is_shown_and_documented():
-    kinds = set(get_args(FaultKind)) - {"gave-up"}
+    kinds = set(get_args(ProtocolFaultKind)) - {"gave-up"}
     assert kinds <= {each.kind for each in TABLE}
     guide = (DOCUMENT.parents[1] / "adapters.md").read_text("utf-8")
-    assert [kind for kind in get_args(FaultKind) if f"| `{kind}` |" not in guide] == []
+    assert [kind for kind in get_args(ProtocolFaultKind) if f"| `{kind}` |" not in guide] == []

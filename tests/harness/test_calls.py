@@ -9,20 +9,20 @@ import sys
 import pytest
 from streamconform.adapters import protocol
 from streamconform.adapters.connect import Connection
-from streamconform.adapters.interface import Errored, Fault, Greeting, Observation, Output, Skipped
+from streamconform.adapters.interface import Errored, Greeting, Observation, Output, ProtocolFault, Skipped
 from streamconform.adapters.program import Program
 from streamconform.errors import SourceError
-from streamconform.judge.judge import judge, not_claimed
-from streamconform.known_failures.context import checked
+from streamconform.judge.judge import explain_unclaimed, judge
+from streamconform.known_failures.context import get_checked_paths
 from streamconform.model.capability import CAPABILITIES, OF_STREAMS
 from streamconform.model.leaf import AnyOf, Literally
 from streamconform.model.trial import DELIVERIES, Call
-from streamconform.run.plan import unclaimed
-from streamconform.schemas import problems
+from streamconform.run.plan import explain_skip
+from streamconform.schemas import find_problems
 from streamconform.suite.expand import expand
 from streamconform.suite.lint import lint_all
 from streamconform.suite.load import Sources, load
-from streamconform.suite.select import find_id, matches, select_apis, shard
+from streamconform.suite.select import find_id, matches, parse_shard, select_apis
 
 from . import builders
 
@@ -128,7 +128,7 @@ def test_it_is_found_and_kept_apart_from_apis():
     ids = (stream.id, call.id)
     assert find_id("partial/small", ids) == call.id
     assert select_apis(ids, [stream.api]) == (stream.id,)
-    assert sum(shard(f"{k}/3").holds(call.id) for k in (1, 2, 3)) == 1
+    assert sum(parse_shard(f"{k}/3").holds(call.id) for k in (1, 2, 3)) == 1
 
 
 @pytest.mark.parametrize(
@@ -167,25 +167,25 @@ def test_an_answer_of_the_other_kind_is_the_adapters_fault():
 def test_functions_are_never_claimed_by_silence():
     call, heal = builders.call().case, builders.call(kind="heal").case
     assert Greeting(name="x").claims(None) == OF_STREAMS
-    assert unclaimed(call, Greeting(name="x")) == "partial_json is not claimed"
+    assert explain_skip(call, Greeting(name="x")) == "partial_json is not claimed"
     named = Greeting(name="x", apis=frozenset(), capabilities=frozenset({"partial_json"}))
-    assert unclaimed(call, named) is None
-    assert unclaimed(heal, named) == "heal is not claimed"
+    assert explain_skip(call, named) is None
+    assert explain_skip(heal, named) == "heal is not claimed"
     by_api = Greeting(name="x", capabilities={"a": frozenset({"usage"}), "b": frozenset({"heal"})})
-    assert unclaimed(heal, by_api) is None
-    assert not_claimed(call, CAPABILITIES) is None
+    assert explain_skip(heal, by_api) is None
+    assert explain_unclaimed(call, CAPABILITIES) is None
 
 
 def test_known_failures_can_name_its_one_check():
-    assert checked(builders.call(), CAPABILITIES).certain == {"output"}
+    assert get_checked_paths(builders.call(), CAPABILITIES).certain == {"output"}
 
 
 def test_the_message_fits_the_protocol_and_tells_nothing_of_what_is_expected():
     call = builders.call(expect=Literally({"secret": 1}))
-    line = protocol.question("7", call, events=True)
+    line = protocol.encode_request("7", call, events=True)
     message = json.loads(line)
     assert message == {"op": "call", "id": "7", "function": "partial", "api": None, "input": "{"}
-    assert problems("protocol.v1", message, "call") == ()
+    assert find_problems("protocol.v1", message, "call") == ()
 
 
 ADAPTERS = """\
@@ -232,7 +232,7 @@ def hosted(folder, monkeypatch, name, *calls):
         program = Program(connection)
         try:
             greeting = await program.start()
-            return greeting, [await program.ask(call, 20.0, events=False) for call in calls]
+            return greeting, [await program.run(call, 20.0, events=False) for call in calls]
         finally:
             await program.stop()
 
@@ -267,4 +267,4 @@ def test_a_function_that_raises_is_the_adapters_fault(tmp_path, monkeypatch):
 
 def test_an_output_that_is_no_json_is_the_adapters_fault(tmp_path, monkeypatch):
     _, (answer,) = hosted(tmp_path, monkeypatch, "wild", builders.call())
-    assert isinstance(answer, Errored | Fault)
+    assert isinstance(answer, Errored | ProtocolFault)

@@ -108,7 +108,7 @@ def test_any_json_in_a_request_comes_back(tmp_path, value):
     ids=["surrogate", "surrogate-in-key", "infinity", "500-digits"],
 )
 def test_what_yaml_cannot_carry_is_refused_and_leaves_no_metadata(tmp_path, request_body):
-    with pytest.raises(SourceError, match="holds text that YAML cannot carry"):
+    with pytest.raises(SourceError, match="contains text that YAML cannot represent"):
         cassettes.save(tmp_path, builders.cassette(request=request_body))
     assert not list(tmp_path.rglob("*.yaml"))
 
@@ -167,27 +167,27 @@ def replaced(old: str, new: str):
 
 
 SPOILED = [
-    ("changed-bytes", lambda path: path.with_suffix(".sse").write_bytes(b"x"), "the bytes were changed"),
+    ("changed-bytes", lambda path: path.with_suffix(".sse").write_bytes(b"x"), "`small.sse` was changed"),
     ("missing-body", lambda path: path.with_suffix(".sse").unlink(), "`small.sse`: No such file"),
     (
         "changed-twin",
         lambda path: path.with_name("small.twin.json").write_bytes(b"x"),
-        "`small.twin.json` has",
+        "`small.twin.json` was changed",
     ),
     ("missing-twin", lambda path: path.with_name("small.twin.json").unlink(), "`small.twin.json`: No such"),
     ("other-name", replaced("body: small.sse", "body: large.sse"), "`large.sse` must begin with `small.`"),
-    ("path-outside", replaced("body: small.sse", "body: ../small.sse"), "does not fit"),
+    ("path-outside", replaced("body: small.sse", "body: ../small.sse"), "does not match"),
     ("unknown-key", replaced("response:", "colour: red\nresponse:"), "unknown key `colour`"),
-    ("other-version", replaced("cassette: 1", "cassette: 2"), "`2` instead of `1`"),
-    ("no-provenance-link", replaced("source: https", "source: somewhere"), "does not fit"),
+    ("other-version", replaced("cassette: 1", "cassette: 2"), "expected `1`, got `2`"),
+    ("no-provenance-link", replaced("source: https", "source: somewhere"), "does not match"),
     ("upper-case-header", replaced("content-type:", "Content-Type:"), "does not"),
-    ("first-mark", replaced("[[0, 5]", "[[1, 5]"), "the first chunk begins at 0, not 1"),
-    ("marks-fall", replaced("[4, 9]", "[0, 9]"), "must rise in offset"),
-    ("time-falls", replaced("[4, 9]", "[4, 1]"), "not fall in time"),
-    ("mark-beyond", replaced("[4, 9]", "[4000, 9]"), "beyond the body's"),
+    ("first-mark", replaced("[[0, 5]", "[[1, 5]"), "the first chunk must begin at 0, not 1"),
+    ("marks-fall", replaced("[4, 9]", "[0, 9]"), "offsets of chunk marks must increase"),
+    ("time-falls", replaced("[4, 9]", "[4, 1]"), "times must not decrease"),
+    ("mark-beyond", replaced("[4, 9]", "[4000, 9]"), "after the end of the body"),
     ("mark-is-a-float", replaced("[4, 9]", "[4.0, 9]"), "is not a integer"),
     ("mark-of-one-number", replaced("[4, 9]", "[4]"), "too short"),
-    ("not-yaml", lambda path: path.write_text("{"), "not YAML"),
+    ("not-yaml", lambda path: path.write_text("{"), "invalid YAML"),
 ]
 
 

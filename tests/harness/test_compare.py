@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from streamconform.judge import decode
-from streamconform.judge.compare import compare
+from streamconform.judge.compare import compare_outcome
 from streamconform.model.capability import CAPABILITIES
 from streamconform.suite.expectation import parse
 
@@ -59,7 +59,9 @@ PATHS = [
 
 
 def checks(expect=EXPECT, got=GOT, claims=ALL, level="must"):
-    return {each.path: each for each in compare(parse(expect), decode.outcome(got), claims, level)}
+    return {
+        each.path: each for each in compare_outcome(parse(expect), decode.decode_outcome(got), claims, level)
+    }
 
 
 def failed(expect=EXPECT, got=GOT, claims=ALL, level="must"):
@@ -146,7 +148,7 @@ def test_arguments_of_a_call_that_had_not_ended_are_not_compared():
 def test_a_block_that_did_not_come_fails_even_where_null_would_do():
     content = [{"tool_call": {"name": "f", "id": {"present": False}}}]
     found = checks(EXPECT | {"content": content}, got_with(content=[]))["content.0.tool_call.id"]
-    assert (found.verdict, found.message) == ("fail", "the block did not come")
+    assert (found.verdict, found.message) == ("fail", "content block missing")
 
 
 def test_null_usage_is_expected_where_nothing_was_reported():
@@ -162,4 +164,4 @@ def test_of_an_incomplete_answer_the_error_is_not_judged():
 def test_the_length_says_which_types_came():
     found = checks(got=got_with(content=[]))["content.length"]
     assert (found.expected, found.got) == (3, 0)
-    assert found.message == "expected thinking text tool_call, got no block"
+    assert found.message == "expected 3 blocks [thinking, text, tool_call], got 0 []"

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from streamconform.judge import decode
 from streamconform.model.event import BLOCK_EVENTS
 from streamconform.model.outcome import REASONS, Cost, Usage
-from streamconform.schemas import validator
+from streamconform.schemas import build_validator
 
-OUTCOMES = validator("outcome.v1")
-EVENTS = validator("event.v1")
+OUTCOMES = build_validator("outcome.v1")
+EVENTS = build_validator("event.v1")
 EXAMPLES = settings(
     max_examples=150, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
 )
@@ -188,7 +188,7 @@ def test_anything_at_the_top_is_read_just_when_it_fits_the_schema():
     for value in WRONG:
         assert accepted(decode.outcome, value) == OUTCOMES.is_valid(value), value
         assert accepted(decode.event, value) == EVENTS.is_valid(value), value
-        assert accepted(decode.block, value) == validator("outcome.v1", "block").is_valid(value), value
+        assert accepted(decode.block, value) == build_validator("outcome.v1", "block").is_valid(value), value
 
 
 def test_deep_arguments_are_not_walked():

@@ -15,6 +15,7 @@ from streamconform.model.trial import DELIVERIES
 from streamconform.wire import eventstream, sse
 from streamconform.wire.framings import split
 
+from .. import bundled_suite
 from . import builders
 
 SENT = tuple(name for name, each in DELIVERIES.items() if "bytes" in each.inputs)
@@ -30,7 +31,7 @@ def delivered(cassette: Cassette, name: str, seed: str = "0") -> tuple[bytes, ..
 def applicable(name: str) -> tuple[Cassette, ...]:
     return tuple(
         each
-        for each in (*builders.bundled_cassettes(), *builders.framed_cassettes())
+        for each in (*bundled_suite.cassettes(), *builders.framed_cassettes())
         if APIS[each.api].detect_framing(each.status, each.body) in DELIVERIES[name].framings
     )
 
@@ -62,54 +63,59 @@ UNKNOWN_EVENTS = [
 ]
 
 
-@cache
 def payloads(api: str, body: bytes) -> list[object]:
     found = []
     for event, payload in contents(api, body):
         try:
-            value = without_unknown(json.loads(payload))
+            value = json.loads(payload)
         except (ValueError, RecursionError):
             value = payload
+        if any(key.encode() in payload for key in UNKNOWN):
+            value = without_unknown(value)
         if value not in UNKNOWN_EVENTS:
             found.append((event, value))
     return found
 
 
-@pytest.mark.parametrize("name", SENT)
-def test_payloads_are_the_same_and_no_chunk_is_empty(name):
-    for cassette in applicable(name):
-        chunks = delivered(cassette, name)
-        assert all(chunks), cassette.name
-        assert payloads(cassette.api, b"".join(chunks)) == payloads(cassette.api, cassette.body), (
-            cassette.name
-        )
+@cache
+def own_payloads(api: str, body: bytes) -> list[object]:
+    return payloads(api, body)
 
 
 @pytest.mark.parametrize("name", CUTTING)
-def test_a_delivery_that_cuts_changes_no_byte(name):
+def test_a_delivery_that_cuts_changes_no_byte_and_leaves_no_chunk_empty(name):
     for cassette in applicable(name):
-        assert b"".join(delivered(cassette, name)) == cassette.body
+        chunks = delivered(cassette, name)
+        assert all(chunks), cassette.name
+        assert b"".join(chunks) == cassette.body, cassette.name
+
+
+SPACES = {"padding": set(b" \t\r\n")}
+KEEPING = ("comments", "unknown-event", "unknown-field", "padding", "bom", "multiline-data")
+
+
+@pytest.mark.parametrize("name", sorted(MANGLERS))
+def test_a_delivery_that_mangles_keeps_payloads_and_leaves_no_chunk_empty(name):
+    """Every body is mangled once for all the claims: mangling is what takes long here."""
+    changed = False
+    for cassette in applicable(name):
+        chunks = delivered(cassette, name)
+        body = b"".join(chunks)
+        changed = changed or body != cassette.body
+        assert all(chunks), cassette.name
+        assert payloads(cassette.api, body) == own_payloads(cassette.api, cassette.body), cassette.name
+        if name in KEEPING and APIS[cassette.api].framing != "eventstream":
+            # line ends and optional spaces apart, every byte of the body is still there
+            lost = Counter(cassette.body) - Counter(body)
+            assert set(lost) <= SPACES.get(name, set()), cassette.name
+    assert changed, "it changes some body"
 
 
 @pytest.mark.parametrize("name", sorted(MANGLERS))
 def test_a_delivery_that_mangles_is_the_mangler_cut_somewhere(name):
-    for cassette in applicable(name):
+    # a few bodies of every api: there is nothing in a body on which this could depend
+    for cassette in applicable(name)[::20]:
         assert b"".join(delivered(cassette, name)) == MANGLERS[name](cassette.body, cassette.api)
-
-
-@pytest.mark.parametrize("name", sorted(MANGLERS))
-def test_a_delivery_that_mangles_changes_some_body(name):
-    bodies = [(each.body, MANGLERS[name](each.body, each.api)) for each in applicable(name)]
-    assert any(before != after for before, after in bodies)
-
-
-def test_mangling_takes_nothing_away():
-    """Line ends and optional spaces apart, every byte of the body is still there."""
-    for name in ("comments", "unknown-event", "unknown-field", "padding", "bom", "multiline-data"):
-        for cassette in texts(name):
-            before, after = Counter(cassette.body), Counter(MANGLERS[name](cassette.body, cassette.api))
-            spaces = set(b" \t\r\n") if name == "padding" else set()
-            assert {b for b in before - after if b not in spaces} == set(), (name, cassette.name)
 
 
 def test_utf8_split_cuts_inside_every_character_of_several_bytes():
@@ -195,16 +201,16 @@ FRAMED = [
     (
         "unknown-field",
         "bedrock-converse",
-        eventstream.event(b'{"a":1}', "metadata") + b"\x00\x00",
-        eventstream.event(b'{"a":1,' + UNKNOWN_MEMBER + b"}", "metadata") + b"\x00\x00",
+        eventstream.encode_event(b'{"a":1}', "metadata") + b"\x00\x00",
+        eventstream.encode_event(b'{"a":1,' + UNKNOWN_MEMBER + b"}", "metadata") + b"\x00\x00",
     ),
     (
         "unknown-event",
         "bedrock-converse",
-        eventstream.event(b"1", "a") + eventstream.event(b"2", "b"),
-        eventstream.event(b"1", "a")
-        + eventstream.event(b'{"n":1}', "futureEvent")
-        + eventstream.event(b"2", "b"),
+        eventstream.encode_event(b"1", "a") + eventstream.encode_event(b"2", "b"),
+        eventstream.encode_event(b"1", "a")
+        + eventstream.encode_event(b'{"n":1}', "futureEvent")
+        + eventstream.encode_event(b"2", "b"),
     ),
 ]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 import pytest
-from streamconform.adapters.connect import command, connect
-from streamconform.adapters.environment import stripped
+from streamconform.adapters.connect import connect, connect_command
+from streamconform.adapters.environment import remove_secrets
 from streamconform.errors import UsageError
 
 SECRETS = """
@@ -22,12 +22,12 @@ PATH HOME LANG TOKENIZERS_PARALLELISM PYTHONPATH VIRTUAL_ENV TERM XDG_RUNTIME_DI
 
 @pytest.mark.parametrize("name", SECRETS.split())
 def test_keys_provider_settings_and_proxies_are_not_handed_on(name):
-    assert stripped({name: "x"}) == {}
+    assert remove_secrets({name: "x"}) == {}
 
 
 @pytest.mark.parametrize("name", HARMLESS.split())
 def test_the_rest_is_handed_on(name):
-    assert stripped({name: "x"}) == {name: "x"}
+    assert remove_secrets({name: "x"}) == {name: "x"}
 
 
 HOST = (sys.executable, "-m", "streamconform.adapters.host")
@@ -53,5 +53,5 @@ def test_a_form_that_means_nothing_is_a_usage_error(impl):
 
 
 def test_words_behind_two_dashes_are_the_program():
-    assert command(("./x", "a b")).argv == ("./x", "a b")
-    assert command(("./x", "a b")).impl == "cmd:./x 'a b'"
+    assert connect_command(("./x", "a b")).argv == ("./x", "a b")
+    assert connect_command(("./x", "a b")).impl == "cmd:./x 'a b'"

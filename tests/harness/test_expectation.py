@@ -7,7 +7,7 @@ import re
 import pytest
 from streamconform.model.case import ExpectedBlock
 from streamconform.model.leaf import AnyOf, Literally, Matches, PrefixOf, Present
-from streamconform.suite.expectation import block, leaf, parse, shown
+from streamconform.suite.expectation import parse, parse_block, parse_leaf, serialize_leaf
 
 BASE = {"status": "complete", "stop": "stop", "content": []}
 TRUE = Literally(value=True)
@@ -55,7 +55,7 @@ BLOCKS = [
 @pytest.mark.parametrize(("given", "expected"), BLOCKS, ids=[str(given)[:40] for given, _ in BLOCKS])
 def test_a_block_is_what_its_long_form_says(given, expected):
     """Arguments and data are literal JSON: a tool may well have an argument called `matches`."""
-    assert block(given) == expected
+    assert parse_block(given) == expected
 
 
 @pytest.mark.parametrize(("status", "judged"), [("complete", True), ("incomplete", False), ("error", False)])
@@ -86,6 +86,6 @@ LEAVES = [
 
 @pytest.mark.parametrize(("given", "expected"), LEAVES, ids=str)
 def test_a_matcher_is_read_and_shown_as_it_was_written(given, expected):
-    assert leaf(given) == expected
+    assert parse_leaf(given) == expected
     told = {key: value for key, value in given.items() if key != "why"} if isinstance(given, dict) else given
-    assert shown(expected) == told
+    assert serialize_leaf(expected) == told

@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 from streamconform.apis import APIS
-from streamconform.delivery.faults import MOST, Fault, faults
+from streamconform.delivery.faults import MAX_FAULTS, BrokenDelivery, derive_faults
 from streamconform.model.case import Case, Skip
 from streamconform.model.leaf import AnyOf, Literally
 from streamconform.model.outcome import Usage
@@ -17,6 +17,7 @@ from streamconform.model.trial import FAULTS, Framing
 from streamconform.suite.expand import expand
 from streamconform.wire.framings import split
 
+from .. import bundled_suite
 from . import builders
 
 CUTS = ("cut-after-frame", "cut-inside-json", "cut-inside-utf8")
@@ -26,29 +27,29 @@ def framed(case: Case) -> Framing:
     return APIS[case.api].detect_framing(case.cassette.status, case.cassette.body)
 
 
-def broken(case: Case, *, every: bool) -> tuple[Fault, ...]:
-    return tuple(faults(case, framed(case), every=every))
+def broken(case: Case, *, every: bool) -> tuple[BrokenDelivery, ...]:
+    return tuple(derive_faults(case, framed(case), every=every))
 
 
 @cache
-def by_id() -> dict[str, tuple[Fault, ...]]:
-    return {case.id: broken(case, every=True) for case in builders.bundled_cases()}
+def by_id() -> dict[str, tuple[BrokenDelivery, ...]]:
+    return {case.id: broken(case, every=True) for case in bundled_suite.streams()}
 
 
-def every(case: Case) -> tuple[Fault, ...]:
+def every(case: Case) -> tuple[BrokenDelivery, ...]:
     return by_id()[case.id]
 
 
 def all_faults():
-    return ((case, fault) for case in builders.bundled_cases() for fault in every(case))
+    return ((case, fault) for case in bundled_suite.streams() for fault in every(case))
 
 
-def named(case: Case, name: str) -> Fault:
-    return next(fault for fault in faults(case, "sse", every=True) if fault.name == name)
+def named(case: Case, name: str) -> BrokenDelivery:
+    return next(fault for fault in derive_faults(case, "sse", every=True) if fault.name == name)
 
 
 def test_the_same_case_breaks_the_same_way_at_places_of_its_own():
-    for case in builders.bundled_cases():
+    for case in bundled_suite.streams():
         assert every(case) == broken(case, every=True), case.id
         names = Counter(fault.name for fault in every(case))
         assert max(names.values(), default=0) <= 1, case.id
@@ -94,7 +95,7 @@ def test_a_stream_that_was_whole_is_incomplete_without_its_terminal_frame(kind):
     assert told > 20
 
 
-def split_payloads(case: Case, fault: Fault) -> list[bytes]:
+def split_payloads(case: Case, fault: BrokenDelivery) -> list[bytes]:
     return [frame.payload for frame in split(framed(case), b"".join(fault.chunks))]
 
 
@@ -122,16 +123,18 @@ def test_an_error_frame_comes_only_where_the_stream_would_have_been_whole():
 
 
 def test_one_of_each_kind_is_enough_where_not_all_are_asked_for():
-    for case in builders.bundled_cases():
+    for case in bundled_suite.streams():
         few = [fault.name for fault in broken(case, every=False)]
         assert len({name.partition(".")[0] for name in few}) == len(few), case.id
         assert set(few) <= {fault.name for fault in every(case)}, case.id
 
 
 def test_a_document_and_a_fault_that_the_case_takes_out_are_not_broken():
-    assert not [*faults(builders.case(), "document", every=True)]
+    assert not [*derive_faults(builders.case(), "document", every=True)]
     skip = Skip("the cut is what the case is about", faults=frozenset(CUTS))
-    left = {fault.name.partition(".")[0] for fault in faults(builders.case(skip=skip), "sse", every=True)}
+    left = {
+        fault.name.partition(".")[0] for fault in derive_faults(builders.case(skip=skip), "sse", every=True)
+    }
     assert left == {"error-frame"}
 
 
@@ -144,4 +147,4 @@ def test_faults_are_trials_behind_the_deliveries_with_ids_of_their_own(asked, ki
 
 
 def test_every_kind_over_bytes_has_its_level():
-    assert set(MOST) == set(FAULTS) - {"reset", "stall"}
+    assert set(MAX_FAULTS) == set(FAULTS) - {"reset", "stall"}

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from streamconform.apis import APIS
 from streamconform.wire import eventstream, json_array, ndjson
-from streamconform.wire.framings import SPLITTERS, split, with_payload
+from streamconform.wire.framings import _SPLITTERS, replace_payload, split
 
 from . import builders
 
@@ -89,7 +89,7 @@ EVERY_TYPE = b"".join(
 
 def broken(at: int, value: bytes) -> bytes:
     """A message with other bytes at `at`, and its checksums as they were."""
-    whole = eventstream.event(b"{}", "x")
+    whole = eventstream.encode_event(b"{}", "x")
     return whole[:at] + value + whole[at + len(value) :]
 
 
@@ -99,14 +99,14 @@ def lying(total: int, headers: int) -> bytes:
     return lengths + struct.pack(">I", zlib.crc32(lengths)) + b"\x00" * 60
 
 
-GOOD = eventstream.event(b'{"a":1}', "x")
+GOOD = eventstream.encode_event(b'{"a":1}', "x")
 MESSAGES = [
     ("nothing", b"", []),
     ("one", GOOD, [("x", b'{"a":1}')]),
-    ("exception", eventstream.event(b"{}", "e", "exception"), [("e", b"{}")]),
-    ("every-type", eventstream.message(EVERY_TYPE, b"1"), [("x", b"1")]),
-    ("no-headers-no-payload", eventstream.message(b"", b""), [(None, b"")]),
-    ("error", eventstream.message(header(b":error-code", 7, b"\x00\x01e"), b""), [("e", b"")]),
+    ("exception", eventstream.encode_event(b"{}", "e", "exception"), [("e", b"{}")]),
+    ("every-type", eventstream.encode_message(EVERY_TYPE, b"1"), [("x", b"1")]),
+    ("no-headers-no-payload", eventstream.encode_message(b"", b""), [(None, b"")]),
+    ("error", eventstream.encode_message(header(b":error-code", 7, b"\x00\x01e"), b""), [("e", b"")]),
     ("cut", GOOD + GOOD[:-1], [("x", b'{"a":1}')]),
     ("cut-prelude", GOOD + GOOD[:11], [("x", b'{"a":1}')]),
     ("prelude-checksum", GOOD + broken(8, b"\x00") + GOOD, [("x", b'{"a":1}')]),
@@ -114,11 +114,11 @@ MESSAGES = [
     ("too-short", lying(15, 0), []),
     ("headers-beyond-the-message", lying(16, 1), []),
     ("longer-than-the-body", lying(2**32 - 1, 0), []),
-    ("unknown-header-type", eventstream.message(header(b"x", 10, b""), b""), []),
-    ("header-without-name", eventstream.message(header(b"", 0, b""), b""), []),
-    ("header-beyond", eventstream.message(header(b"x", 7, b"\x00\x09x"), b""), []),
-    ("header-cut-in-its-length", eventstream.message(header(b"x", 7, b"\x00"), b""), []),
-    ("header-cut-in-its-name", eventstream.message(b"\x05ab", b""), []),
+    ("unknown-header-type", eventstream.encode_message(header(b"x", 10, b""), b""), []),
+    ("header-without-name", eventstream.encode_message(header(b"", 0, b""), b""), []),
+    ("header-beyond", eventstream.encode_message(header(b"x", 7, b"\x00\x09x"), b""), []),
+    ("header-cut-in-its-length", eventstream.encode_message(header(b"x", 7, b"\x00"), b""), []),
+    ("header-cut-in-its-name", eventstream.encode_message(b"\x05ab", b""), []),
     ("json", b'{"message":"The security token included in the request is expired"}', []),
 ]
 
@@ -136,9 +136,9 @@ payloads = st.recursive(
     max_leaves=8,
 ).map(lambda value: json.dumps([value]).encode())
 WRITERS = {
-    "ndjson": lambda each: b"".join(map(ndjson.line, each)),
-    "json_array": lambda each: b"[" + b"".join(map(json_array.element, each))[3:] + b"\n]",
-    "eventstream": lambda each: b"".join(eventstream.event(one, "x") for one in each),
+    "ndjson": lambda each: b"".join(map(ndjson.encode_line, each)),
+    "json_array": lambda each: b"[" + b"".join(map(json_array.encode_element, each))[3:] + b"\n]",
+    "eventstream": lambda each: b"".join(eventstream.encode_event(one, "x") for one in each),
 }
 
 
@@ -155,7 +155,7 @@ def test_what_was_joined_is_split_into_the_same_payloads(framed, given_payloads,
         assert before.end <= after.start
     for number, frame in enumerate(frames):
         assert body[slice(*frame.value)] == frame.payload
-        changed = body[: frame.start] + with_payload(framed, body, frame, b"[7]") + body[frame.end :]
+        changed = body[: frame.start] + replace_payload(framed, body, frame, b"[7]") + body[frame.end :]
         assert [each.payload for each in split(framed, changed)] == [
             *given_payloads[:number],
             b"[7]",
@@ -168,7 +168,7 @@ def test_what_was_joined_is_split_into_the_same_payloads(framed, given_payloads,
     assert len(found) <= whole + (framed == "ndjson")  # a last line may lack its end
 
 
-@pytest.mark.parametrize("framed", sorted(SPLITTERS))
+@pytest.mark.parametrize("framed", sorted(_SPLITTERS))
 @settings(
     max_examples=200, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
 )
@@ -201,9 +201,9 @@ def test_a_page_and_an_indented_document_are_no_stream(api, body):
 
 def test_a_message_whose_bytes_were_blanked_gets_sound_checksums_again_and_no_other():
     wrong = broken(8, b"\x00")
-    before = GOOD + eventstream.event(b'{"id":"secret"}', "x") + wrong
-    after = eventstream.resealed(before, before.replace(b"secret", b"000000"))
-    assert after == GOOD + eventstream.event(b'{"id":"000000"}', "x") + wrong
+    before = GOOD + eventstream.encode_event(b'{"id":"secret"}', "x") + wrong
+    after = eventstream.update_checksums(before, before.replace(b"secret", b"000000"))
+    assert after == GOOD + eventstream.encode_event(b'{"id":"000000"}', "x") + wrong
 
 
 def test_splitting_takes_linear_time():

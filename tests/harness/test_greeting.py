@@ -29,7 +29,7 @@ CANNOT_START = [
     (
         "another-version",
         "read(); write(op='hello', protocol=2, implementation={'name': 'x'})",
-        "`protocol` 2, not 1",
+        "`protocol` 2, expected 1",
     ),
     ("no-implementation", "read(); write(op='hello', protocol=1)", "`implementation` is missing"),
     ("prints-first", "print('Welcome!', flush=True); greet()", "Welcome!"),
@@ -50,13 +50,13 @@ def test_a_program_that_cannot_be_used_says_why(tmp_path, code, says):
 
 def test_no_greeting_in_time_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(program_module, "HELLO_SECONDS", 0.2)
-    with pytest.raises(ImplementationError, match=r"no greeting in 0\.2 s"):
+    with pytest.raises(ImplementationError, match=r"no greeting within 0\.2 s"):
         asyncio.run(greeted(builders.program(tmp_path, "time.sleep(9)")))
 
 
 def test_a_greeting_without_end_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(protocol, "MAX_LINE", 1000)
-    with pytest.raises(ImplementationError, match=r"its greeting is a line of more than 1000 bytes"):
+    with pytest.raises(ImplementationError, match=r"its greeting line exceeds 1000 bytes"):
         asyncio.run(greeted(builders.program(tmp_path, "while True: os.write(1, b'x' * 1000)")))
 
 

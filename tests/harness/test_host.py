@@ -6,9 +6,10 @@ import asyncio
 import sys
 
 import pytest
+from streamconform.adapters.adapter_input import BytesInput, Chunks
 from streamconform.adapters.connect import Connection
-from streamconform.adapters.host import Chunks, Run, call
-from streamconform.adapters.interface import Errored, Fault, Hang, Observation
+from streamconform.adapters.host import call_adapter
+from streamconform.adapters.interface import Errored, Hang, Observation, ProtocolFault
 from streamconform.adapters.program import Program
 from streamconform.errors import ImplementationError
 
@@ -124,7 +125,7 @@ def ask(*names: str, seconds: float = 5.0):
     async def asked(name):
         program = Program(hosted(name if ":" in name or name == "pkg" else f"mine:{name}"))
         try:
-            return await program.start(), await program.ask(TRIAL, seconds, events=True)
+            return await program.start(), await program.run(TRIAL, seconds, events=True)
         finally:
             await program.stop()
 
@@ -169,7 +170,7 @@ def test_an_adapter_that_fails_says_so_and_where():
 
 def test_an_adapter_that_takes_the_process_with_it_is_told():
     ((_, died), (_, hung)) = ask("dies", "hangs", seconds=0.5)
-    assert died == Fault("exited", "the program ended (exit code 5)")
+    assert died == ProtocolFault("exited", "the program ended (exit code 5)")
     assert hung == Hang(0.5)
 
 
@@ -198,7 +199,7 @@ def test_attributes_say_what_is_claimed():
 
 
 MISSING = [
-    ("no_such_package", "no module `no_such_package`: install it here"),
+    ("no_such_package", "no module `no_such_package`: install it in this environment"),
     ("pkg.sub:adapter", "no module `pkg.sub`"),
     ("mine:nothing", "module `mine` has no `nothing`"),
     ("mine:number", "`mine:number` is not callable"),
@@ -221,8 +222,8 @@ def test_a_target_that_is_not_there_says_what_to_do():
         assert says in said
 
 
-def run_of(*chunks: bytes) -> Run:
-    return Run("x", 200, {}, Chunks(list(chunks)))
+def run_of(*chunks: bytes) -> BytesInput:
+    return BytesInput("x", 200, {}, Chunks(list(chunks)))
 
 
 def test_chunks_are_taken_once_and_lazily():
@@ -251,7 +252,7 @@ def test_chunks_taken_by_async_code_let_other_tasks_run():
         other = asyncio.ensure_future(other_task())
         return await reader(run)
 
-    call(both, run_of(b"1", b"2"))
+    call_adapter(both, run_of(b"1", b"2"))
     assert turns.index("other") < len(turns) - 1
 
 
@@ -262,10 +263,10 @@ def test_an_event_named_outcome_is_no_outcome():
         yield {"type": "x", "outcome": 1}
         yield {"outcome": 2}
 
-    answered = call(adapter, run_of())
+    answered = call_adapter(adapter, run_of())
     assert answered.outcome == 2
     assert answered.events == [{"type": "x", "outcome": 1}]
 
 
 def test_an_outcome_of_none_is_an_answer():
-    assert call(lambda _: None, run_of()).outcome is None
+    assert call_adapter(lambda _: None, run_of()).outcome is None

@@ -52,17 +52,17 @@ KEPT = [
     ("nothing", OUTCOME | {"content": []}, [DONE]),
 ]
 BROKEN = [
-    ("one-terminal", "none", OUTCOME, EVENTS[:-1], "0 terminal"),
-    ("one-terminal", "two", OUTCOME, [*EVENTS, DONE], "2 terminal"),
+    ("one-terminal", "none", OUTCOME, EVENTS[:-1], "got 0"),
+    ("one-terminal", "two", OUTCOME, [*EVENTS, DONE], "got 2"),
     (
         "one-terminal",
         "not-last",
         OUTCOME,
         [START, DELTA, DELTA2, END, DONE, USAGE],
-        "1 more follow",
+        "1 events follow",
     ),
-    ("one-terminal", "done-though-cut", CUT, EVENTS, "says `complete`"),
-    ("one-terminal", "no-events", OUTCOME | {"content": []}, [], "0 terminal"),
+    ("one-terminal", "done-though-cut", CUT, EVENTS, "has the status `complete`"),
+    ("one-terminal", "no-events", OUTCOME | {"content": []}, [], "got 0"),
     (
         "content-index",
         "beyond",
@@ -101,7 +101,7 @@ BROKEN = [
         [START, DELTA, DELTA2, END, {"type": "usage", "usage": {"output": 9}}, DONE],
         "the last usage event",
     ),
-    ("one-terminal", "other-stop", OUTCOME, [*EVENTS[:-1], {"type": "done", "stop": None}], "`done` says"),
+    ("one-terminal", "other-stop", OUTCOME, [*EVENTS[:-1], {"type": "done", "stop": None}], "`done` has"),
     (
         "deltas-sum",
         "swapped-fragments",
@@ -114,20 +114,20 @@ BROKEN = [
         "other-text",
         OUTCOME,
         [START, DELTA, DELTA2, END | {"text": "x"}, DONE],
-        "another value",
+        "a value that differs",
     ),
     (
         "end-equals-block",
         "other-call",
         CALLS,
         [*INTERLEAVED[:-2], called(0, name="g"), DONE],
-        "another value",
+        "a value that differs",
     ),
 ]
 
 
 def broken(outcome, events):
-    read = decode.outcome(outcome), decode.events(events)
+    read = decode.decode_outcome(outcome), decode.decode_events(events)
     return {name: said for name, rule in invariants.EVENT_RULES.items() if (said := rule(*read))}
 
 
@@ -157,7 +157,7 @@ def test_an_event_of_another_type_than_its_block_breaks_the_index():
 
 IDS = [
     ([CALL, CALL | {"id": "b"}], None),
-    ([CALL, CALL], "belongs to two"),
+    ([CALL, CALL], "two tool calls have the id"),
     ([CALL | {"id": None}], "tool call 0 has no id"),
     ([CALL, CALL | {"id": ""}], "tool call 1 has no id"),
     ([], None),
@@ -166,5 +166,5 @@ IDS = [
 
 @pytest.mark.parametrize(("content", "says"), IDS)
 def test_every_call_has_an_id_of_its_own(content, says):
-    said = invariants.unique_ids(decode.outcome(OUTCOME | {"content": content}))
+    said = invariants.check_unique_ids(decode.decode_outcome(OUTCOME | {"content": content}))
     assert said is says or says in said

@@ -56,7 +56,7 @@ def value(text: bytes):
 
 
 def tokens(text: bytes) -> Counter[bytes]:
-    return Counter(text[start:end] for start, end in json_text.tokens(text) or ())
+    return Counter(text[start:end] for start, end in json_text.find_tokens(text) or ())
 
 
 CHANGES = {

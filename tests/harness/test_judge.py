@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from streamconform.adapters.interface import Errored, Fault, Hang, Observation, Skipped
-from streamconform.judge.judge import judge, not_claimed, observation_json
+from streamconform.adapters.interface import Errored, Hang, Observation, ProtocolFault, Skipped
+from streamconform.judge.judge import explain_unclaimed, judge, serialize_answer
 from streamconform.model.capability import CAPABILITIES
 
 from . import builders
@@ -29,7 +29,7 @@ ANSWERS = [
     ("malformed-event", Observation(OUTCOME, [*EVENTS, {"type": "end"}]), "fail", "adapter"),
     ("skipped", Skipped("cannot"), "fail", "adapter"),
     ("errored", Errored("KeyError: 'delta'"), "faulted", "adapter"),
-    ("fault", Fault("exited", "exit code 1"), "faulted", "adapter"),
+    ("fault", ProtocolFault("exited", "exit code 1"), "faulted", "adapter"),
     ("hang", Hang(2.5), "hang", "implementation"),
 ]
 
@@ -44,10 +44,10 @@ def test_an_answer_has_a_verdict_and_a_culprit(answer, verdict, culprit):
 
 
 REASONS = [
-    (Skipped("cannot"), "skipped what it claims: cannot"),
+    (Skipped("cannot"), "skipped a trial that its claims include: cannot"),
     (Errored("oh"), "oh"),
-    (Fault("exited", "exit code 1"), "exited: exit code 1"),
-    (Hang(2.5), "no answer in 2.5 s; is stdout flushed? `--timeout` waits longer"),
+    (ProtocolFault("exited", "exit code 1"), "exited: exit code 1"),
+    (Hang(2.5), "no answer in 2.5 s; flush stdout after each line, or raise `--timeout`"),
 ]
 
 
@@ -64,7 +64,7 @@ def test_what_is_no_answer_says_why(answer, reason):
             "outcome-schema",
             'status: `"done"` is not one of',
         ),
-        (Observation(OUTCOME), "event-schema", "events are claimed, but none came"),
+        (Observation(OUTCOME), "event-schema", "the implementation claims `events` but sent none"),
         (Observation(OUTCOME, [{"type": "end"}]), "event-schema", 'event 0: type: `"end"`'),
     ],
     ids=["outcome", "no-events", "event"],
@@ -124,13 +124,13 @@ def test_parallel_calls_that_are_not_claimed_skip_the_case():
     provided = {"tool_call": {"name": "f", "executor": "provider"}}
     two = builders.case(builders.TEXT_EXPECT | {"content": [call, call]})
     one = builders.case(builders.TEXT_EXPECT | {"content": [call, provided]})
-    assert not_claimed(two, ALL) is None
-    assert not_claimed(two, ALL - {"parallel_tool_calls"}) == "parallel_tool_calls is not claimed"
-    assert not_claimed(one, ALL - {"parallel_tool_calls"}) is None
+    assert explain_unclaimed(two, ALL) is None
+    assert explain_unclaimed(two, ALL - {"parallel_tool_calls"}) == "parallel_tool_calls is not claimed"
+    assert explain_unclaimed(one, ALL - {"parallel_tool_calls"}) is None
 
 
 def test_results_keep_what_came_back():
-    assert observation_json(GOOD) == {"outcome": OUTCOME, "events": EVENTS}
-    assert observation_json(Observation(1)) == {"outcome": 1}
-    assert observation_json(Errored("m", "t")) == {"traceback": "t"}
-    assert observation_json(Hang(1)) is None
+    assert serialize_answer(GOOD) == {"outcome": OUTCOME, "events": EVENTS}
+    assert serialize_answer(Observation(1)) == {"outcome": 1}
+    assert serialize_answer(Errored("m", "t")) == {"traceback": "t"}
+    assert serialize_answer(Hang(1)) is None

@@ -6,11 +6,11 @@ from datetime import date
 
 import pytest
 from streamconform.errors import SourceError
-from streamconform.known_failures.context import checked, unmatched
-from streamconform.known_failures.file import EMPTY, amended, parsed
-from streamconform.known_failures.match import Checked, Settler, audit, problems
+from streamconform.known_failures.context import find_unmatched, get_checked_paths
+from streamconform.known_failures.file import EMPTY, apply_amendment, parse_document
+from streamconform.known_failures.match import CheckedPaths, Settler, find_outdated, to_problems
 from streamconform.known_failures.model import KnownFailure, KnownFailures
-from streamconform.known_failures.update import Amendment, relist
+from streamconform.known_failures.update import Amendment, plan_update
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
@@ -48,7 +48,7 @@ def result(delivery="whole", verdict="pass", *failed, case=CASE, reason=None, im
 
 
 def every_path(_):
-    return Checked(PATHS, PATHS | {"content.1.text"})
+    return CheckedPaths(PATHS, PATHS | {"content.1.text"})
 
 
 def settled(entries, results, *, strict=False):
@@ -58,7 +58,7 @@ def settled(entries, results, *, strict=False):
 
 def untrue(entries, results, missing=()):
     known = KnownFailures("known.yaml", tuple(entries))
-    found = audit(known, results, every_path, unmatched=frozenset(missing), today=TODAY)
+    found = find_outdated(known, results, every_path, unmatched=frozenset(missing), today=TODAY)
     return [(each.entry, each.kind) for each in found]
 
 
@@ -163,8 +163,8 @@ def test_an_entry_that_matches_nothing_at_all_is_said_to():
 
 def test_each_problem_has_the_line_of_its_entry():
     known = KnownFailures("known.yaml", (entry(line=3), entry(line=9, expires="2026-01-01")))
-    found = audit(known, [result()], every_path, unmatched=frozenset(), today=TODAY)
-    lines = [str(each).split(": ")[:2] for each in problems(known, found)]
+    found = find_outdated(known, [result()], every_path, unmatched=frozenset(), today=TODAY)
+    lines = [str(each).split(": ")[:2] for each in to_problems(known, found)]
     assert lines == [
         ["known.yaml:3", "stale"],
         ["known.yaml:9", "stale"],
@@ -194,24 +194,24 @@ UNMATCHED = [
 @pytest.mark.parametrize(("match", "missing"), UNMATCHED)
 def test_what_matches_nothing_is_said_of_the_full_suite_whatever_is_selected(match, missing):
     selected = tuple(expand(SUITE[1:], ["whole"], "bytes", 0))
-    assert bool(unmatched([entry(match)], builders.catalog(SUITE), selected, 0)) is missing
-    assert bool(unmatched([entry(match)], builders.catalog(SUITE), (), 0)) is missing
+    assert bool(find_unmatched([entry(match)], builders.catalog(SUITE), selected, 0)) is missing
+    assert bool(find_unmatched([entry(match)], builders.catalog(SUITE), (), 0)) is missing
 
 
 def test_the_checks_of_a_trial_are_known_before_it_runs():
     trial = builders.trial()
-    assert {"status", "content.0.text", "usage.input"} <= checked(trial, CAPABILITIES).certain
-    assert "usage.input" not in checked(trial, frozenset()).certain
+    assert {"status", "content.0.text", "usage.input"} <= get_checked_paths(trial, CAPABILITIES).certain
+    assert "usage.input" not in get_checked_paths(trial, frozenset()).certain
     broken = [each for each in expand([trial.case], (), "bytes", 0, "all") if "cut" in each.delivery]
-    early = checked(broken[0], CAPABILITIES)
+    early = get_checked_paths(broken[0], CAPABILITIES)
     assert "content.0.text" in early.possible - early.certain
 
 
 def amendment(entries, results, *, strict=False, missing=()):
     known = KnownFailures("known.yaml", tuple(entries))
-    found = audit(known, results, every_path, unmatched=frozenset(missing), today=TODAY)
-    change = relist(known, results, found, every_path, strict=strict)
-    return change.applied(known.entries)
+    found = find_outdated(known, results, every_path, unmatched=frozenset(missing), today=TODAY)
+    change = plan_update(known, results, found, every_path, strict=strict)
+    return change.apply(known.entries)
 
 
 def matches(entries):
@@ -312,7 +312,7 @@ NEW_TEXT = """\
 
 def amend(text, removed=(), narrowed=None, added=()):
     change = Amendment(frozenset(removed), narrowed or {}, tuple(added))
-    return amended(text.encode(), "known.yaml", change).decode()
+    return apply_amendment(text.encode(), "known.yaml", change).decode()
 
 
 def cut(text, start, end):
@@ -348,7 +348,7 @@ def test_a_new_file_says_what_it_is():
     made = amend(EMPTY, added=[NEW])
     assert made.endswith(f"entries:\n{NEW_TEXT}")
     assert made.startswith("# ")
-    assert parsed(parse(EMPTY.encode(), "known.yaml")).entries == ()
+    assert parse_document(parse(EMPTY.encode(), "known.yaml")).entries == ()
 
 
 @pytest.mark.parametrize("end", ["", "\r\n"], ids=["cut", "whole"])
@@ -373,5 +373,5 @@ def test_entries_that_share_a_line_are_refused_and_not_guessed_at(entries):
 @pytest.mark.parametrize("match", ["a@b@c", "a:b:c"])
 def test_a_pattern_that_can_match_nothing_is_refused(match):
     text = f'known-failures: 1\nentries:\n  - {{match: "{match}", verdict: fail, reason: old, issue: a#1}}\n'
-    with pytest.raises(SourceError, match=r"known\.yaml:3: .*this matches nothing"):
-        parsed(parse(text.encode(), "known.yaml"))
+    with pytest.raises(SourceError, match=r"known\.yaml:3: .* matches nothing: an id has only one"):
+        parse_document(parse(text.encode(), "known.yaml"))

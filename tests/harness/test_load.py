@@ -10,7 +10,7 @@ from streamconform.model.leaf import Literally
 from streamconform.model.outcome import Usage
 from streamconform.suite import cassettes
 from streamconform.suite.lint import lint_all, lint_paths
-from streamconform.suite.load import Sources, load, spec_files
+from streamconform.suite.load import Sources, list_spec_files, load
 
 from . import builders
 
@@ -48,7 +48,7 @@ def write(sources: Sources, text: str, name: str = f"{API}/text.yaml") -> Path:
     return path
 
 
-def told(sources: Sources) -> list[tuple[int | None, str]]:
+def read_problems(sources: Sources) -> list[tuple[int | None, str]]:
     with pytest.raises(SourceError) as caught:
         load(sources)
     return [(each.line, each.message) for each in caught.value.problems]
@@ -71,14 +71,14 @@ MISTAKES = [
     ("unknown-cassette", "cassette: small", "cassette: nothing", 7, "cassette `nothing` cannot be used"),
     ("bad-regex", "{text: hello}", "{text: {matches: '('}}", 13, "is not a regular expression"),
     ("huge-regex", "{text: hello}", "{text: {matches: 'a{99999999999}'}}", 13, "is not a regular expression"),
-    ("wrong-topic", "topic: text", "topic: other", 3, "`other` stands in `text.yaml`"),
+    ("wrong-topic", "topic: text", "topic: other", 3, "`topic` is `other` but the file is `text.yaml`"),
     ("wrong-folder", "api: anthropic-messages", "api: ollama-chat", 2, "they must agree"),
     ("no-status", "      status: complete\n", "", 10, "key `status` is missing"),
     ("no-title", "    title: A small answer\n", "", 5, "key `title` is missing"),
     ("number-as-text", "{text: hello}", "{text: 12}", 13, "quote it"),
-    ("bad-id", "id: small", "id: Small", 5, "does not fit"),
-    ("id-with-line-end", "id: small", 'id: "small\\n"', 5, "does not fit"),
-    ("bad-guard", "tags: [text]", "guards: ['#12']", 8, "does not fit"),
+    ("bad-id", "id: small", "id: Small", 5, "does not match"),
+    ("id-with-line-end", "id: small", 'id: "small\\n"', 5, "does not match"),
+    ("bad-guard", "tags: [text]", "guards: ['#12']", 8, "does not match"),
     ("two-block-types", "{text: hello}", "{text: a, refusal: b}", 13, "too many properties"),
     ("unknown-block", "{text: hello}", "{image: x}", 13, "unknown key `image`"),
     ("two-matchers", "{text: hello}", "{text: {present: true, any_of: [a]}}", 13, "valid under"),
@@ -103,18 +103,19 @@ MISTAKES = [
 def test_a_mistake_is_told_at_its_line(sources, old, new, line, says):
     assert old in GOOD
     write(sources, GOOD.replace(old, new))
-    assert any(at == line and says in message for at, message in told(sources)), told(sources)
+    problems = read_problems(sources)
+    assert any(at == line and says in message for at, message in problems), problems
 
 
 def test_three_mistakes_are_three_problems(sources):
     wrong = GOOD.replace("status: complete", "status: done").replace("stop: stop", "stop: halt")
     write(sources, wrong.replace("title: A small answer", "title: 12"))
-    assert [line for line, _ in told(sources)] == [6, 11, 12]
+    assert [line for line, _ in read_problems(sources)] == [6, 11, 12]
 
 
-def test_every_unknown_key_is_told(sources):
+def test_every_unknown_key_is_read_problems(sources):
     write(sources, GOOD.replace("tags:", "colour: red\n    size: 3\n    tags:"))
-    assert [line for line, _ in told(sources)] == [8, 9]
+    assert [line for line, _ in read_problems(sources)] == [8, 9]
 
 
 def test_mistakes_of_several_files_are_told_together(sources):
@@ -128,26 +129,26 @@ def test_mistakes_of_several_files_are_told_together(sources):
 def test_an_id_that_stands_twice_names_its_first_line(sources):
     case = GOOD.partition("cases:\n")[2]
     write(sources, GOOD + case)
-    assert told(sources) == [(14, "case `small` stands twice, first in line 5")]
+    assert read_problems(sources) == [(14, "duplicate case `small`, first defined in line 5")]
 
 
 def test_a_spoiled_cassette_is_told_once_for_all_its_cases(sources):
     (sources.cassettes / API / "small.sse").write_bytes(b"x")
     write(sources, GOOD + GOOD.partition("cases:\n")[2].replace("id: small", "id: again"))
-    first, second = (message for _, message in told(sources))
+    first, second = (message for _, message in read_problems(sources))
     assert first == "cassette `small` cannot be used"
-    assert second.startswith("`small.sse` has SHA-256 ")
+    assert second.startswith("`small.sse` was changed: its SHA-256 is ")
 
 
 def test_only_folders_named_like_an_api_are_specs(sources):
     write(sources, "not a spec", "notes/text.yaml")
     path = write(sources, GOOD)
-    assert spec_files(sources.specs) == [path]
+    assert list_spec_files(sources.specs) == [path]
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path):
     with pytest.raises(SelectionError, match="is not a folder"):
-        spec_files(tmp_path / "nothing")
+        list_spec_files(tmp_path / "nothing")
 
 
 def test_lint_finds_nothing_wrong_with_a_good_suite(sources):
@@ -161,15 +162,15 @@ def test_lint_finds_cassettes_that_nobody_uses_and_files_of_none(sources):
     (sources.cassettes / API / "stray.sse").write_bytes(b"")
     said = [each.message for each in lint_all(sources, strict=False)[1]]
     assert said == [
-        "belongs to no cassette; `stray.yaml` is missing",
-        "no case uses this cassette; write one, or delete it",
+        "this file belongs to no cassette: `stray.yaml` is missing",
+        "no case uses this cassette; add a case or delete the cassette",
     ]
 
 
 STRICT = [
-    ("draft", "tags: [text]", "tags: [text]\n    reviewed: false", "is a draft"),
-    ("no-sources", "    sources: [https://docs.example.org]\n", "", "names no `sources`"),
-    ("no-tags", "    tags: [text]\n", "", "has no `tags`"),
+    ("draft", "tags: [text]", "tags: [text]\n    reviewed: false", "it is a draft"),
+    ("no-sources", "    sources: [https://docs.example.org]\n", "", "no `sources` for the expectation"),
+    ("no-tags", "    tags: [text]\n", "", "no `tags`"),
 ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from streamconform.judge.match import beyond_safe, fits, same
+from streamconform.judge.match import has_unsafe_integer, is_equal, matches_leaf
 from streamconform.model.leaf import AnyOf, Literally, Matches, PrefixOf, Present
 
 SAME = [
@@ -40,14 +40,14 @@ DIFFERENT = [
 
 @pytest.mark.parametrize(("one", "other"), SAME, ids=str)
 def test_numbers_are_compared_by_value_and_keys_without_order(one, other):
-    assert same(one, other)
-    assert same(other, one)
+    assert is_equal(one, other)
+    assert is_equal(other, one)
 
 
 @pytest.mark.parametrize(("one", "other"), DIFFERENT, ids=str)
 def test_what_differs_differs_from_both_sides(one, other):
-    assert not same(one, other)
-    assert not same(other, one)
+    assert not is_equal(one, other)
+    assert not is_equal(other, one)
 
 
 MONEY = [
@@ -64,8 +64,8 @@ MONEY = [
 
 @pytest.mark.parametrize(("one", "other", "equal"), MONEY)
 def test_money_is_equal_up_to_a_billionth(one, other, equal):
-    assert fits(Literally(one), other, money=True) is equal
-    assert fits(AnyOf(("99", one)), other, money=True) is equal
+    assert matches_leaf(Literally(one), other, money=True) is equal
+    assert matches_leaf(AnyOf(("99", one)), other, money=True) is equal
 
 
 MATCHERS = [
@@ -91,7 +91,7 @@ MATCHERS = [
 
 @pytest.mark.parametrize(("leaf", "got", "holds"), MATCHERS, ids=str)
 def test_a_matcher_takes_what_it_says(leaf, got, holds):
-    assert fits(leaf, got) is holds
+    assert matches_leaf(leaf, got) is holds
 
 
 @pytest.mark.parametrize(
@@ -108,4 +108,4 @@ def test_a_matcher_takes_what_it_says(leaf, got, holds):
     ids=str,
 )
 def test_integers_beyond_what_javascript_keeps_are_found_anywhere(value, beyond):
-    assert beyond_safe(value) is beyond
+    assert has_unsafe_integer(value) is beyond

@@ -12,8 +12,8 @@ import pytest
 from streamconform.adapters import program as program_module
 from streamconform.adapters import protocol
 from streamconform.adapters.connect import Connection
-from streamconform.adapters.interface import Errored, Fault, Hang, Observation, Skipped
-from streamconform.adapters.process import last_words
+from streamconform.adapters.interface import Errored, Hang, Observation, ProtocolFault, Skipped
+from streamconform.adapters.process import find_error_line
 from streamconform.adapters.program import Collateral, Program
 
 from . import builders
@@ -29,7 +29,7 @@ def ask(connection: Connection, times: int = 1, *, seconds: float = SECONDS, at_
         program = Program(connection)
         try:
             await program.start()
-            runs = [program.ask(TRIAL, seconds, events=True) for _ in range(times)]
+            runs = [program.run(TRIAL, seconds, events=True) for _ in range(times)]
             return await asyncio.gather(*runs) if at_once else [await run for run in runs]
         finally:
             await program.stop()
@@ -88,7 +88,7 @@ BROKEN = [
         "wrong-op",
         "greet(); write(op='answer', id=read()['id']); time.sleep(9)",
         "not-a-message",
-        '`op` is "answer"',
+        'expected `op` `result` or `event`, got "answer"',
     ),
     Broken(
         "empty-result",
@@ -96,7 +96,7 @@ BROKEN = [
         "not-a-message",
         "`outcome`",
     ),
-    Broken("closes-stdout", "greet(); read(); os.close(1); time.sleep(9)", "exited", "its stdout was closed"),
+    Broken("closes-stdout", "greet(); read(); os.close(1); time.sleep(9)", "exited", "it closed stdout"),
     Broken("half-a-line", "greet(); read(); os.write(1, b'{\"op\":')", "exited", 'in the middle of `{"op":`'),
     Broken(
         "talks-before-it-is-asked", "greet(); print('ready', flush=True); time.sleep(9)", "not-json", "ready"
@@ -108,7 +108,7 @@ BROKEN = [
 def test_a_broken_protocol_is_a_typed_fault(tmp_path, monkeypatch, case):
     monkeypatch.setattr(program_module, "STOP_SECONDS", 0.3)
     (answer,) = ask(builders.program(tmp_path, case.code))
-    assert isinstance(answer, Fault), answer
+    assert isinstance(answer, ProtocolFault), answer
     assert answer.kind == case.kind, answer
     assert case.says in answer.message
 
@@ -117,15 +117,16 @@ def test_a_line_beyond_the_bound_is_a_fault(tmp_path, monkeypatch):
     monkeypatch.setattr(protocol, "MAX_LINE", 1000)
     code = "greet(); read(); print('x' * 5000, flush=True); time.sleep(9)"
     (answer,) = ask(builders.program(tmp_path, code))
-    assert isinstance(answer, Fault)
-    assert (answer.kind, answer.message[:29]) == ("line-too-long", "a line of more than 1000 byte")
+    assert isinstance(answer, ProtocolFault)
+    assert answer.kind == "line-too-long"
+    assert answer.message.startswith("a line exceeds 1000 bytes;")
 
 
 def test_a_line_without_end_is_a_fault(tmp_path, monkeypatch):
     monkeypatch.setattr(protocol, "MAX_LINE", 1000)
     code = "greet(); read()\nwhile True: os.write(1, b'x' * 1000)"
     (answer,) = ask(builders.program(tmp_path, code))
-    assert isinstance(answer, Fault)
+    assert isinstance(answer, ProtocolFault)
     assert answer.kind == "line-too-long"
 
 
@@ -133,7 +134,7 @@ def test_too_many_events_are_a_fault(tmp_path, monkeypatch):
     monkeypatch.setattr(program_module, "MAX_EVENTS", 10)
     code = "greet(); i = read()['id']\nwhile True: write(op='event', id=i, event={})"
     (answer,) = ask(builders.program(tmp_path, code))
-    assert isinstance(answer, Fault)
+    assert isinstance(answer, ProtocolFault)
     assert answer.kind == "too-many-events"
 
 
@@ -147,9 +148,9 @@ while (message := read())["op"] == "run":
 """
     first, second = ask(builders.program(tmp_path, code), 2)
     assert first == Observation({"status": "complete", "content": []})
-    assert isinstance(second, Fault)
+    assert isinstance(second, ProtocolFault)
     assert second.kind == "answered-twice"
-    assert "`1` was answered before" in second.message
+    assert "`1` is already answered" in second.message
 
 
 HANGS = [
@@ -175,7 +176,7 @@ def test_a_program_that_reads_nothing_hangs_even_where_the_pipe_is_full(tmp_path
         program = Program(builders.program(tmp_path, "greet(); time.sleep(9)"))
         await program.start()
         try:
-            return await program.ask(big, 0.2, events=False)
+            return await program.run(big, 0.2, events=False)
         finally:
             await program.stop()
 
@@ -232,7 +233,7 @@ def test_the_one_that_still_waits_is_blamed(tmp_path):
     code = "greet(concurrency=2); i = read()['id']; read(); write(op='result', id=i, outcome=1); sys.exit(1)"
     first, second = ask(builders.program(tmp_path, code), 2, at_once=True)
     assert first == Observation(1)
-    assert isinstance(second, Fault)
+    assert isinstance(second, ProtocolFault)
 
 
 def gone(pid: int) -> bool:
@@ -275,14 +276,14 @@ def test_a_program_that_dies_is_told_from_one_that_hangs_though_its_child_holds_
 ):
     monkeypatch.setattr(program_module, "STOP_SECONDS", 0.2)
     (answer,) = ask(builders.program(tmp_path, CHILD + "os._exit(3)"), seconds=0.5)
-    assert answer == Fault("exited", "the program ended (exit code 3)")
+    assert answer == ProtocolFault("exited", "the program ended (exit code 3)")
 
 
 def test_a_child_that_left_the_group_does_not_keep_us_waiting(tmp_path, monkeypatch):
     monkeypatch.setattr(program_module, "STOP_SECONDS", 0.2)
     code = CHILD.replace('sleep(60)"]', 'sleep(3)"], start_new_session=True') + "os._exit(3)"
     started = time.monotonic()
-    assert isinstance(ask(builders.program(tmp_path, code), seconds=0.3)[0], Fault)
+    assert isinstance(ask(builders.program(tmp_path, code), seconds=0.3)[0], ProtocolFault)
     assert time.monotonic() - started < 2
 
 
@@ -298,7 +299,7 @@ def test_events_are_bounded_by_their_size_too(tmp_path, monkeypatch):
     monkeypatch.setattr(protocol, "MAX_LINE", 10_000)
     code = "greet(); i = read()['id']\nwhile True: write(op='event', id=i, event='x' * 1000)"
     (answer,) = ask(builders.program(tmp_path, code))
-    assert isinstance(answer, Fault)
+    assert isinstance(answer, ProtocolFault)
     assert answer.kind == "too-many-events"
 
 
@@ -335,4 +336,4 @@ LAST_WORDS = [
 
 @pytest.mark.parametrize(("stderr", "told"), LAST_WORDS, ids=range(len(LAST_WORDS)))
 def test_how_a_program_ended_is_told_by_its_error_and_not_by_what_stands_below(stderr, told):
-    assert last_words(stderr) == told
+    assert find_error_line(stderr) == told

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from streamconform.apis import APIS
-from streamconform.judge.request import UNIQUE, compare_request
+from streamconform.judge.request import UNIQUE_IDS_PATH, compare_request
 from streamconform.suite.load import Sources, collect
-from streamconform.suite.request_expectation import faults, parse, shown, wanted
+from streamconform.suite.request_expectation import find_matcher_errors, parse, parse_value, serialize_value
 
 ANTHROPIC, CHAT, GOOGLE = "anthropic-messages", "openai-chat", "google-generate"
 CONVERSE, COHERE, OLLAMA = "bedrock-converse", "cohere-chat", "ollama-chat"
@@ -22,7 +22,7 @@ TEXT = {"type": "text", "text": "a"}
 
 def expected(*given):
     """Return the checks of what is expected, without the one that is made of every request."""
-    return [check for check in compare_request(*given) if check.path != UNIQUE]
+    return [check for check in compare_request(*given) if check.path != UNIQUE_IDS_PATH]
 
 
 def failed(expect, body, *, api=OLLAMA, level="must", **beside):
@@ -119,7 +119,7 @@ NOWHERE = [
 def test_what_must_not_be_sent_is_told_with_its_places_null_too(path, found):
     (check,) = expected(OLLAMA, parse({"must_not": [path]}), {"body": BODY}, "must")
     assert (check.path, check.verdict, check.expected) == (f"body.{path}", "fail", {"present": False})
-    assert check.message == f"it must not be sent: {found}"
+    assert check.message == f"must not be sent: {found}"
 
 
 @pytest.mark.parametrize("path", NOWHERE)
@@ -130,7 +130,7 @@ def test_a_path_that_names_no_place_passes(path):
 def test_a_message_names_five_places_at_most():
     body = {"a": [{"b": 1}] * 9}
     (check,) = expected(OLLAMA, parse({"must_not": ["a.*.b"]}), {"body": body}, "must")
-    assert check.message == "it must not be sent: " + ", ".join(f"a.{i}.b" for i in range(5))
+    assert check.message == "must not be sent: " + ", ".join(f"a.{i}.b" for i in range(5))
 
 
 def test_levels_are_those_of_the_case_and_may_fails_nobody():
@@ -155,8 +155,8 @@ def test_headers_are_found_in_any_case_and_the_path_is_matched():
 def test_headers_and_a_path_that_are_not_sent_are_told_so():
     checks = expected(OLLAMA, parse(ADDRESS), {"body": {}}, "must")
     assert [(check.path, check.message) for check in checks] == [
-        ("headers.x-version", "it is not sent"),
-        ("path", "it is not sent"),
+        ("headers.x-version", "not sent"),
+        ("path", "not sent"),
     ]
 
 
@@ -164,7 +164,7 @@ def test_headers_and_a_path_that_are_not_sent_are_told_so():
 def test_what_is_no_request_is_one_failed_check(got):
     (check,) = expected(OLLAMA, parse({"must": {"a": 1}}), got, "must")
     assert (check.path, check.verdict) == ("body", "fail")
-    assert "is no request" in check.message
+    assert "returned no request" in check.message
 
 
 @pytest.mark.parametrize("api", sorted(APIS))
@@ -181,7 +181,7 @@ def test_a_place_that_has_to_equal_another_says_what_stands_there():
     expect = parse({"must": {"b": {"same_as": "a"}, "d": {"same_as": "c"}}})
     one, other = expected(OLLAMA, expect, {"body": {"a": 1, "b": 2, "d": 3}}, "must")
     assert (one.expected, one.got, one.message) == (1, 2, None)
-    assert other.message == "nothing stands at body.c, which it has to be"
+    assert other.message == "body.c, which it must equal, is missing"
 
 
 @pytest.mark.parametrize("given", [each for each, _ in HOLDS], ids=str)
@@ -193,7 +193,7 @@ def test_what_was_wanted_is_shown_as_it_was_written(given):
             return {k: literal(v) for k, v in value.items() if k != "why"}
         return [literal(v) for v in value] if isinstance(value, list) else value
 
-    assert shown(wanted(given)) == literal(given)
+    assert serialize_value(parse_value(given)) == literal(given)
 
 
 CALL = {"type": "tool_use", "id": "t1"}
@@ -453,8 +453,8 @@ TWICE = [
 @pytest.mark.parametrize(("api", "body"), TWICE, ids=[each[0] for each in TWICE])
 def test_no_two_calls_of_a_request_have_one_id_whatever_is_expected(api, body):
     assert failed({}, body("a", "b"), api=api) == []
-    assert failed({}, body("a", "a"), api=api) == [(UNIQUE, "fail")]
-    assert failed({}, body("a", "a"), api=api, level="should") == [(UNIQUE, "warn")]
+    assert failed({}, body("a", "a"), api=api) == [(UNIQUE_IDS_PATH, "fail")]
+    assert failed({}, body("a", "a"), api=api, level="should") == [(UNIQUE_IDS_PATH, "warn")]
     (check,) = compare_request(api, parse({}), {"body": body("x", "b", "x", "b")}, "must")
     assert check.message == "several calls have the id `x`, `b`"
 
@@ -469,7 +469,7 @@ WRONG = [
     ({"a": [{"b": {"matches": "("}}]}, ("a", 0, "b"), "expected a regular expression"),
     ({"a": {"matches": 1, "why": "so"}}, ("a",), "expected a regular expression"),
     ({"a": {"present": "yes"}}, ("a",), "expected true or false"),
-    ({"a": {"any_of": []}}, ("a",), "expected values"),
+    ({"a": {"any_of": []}}, ("a",), "expected a list of at least one value"),
     ({"a": {"prefix_of": 1}}, ("a",), "expected text"),
     ({"a": {"same_as": ["b"]}}, ("a",), "expected text"),
 ]
@@ -477,14 +477,14 @@ WRONG = [
 
 @pytest.mark.parametrize(("given", "at", "says"), WRONG, ids=str)
 def test_a_matcher_that_is_none_is_told_with_its_place(given, at, says):
-    ((place, words),) = faults(given)
+    ((place, words),) = find_matcher_errors(given)
     assert place == at
     assert words.startswith(says)
 
 
 @pytest.mark.parametrize("given", [each for each, _ in HOLDS], ids=str)
 def test_matchers_that_are_right_have_no_faults(given):
-    assert list(faults(given)) == []
+    assert list(find_matcher_errors(given)) == []
 
 
 def test_lint_names_the_line_of_a_matcher_that_is_none(tmp_path):

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from streamconform.adapters import protocol
-from streamconform.schemas import problems
+from streamconform.schemas import find_problems
 
 from .builders import case, cassette, trial
 
@@ -24,18 +24,18 @@ CHUNKS = [
 
 @pytest.mark.parametrize("chunks", CHUNKS, ids=len)
 def test_a_program_gets_the_chunks_as_they_are_cut(chunks):
-    line = protocol.run("7", replace(trial(), chunks=chunks), events=True)
+    line = protocol.encode_run("7", replace(trial(), chunks=chunks), events=True)
     message = json.loads(line)
     assert [base64.b64decode(chunk, validate=True) for chunk in message["input"]["chunks"]] == list(chunks)
     assert line.count(b"\n") == 1
     assert line.isascii()
-    assert problems("protocol.v1", message, "run") == ()
+    assert find_problems("protocol.v1", message, "run") == ()
 
 
 def test_what_a_request_holds_is_never_taken_for_the_place_of_the_chunks():
     hostile = {"model": "m", "input": {"chunks": []}, "text": ']}}\n"chunks":[]'}
     of = replace(case(), cassette=cassette(request=hostile))
-    message = json.loads(protocol.run("1", trial(of, chunks=(b"a",)), events=False))
+    message = json.loads(protocol.encode_run("1", trial(of, chunks=(b"a",)), events=False))
     assert message["request"] == hostile
     assert message["input"]["chunks"] == ["YQ=="]
     assert message["want"] == ["outcome"]

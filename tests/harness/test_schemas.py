@@ -17,7 +17,7 @@ from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import LEVELS, Case
 from streamconform.model.trial import DELIVERIES, FAULTS, FaultSet, Input
 from streamconform.run.results import to_json
-from streamconform.schemas import NAMES, check, problems, schema
+from streamconform.schemas import NAMES, check_document, find_problems, load_schema
 from streamconform.suite.profiles import Profile
 from streamconform.yaml_text import reader
 
@@ -41,7 +41,7 @@ def undescribed(node: Any, at: str = "") -> list[str]:
 
 
 def definition(name: str, of: str) -> dict[str, Any]:
-    found: dict[str, Any] = schema(name)["$defs"][of]
+    found: dict[str, Any] = load_schema(name)["$defs"][of]
     return found
 
 
@@ -55,26 +55,30 @@ def names(type_: type, *without: str) -> set[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_schema_is_valid_and_says_what_it_describes(name):
-    Draft202012Validator.check_schema(schema(name))
-    assert schema(name)["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    assert schema(name)["$id"].endswith(name)
-    assert schema(name)["title"]
-    assert schema(name)["description"]
+    Draft202012Validator.check_schema(load_schema(name))
+    assert load_schema(name)["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert load_schema(name)["$id"].endswith(name)
+    assert load_schema(name)["title"]
+    assert load_schema(name)["description"]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_property_of_the_published_formats_is_described(name):
-    assert undescribed(schema(name)) == []
+    assert undescribed(load_schema(name)) == []
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_reference_between_schemas_resolves(name):
-    text = json.dumps(schema(name))
-    known = {schema(each)["$id"] for each in NAMES}
+    text = json.dumps(load_schema(name))
+    known = {load_schema(each)["$id"] for each in NAMES}
     for ref in (part.partition('"')[0] for part in text.split('"$ref": "')[1:]):
         base, _, fragment = ref.partition("#")
         assert not base or base in known
-        target = next(schema(each) for each in NAMES if schema(each)["$id"] == (base or schema(name)["$id"]))
+        target = next(
+            load_schema(each)
+            for each in NAMES
+            if load_schema(each)["$id"] == (base or load_schema(name)["$id"])
+        )
         for step in fragment.strip("/").split("/"):
             target = target[step] if step else target
 
@@ -111,7 +115,7 @@ def test_a_derived_cassette_calls_its_source_from():
 
 
 def test_cassette_and_request_agree_with_their_schema():
-    top = schema("cassette.v1")["properties"]
+    top = load_schema("cassette.v1")["properties"]
     assert set(top["request"]["properties"]) == names(cassette.Request)
     assert set(top["response"]["properties"]) == {"status", "headers", "body", "sha256", "chunks"}
     assert set(top) == {"cassette", "provenance", "request", "response", "twin"}
@@ -138,8 +142,8 @@ def test_a_greeting_agrees_with_its_schema():
 
 
 def test_profiles_and_known_failures_agree_with_their_schemas():
-    assert set(schema("profile.v1")["properties"]) == names(Profile) | {"profile"}
-    listed = schema("known-failures.v1")["properties"]
+    assert set(load_schema("profile.v1")["properties"]) == names(Profile) | {"profile"}
+    listed = load_schema("known-failures.v1")["properties"]
     assert set(listed) == names(model.KnownFailures, "path") | {"known-failures"}
     entry = listed["entries"]["items"]
     assert set(entry["properties"]) == names(model.KnownFailure, "line")
@@ -148,7 +152,7 @@ def test_profiles_and_known_failures_agree_with_their_schemas():
 
 
 def enum(name: str, *path: str) -> list[Any]:
-    node: Any = schema(name)
+    node: Any = load_schema(name)
     for step in path:
         node = node[step]
     return [each for each in node["enum"] if each is not None]
@@ -195,7 +199,7 @@ def test_capabilities_are_the_same_in_types_and_schema():
     ("name", "shape"), sorted((n, s.__name__) for n, (s, _) in event.BLOCK_EVENTS.items())
 )
 def test_every_event_of_a_block_has_a_content_index(name, shape):
-    assert problems("event.v1", {"type": name}), shape
+    assert find_problems("event.v1", {"type": name}), shape
 
 
 RESULTS = [
@@ -261,25 +265,25 @@ RESULTS = [
 
 @pytest.mark.parametrize("line", RESULTS, ids=lambda each: type(each).__name__)
 def test_lines_of_results_fit_their_schema(line):
-    assert problems("results.v1", json.loads(json.dumps(to_json(line)))) == ()
+    assert find_problems("results.v1", json.loads(json.dumps(to_json(line)))) == ()
 
 
 def test_an_end_of_line_is_no_part_of_a_pattern():
     """Python's `$` also matches before a last line feed; ECMA 262, which JSON Schema names, does not."""
-    assert problems("outcome.v1", {"status": "complete", "content": [], "cost": {"total": "1\n"}})
+    assert find_problems("outcome.v1", {"status": "complete", "content": [], "cost": {"total": "1\n"}})
 
 
 def test_in_files_that_people_write_a_float_is_no_integer():
     """A chunk mark of 5.0 would pass as an integer and then fail as an index."""
     text = b"spec: 1\napi: anthropic-messages\ntopic: t\ncases: []\n"
-    assert schemas.validator("spec.v1", "usage_report").is_valid({"input": 5.0})
-    assert not schemas.validator("spec.v1", "usage_report", authored=True).is_valid({"input": 5.0})
-    assert check("spec.v1", reader.parse(text, "f"))
+    assert schemas.build_validator("spec.v1", "usage_report").is_valid({"input": 5.0})
+    assert not schemas.build_validator("spec.v1", "usage_report", authored=True).is_valid({"input": 5.0})
+    assert check_document("spec.v1", reader.parse(text, "f"))
 
 
 def test_problems_of_a_hostile_document_are_bounded_in_number_and_length():
     wrong = {"status": "x" * 10_000, "content": [{"type": "text"}] * 1000, "usage": {"input": -1}}
-    told = problems("outcome.v1", wrong)
+    told = find_problems("outcome.v1", wrong)
     assert len(told) <= schemas.MAX_PROBLEMS
     assert all(len(each) < 500 for each in told)
 

@@ -11,11 +11,11 @@ from streamconform.suite.select import (
     Shard,
     find_id,
     matches,
-    parts,
+    parse_shard,
     select_apis,
     select_ids,
     select_trials,
-    shard,
+    split_pattern,
 )
 
 from . import builders
@@ -104,22 +104,24 @@ def test_a_pattern_that_names_a_fault_means_the_cases_that_may_have_it(pattern, 
 
 
 def test_a_pattern_is_divided_like_an_id():
-    case, delivery, check = parts("a/*/c@cut.*:content.*.text")
+    case, delivery, check = split_pattern("a/*/c@cut.*:content.*.text")
     assert [case.match("a/b/c"), delivery.match("cut.7"), check.match("content.0.text")].count(None) == 0
-    assert parts("a/**")[1:] == (None, None)
-    assert parts("**:usage.input").delivery is None
+    assert split_pattern("a/**")[1:] == (None, None)
+    assert split_pattern("**:usage.input").delivery is None
 
 
 def test_a_shard_depends_on_the_case_alone_and_nothing_falls_between():
-    held = [[case.id for case in CASES if Shard(k, 4).holds(case.id)] for k in (1, 2, 3, 4)]
+    held = [[case.id for case in CASES if Shard(k, 4).includes(case.id)] for k in (1, 2, 3, 4)]
     assert sorted(id_ for each in held for id_ in each) == sorted(case.id for case in CASES)
-    assert held == [[case.id for case in CASES if shard(f"{k}/4").holds(case.id)] for k in (1, 2, 3, 4)]
+    assert held == [
+        [case.id for case in CASES if parse_shard(f"{k}/4").includes(case.id)] for k in (1, 2, 3, 4)
+    ]
 
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "1", "1/0", "a/b", "-1/2", "1/2/3", ""])
 def test_a_shard_that_cannot_be_is_an_error(text):
     with pytest.raises(SelectionError, match="expected K/N"):
-        shard(text)
+        parse_shard(text)
 
 
 @pytest.mark.parametrize("pattern", ["text/oen", "**/oen@*", "anthropic-messages/text/ones"])
@@ -136,14 +138,14 @@ def test_where_nothing_is_close_the_list_is_named():
 
 
 def test_a_pattern_that_leaves_no_trial_is_an_error_unless_this_is_a_part_of_the_suite():
-    with pytest.raises(SelectionError, match="`-k @crlf` matches no trial of the deliveries"):
+    with pytest.raises(SelectionError, match="`-k @crlf` matches no trial in the selected deliveries"):
         select_trials(trials(), ["**", "@crlf"])
     assert select_trials(trials(), ["@crlf"], lenient=True) == ()
 
 
 def test_an_api_without_cases_is_an_error_that_names_the_others():
     assert select_apis(IDS, ["anthropic-messages"]) == IDS == select_apis(IDS, [])
-    with pytest.raises(SelectionError, match=r"`openai-chat`; there are cases for `anthropic-messages`"):
+    with pytest.raises(SelectionError, match=r"`openai-chat`; available: `anthropic-messages`"):
         select_apis(IDS, ["openai-chat"])
 
 
@@ -156,7 +158,8 @@ def test_a_case_is_found_by_the_end_of_its_id(name, at):
 
 
 @pytest.mark.parametrize(
-    ("name", "says"), [("one", "is ambiguous"), ("text/too", "did you mean"), ("zzz", "see")]
+    ("name", "says"),
+    [("one", "is ambiguous"), ("text/too", "did you mean"), ("zzz", "`conform list` shows the ids")],
 )
 def test_a_name_that_means_no_single_case_is_an_error(name, says):
     with pytest.raises(SelectionError, match=says):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from streamconform.wire import sse
 from streamconform_reference.framing.sse import SseFraming
 
-from . import builders
+from .. import bundled_suite
 
 TABLE = [
     ("nothing", b"", []),
@@ -113,13 +113,13 @@ def test_both_readings_of_the_standard_agree_on_any_body(body):
 
 
 def test_both_readings_agree_on_every_bundled_body():
-    for cassette in builders.bundled_cassettes():
+    for cassette in bundled_suite.cassettes():
         split = [(frame.event, frame.payload) for frame in sse.split(cassette.body)]
         assert split == reference(cassette.body), cassette.name
 
 
 def test_frames_lie_in_the_body_in_order_and_values_where_they_say():
-    for cassette in builders.bundled_cassettes():
+    for cassette in bundled_suite.cassettes():
         end = 0
         for frame in sse.split(cassette.body):
             assert end <= frame.start < frame.end
@@ -131,7 +131,7 @@ def test_frames_lie_in_the_body_in_order_and_values_where_they_say():
 
 @pytest.mark.parametrize("name", ["x", None])
 def test_a_written_event_is_read_again(name):
-    (frame,) = sse.split(sse.event(b'{"a":1}', name))
+    (frame,) = sse.split(sse.encode_event(b'{"a":1}', name))
     assert (frame.event, frame.payload) == (name, b'{"a":1}')
 
 

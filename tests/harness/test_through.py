@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from streamconform.judge.proxy_expectation import rules, seen_through
+from streamconform.judge.proxy_expectation import adapt_to_proxy, check_rules
 from streamconform.model.case import Expectation, ExpectedBlock, Partial
 from streamconform.model.leaf import AnyOf, Literally
-from streamconform.model.trial import Through, Trial
+from streamconform.model.trial import ProxyView, Trial
 
 from . import builders
 
@@ -21,7 +21,7 @@ def seen(
 ) -> Trial:
     leaves = {path: leaf if isinstance(leaf, AnyOf) else Literally(leaf) for path, leaf in fields.items()}
     case = replace(builders.case(), expect=Expectation(blocks, leaves, **more))
-    return seen_through(builders.trial(case), Through(api, RULES))
+    return adapt_to_proxy(builders.trial(case), ProxyView(api, RULES))
 
 
 def block(kind: Any, /, **fields: Any) -> ExpectedBlock:
@@ -107,22 +107,22 @@ def test_in_an_answer_that_failed_a_call_may_stay_open():
 def test_every_rule_is_a_check_and_the_looser_level_counts():
     trial = seen({"status": "complete"})
     broken = (("grammar.one-terminal", "none"), ("grammar.one-terminal", "at all"), ("no.rule", "?"))
-    checks = {each.path: (each.level, each.verdict, each.message) for each in rules(trial, broken)}
+    checks = {each.path: (each.level, each.verdict, each.message) for each in check_rules(trial, broken)}
     assert checks == {
         "grammar.one-terminal": ("must", "fail", "none; at all"),
         "grammar.arguments-parse": ("must", "pass", None),
         "http.content-type": ("should", "pass", None),
     }
     lower = replace(trial, level="may")
-    assert {each.verdict for each in rules(lower, broken)} == {"may", "pass"}
+    assert {each.verdict for each in check_rules(lower, broken)} == {"may", "pass"}
 
 
 def test_arguments_that_the_model_spoilt_need_not_parse_behind_a_proxy():
     trial = seen({"status": "complete"}, block("tool_call", name="f", arguments=None, complete=True))
-    assert "grammar.arguments-parse" not in {each.path for each in rules(trial, ())}
+    assert "grammar.arguments-parse" not in {each.path for each in check_rules(trial, ())}
     assert trial.through is not None
     assert trial.through.held
 
 
 def test_a_trial_that_is_not_seen_through_anything_has_no_rules():
-    assert [*rules(builders.trial(), (("grammar.one-terminal", "none"),))] == []
+    assert [*check_rules(builders.trial(), (("grammar.one-terminal", "none"),))] == []

@@ -10,10 +10,10 @@ from streamconform.adapters.interface import Greeting, Observation
 from streamconform.judge.judge import judge
 from streamconform.model.case import Case
 from streamconform.resources import find_bundled
-from streamconform.run.blame import Fed
-from streamconform.suite.expand import expand, one
+from streamconform.run.blame import ReferenceInput
+from streamconform.suite.expand import expand, make_trial
 from streamconform.suite.load import Sources, collect, load
-from streamconform.tools.minimise.search import Order, Search
+from streamconform.tools.minimise.search import MinimiseJob, Search
 from streamconform.tools.minimise.write import recipe, write
 
 NOBODY_KNOWS = Greeting(name="in this process")
@@ -31,8 +31,8 @@ def cases(api):
 def searched(name, impl, **options):
     """The search for the smallest stream of a case, `api/topic/id@delivery`."""
     id_, _, delivery = name.partition("@")
-    trial = one(cases(id_.partition("/")[0])[id_], delivery or "recorded", 0)
-    search = Search(Order(connect(impl), (trial,), **options))
+    trial = make_trial(cases(id_.partition("/")[0])[id_], delivery or "recorded", 0)
+    search = Search(MinimiseJob(connect(impl), (trial,), **options))
     asyncio.run(search.run())
     return search
 
@@ -56,6 +56,8 @@ def verdicts(case, adapter, deliveries=("recorded",), faults="none"):
 def answer(adapter, trial):
     """What an adapter says to a trial."""
     cassette = trial.case.cassette
-    fed = Fed(cassette.api, cassette.status, cassette.headers, trial.chunks, pricing=trial.case.pricing)
+    fed = ReferenceInput(
+        cassette.api, cassette.status, cassette.headers, trial.chunks, pricing=trial.case.pricing
+    )
     *events, last = adapter(fed)
     return Observation(last["outcome"], events)

@@ -61,7 +61,7 @@ def test_most_bundled_streams_break_no_rule_but_that_of_the_terminal_event(api):
     ],
 )
 def test_a_stream_breaks_the_rules_of_its_grammar(frames, broken):
-    body = b"".join(sse.event(json.dumps(each).encode(), each["type"]) for each in frames)
+    body = b"".join(sse.encode_event(json.dumps(each).encode(), each["type"]) for each in frames)
     assert broken_rules(A, body, {}) == broken
 
 

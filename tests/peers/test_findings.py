@@ -9,8 +9,9 @@ import pytest
 import yaml
 from streamconform.apis import APIS
 from streamconform.peers.table import PEERS
-from streamconform.suite.load import Sources, load
-from streamconform.suite.select import parts
+from streamconform.suite.select import split_pattern
+
+from ..bundled_suite import cases
 
 ROOT = Path(__file__).resolve().parents[2]
 MATRIX = ROOT / "docs" / "matrix"
@@ -38,7 +39,7 @@ def test_a_finding_has_documentation_behavior_input_and_cases(heading):
 
 
 def test_every_case_in_a_finding_is_in_the_suite():
-    known = {case.id for case in load(Sources(ROOT / "specs", ROOT / "cassettes"))}
+    known = {case.id for case in cases()}
     assert sorted(set(ID.findall(FINDINGS)) - known) == []
 
 
@@ -52,7 +53,7 @@ def test_known_failures_of_a_peer_name_it_and_link_to_a_finding(path):
         assert page == "findings.md", entry
         assert anchor in ANCHORS, entry
         assert "TODO" not in entry["reason"], entry
-        assert parts(entry["match"]), entry
+        assert split_pattern(entry["match"]), entry
 
 
 def test_every_finding_has_a_known_failure():

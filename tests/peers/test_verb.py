@@ -115,5 +115,5 @@ def test_the_cache_folder_comes_from_the_variable_else_from_xdg(monkeypatch, tmp
 
 
 def test_a_peer_needs_a_name():
-    with pytest.raises(UsageError, match="nothing stands behind the colon"):
+    with pytest.raises(UsageError, match="a value is missing after the colon"):
         connect("peer:")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from streamconform.cli import main
 from streamconform.run.reading import read
-from streamconform.schemas import problems
+from streamconform.schemas import find_problems
 
 from ..record.server import END, HEAD, Wait, chunk, replying
 from .servers import APIS, MODEL, Broken, Json, serving
@@ -74,7 +74,7 @@ def test_a_legal_server_passes(api, tmp_path, probe):
         r"^No failures: .*, 1 skipped", seen.out, re.MULTILINE
     )  # the model does not think, and says so
     lines = (tmp_path / ".conform" / "probe.jsonl").read_text("utf-8").splitlines()
-    assert [problem for line in lines for problem in problems("results.v1", json.loads(line))] == []
+    assert [problem for line in lines for problem in find_problems("results.v1", json.loads(line))] == []
     assert {json.loads(line)["delivery"] for line in lines[1:-1]} == {None}
 
 
@@ -285,7 +285,7 @@ def test_an_answer_that_does_not_end_hangs(probe):
     with replying(lambda _: slow) as server:
         words = ("--api", CHAT, "--model", MODEL, "-k", "**/text", "--timeout", "0.3")
         seen = probe(server.base_url, *words)
-    assert (seen.code, "1 hang" in seen.out) == (1, True), seen.out + seen.err
+    assert (seen.code, "1 timed out" in seen.out) == (1, True), seen.out + seen.err
 
 
 def test_a_connection_that_breaks_off_is_no_whole_answer(probe):

@@ -14,18 +14,18 @@ from typing import Any
 
 import pytest
 from streamconform.adapters.connect import connect
-from streamconform.adapters.proxy_address import MODEL, ProxyAddress, read
+from streamconform.adapters.proxy_address import MODEL, ProxyAddress, parse_address
 from streamconform.cli import main
 from streamconform.errors import UsageError
 from streamconform.model.case import Case
 from streamconform.model.result import TrialResult
 from streamconform.resources import find_bundled
-from streamconform.run.blame import Blame, installed
+from streamconform.run.blame import Blame, load_snapshots
 from streamconform.run.plan import Settings
 from streamconform.run.reading import read as read_results
-from streamconform.run.single import Single
-from streamconform.schemas import problems
-from streamconform.suite.expand import one
+from streamconform.run.single import SingleRunner
+from streamconform.schemas import find_problems
+from streamconform.suite.expand import make_trial
 from streamconform.suite.load import Sources, collect
 
 from .tiny_proxy import hostile, running
@@ -103,7 +103,7 @@ def test_a_right_proxy_passes(tmp_path, port, run):
         "stall",
     }
     lines = (tmp_path / ".conform" / "results.jsonl").read_text("utf-8").splitlines()
-    assert [problem for line in lines for problem in problems("results.v1", json.loads(line))] == []
+    assert [problem for line in lines for problem in find_problems("results.v1", json.loads(line))] == []
 
 
 BROKEN = {
@@ -130,11 +130,11 @@ def cases() -> dict[str, Case]:
 
 
 def judged(url: str, port: int, case: str, delivery: str = "recorded", seconds: float = 60) -> TrialResult:
-    trial = one(cases()[case], delivery, 0)
+    trial = make_trial(cases()[case], delivery, 0)
     impl = f"proxy:{url}?from=anthropic-messages&to=ollama-chat&upstream={port}"
 
     async def judging() -> TrialResult:
-        single = Single(connect(impl), Settings(workers=1, timeout=seconds), Blame(installed()))
+        single = SingleRunner(connect(impl), Settings(workers=1, timeout=seconds), Blame(load_snapshots()))
         try:
             await single.begin((trial,))
             return await single.judge(trial)
@@ -220,24 +220,24 @@ def test_a_known_failure_names_a_rule_and_goes_stale(tmp_path, port, run):
 
 
 def test_an_address_says_what_stands_between_what():
-    assert read(GOOD) == ProxyAddress(
+    assert parse_address(GOOD) == ProxyAddress(
         "http://127.0.0.1:8082", "anthropic-messages", "ollama-chat", 11434, MODEL
     )
-    assert read(f"{GOOD}&model=llama3").model == "llama3"
+    assert parse_address(f"{GOOD}&model=llama3").model == "llama3"
     assert connect(f"proxy:{GOOD}").argv[-1] == GOOD
 
 
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("127.0.0.1:8082", "no http or https address"),
-        ("ftp://127.0.0.1?from=anthropic-messages&to=ollama-chat&upstream=1", "no http or https address"),
+        ("127.0.0.1:8082", "not an http or https URL"),
+        ("ftp://127.0.0.1?from=anthropic-messages&to=ollama-chat&upstream=1", "not an http or https URL"),
         ("http://127.0.0.1:99999?from=anthropic-messages&to=ollama-chat&upstream=1", "Port out of range"),
         ("http://u:p@127.0.0.1?from=anthropic-messages&to=ollama-chat&upstream=1", "without user"),
-        ("http://127.0.0.1:8082?from=anthropic-messages", "`to` is missing; in a shell"),
-        ("http://127.0.0.1:8082?from=anthropic&to=ollama-chat&upstream=1", "`from=anthropic` is no api"),
-        (f"{GOOD}0000", "is no port"),
-        (f"{GOOD}&key=secret", "behind the `?` may stand"),
+        ("http://127.0.0.1:8082?from=anthropic-messages", "`to` is missing (in a shell"),
+        ("http://127.0.0.1:8082?from=anthropic&to=ollama-chat&upstream=1", "`from=anthropic` is not an API"),
+        (f"{GOOD}0000", "is not a port"),
+        (f"{GOOD}&key=secret", "are allowed after the `?`"),
         (f"{GOOD}&to=openai-chat", "each once"),
     ],
 )

@@ -1,1 +1,1 @@
-"""The translating proxy on real sockets: upstreams that do as they are told, clients of every kind."""
+"""The translating proxy on real sockets, between scripted upstreams and clients of every kind."""

@@ -1,4 +1,4 @@
-"""`conform proxy` as a user starts it, and what it costs."""
+"""`conform proxy` in its own process, and the sockets and memory it uses."""
 
 from __future__ import annotations
 
@@ -15,52 +15,52 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SECONDS = 100
-"""After which a program hangs, on a machine that has other things to do."""
+"""Timeout of a program, generous for a busy machine."""
 FROM_TO = ("--from", "anthropic-messages", "--to", "ollama-chat")
 
 
 @dataclass
-class Running:
-    """A proxy in a process of its own."""
+class RunningProxy:
+    """A proxy in its own process."""
 
     process: Process
     log: asyncio.Task[bytes]
-    """What it says on stderr, which is read all the time."""
+    """Its stderr, which is read continuously so that it never blocks."""
     banner: list[str] = field(default_factory=list)
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """Its address."""
         return self.banner[0].split()[0]
 
-    def sockets(self) -> int:
-        """How many sockets it has open."""
-        found = 0
-        for each in Path(f"/proc/{self.process.pid}/fd").iterdir():
-            with contextlib.suppress(FileNotFoundError):  # closed since
-                found += str(each.readlink()).startswith("socket:")
-        return found
+    def count_sockets(self) -> int:
+        """Return the number of open sockets."""
+        count = 0
+        for link in Path(f"/proc/{self.process.pid}/fd").iterdir():
+            with contextlib.suppress(FileNotFoundError):  # closed in the meantime
+                count += str(link.readlink()).startswith("socket:")
+        return count
 
-    def kilobytes(self) -> int:
-        """How much memory it has."""
+    def measure_kilobytes(self) -> int:
+        """Return its resident memory."""
         status = Path(f"/proc/{self.process.pid}/status").read_text("ascii")
         return int(re.search(r"VmRSS:\s+(\d+)", status)[1])
 
-    async def ended(self, *signals: signal.Signals) -> tuple[int, str]:
-        """Return what it ends with and what it logged, after these signals."""
-        for each in signals:
-            self.process.send_signal(each)
+    async def wait_for_exit(self, *signals: signal.Signals) -> tuple[int, str]:
+        """Send these signals; return the exit code and the log."""
+        for number in signals:
+            self.process.send_signal(number)
         code = await asyncio.wait_for(self.process.wait(), SECONDS)
         return code, (await self.log).decode()
 
 
 @asynccontextmanager
-async def started(url: str, *words: str, pair: tuple[str, ...] = FROM_TO) -> AsyncIterator[Running]:
-    """Start `conform proxy` in front of `url`; it is killed if it still runs."""
-    program = (sys.executable, "-m", "streamconform", "proxy", *pair, "--upstream", url, *words)
+async def started(url: str, *options: str, pair: tuple[str, ...] = FROM_TO) -> AsyncIterator[RunningProxy]:
+    """Start `conform proxy` in front of `url`; it is killed at the end if it still runs."""
+    program = (sys.executable, "-m", "streamconform", "proxy", *pair, "--upstream", url, *options)
     environment = {**os.environ, "UPSTREAM_KEY": "key-of-the-upstream"}
     process = await asyncio.create_subprocess_exec(*program, stdout=PIPE, stderr=PIPE, env=environment)
-    running = Running(process, asyncio.ensure_future(process.stderr.read()))
+    running = RunningProxy(process, asyncio.ensure_future(process.stderr.read()))
     try:
         while not running.banner or "bounds:" not in running.banner[-1]:
             line = await asyncio.wait_for(process.stdout.readline(), SECONDS)

@@ -1,4 +1,4 @@
-"""A proxy between an upstream of a test and its clients, all in one loop; and what a client reads."""
+"""A proxy between a test's upstream and its clients, all in one event loop, and the responses of a client."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from urllib.parse import urlsplit
 
 import aiohttp
 from streamconform_proxy import Route
-from streamconform_proxy.bounds import Bounds
-from streamconform_proxy.server import Proxy
-from streamconform_proxy.upstream import Patience
-from streamconform_proxy.upstream import Upstream as Asker
+from streamconform_proxy.bounds import ProxyBounds
+from streamconform_proxy.server import ProxyServer
+from streamconform_proxy.upstream import UpstreamClient, UpstreamTimeouts
 
 from .upstreams import Json, Play, Upstream, playing
 
@@ -24,20 +23,20 @@ TO_OLLAMA = Route(client="anthropic-messages", upstream="ollama-chat")
 TO_OPENAI = Route(client="anthropic-messages", upstream="openai-chat")
 TO_ANTHROPIC = Route(client="openai-chat", upstream="anthropic-messages")
 
-ASKED: Json = {
+REQUEST: Json = {
     "model": "qwen3:8b",
     "max_tokens": 64,
     "stream": True,
     "messages": [{"role": "user", "content": "Say hello"}],
 }
-"""A request that both of the clients' apis take."""
+"""A request that is valid in both client APIs."""
 SECONDS = 120
-"""After which a test hangs, on a machine that has other things to do."""
+"""Timeout of a test, generous for a busy machine."""
 
 
 @dataclass
-class Got:
-    """A response as a client has it."""
+class ClientResponse:
+    """A response as a client receives it."""
 
     status: int
     headers: dict[str, str]
@@ -46,8 +45,8 @@ class Got:
     @property
     def document(self) -> Json:
         """The body as one document."""
-        made: Json = json.loads(self.body)
-        return made
+        document: Json = json.loads(self.body)
+        return document
 
     @property
     def events(self) -> list[Json]:
@@ -58,41 +57,41 @@ class Got:
     @property
     def types(self) -> list[str]:
         """The types of the events."""
-        return [each["type"] for each in self.events]
+        return [event["type"] for event in self.events]
 
     @property
     def text(self) -> str:
-        """The text of a stream of Anthropic's."""
-        return "".join(each["delta"].get("text", "") for each in self.events if "delta" in each)
+        """The text of an Anthropic stream."""
+        return "".join(event["delta"].get("text", "") for event in self.events if "delta" in event)
 
 
 @dataclass
-class Between:
-    """The proxy, what it logs, its upstream, and a client to ask with."""
+class ProxySetup:
+    """The proxy, its log, its upstream, and an HTTP client."""
 
-    proxy: Proxy
+    proxy: ProxyServer
     upstream: Upstream
     client: aiohttp.ClientSession
     log: list[str] = field(default_factory=list)
     logged: asyncio.Event = field(default_factory=asyncio.Event)
-    """Whether there is a line."""
+    """Set when the log has a line."""
 
-    async def post(self, body: Any = ASKED, path: str = "/v1/messages", **headers: str) -> Got:
-        """Return what a POST gets."""
+    async def post(self, body: Any = REQUEST, path: str = "/v1/messages", **headers: str) -> ClientResponse:
+        """Return the response to a POST."""
         data = io.BytesIO(body) if isinstance(body, bytes) else json.dumps(body)
-        return await self.ask("POST", path, data=data, **headers)
+        return await self.send("POST", path, data=data, **headers)
 
-    async def ask(self, method: str, path: str, data: Any = None, **headers: str) -> Got:
-        """Return what a request gets."""
+    async def send(self, method: str, path: str, data: Any = None, **headers: str) -> ClientResponse:
+        """Return the response to a request."""
         named = {"content-type": "application/json"} | {k.replace("_", "-"): v for k, v in headers.items()}
         async with self.client.request(method, self.proxy.url + path, data=data, headers=named) as response:
             body = await response.read()
-            return Got(response.status, {k.lower(): v for k, v in response.headers.items()}, body)
+            return ClientResponse(response.status, {k.lower(): v for k, v in response.headers.items()}, body)
 
     async def connect(
-        self, body: Json = ASKED, path: str = "/v1/messages"
+        self, body: Json = REQUEST, path: str = "/v1/messages"
     ) -> tuple[Any, asyncio.StreamWriter]:
-        """Return a connection on which a request was sent, and nothing was read."""
+        """Return a connection on which a request was sent and nothing was read."""
         reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(self.proxy.url).port, limit=1024)
         data = json.dumps(body).encode()
         head = f"POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {len(data)}\r\n\r\n"
@@ -105,29 +104,29 @@ class Between:
 async def proxied(
     play: Play,
     route: Route = TO_OLLAMA,
-    bounds: Bounds | None = None,
-    patience: Patience | None = None,
+    bounds: ProxyBounds | None = None,
+    timeouts: UpstreamTimeouts | None = None,
     url: str = "",
-    **given: Any,
-) -> AsyncIterator[Between]:
-    """Start an upstream that answers with `play`, and a proxy in front of it, or of `url`."""
+    **options: Any,
+) -> AsyncIterator[ProxySetup]:
+    """Start an upstream that answers with `play`, and a proxy in front of it (or of `url`)."""
     log: list[str] = []
-    async with playing(play) as upstream, Asker(url or upstream.url, patience) as asker:
+    async with playing(play) as upstream, UpstreamClient(url or upstream.url, timeouts) as upstream_client:
         logged = asyncio.Event()
 
-        def say(line: str) -> None:
+        def write_log(line: str) -> None:
             log.append(line)
             logged.set()
 
-        proxy = Proxy(route, asker, bounds=bounds, say=say, **given)
+        proxy = ProxyServer(route, upstream_client, bounds=bounds, write_log=write_log, **options)
         await proxy.start()
         try:
             async with aiohttp.ClientSession() as client:
-                yield Between(proxy, upstream, client, log, logged)
+                yield ProxySetup(proxy, upstream, client, log, logged)
         finally:
             await proxy.close()
 
 
 def run(test: Coroutine[Any, Any, Any]) -> Any:
-    """Run a test that must not hang."""
+    """Run a test with a timeout."""
     return asyncio.run(asyncio.wait_for(test, SECONDS))

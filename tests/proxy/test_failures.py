@@ -1,4 +1,4 @@
-"""Upstreams that refuse, hang, break off and lie; clients that leave or do not read; a proxy that stops."""
+"""Upstreams that fail, hang and break off; clients that disconnect or do not read; a proxy that stops."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import socket
 from urllib.parse import urlsplit
 
 import pytest
-from streamconform_proxy.bounds import Bounds
-from streamconform_proxy.upstream import Patience
+from streamconform_proxy.bounds import ProxyBounds
+from streamconform_proxy.upstream import UpstreamTimeouts
 
-from .started import ASKED, TO_ANTHROPIC, proxied, run
+from .started import REQUEST, TO_ANTHROPIC, proxied, run
 from .upstreams import event, last, record, saying
 
-NOT_STREAMED = {**ASKED, "stream": False}
+NOT_STREAMED = {**REQUEST, "stream": False}
 
 
 def failing(status, **headers):
@@ -26,53 +26,54 @@ def failing(status, **headers):
 
 
 @pytest.mark.parametrize(
-    ("status", "told"), [(400, 400), (401, 401), (404, 404), (429, 429), (500, 500), (503, 529), (301, 502)]
+    ("status", "expected"),
+    [(400, 400), (401, 401), (404, 404), (429, 429), (500, 500), (503, 529), (301, 502)],
 )
-@pytest.mark.parametrize("body", [ASKED, NOT_STREAMED], ids=["stream", "at-once"])
-def test_a_refusal_of_the_upstream_is_one_in_the_clients_envelope(status, told, body):
+@pytest.mark.parametrize("body", [REQUEST, NOT_STREAMED], ids=["stream", "at-once"])
+def test_an_upstream_error_keeps_its_status_in_the_clients_error_format(status, expected, body):
     async def test():
-        async with proxied(failing(status, retry_after="3", location="/other")) as between:
-            got = await between.post(body)
-            assert (got.status, got.document["type"]) == (told, "error")
-            assert ("on fire" in got.document["error"]["message"]) == (status >= 400)
-            assert got.headers.get("retry-after") == ("3" if status >= 400 else None)
-            assert len(between.upstream.received) == 1
+        async with proxied(failing(status, retry_after="3", location="/other")) as setup:
+            response = await setup.post(body)
+            assert (response.status, response.document["type"]) == (expected, "error")
+            assert ("on fire" in response.document["error"]["message"]) == (status >= 400)
+            assert response.headers.get("retry-after") == ("3" if status >= 400 else None)
+            assert len(setup.upstream.received) == 1
 
     run(test())
 
 
-@pytest.mark.parametrize("body", [ASKED, NOT_STREAMED], ids=["stream", "at-once"])
-def test_an_upstream_that_is_not_there_is_a_bad_gateway(body):
+@pytest.mark.parametrize("body", [REQUEST, NOT_STREAMED], ids=["stream", "at-once"])
+def test_an_unreachable_upstream_is_a_bad_gateway(body):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
 
     async def test():
-        async with proxied(saying(), url=f"http://127.0.0.1:{port}") as between:
-            got = await between.post(body)
-            assert (got.status, got.document["error"]["type"]) == (502, "api_error")
-            assert "cannot be reached" in got.document["error"]["message"]
+        async with proxied(saying(), url=f"http://127.0.0.1:{port}") as setup:
+            response = await setup.post(body)
+            assert (response.status, response.document["error"]["type"]) == (502, "api_error")
+            assert "cannot reach the upstream" in response.document["error"]["message"]
 
     run(test())
 
 
-@pytest.mark.parametrize("body", [ASKED, NOT_STREAMED], ids=["stream", "at-once"])
+@pytest.mark.parametrize("body", [REQUEST, NOT_STREAMED], ids=["stream", "at-once"])
 def test_an_upstream_that_does_not_answer_is_a_gateway_timeout(body):
     async def play(received, wire):
         del received
         await wire.until_gone()
 
     async def test():
-        async with proxied(play, patience=Patience(answer=0.1)) as between:
-            got = await between.post(body)
-            assert (got.status, got.document["error"]["type"]) == (504, "timeout_error")
-            await between.upstream.closed()
+        async with proxied(play, timeouts=UpstreamTimeouts(answer=0.1)) as setup:
+            response = await setup.post(body)
+            assert (response.status, response.document["error"]["type"]) == (504, "timeout_error")
+            await setup.upstream.closed()
 
     run(test())
 
 
-@pytest.mark.parametrize("body", [ASKED, NOT_STREAMED], ids=["stream", "at-once"])
+@pytest.mark.parametrize("body", [REQUEST, NOT_STREAMED], ids=["stream", "at-once"])
 @pytest.mark.parametrize("how", ["closed", "no HTTP", "reset after the head", "nothing in the body", "HTML"])
-def test_an_upstream_that_says_nothing_of_use_is_a_bad_gateway(how, body):
+def test_an_upstream_without_a_usable_answer_is_a_bad_gateway(how, body):
     async def play(received, wire):
         del received
         if how == "no HTTP":
@@ -87,15 +88,15 @@ def test_an_upstream_that_says_nothing_of_use_is_a_bad_gateway(how, body):
         wire.reset() if how != "no HTTP" else await wire.writer.drain()
 
     async def test():
-        async with proxied(play) as between:
-            got = await between.post(body)
-            assert (got.status, got.document["error"]["type"]) == (502, "api_error")
+        async with proxied(play) as setup:
+            response = await setup.post(body)
+            assert (response.status, response.document["error"]["type"]) == (502, "api_error")
 
     run(test())
 
 
-def lost(how):
-    """Return a play that says something, and then does not end as it should."""
+def breaking_off(how):
+    """Return a play that starts an answer and does not end it properly."""
 
     async def play(received, wire):
         del received
@@ -133,22 +134,22 @@ def lost(how):
         ("silence", "timeout_error"),
     ],
 )
-def test_an_upstream_that_is_lost_in_mid_stream_ends_it_with_an_error_event(how, kind):
+def test_a_stream_that_breaks_off_ends_with_an_error_event(how, kind):
     async def test():
-        async with proxied(lost(how), patience=Patience(idle=0.2)) as between:
-            got = await between.post()
-            if got.status == 200:
-                assert got.types[-1] == "error"
-                assert got.events[-1]["error"]["type"] == kind
-                assert {"message_delta", "message_stop"}.isdisjoint(got.types)
+        async with proxied(breaking_off(how), timeouts=UpstreamTimeouts(idle=0.2)) as setup:
+            response = await setup.post()
+            if response.status == 200:
+                assert response.types[-1] == "error"
+                assert response.events[-1]["error"]["type"] == kind
+                assert {"message_delta", "message_stop"}.isdisjoint(response.types)
             else:  # a reset may overtake what was sent before it
-                assert (how, got.status) == ("reset", 502)
-            await between.upstream.closed()
+                assert (how, response.status) == ("reset", 502)
+            await setup.upstream.closed()
 
     run(test())
 
 
-def test_an_error_event_of_a_chat_stream_is_in_its_envelope():
+def test_an_error_event_of_a_chat_stream_has_openais_format():
     async def play(received, wire):
         del received
         await wire.head(kind="text/event-stream")
@@ -159,10 +160,10 @@ def test_an_error_event_of_a_chat_stream_is_in_its_envelope():
         await wire.end()
 
     async def test():
-        async with proxied(play, TO_ANTHROPIC) as between:
-            got = await between.post(path="/v1/chat/completions")
-            said = got.events[-1] if got.status == 200 else got.document
-            assert "Full" in said["error"]["message"]
+        async with proxied(play, TO_ANTHROPIC) as setup:
+            response = await setup.post(path="/v1/chat/completions")
+            error = response.events[-1] if response.status == 200 else response.document
+            assert "Full" in error["error"]["message"]
 
     run(test())
 
@@ -175,16 +176,16 @@ def test_an_error_in_the_first_record_is_a_status():
         await wire.end()
 
     async def test():
-        async with proxied(play) as between:
-            got = await between.post()
-            assert (got.status, got.document["type"]) == (502, "error")
-            assert "no memory" in got.document["error"]["message"]
+        async with proxied(play) as setup:
+            response = await setup.post()
+            assert (response.status, response.document["type"]) == (502, "error")
+            assert "no memory" in response.document["error"]["message"]
 
     run(test())
 
 
 @pytest.mark.parametrize("alive", [b"", b"\n"], ids=["silent", "its own signs of life"])
-def test_an_upstream_that_says_nothing_does_not_leave_the_client_without_a_sign_of_life(alive):
+def test_the_client_gets_pings_while_the_upstream_is_silent(alive):
     async def play(received, wire):
         del received
         await wire.head()
@@ -198,16 +199,20 @@ def test_an_upstream_that_says_nothing_does_not_leave_the_client_without_a_sign_
         await wire.end()
 
     async def test():
-        async with proxied(play, bounds=Bounds(ping=0.05)) as between:
-            got = await between.post()
-            assert (got.types.count("ping") > 2, got.text, got.types[-1]) == (True, "Hello", "message_stop")
+        async with proxied(play, bounds=ProxyBounds(ping=0.05)) as setup:
+            response = await setup.post()
+            assert (response.types.count("ping") > 2, response.text, response.types[-1]) == (
+                True,
+                "Hello",
+                "message_stop",
+            )
 
     run(test())
 
 
-@pytest.mark.parametrize("body", [ASKED, NOT_STREAMED], ids=["stream", "at-once"])
+@pytest.mark.parametrize("body", [REQUEST, NOT_STREAMED], ids=["stream", "at-once"])
 @pytest.mark.parametrize("spoken", [0, 1], ids=["before the head", "in the body"])
-def test_a_client_that_leaves_ends_the_request_upstream(spoken, body):
+def test_a_client_that_disconnects_ends_the_upstream_request(spoken, body):
     asked, gone = asyncio.Event(), asyncio.Event()
 
     async def play(received, wire):
@@ -220,19 +225,19 @@ def test_a_client_that_leaves_ends_the_request_upstream(spoken, body):
         gone.set()
 
     async def test():
-        async with proxied(play) as between:
-            _, writer = await between.connect(body)
+        async with proxied(play) as setup:
+            _, writer = await setup.connect(body)
             await asked.wait()
             writer.close()
             await gone.wait()
-            await between.logged.wait()
-            assert between.log[-1].endswith("the client left")
+            await setup.logged.wait()
+            assert setup.log[-1].endswith("the client disconnected")
 
     run(test())
 
 
 class Flood:
-    """Sends text for as long as anybody takes it."""
+    """Sends text as long as somebody reads it."""
 
     def __init__(self, most=10**12):
         self.most = most
@@ -249,7 +254,7 @@ class Flood:
         await wire.end()
 
     async def stopped(self):
-        """Return what was sent when nothing was taken for a while."""
+        """Return the number of bytes sent, once nothing was read for a while."""
         before = -1
         while self.wire is None or before != self.wire.written:
             before = self.wire.written if self.wire else -1
@@ -261,25 +266,25 @@ def test_a_client_that_does_not_read_stops_the_upstream_from_sending():
     flood = Flood()
 
     async def test():
-        async with proxied(flood) as between:
-            _, writer = await between.connect()
+        async with proxied(flood) as setup:
+            _, writer = await setup.connect()
             assert await flood.stopped() < 24 * 1024 * 1024  # what four buffers of the system hold
             writer.transport.abort()
-            await between.upstream.closed()
+            await setup.upstream.closed()
 
     run(test())
 
 
 @pytest.mark.parametrize(
-    ("play", "body"), [(Flood(), ASKED), (saying("x" * 8_000_000), NOT_STREAMED)], ids=["stream", "at-once"]
+    ("play", "body"), [(Flood(), REQUEST), (saying("x" * 8_000_000), NOT_STREAMED)], ids=["stream", "at-once"]
 )
-def test_a_client_that_never_reads_is_given_up(play, body):
+def test_a_client_that_never_reads_is_disconnected(play, body):
     async def test():
-        async with proxied(play, bounds=Bounds(stalled=0.2)) as between:
-            _, writer = await between.connect(body)
-            await between.logged.wait()
-            assert "read nothing" in between.log[-1]
-            await between.upstream.closed()
+        async with proxied(play, bounds=ProxyBounds(stalled=0.2)) as setup:
+            _, writer = await setup.connect(body)
+            await setup.logged.wait()
+            assert "read nothing" in setup.log[-1]
+            await setup.upstream.closed()
             writer.close()
 
     run(test())
@@ -287,8 +292,8 @@ def test_a_client_that_never_reads_is_given_up(play, body):
 
 def test_a_slow_client_gets_everything():
     async def test():
-        async with proxied(Flood(most=8_000_000)) as between:
-            reader, writer = await between.connect()
+        async with proxied(Flood(most=8_000_000)) as setup:
+            reader, writer = await setup.connect()
             size, rest = 0, b""
             while not rest.endswith(b"\r\n0\r\n\r\n"):
                 data = await reader.read(65536)
@@ -300,7 +305,7 @@ def test_a_slow_client_gets_everything():
     run(test())
 
 
-def test_there_is_a_bound_of_requests_at_a_time():
+def test_the_number_of_concurrent_requests_is_limited():
     begun, go = asyncio.Semaphore(0), asyncio.Event()
 
     async def play(received, wire):
@@ -309,20 +314,20 @@ def test_there_is_a_bound_of_requests_at_a_time():
         await saying("x")(received, wire)
 
     async def test():
-        async with proxied(play, bounds=Bounds(streams=2)) as between:
-            tasks = [asyncio.ensure_future(between.post()) for _ in range(2)]
+        async with proxied(play, bounds=ProxyBounds(streams=2)) as setup:
+            tasks = [asyncio.ensure_future(setup.post()) for _ in range(2)]
             for _ in tasks:
                 await begun.acquire()
-            refused = await between.post()
+            refused = await setup.post()
             assert (refused.status, refused.document["error"]["type"]) == (529, "overloaded_error")
             go.set()
             assert [(await task).text for task in tasks] == ["x", "x"]
-            assert (await between.post()).text == "x"
+            assert (await setup.post()).text == "x"
 
     run(test())
 
 
-def test_a_stop_lets_an_answer_come_to_its_end():
+def test_a_stop_lets_running_answers_finish():
     go, begun = asyncio.Event(), asyncio.Event()
 
     async def play(received, wire):
@@ -336,13 +341,13 @@ def test_a_stop_lets_an_answer_come_to_its_end():
         await wire.end()
 
     async def test():
-        async with proxied(play) as between:
-            answer = asyncio.ensure_future(between.post())
+        async with proxied(play) as setup:
+            answer = asyncio.ensure_future(setup.post())
             await begun.wait()
-            stopping = asyncio.ensure_future(between.proxy.stop())
+            stopping = asyncio.ensure_future(setup.proxy.stop())
             await asyncio.sleep(0)
             with pytest.raises(ConnectionRefusedError):
-                await asyncio.open_connection("127.0.0.1", urlsplit(between.proxy.url).port)
+                await asyncio.open_connection("127.0.0.1", urlsplit(setup.proxy.url).port)
             go.set()
             assert ((await answer).text, (await answer).types[-1]) == ("Hello", "message_stop")
             await stopping
@@ -350,8 +355,8 @@ def test_a_stop_lets_an_answer_come_to_its_end():
     run(test())
 
 
-@pytest.mark.parametrize("body", [ASKED, NOT_STREAMED], ids=["stream", "at-once"])
-def test_a_stop_ends_what_does_not_end_with_an_error(body):
+@pytest.mark.parametrize("body", [REQUEST, NOT_STREAMED], ids=["stream", "at-once"])
+def test_a_stop_ends_unfinished_answers_with_an_error(body):
     begun = asyncio.Event()
 
     async def play(received, wire):
@@ -362,34 +367,34 @@ def test_a_stop_ends_what_does_not_end_with_an_error(body):
         await wire.until_gone()
 
     async def test():
-        async with proxied(play, bounds=Bounds(grace=0.1)) as between:
-            answer = asyncio.ensure_future(between.post(body))
+        async with proxied(play, bounds=ProxyBounds(grace=0.1)) as setup:
+            answer = asyncio.ensure_future(setup.post(body))
             await begun.wait()
-            await between.proxy.stop()
-            got = await answer
-            if body["stream"] and got.status == 200:
-                assert got.types[-1] == "error"
-                assert "stopped" in got.events[-1]["error"]["message"]
+            await setup.proxy.stop()
+            response = await answer
+            if body["stream"] and response.status == 200:
+                assert response.types[-1] == "error"
+                assert "stopping" in response.events[-1]["error"]["message"]
             else:
-                assert (got.status, got.document["error"]["type"]) == (529, "overloaded_error")
-            await between.upstream.closed()
+                assert (response.status, response.document["error"]["type"]) == (529, "overloaded_error")
+            await setup.upstream.closed()
 
     run(test())
 
 
-def test_a_connection_that_was_kept_gets_no_more_while_the_proxy_stops():
+def test_a_stopping_proxy_rejects_requests_on_open_connections():
     async def play(received, wire):
         if received.body["stream"]:
             await wire.until_gone()
         await saying("x")(received, wire)
 
     async def test():
-        async with proxied(play, bounds=Bounds(grace=0.5)) as between:
-            hanging = asyncio.ensure_future(between.post())
-            assert (await between.post(NOT_STREAMED)).status == 200
-            stopping = asyncio.ensure_future(between.proxy.stop())
+        async with proxied(play, bounds=ProxyBounds(grace=0.5)) as setup:
+            hanging = asyncio.ensure_future(setup.post())
+            assert (await setup.post(NOT_STREAMED)).status == 200
+            stopping = asyncio.ensure_future(setup.proxy.stop())
             await asyncio.sleep(0)
-            again = await between.post(NOT_STREAMED)  # on the connection of the first
+            again = await setup.post(NOT_STREAMED)  # on the connection of the first
             assert (again.status, again.headers["connection"]) == (529, "close")
             await stopping
             assert (await hanging).status == 529
@@ -397,16 +402,16 @@ def test_a_connection_that_was_kept_gets_no_more_while_the_proxy_stops():
     run(test())
 
 
-def test_a_mistake_of_the_proxy_is_told_to_both_sides_and_the_next_request_is_served(monkeypatch):
+def test_a_bug_in_the_proxy_is_reported_and_the_next_request_is_served(monkeypatch):
     from streamconform_proxy import server
 
     async def test():
-        async with proxied(saying("x")) as between:
+        async with proxied(saying("x")) as setup:
             with monkeypatch.context() as broken:
-                broken.setattr(server, "ask", lambda *_: 1 / 0)
-                got = await between.post()
-            assert (got.status, got.document["error"]["type"]) == (500, "api_error")
-            assert "ZeroDivisionError" in "".join(between.log)
-            assert (await between.post()).text == "x"
+                broken.setattr(server, "translate_request", lambda *_: 1 / 0)
+                response = await setup.post()
+            assert (response.status, response.document["error"]["type"]) == (500, "api_error")
+            assert "ZeroDivisionError" in "".join(setup.log)
+            assert (await setup.post()).text == "x"
 
     run(test())

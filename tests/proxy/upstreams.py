@@ -1,4 +1,4 @@
-"""An upstream on loopback that sends exactly what a test tells it to, and sees when its client goes away."""
+"""An upstream on loopback that sends exactly what a test wants, and notices when its client disconnects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SSE = "text/event-stream"
 
 @dataclass(frozen=True)
 class Received:
-    """A request as it came."""
+    """A request as received."""
 
     path: str
     headers: dict[str, str]
@@ -27,14 +27,14 @@ class Received:
 
 @dataclass
 class Wire:
-    """One connection, to answer on."""
+    """One connection, with methods to answer on it."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
     written: int = 0
 
     async def head(self, status: int = 200, kind: str = NDJSON, **headers: str) -> None:
-        """Begin an answer in chunks."""
+        """Start a chunked response."""
         named = {"content-type": kind, "transfer-encoding": "chunked", **headers}
         lines = [
             f"HTTP/1.1 {status} X",
@@ -44,13 +44,13 @@ class Wire:
         await self.writer.drain()
 
     async def send(self, data: bytes) -> None:
-        """Send a chunk, and wait until the system has taken it."""
+        """Send a chunk, and wait until the system accepted it."""
         self.writer.write(b"%x\r\n%s\r\n" % (len(data), data))
         await self.writer.drain()
         self.written += len(data)
 
     async def end(self) -> None:
-        """End the body as HTTP has it."""
+        """End the chunked body properly."""
         self.writer.write(b"0\r\n\r\n")
         await self.writer.drain()
 
@@ -61,11 +61,11 @@ class Wire:
         await self.end()
 
     def reset(self) -> None:
-        """Break the connection."""
+        """Reset the connection."""
         self.writer.transport.abort()
 
     async def until_gone(self) -> None:
-        """Return when the client has closed the connection."""
+        """Wait until the client has closed the connection."""
         with contextlib.suppress(ConnectionError):
             await self.reader.read(1)
 
@@ -76,7 +76,7 @@ Play = Callable[[Received, Wire], Awaitable[None]]
 
 @dataclass
 class Upstream:
-    """Where it listens, what it was asked, and how many of its connections are open."""
+    """Its address, the requests it received, and the number of open connections."""
 
     url: str = ""
     received: list[Received] = field(default_factory=list)
@@ -84,14 +84,14 @@ class Upstream:
     _closed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def closed(self) -> None:
-        """Return when no connection is open any more."""
+        """Wait until no connection is open."""
         while self.open:
             self._closed.clear()
             await self._closed.wait()
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[None]:
-        """Count one."""
+        """Count an open connection."""
         self.open += 1
         try:
             yield
@@ -102,7 +102,7 @@ class Upstream:
 
 @asynccontextmanager
 async def playing(play: Play) -> AsyncIterator[Upstream]:
-    """Serve between the lines, a request a connection."""
+    """Serve inside the context, one request per connection."""
     upstream = Upstream()
     tasks: set[asyncio.Task[None]] = set()
 
@@ -139,15 +139,21 @@ async def _receive(reader: asyncio.StreamReader) -> Received:
     return Received(first.split(" ")[1], headers, json.loads(body) if body else {})
 
 
-# --- what an Ollama server sends
+# --- Ollama
 
 
 def record(**fields: Any) -> bytes:
     """Return a record: `content`, `thinking` or `tool_calls` of the message, or others of the record."""
     message = {"role": "assistant", "content": ""}
-    said = {key: fields.pop(key) for key in ("content", "thinking", "tool_calls") if key in fields}
-    made = {"model": "qwen3:8b", "created_at": "2026-01-01T00:00:00Z", "message": {**message, **said}}
-    return json.dumps({**made, "done": False, **fields}).encode() + b"\n"
+    fields_of_message = {
+        key: fields.pop(key) for key in ("content", "thinking", "tool_calls") if key in fields
+    }
+    base = {
+        "model": "qwen3:8b",
+        "created_at": "2026-01-01T00:00:00Z",
+        "message": {**message, **fields_of_message},
+    }
+    return json.dumps({**base, "done": False, **fields}).encode() + b"\n"
 
 
 def last(**fields: Any) -> bytes:
@@ -157,7 +163,7 @@ def last(**fields: Any) -> bytes:
 
 
 def saying(*texts: str) -> Play:
-    """Return a play that says these texts, whether it is asked for a stream or not."""
+    """Return a play that answers with these texts, streamed or not."""
 
     async def play(received: Received, wire: Wire) -> None:
         if not received.body.get("stream", True):
@@ -172,23 +178,23 @@ def saying(*texts: str) -> Play:
     return play
 
 
-# --- what OpenAI's chat api sends
+# --- OpenAI's chat API
 
 
 def chunk(delta: Json, finish: str | None = None, **fields: Any) -> bytes:
     """Return a frame of a stream."""
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
-    made = {
+    base = {
         "id": "chatcmpl-1",
         "object": "chat.completion.chunk",
         "created": 1,
         "model": "m",
         "choices": [choice],
     }
-    return b"data: " + json.dumps({**made, **fields}).encode() + b"\n\n"
+    return b"data: " + json.dumps({**base, **fields}).encode() + b"\n\n"
 
 
-# --- what Anthropic's api sends
+# --- Anthropic's API
 
 
 def event(kind: str, **fields: Any) -> bytes:

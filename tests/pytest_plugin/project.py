@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..cli import forked
 from ..cli.project import ROOT, Project
 
 CASES = ("single-text-block", "several-text-blocks", "start-text-not-empty", "unicode-scripts")
@@ -138,20 +137,14 @@ class Tests(Project):
 
     def pytest(self, *words: str, stdin: str = "") -> Tested:
         """Return what `pytest WORDS` does in the project."""
-        done = subprocess.run(
-            (sys.executable, "-m", "pytest", "-p", "no:hypothesispytest", *words),
+        env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+        done = forked.run(
+            "pytest",
+            ("-p", "no:hypothesispytest", *words),
             cwd=self.folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-            timeout=120,
-            input=stdin,
-            env={
-                **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST")},
-                "NO_COLOR": "1",
-                "COLUMNS": "200",
-            },
+            env={**env, "NO_COLOR": "1", "COLUMNS": "200"},
+            stdin=stdin,
+            merged=True,
         )
         return Tested(done.returncode, done.stdout)
 

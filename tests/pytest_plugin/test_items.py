@@ -75,7 +75,7 @@ def test_a_crash_or_a_hang_fails_its_own_item_only(ran, impl, failed, words):
 
 def test_what_is_not_claimed_is_skipped_with_the_reason(ran):
     assert of(ran, "other") == dict.fromkeys(TRIALS, "SKIPPED")
-    assert "SKIPPED [8] conform: the api anthropic-messages is not claimed" in ran.out
+    assert "SKIPPED [8] conform: the API anthropic-messages is not claimed" in ran.out
 
 
 def test_a_client_is_judged_over_http(ran):
@@ -143,11 +143,11 @@ def test_a_node_id_is_all_that_is_needed_to_run_it_again(tests):
     ("words", "code", "said"),
     [
         (("--conform-impl=absent",), 2, "`absent` cannot be used: no module `absent`"),
-        (("--conform-impl=what:is:this",), 4, "`what:` is not a form"),
+        (("--conform-impl=what:is:this",), 4, "unknown form `what:`"),
         (("--conform-impl=good", "--conform-deliver=slow"), 4, "`deliver` is `slow`; expected one of fast,"),
         (("--conform-impl=good", "--conform-select=a/b/c"), 2, "`-k a/b/c` matches no trial"),
         (("--conform-impl=good", "conform::good::a/b/c@recorded"), 2, "not found: good::a/b/c@recorded"),
-        (("--conform-impl=good", "--conform-input=push"), 2, "`good` takes `bytes` (its `inputs`)"),
+        (("--conform-impl=good", "--conform-input=push"), 2, "`good` supports only `bytes` (its `inputs`)"),
         (("--conform-impl=cmd:true", "--conform-in-process"), 4, "`cmd:true` is a program"),
     ],
     ids=lambda value: value[-1].removeprefix("--conform-") if isinstance(value, tuple) else None,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from ..cli import forked
 
 REQUEST = {"max_tokens": 16, "messages": [{"role": "user", "content": "Hi."}]}
 
@@ -40,16 +40,9 @@ class Recorder:
         temporary.mkdir(exist_ok=True)
         kept = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY")}
         asked = ("--api", api, "--base-url", base_url, "--request", "request.json", "--name", name)
-        done = subprocess.run(
-            (sys.executable, "-m", "streamconform", "record", *asked, "--model", "m", *words),
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-            stdin=subprocess.DEVNULL,
-            env={**kept, "NO_COLOR": "1", "TMPDIR": str(temporary), **(environment or {})},
-        )
+        env = {**kept, "NO_COLOR": "1", "TMPDIR": str(temporary), **(environment or {})}
+        command = ("record", *asked, "--model", "m", *words)
+        done = forked.run("streamconform", command, cwd=self.folder, env=env)
         return Ran(done.returncode, done.stdout, done.stderr)
 
     def written(self) -> dict[str, bytes]:

@@ -12,6 +12,7 @@ import pytest
 from streamconform.suite import cassettes
 from streamconform.yaml_text import reader
 
+from ..cli.project import Project
 from .anthropic import answer
 from .recorder import REQUEST
 from .server import HEAD as HEAD_OF_STREAM
@@ -41,14 +42,8 @@ def test_a_stream_becomes_a_cassette_and_a_draft_that_only_strict_lint_refuses(r
     ]
     sources = ("--specs", "specs", "--cassettes", "cassettes")
     for words, code in (("lint", *sources), 0), (("lint", "--strict", *sources), 2), (("run", *sources), 0):
-        done = subprocess.run(
-            (sys.executable, "-m", "streamconform", *words),
-            cwd=recorder.folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == code, done.stdout + done.stderr
+        done = Project(recorder.folder).run(*words)
+        assert done.code == code, done.out + done.err
     assert "reviewed: false" in recorder.spec()
     assert "DRAFT" in recorder.spec()
     assert "text: Hi, you." in recorder.spec()
@@ -92,7 +87,11 @@ def test_the_twin_is_the_same_request_without_streaming(recorder):
 @pytest.mark.parametrize(
     ("status", "body", "words"),
     [
-        (b"429 Slow Down", b'{"error":{"message":"too many of jane@corp.io"}}', "HTTP 429, expected 2xx"),
+        (
+            b"429 Slow Down",
+            b'{"error":{"message":"too many of jane@corp.io"}}',
+            "HTTP status 429, expected 2xx",
+        ),
         (b"200 OK", b'{"content":[]}', "expected a stream, got 14 bytes of `application/json`"),
     ],
 )
@@ -114,7 +113,7 @@ def test_an_answer_that_does_not_end_in_time_is_not_kept(recorder):
     with serving(HEAD_OF_STREAM + b"\r\n", chunk(answer("Hi")[:200]), Wait(8)) as server:
         ran = recorder.run(server.base_url, "--timeout", "2")
     assert ran.code == 2
-    assert "had not ended after 2 s; raise --timeout" in ran.err
+    assert "did not end within 2 s; raise --timeout" in ran.err
     assert recorder.written() == {}
 
 
@@ -181,7 +180,7 @@ def test_nothing_is_sent_and_nothing_overwritten_where_the_name_is_taken(recorde
         assert server.requests == []
     assert (again.code, by_case.code) == (2, 2)
     assert "first.sse` exists" in again.err
-    assert "has a case `first`" in by_case.err
+    assert "already has a case `first`" in by_case.err
     assert sorted(recorder.written().values()) == sorted(before.values())
 
 

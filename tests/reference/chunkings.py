@@ -19,6 +19,12 @@ def two_way_cuts(body: bytes) -> Iterator[list[bytes]]:
     return ([body[:i], body[i:]] for i in range(1, len(body)))
 
 
+def some_two_way_cuts(body: bytes, count: int) -> Iterator[list[bytes]]:
+    """Cut once at `count` places that are the same each time."""
+    rng = random.Random(len(body))  # noqa: S311 - cuts, not secrets
+    return ([body[:i], body[i:]] for i in rng.sample(range(1, len(body)), count))
+
+
 def at_random(body: bytes, seed: int) -> list[bytes]:
     rng = random.Random(seed)  # noqa: S311 - cuts, not secrets
     chunks = []

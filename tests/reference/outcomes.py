@@ -8,9 +8,6 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
-from streamconform.model.case import Case
-from streamconform.resources import find_bundled
-from streamconform.suite.load import Sources, load
 from streamconform_reference.adapter import open_decoder
 from streamconform_reference.apis import DECODERS
 from streamconform_reference.outcome import (
@@ -26,6 +23,8 @@ from streamconform_reference.outcome import (
     ToolCall,
     Usage,
 )
+
+from ..bundled_suite import streams
 
 STOPS = [
     ("stop", "end_turn"),
@@ -202,8 +201,8 @@ class Decoded:
 def decoded_cases() -> tuple[Decoded, ...]:
     """Return the outcome of each cassette of the bundled stream cases."""
     found: dict[str, Decoded] = {}
-    for case in load(Sources(find_bundled("specs"), find_bundled("cassettes"))):
-        if not isinstance(case, Case) or case.api not in DECODERS:
+    for case in streams():
+        if case.api not in DECODERS:
             continue
         cassette = case.cassette
         run = SimpleNamespace(

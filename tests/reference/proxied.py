@@ -160,11 +160,11 @@ OLLAMA: dict[str, Row] = {
     ),
     "the end without a last record": Row(
         ollama.lines(ollama.record("a"), ollama.record("b")),
-        "0:text +a +b | error api_error: the upstream's answer broke off before its end",
+        "0:text +a +b | error api_error: the upstream's answer ended too early",
     ),
     "the end behind a call": Row(
         ollama.lines(ollama.calls(ollama.call("f", {"x": 1}, id="a"))),
-        '0:tool_use a f {"x":1} end | error api_error: the upstream\'s answer broke off before its end',
+        '0:tool_use a f {"x":1} end | error api_error: the upstream\'s answer ended too early',
     ),
 }
 
@@ -320,11 +320,11 @@ CHAT: dict[str, Row] = {
     ),
     "a mark without a reason": Row(
         chat.STREAMS["no-finish-reason"],
-        "0:text +end | error api_error: the upstream's answer broke off before its end",
+        "0:text +end | error api_error: the upstream's answer ended too early",
     ),
     "the end in a call": Row(
         chat.STREAMS["no-finish-reason-in-a-call"],
-        "0:tool_use a f  | error api_error: the upstream's answer broke off before its end",
+        "0:tool_use a f  | error api_error: the upstream's answer ended too early",
     ),
 }
 
@@ -387,6 +387,6 @@ MESSAGES: dict[str, Row] = {
     ),
     "the end without a last event": Row(
         messages.sse(messages.start(), messages.text(), messages.says("par")),
-        "role | +par | error api_error: the upstream's answer broke off before its end",
+        "role | +par | error api_error: the upstream's answer ended too early",
     ),
 }

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from . import chunkings
 from .exchange import Answer, assert_event_rules, at, decode, joined_deltas
@@ -689,16 +687,6 @@ def test_the_answer_is_the_same_however_the_bytes_are_cut(case: Case) -> None:
         answer = decode(chunks, status=case.status, **case.fields)
         assert answer.outcome == expected.outcome
         assert joined_deltas(answer.events) == joined_deltas(expected.events)
-
-
-@settings(max_examples=60)
-@given(name=st.sampled_from(sorted(STREAMS)), cuts=st.lists(st.integers(0, 2500), max_size=8))
-def test_the_answer_is_the_same_for_any_cuts(name: str, cuts: list[int]) -> None:
-    body = STREAMS[name]
-    expected = decode(body)
-    answer = decode(chunkings.at(body, cuts))
-    assert answer.outcome == expected.outcome
-    assert answer.events == expected.events
 
 
 def prefixes(body: bytes, step: int) -> list[Answer]:

@@ -36,7 +36,7 @@ from .bedrock_converse_streams import (
     whole_call,
     whole_text,
 )
-from .exchange import PRICES, Answer, Case, assert_event_rules, at, joined_deltas, text_block
+from .exchange import PRICES, Answer, Case, assert_event_rules, at, text_block
 from .exchange import decode as decode_any
 
 
@@ -372,16 +372,6 @@ def test_every_reason_of_the_documentation_is_known(raw: str) -> None:
 @pytest.mark.parametrize("kind", sorted(EXCEPTIONS))
 def test_every_exception_of_the_documentation_has_its_status(kind: str) -> None:
     assert decode(START + exception(kind)).outcome["error"]["status"] == EXCEPTIONS[kind]
-
-
-@pytest.mark.parametrize("name", sorted(STREAMS))
-def test_the_outcome_and_the_events_do_not_depend_on_the_cuts(name: str) -> None:
-    body = STREAMS[name]
-    whole = decode(body)
-    for chunks in (chunkings.bytewise(body), *(chunkings.at_random(body, seed) for seed in range(5))):
-        found = decode(chunks)
-        assert found.outcome == whole.outcome
-        assert joined_deltas(found.events) == joined_deltas(whole.events)
 
 
 @pytest.mark.parametrize("name", sorted(STREAMS))

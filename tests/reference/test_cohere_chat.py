@@ -46,7 +46,7 @@ from .cohere_chat_streams import (
     whole_call,
     whole_text,
 )
-from .exchange import PRICES, Answer, Case, assert_event_rules, at, joined_deltas, text_block
+from .exchange import PRICES, Answer, Case, assert_event_rules, at, text_block
 from .exchange import decode as decode_any
 
 
@@ -506,16 +506,6 @@ def test_a_stream_has_the_expected_outcome(case: Case) -> None:
 def test_every_reason_of_the_documentation_is_known(raw: str) -> None:
     for body in (answer(*whole_text("a"), reason=raw), ndjson(V1_START, v1_over("a", reason=raw))):
         assert decode(body).outcome["stop"] == {"reason": STOP_REASONS[raw], "raw": raw}
-
-
-@pytest.mark.parametrize("name", sorted(STREAMS))
-def test_the_outcome_and_the_events_do_not_depend_on_the_cuts(name: str) -> None:
-    body = STREAMS[name]
-    whole = decode(body)
-    for chunks in (chunkings.bytewise(body), *(chunkings.at_random(body, seed) for seed in range(5))):
-        found = decode(chunks)
-        assert found.outcome == whole.outcome
-        assert joined_deltas(found.events) == joined_deltas(whole.events)
 
 
 @pytest.mark.parametrize("name", sorted(STREAMS))

@@ -119,7 +119,9 @@ def test_an_api_encodes_the_answers_of_other_apis(api: str) -> None:
 @pytest.mark.parametrize("api", APIS)
 def test_every_row_of_the_losses_applies_to_an_answer(api: str) -> None:
     idle = {(loss.name, form) for loss in LOSSES[api] for form in loss.forms}
-    for outcome in [*EXAMPLES.values(), *(case.outcome for case in decoded_cases() if idle)]:
+    for outcome in [*EXAMPLES.values(), *(case.outcome for case in decoded_cases())]:
+        if not idle:
+            break
         for form in FORMS:
             before = outcome
             for loss in LOSSES[api]:

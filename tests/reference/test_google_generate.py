@@ -15,7 +15,7 @@ from streamconform_reference.document import decode_document
 from streamconform_reference.json_text.codec import dumps
 
 from . import chunkings
-from .exchange import Answer, assert_event_rules, at, joined_deltas
+from .exchange import Answer, assert_event_rules, at
 from .exchange import decode as decode_any
 from .google_generate_streams import (
     BARE_ERROR,
@@ -582,26 +582,6 @@ def test_a_call_that_is_whole_ends_before_the_next_chunk() -> None:
 
 
 # However the bytes are cut.
-
-
-@pytest.mark.parametrize("name", sorted(STREAMS))
-def test_the_answer_is_the_same_at_every_cut(name: str) -> None:
-    body = STREAMS[name]
-    expected = decode(body)
-    assert_event_rules(expected)
-    for chunks in (chunkings.bytewise(body), *chunkings.two_way_cuts(body)):
-        answer = decode(chunks)
-        assert answer.outcome == expected.outcome
-        assert joined_deltas(answer.events) == joined_deltas(expected.events)
-
-
-@settings(max_examples=100)
-@given(name=st.sampled_from(sorted(STREAMS)), cuts=st.lists(st.integers(0, 3000), max_size=8))
-def test_the_answer_is_the_same_however_it_is_cut(name: str, cuts: list[int]) -> None:
-    body = STREAMS[name]
-    answer = decode(chunkings.at(body, cuts))
-    assert answer.outcome == decode(body).outcome
-    assert_event_rules(answer)
 
 
 @pytest.mark.parametrize("name", sorted(STREAMS))

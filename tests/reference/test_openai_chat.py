@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from . import chunkings
-from .exchange import Answer, assert_event_rules, joined_deltas
+from .exchange import Answer, assert_event_rules
 from .exchange import decode as decode_any
 from .openai_chat_streams import (
     DONE,
@@ -464,26 +462,6 @@ def test_id_and_model_are_the_first_that_are_not_empty() -> None:
 
 
 # However the bytes are cut.
-
-
-@pytest.mark.parametrize("name", sorted(STREAMS))
-def test_the_answer_is_the_same_at_every_cut(name: str) -> None:
-    body = STREAMS[name]
-    expected = decode(body)
-    assert_event_rules(expected)
-    for chunks in (chunkings.bytewise(body), *chunkings.two_way_cuts(body)):
-        answer = decode(chunks)
-        assert answer.outcome == expected.outcome
-        assert joined_deltas(answer.events) == joined_deltas(expected.events)
-
-
-@settings(max_examples=100)
-@given(name=st.sampled_from(sorted(STREAMS)), cuts=st.lists(st.integers(0, 3000), max_size=8))
-def test_the_answer_is_the_same_however_it_is_cut(name: str, cuts: list[int]) -> None:
-    body = STREAMS[name]
-    answer = decode(chunkings.at(body, cuts))
-    assert answer.outcome == decode(body).outcome
-    assert_event_rules(answer)
 
 
 @pytest.mark.parametrize("name", sorted(STREAMS))

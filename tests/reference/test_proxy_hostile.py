@@ -8,12 +8,21 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from streamconform_proxy import ROUTES, Relay, Route, ask, counted, failed, thinking_refused, whole
+from streamconform_proxy import (
+    ROUTES,
+    Route,
+    StreamRelay,
+    build_token_count,
+    build_upstream_failure,
+    is_thinking_refusal,
+    relay_document,
+    translate_request,
+)
 from streamconform_reference.requests.errors import RequestError
 
 from .chunkings import at_random
 from .samples import SAMPLES
-from .test_proxy_relay import TYPES, asked
+from .test_proxy_relay import TYPES, build_request
 
 Json = dict[str, Any]
 ODD: tuple[Any, ...] = (
@@ -120,14 +129,14 @@ OPENAI: Json = {
 BODIES = {"anthropic-messages": ANTHROPIC, "openai-chat": OPENAI}
 
 
-def paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def find_paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Yield the path of every value inside a value."""
     for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
         yield (*path, key)
-        yield from paths(value[key], (*path, key))
+        yield from find_paths(value[key], (*path, key))
 
 
-def changed(body: Json, path: tuple[Any, ...], value: Any) -> Json:
+def replace_value(body: Json, path: tuple[Any, ...], value: Any) -> Json:
     copy = json.loads(json.dumps(body))
     holder = copy
     for key in path[:-1]:
@@ -137,15 +146,15 @@ def changed(body: Json, path: tuple[Any, ...], value: Any) -> Json:
 
 
 @pytest.mark.parametrize("names", ROUTES, ids=" ".join)
-def test_a_request_with_anything_anywhere_is_translated_or_refused(names: tuple[str, str]) -> None:
+def test_a_request_with_any_value_anywhere_is_translated_or_rejected(names: tuple[str, str]) -> None:
     route = Route(client=names[0], upstream=names[1])
     body = BODIES[names[0]]
-    assert ask(route, json.dumps(body).encode(), {}).content
+    assert translate_request(route, json.dumps(body).encode(), {}).content
     seen = {True: 0, False: 0}
-    for path in paths(body):
+    for path in find_paths(body):
         for value in ODD:
             try:
-                sent = ask(route, json.dumps(changed(body, path, value)).encode(), {})
+                sent = translate_request(route, json.dumps(replace_value(body, path, value)).encode(), {})
             except RequestError as refusal:
                 assert (refusal.status, bool(refusal.message)) == (400, True)  # noqa: PT017 - one or the other
                 seen[False] += 1
@@ -155,12 +164,12 @@ def test_a_request_with_anything_anywhere_is_translated_or_refused(names: tuple[
     assert min(seen.values()) > 100
 
 
-@pytest.mark.parametrize("path", list(paths(ANTHROPIC)), ids=lambda path: ".".join(map(str, path)))
-def test_a_count_of_anything_is_a_number_or_refused(path: tuple[Any, ...]) -> None:
+@pytest.mark.parametrize("path", list(find_paths(ANTHROPIC)), ids=lambda path: ".".join(map(str, path)))
+def test_a_token_count_of_any_request_is_a_number_or_rejected(path: tuple[Any, ...]) -> None:
     for value in ODD:
-        body = json.dumps(changed(ANTHROPIC, path, value)).encode()
+        body = json.dumps(replace_value(ANTHROPIC, path, value)).encode()
         try:
-            answer = counted(body)
+            answer = build_token_count(body)
         except RequestError as refusal:
             assert refusal.status == 400  # noqa: PT017 - one or the other
         else:
@@ -168,8 +177,8 @@ def test_a_count_of_anything_is_a_number_or_refused(path: tuple[Any, ...]) -> No
 
 
 @pytest.mark.parametrize("names", ROUTES, ids=" ".join)
-def test_an_answer_of_damaged_bytes_ends(names: tuple[str, str]) -> None:
-    streamed, one = asked(*names), asked(*names, stream=False)
+def test_a_damaged_answer_ends(names: tuple[str, str]) -> None:
+    streamed, document = build_request(*names), build_request(*names, stream=False)
     headers = {"content-type": TYPES[names[1]]}
     rng = random.Random(8)  # noqa: S311 - damage, not secrets
     for name, sample in SAMPLES[names[1]].items():
@@ -178,11 +187,11 @@ def test_an_answer_of_damaged_bytes_ends(names: tuple[str, str]) -> None:
             for _ in range(rng.randrange(1, 6)):
                 place = rng.randrange(len(damaged))
                 damaged[place : place + rng.randrange(3)] = rng.randbytes(rng.randrange(4))
-            relay = Relay(streamed, headers=headers)
-            told = b"".join(relay.receive(chunk) for chunk in at_random(bytes(damaged), 1)) + relay.end()
+            relay = StreamRelay(streamed, headers=headers)
+            output = b"".join(relay.receive(chunk) for chunk in at_random(bytes(damaged), 1)) + relay.end()
             assert relay.ended, name
-            assert told, name
-            answer = whole(one, headers=headers, body=bytes(damaged))
+            assert output, name
+            answer = relay_document(document, headers=headers, body=bytes(damaged))
             assert json.loads(answer.body), name
 
 
@@ -190,15 +199,15 @@ def test_an_answer_of_damaged_bytes_ends(names: tuple[str, str]) -> None:
 @pytest.mark.parametrize("api", SAMPLES)
 def test_the_answer_of_another_api_ends(names: tuple[str, str], api: str) -> None:
     for sample in SAMPLES[api].values():
-        relay = Relay(asked(*names), headers={"content-type": TYPES[names[1]]})
-        told = relay.receive(sample) + relay.end()
-        assert (relay.ended, bool(told)) == (True, True)
+        relay = StreamRelay(build_request(*names), headers={"content-type": TYPES[names[1]]})
+        output = relay.receive(sample) + relay.end()
+        assert (relay.ended, bool(output)) == (True, True)
 
 
 @pytest.mark.parametrize("value", ODD)
 def test_failures_of_any_form_are_reported(value: Any) -> None:
     for document in (value, {"error": value}, {"error": {"message": value, "type": value}}):
         body = json.dumps(document).encode()
-        answer = failed(asked(*ROUTES[0]), status=400, headers={}, body=body)
+        answer = build_upstream_failure(build_request(*ROUTES[0]), status=400, headers={}, body=body)
         assert json.loads(answer.body)["error"]["message"]
-        assert thinking_refused(400, body) is False
+        assert is_thinking_refusal(400, body) is False

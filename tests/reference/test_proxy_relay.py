@@ -10,7 +10,16 @@ from itertools import count
 from typing import Any
 
 import pytest
-from streamconform_proxy import Asked, Relay, Route, ask, counted, failed, refused, whole
+from streamconform_proxy import (
+    Route,
+    StreamRelay,
+    UpstreamRequest,
+    build_refusal,
+    build_token_count,
+    build_upstream_failure,
+    relay_document,
+    translate_request,
+)
 from streamconform_reference import decode_document
 from streamconform_reference.apis import DECODERS
 from streamconform_reference.apis.grammars import GRAMMARS
@@ -41,14 +50,14 @@ ROWS: Mapping[tuple[str, str, str], Row] = {
 ENDED = {key: row for key, row in ROWS.items() if "error" not in row.told.split()}
 
 
-def digits() -> Callable[[int], str]:
+def count_ids() -> Callable[[int], str]:
     numbers = count()
     return lambda length: f"{next(numbers):0{length}d}"
 
 
-def asked(
+def build_request(
     client: str, upstream: str, *, thinking: bool = True, stream: bool = True, eager: bool = False
-) -> Asked:
+) -> UpstreamRequest:
     body: Json = {
         "model": "qwen3:8b",
         "stream": stream,
@@ -61,44 +70,48 @@ def asked(
     elif thinking:
         body["reasoning_effort"] = "low"
     headers = {"anthropic-beta": "fine-grained-tool-streaming-2025-05-14"} if eager else {}
-    return ask(Route(client=client, upstream=upstream), json.dumps(body).encode(), headers)
+    return translate_request(Route(client=client, upstream=upstream), json.dumps(body).encode(), headers)
 
 
-def relay(client: str, upstream: str, row: Row | None = None) -> Relay:
+def build_relay(client: str, upstream: str, row: Row | None = None) -> StreamRelay:
     row = row or Row(b"", "")
-    request = asked(client, upstream, thinking=row.thinking, eager=row.eager)
-    return Relay(request, headers={"content-type": TYPES[upstream]}, new_id=digits(), created=7)
+    request = build_request(client, upstream, thinking=row.thinking, eager=row.eager)
+    return StreamRelay(request, headers={"content-type": TYPES[upstream]}, new_id=count_ids(), created=7)
 
 
-def relayed(to: Relay, chunks: Iterable[bytes]) -> bytes:
-    return b"".join(to.receive(chunk) for chunk in chunks) + to.end()
+def run_relay(relay: StreamRelay, chunks: Iterable[bytes]) -> bytes:
+    return b"".join(relay.receive(chunk) for chunk in chunks) + relay.end()
 
 
-def got(client: str, upstream: str, row: Row) -> bytes:
-    return relayed(relay(client, upstream, row), [row.body])
+def translate_row(client: str, upstream: str, row: Row) -> bytes:
+    return run_relay(build_relay(client, upstream, row), [row.body])
 
 
-# What the client gets, in short.
+# Summaries of the output.
 
 
-def payloads(body: bytes) -> list[Json]:
+def read_payloads(body: bytes) -> list[Json]:
     """Return the payloads; a comment between them is a ping."""
-    told: list[Json] = []
+    payloads: list[Json] = []
     for frame in body.decode().split("\n\n"):
         data = [line.removeprefix("data: ") for line in frame.split("\n") if line.startswith("data: ")]
         if data and data != ["[DONE]"]:
-            told.append(json.loads(data[0]))
+            payloads.append(json.loads(data[0]))
         elif frame.startswith(":"):
-            told.append({"type": "ping"})
-    return told
+            payloads.append({"type": "ping"})
+    return payloads
 
 
-def in_short(client: str, body: bytes) -> str:
-    words = anthropic_words(payloads(body)) if client == ANTHROPIC else openai_words(payloads(body))
+def summarize(client: str, body: bytes) -> str:
+    words = (
+        summarize_anthropic(read_payloads(body))
+        if client == ANTHROPIC
+        else summarize_openai(read_payloads(body))
+    )
     return " | ".join(words)
 
 
-def anthropic_words(told: list[Json]) -> list[str]:
+def summarize_anthropic(told: list[Json]) -> list[str]:
     """Return a summary of the output after the start and its ping: a word or two per block and the end."""
     words: list[str] = []
     inside = False
@@ -118,7 +131,7 @@ def anthropic_words(told: list[Json]) -> list[str]:
                 words[-1] += " end"
                 inside = False
             case {"type": "message_delta", "delta": delta, "usage": usage}:
-                words.append(f"{delta['stop_reason']} {anthropic_usage(usage)}")
+                words.append(f"{delta['stop_reason']} {summarize_anthropic_usage(usage)}")
             case {"type": "error", "error": error}:
                 words.append(f"error {error['type']}: {error['message']}")
             case {"type": "ping"} if inside:
@@ -128,14 +141,14 @@ def anthropic_words(told: list[Json]) -> list[str]:
     return words
 
 
-def anthropic_usage(usage: Json) -> str:
+def summarize_anthropic_usage(usage: Json) -> str:
     cached = f" cached={usage['cache_read_input_tokens']}" if "cache_read_input_tokens" in usage else ""
     thought = usage.get("output_tokens_details", {}).get("thinking_tokens")
     more = "" if thought is None else f" thought={thought}"
     return f"{usage['input_tokens']}/{usage['output_tokens']}{cached}{more}"
 
 
-def openai_words(told: list[Json]) -> list[str]:
+def summarize_openai(told: list[Json]) -> list[str]:
     words: list[str] = []
     for payload in told:
         if "error" in payload:
@@ -146,11 +159,11 @@ def openai_words(told: list[Json]) -> list[str]:
             usage = payload["usage"]
             words[-1] += f" {usage['total_tokens']}={usage['prompt_tokens']}+{usage['completion_tokens']}"
         else:
-            words += choice_words(payload["choices"][0])
+            words += summarize_choice(payload["choices"][0])
     return words
 
 
-def choice_words(choice: Json) -> Iterable[str]:
+def summarize_choice(choice: Json) -> Iterable[str]:
     delta = choice["delta"]
     if delta.get("role"):
         yield "role"
@@ -171,7 +184,7 @@ def test_a_client_gets(key: tuple[str, str, str]) -> None:
     client, upstream, _ = key
     row = ROWS[key]
     expected = re.escape(row.told).replace(r"\*", ".*")
-    told = in_short(client, got(client, upstream, row))
+    told = summarize(client, translate_row(client, upstream, row))
     assert re.fullmatch(expected, told), f"\nexpected {row.told}\n     got {told}"
 
 
@@ -179,9 +192,9 @@ def test_a_client_gets(key: tuple[str, str, str]) -> None:
 def test_the_cuts_between_reads_do_not_matter(key: tuple[str, str, str]) -> None:
     client, upstream, _ = key
     row = ROWS[key]
-    once = got(client, upstream, row)
+    once = translate_row(client, upstream, row)
     for chunks in (bytewise(row.body), *(at_random(row.body, seed) for seed in range(3))):
-        assert relayed(relay(client, upstream, row), chunks) == once
+        assert run_relay(build_relay(client, upstream, row), chunks) == once
 
 
 @pytest.mark.parametrize("key", ENDED, ids=" ".join)
@@ -189,42 +202,46 @@ def test_it_is_a_legal_stream(key: tuple[str, str, str]) -> None:
     client, upstream, _ = key
     row = ROWS[key]
     tools = [{"name": "f", "eager_input_streaming": row.eager}]
-    found = GRAMMARS[client].of_body([got(client, upstream, row)], {"tools": tools})
+    found = GRAMMARS[client].of_body([translate_row(client, upstream, row)], {"tools": tools})
     assert [each for each in found if each.level != "may"] == []
 
 
-@pytest.mark.parametrize("key", [each for each in ROWS if each not in ENDED], ids=" ".join)
+@pytest.mark.parametrize("key", [key for key in ROWS if key not in ENDED], ids=" ".join)
 def test_an_answer_that_failed_has_no_end(key: tuple[str, str, str]) -> None:
     client, upstream, _ = key
-    body = got(client, upstream, ROWS[key])
+    body = translate_row(client, upstream, ROWS[key])
     assert body.count(b'"error"') >= 1
     assert b"message_stop" not in body
     assert b"[DONE]" not in body
-    assert decoded(client, body).status == "error"
+    assert decode(client, body).status == "error"
 
 
 @pytest.mark.parametrize("key", ENDED, ids=" ".join)
 def test_the_answer_without_streaming_is_the_same(key: tuple[str, str, str]) -> None:
     client, upstream, _ = key
     row = ROWS[key]
-    request = asked(client, upstream, thinking=row.thinking, stream=False)
-    answer = whole(request, headers={"content-type": TYPES[upstream]}, body=row.body, new_id=digits())
+    request = build_request(client, upstream, thinking=row.thinking, stream=False)
+    answer = relay_document(
+        request, headers={"content-type": TYPES[upstream]}, body=row.body, new_id=count_ids()
+    )
     assert answer.status == 200
-    streamed, one = decoded(client, got(client, upstream, row)), decode_document(answer.body, client)
+    streamed, one = decode(client, translate_row(client, upstream, row)), decode_document(answer.body, client)
     if not row.eager:
-        runnable = [block for block in plain(streamed) if getattr(block, "arguments", True) is not None]
-        assert plain(one) == runnable
+        runnable = [
+            block for block in drop_argument_texts(streamed) if getattr(block, "arguments", True) is not None
+        ]
+        assert drop_argument_texts(one) == runnable
     assert (one.stop, one.usage, one.model) == (streamed.stop, streamed.usage, streamed.model)
 
 
-def decoded(api: str, body: bytes) -> Outcome:
+def decode(api: str, body: bytes) -> Outcome:
     decoder = DECODERS[api]()
     decoder.receive_data(body)
     decoder.receive_eof()
     return decoder.outcome
 
 
-def plain(outcome: Outcome) -> list[Any]:
+def drop_argument_texts(outcome: Outcome) -> list[Any]:
     """Return the blocks without the text of arguments, which documents of some APIs lack."""
     return [
         replace(block, arguments_text=None) if isinstance(block, ToolCall) else block
@@ -236,59 +253,64 @@ def test_arguments_are_streamed_on_request() -> None:
     fragments = ["", '{"x"', ":", "1}"]
     body = chat.whole(
         chat.calls(chat.call(id="a", name="f", args=fragments[0])),
-        *(chat.calls(chat.call(args=each)) for each in fragments[1:]),
+        *(chat.calls(chat.call(args=fragment)) for fragment in fragments[1:]),
         finish="tool_calls",
     )
-    for eager, told in ((True, fragments), (False, ["", "ping", "ping", "ping", '{"x":1}'])):
-        got = payloads(relayed(relay(ANTHROPIC, OPENAI, Row(body, "", eager=eager)), [body]))
-        start = next(at for at, each in enumerate(got) if each["type"] == "content_block_start")
-        inside = got[start + 1 : start + 1 + len(told)]
-        assert [each.get("delta", {}).get("partial_json", each["type"]) for each in inside] == told
-        assert got[start + 1 + len(told)]["type"] == "content_block_stop"
+    for eager, expected in ((True, fragments), (False, ["", "ping", "ping", "ping", '{"x":1}'])):
+        output = read_payloads(run_relay(build_relay(ANTHROPIC, OPENAI, Row(body, "", eager=eager)), [body]))
+        start = next(n for n, payload in enumerate(output) if payload["type"] == "content_block_start")
+        inside = output[start + 1 : start + 1 + len(expected)]
+        assert [
+            payload.get("delta", {}).get("partial_json", payload["type"]) for payload in inside
+        ] == expected
+        assert output[start + 1 + len(expected)]["type"] == "content_block_stop"
 
 
-# Before, between and behind the records.
+# Before, between and after the records.
 
 
-def test_a_stream_begins_with_the_first_record() -> None:
-    to = relay(ANTHROPIC, "ollama-chat")
+def test_a_stream_starts_with_the_first_record() -> None:
+    relay = build_relay(ANTHROPIC, "ollama-chat")
     first = ollama.lines(ollama.record(""))
-    assert to.receive(first[:-1]) == b""
-    assert [each["type"] for each in payloads(to.receive(first[-1:]))] == ["message_start", "ping"]
-    [text, delta] = payloads(to.receive(ollama.lines(ollama.record("Hi"))))
+    assert relay.receive(first[:-1]) == b""
+    assert [payload["type"] for payload in read_payloads(relay.receive(first[-1:]))] == [
+        "message_start",
+        "ping",
+    ]
+    [text, delta] = read_payloads(relay.receive(ollama.lines(ollama.record("Hi"))))
     assert (text["type"], delta["delta"]["text"]) == ("content_block_start", "Hi")
 
 
-def test_a_ping_begins_it_too() -> None:
-    to = relay(ANTHROPIC, "ollama-chat")
-    assert [each["type"] for each in payloads(to.ping())] == ["message_start", "ping"]
-    assert [each["type"] for each in payloads(to.ping())] == ["ping"]
-    rest = relayed(to, [OLLAMA["text"].body])
+def test_a_ping_starts_a_stream() -> None:
+    relay = build_relay(ANTHROPIC, "ollama-chat")
+    assert [payload["type"] for payload in read_payloads(relay.ping())] == ["message_start", "ping"]
+    assert [payload["type"] for payload in read_payloads(relay.ping())] == ["ping"]
+    rest = run_relay(relay, [OLLAMA["text"].body])
     assert b"message_start" not in rest
-    assert to.ping() == b""
+    assert relay.ping() == b""
 
 
-def test_the_start_has_an_estimate_of_the_input_and_the_clients_name_of_the_model() -> None:
-    [start, *_] = payloads(got(ANTHROPIC, "ollama-chat", OLLAMA["text"]))
+def test_the_start_has_estimated_input_tokens_and_the_clients_model() -> None:
+    [start, *_] = read_payloads(translate_row(ANTHROPIC, "ollama-chat", OLLAMA["text"]))
     assert start["message"]["usage"] == {"input_tokens": 7, "output_tokens": 0}
     assert (start["message"]["model"], start["message"]["id"]) == ("qwen3:8b", f"msg_{0:024d}")
 
 
 def test_nothing_follows_the_end() -> None:
-    to = relay(ANTHROPIC, "ollama-chat")
-    assert not to.ended
-    to.receive(OLLAMA["text"].body)
-    assert to.ended
-    assert to.receive(OLLAMA["text"].body) + to.end() + to.break_off("late") + to.ping() == b""
+    relay = build_relay(ANTHROPIC, "ollama-chat")
+    assert not relay.ended
+    relay.receive(OLLAMA["text"].body)
+    assert relay.ended
+    assert relay.receive(OLLAMA["text"].body) + relay.end() + relay.break_off("late") + relay.ping() == b""
 
 
 def test_a_connection_that_breaks_is_an_error() -> None:
-    to = relay(ANTHROPIC, OPENAI)
-    to.receive(chat.frames(chat.says("par")))
-    [error] = payloads(to.break_off("the upstream is gone"))
+    relay = build_relay(ANTHROPIC, OPENAI)
+    relay.receive(chat.frames(chat.says("par")))
+    [error] = read_payloads(relay.break_off("the upstream is gone"))
     assert error == {"type": "error", "error": {"type": "api_error", "message": "the upstream is gone"}}
-    assert to.ended
-    assert to.early is None
+    assert relay.ended
+    assert relay.early_failure is None
 
 
 @pytest.mark.parametrize(
@@ -302,17 +324,17 @@ def test_a_connection_that_breaks_is_an_error() -> None:
         (OPENAI, ANTHROPIC, messages.sse(messages.ERROR), 503, "overloaded_error"),
     ],
 )
-def test_a_failure_before_the_answer_is_one_of_the_whole_request(
+def test_a_failure_before_the_answer_has_a_status(
     client: str, upstream: str, body: bytes, status: int, kind: str
 ) -> None:
-    to = relay(client, upstream)
-    [event] = payloads(relayed(to, [body]))
-    assert to.ended
-    assert to.early is not None
-    assert (to.early.status, json.loads(to.early.body)) == (status, event)
+    relay = build_relay(client, upstream)
+    [event] = read_payloads(run_relay(relay, [body]))
+    assert relay.ended
+    assert relay.early_failure is not None
+    assert (relay.early_failure.status, json.loads(relay.early_failure.body)) == (status, event)
     assert event["error"]["type"] == kind
-    request = asked(client, upstream, stream=False)
-    answer = whole(request, headers={"content-type": TYPES[upstream]}, body=body)
+    request = build_request(client, upstream, stream=False)
+    answer = relay_document(request, headers={"content-type": TYPES[upstream]}, body=body)
     assert (answer.status, json.loads(answer.body)["error"]["type"]) == (status, kind)
 
 
@@ -323,10 +345,12 @@ def test_a_document_is_relayed_as_a_stream() -> None:
         "choices": [{"message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 3, "completion_tokens": 1},
     }
-    to = Relay(asked(ANTHROPIC, OPENAI), headers={"content-type": "application/json"}, new_id=digits())
-    body = relayed(to, bytewise(json.dumps(document).encode()))
-    assert in_short(ANTHROPIC, body) == "0:text +Hi end | end_turn 3/1 | stop"
-    assert to.ended
+    relay = StreamRelay(
+        build_request(ANTHROPIC, OPENAI), headers={"content-type": "application/json"}, new_id=count_ids()
+    )
+    body = run_relay(relay, bytewise(json.dumps(document).encode()))
+    assert summarize(ANTHROPIC, body) == "0:text +Hi end | end_turn 3/1 | stop"
+    assert relay.ended
 
 
 @pytest.mark.parametrize("kind", ["application/json; charset=utf-8", "text/plain", None])
@@ -346,11 +370,11 @@ def test_a_document_is_relayed_as_a_stream() -> None:
 )
 def test_a_document_is_an_answer_without_streaming(upstream: str, document: Json, kind: str | None) -> None:
     headers = {"content-type": kind} if kind else {}
-    answer = whole(
-        asked(ANTHROPIC, upstream, stream=False),
+    answer = relay_document(
+        build_request(ANTHROPIC, upstream, stream=False),
         headers=headers,
         body=json.dumps(document).encode(),
-        new_id=digits(),
+        new_id=count_ids(),
     )
     assert answer.status == 200
     assert json.loads(answer.body) == {
@@ -365,30 +389,35 @@ def test_a_document_is_an_answer_without_streaming(upstream: str, document: Json
     }
 
 
-def test_a_document_without_an_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_document_is_not_buffered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("streamconform_proxy.relay.MAX_DOCUMENT", 100)
-    to = Relay(asked(ANTHROPIC, OPENAI), headers={"content-type": "application/json"}, new_id=digits())
-    assert to.receive(b"[" * 100) == b""
-    told = to.receive(b"[")
-    assert in_short(ANTHROPIC, told) == "error api_error: the upstream sent more than 100 bytes of no stream"
-    assert to.ended
+    relay = StreamRelay(
+        build_request(ANTHROPIC, OPENAI), headers={"content-type": "application/json"}, new_id=count_ids()
+    )
+    assert relay.receive(b"[" * 100) == b""
+    output = relay.receive(b"[")
+    assert (
+        summarize(ANTHROPIC, output)
+        == "error api_error: the upstream sent more than 100 bytes without a stream"
+    )
+    assert relay.ended
 
 
 def test_clients_that_request_usage_get_it() -> None:
     body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "Hi"}]}
-    request = ask(Route(client=OPENAI, upstream=ANTHROPIC), json.dumps(body).encode(), {})
-    to = Relay(request, headers={"content-type": "text/event-stream"}, new_id=digits())
-    told = relayed(to, [MESSAGES["text"].body])
-    assert b"usage" not in told
-    assert told.endswith(b"data: [DONE]\n\n")
+    request = translate_request(Route(client=OPENAI, upstream=ANTHROPIC), json.dumps(body).encode(), {})
+    relay = StreamRelay(request, headers={"content-type": "text/event-stream"}, new_id=count_ids())
+    output = run_relay(relay, [MESSAGES["text"].body])
+    assert b"usage" not in output
+    assert output.endswith(b"data: [DONE]\n\n")
 
 
-def test_ids_are_made_of_random_digits() -> None:
+def test_ids_are_random_hex_digits() -> None:
     body = OLLAMA["two calls without ids"].body
     seen = set()
     for _ in range(20):
-        to = Relay(asked(ANTHROPIC, "ollama-chat"), headers={})
-        seen |= set(re.findall(rb'"id":"(toolu_[0-9a-f]{16}|msg_[0-9a-f]{24})"', relayed(to, [body])))
+        relay = StreamRelay(build_request(ANTHROPIC, "ollama-chat"), headers={})
+        seen |= set(re.findall(rb'"id":"(toolu_[0-9a-f]{16}|msg_[0-9a-f]{24})"', run_relay(relay, [body])))
     assert len(seen) == 60
 
 
@@ -415,7 +444,9 @@ def test_ids_are_made_of_random_digits() -> None:
 def test_a_failure_has_the_type_of_its_status(upstream: int, status: int, kind: str) -> None:
     headers = {"retry-after": "7", "content-type": "application/json", "set-cookie": "x"}
     body = json.dumps({"error": "m is not there"}).encode()
-    answer = failed(asked(ANTHROPIC, "ollama-chat"), status=upstream, headers=headers, body=body)
+    answer = build_upstream_failure(
+        build_request(ANTHROPIC, "ollama-chat"), status=upstream, headers=headers, body=body
+    )
     assert answer.status == status
     assert json.loads(answer.body) == {
         "type": "error",
@@ -426,15 +457,20 @@ def test_a_failure_has_the_type_of_its_status(upstream: int, status: int, kind: 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b"<html>Bad gateway</html>", b"\xff\xfe", b"[" * 1000])
 def test_a_failure_without_a_message_gets_one(body: bytes) -> None:
-    answer = failed(asked(OPENAI, ANTHROPIC), status=529, headers={}, body=body)
-    told = json.loads(answer.body)["error"]
-    assert (answer.status, told["type"], told["param"], told["code"]) == (503, "overloaded_error", None, None)
-    assert told["message"]
+    answer = build_upstream_failure(build_request(OPENAI, ANTHROPIC), status=529, headers={}, body=body)
+    error = json.loads(answer.body)["error"]
+    assert (answer.status, error["type"], error["param"], error["code"]) == (
+        503,
+        "overloaded_error",
+        None,
+        None,
+    )
+    assert error["message"]
 
 
 @pytest.mark.parametrize("api", [ANTHROPIC, OPENAI])
-def test_a_refusal_is_in_the_envelope_of_the_client(api: str) -> None:
-    answer = refused(api, RequestError(400, "thinking_not_supported", "no"), {"x-request-id": "r"})
+def test_a_refusal_has_the_error_format_of_the_client(api: str) -> None:
+    answer = build_refusal(api, RequestError(400, "thinking_not_supported", "no"), {"x-request-id": "r"})
     assert (answer.status, answer.headers["x-request-id"]) == (400, "r")
     decoder = DECODERS[api](status=400)
     decoder.receive_data(answer.body)
@@ -460,7 +496,7 @@ def test_tokens_are_counted_without_the_upstream() -> None:
             },
         ],
     }
-    answer = counted(json.dumps(body).encode())
+    answer = build_token_count(json.dumps(body).encode())
     assert (answer.status, json.loads(answer.body)) == (200, {"input_tokens": count_tokens(body)})
 
 
@@ -469,14 +505,16 @@ def test_tokens_are_counted_without_the_upstream() -> None:
 )
 def test_an_uncountable_request_is_rejected(body: bytes) -> None:
     with pytest.raises(RequestError) as refusal:
-        counted(body)
+        build_token_count(body)
     assert refusal.value.status == 400
 
 
-def test_the_frames_of_a_client_are_whole_at_every_moment() -> None:
-    to, framing = relay(ANTHROPIC, "ollama-chat"), SseFraming()
+def test_the_client_always_gets_whole_frames() -> None:
+    relay, framing = build_relay(ANTHROPIC, "ollama-chat"), SseFraming()
     frames = 0
     for chunk in bytewise(OLLAMA["thinking, then text"].body):
-        frames += len(framing.receive(to.receive(chunk)))
+        frames += len(framing.receive(relay.receive(chunk)))
     assert framing.end() == []
-    assert frames == len(payloads(got(ANTHROPIC, "ollama-chat", OLLAMA["thinking, then text"])))
+    assert frames == len(
+        read_payloads(translate_row(ANTHROPIC, "ollama-chat", OLLAMA["thinking, then text"]))
+    )

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from streamconform_proxy import ROUTES, Asked, Route, ask, without_thinking
-from streamconform_proxy.translate import CARRIED, ENDPOINTS, KEYED
+from streamconform_proxy import ROUTES, Route, UpstreamRequest, remove_thinking, translate_request
+from streamconform_proxy.translate import CARRIED_FIELDS, ENDPOINTS, KEY_HEADERS
 from streamconform_reference.requests.errors import RequestError
 from streamconform_reference.tokens import count_tokens
 
@@ -19,12 +19,14 @@ LEAST = {"anthropic-messages": ANTHROPIC, "openai-chat": OPENAI}
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string", "enum": ["x"]}}, "required": ["a"]}
 
 
-def asks(names: tuple[str, str], route: Json | None = None, **fields: Any) -> Asked:
+def translate(names: tuple[str, str], route: Json | None = None, **fields: Any) -> UpstreamRequest:
     body = json.dumps(LEAST[names[0]] | fields).encode()
-    return ask(Route(client=names[0], upstream=names[1], **(route or {})), body, {"user-agent": "test"})
+    return translate_request(
+        Route(client=names[0], upstream=names[1], **(route or {})), body, {"user-agent": "test"}
+    )
 
 
-# Rows: route, what the client's body has, and what the upstream's then has at these paths; None is nothing.
+# Rows: route, fields of the client's body, and the upstream's values by path; None means that it is absent.
 TRANSLATED: tuple[tuple[tuple[str, str], Json, Json], ...] = (
     (OLLAMA, {}, {"model": "qwen3", "options.num_predict": 50, "stream": False, "think": None}),
     (OLLAMA, {}, {"messages": [{"role": "user", "content": "Hi there"}]}),
@@ -95,23 +97,23 @@ TRANSLATED: tuple[tuple[tuple[str, str], Json, Json], ...] = (
 )
 
 
-def at(body: Any, path: str) -> Any:
+def get_path(body: Any, path: str) -> Any:
     for key in path.split("."):
         body = body[int(key)] if isinstance(body, list) else (body or {}).get(key)
     return body
 
 
 @pytest.mark.parametrize(("names", "given", "expected"), TRANSLATED)
-def test_a_field_has_its_counterpart(names: tuple[str, str], given: Json, expected: Json) -> None:
-    asked = asks(names, **given)
-    assert {path: at(asked.body, path) for path in expected} == expected
-    assert json.loads(asked.content) == asked.body
+def test_a_field_is_carried_over(names: tuple[str, str], given: Json, expected: Json) -> None:
+    request = translate(names, **given)
+    assert {path: get_path(request.body, path) for path in expected} == expected
+    assert json.loads(request.content) == request.body
 
 
 def test_every_route_has_its_parts() -> None:
-    assert set(CARRIED) == set(ROUTES)
+    assert set(CARRIED_FIELDS) == set(ROUTES)
     assert {client for client, _ in ROUTES} == set(ENDPOINTS)
-    assert {upstream for _, upstream in ROUTES} <= set(KEYED)
+    assert {upstream for _, upstream in ROUTES} <= set(KEY_HEADERS)
 
 
 @pytest.mark.parametrize(
@@ -119,34 +121,34 @@ def test_every_route_has_its_parts() -> None:
     [(OLLAMA, "/api/chat"), (CHAT, "/v1/chat/completions"), (MESSAGES, "/v1/messages")],
 )
 def test_no_key_is_sent_unless_it_is_the_upstreams(names: tuple[str, str], path: str) -> None:
-    header, form = KEYED[names[1]]
-    asked = asks(names)
-    assert (asked.method, asked.path) == ("POST", path)
-    assert header not in asked.headers
-    assert "user-agent" not in asked.headers
-    assert asked.headers["content-type"] == "application/json"
-    assert asks(names, {"key": "k-1"}).headers[header] == form.format(key="k-1")
+    header, form = KEY_HEADERS[names[1]]
+    request = translate(names)
+    assert (request.method, request.path) == ("POST", path)
+    assert header not in request.headers
+    assert "user-agent" not in request.headers
+    assert request.headers["content-type"] == "application/json"
+    assert translate(names, {"key": "k-1"}).headers[header] == form.format(key="k-1")
 
 
-def test_the_upstream_has_its_own_names_of_models() -> None:
+def test_models_are_mapped_to_the_upstreams() -> None:
     models = {"claude-x": "qwen3:8b", "*": "llama3"}
     for given, named in (("claude-x", "qwen3:8b"), ("claude-y", "llama3")):
-        asked = asks(OLLAMA, {"models": models}, model=given)
-        assert (asked.body["model"], asked.model) == (named, given)
-    assert asks(OLLAMA, {"models": {"claude-x": "m"}}, model="same").body["model"] == "same"
+        request = translate(OLLAMA, {"models": models}, model=given)
+        assert (request.body["model"], request.model) == (named, given)
+    assert translate(OLLAMA, {"models": {"claude-x": "m"}}, model="same").body["model"] == "same"
 
 
-def test_the_gate_is_about_the_upstreams_model() -> None:
+def test_thinking_is_checked_for_the_upstreams_model() -> None:
     thinking = {"thinking": {"type": "adaptive"}, "model": "qwen3"}
-    assert asks(OLLAMA, **thinking).thinking
+    assert translate(OLLAMA, **thinking).wants_thinking
     with pytest.raises(RequestError, match="llama3"):
-        asks(OLLAMA, {"models": {"*": "llama3"}}, **thinking)
+        translate(OLLAMA, {"models": {"*": "llama3"}}, **thinking)
 
 
-def test_the_host_decides_about_fields_of_its_own() -> None:
+def test_some_fields_depend_on_the_host() -> None:
     session = {"metadata": {"user_id": "s"}}
-    assert asks(CHAT, {"host": "api.openai.com"}, **session).body["prompt_cache_key"] == "s"
-    assert "prompt_cache_key" not in asks(CHAT, {"host": "127.0.0.1"}, **session).body
+    assert translate(CHAT, {"host": "api.openai.com"}, **session).body["prompt_cache_key"] == "s"
+    assert "prompt_cache_key" not in translate(CHAT, {"host": "127.0.0.1"}, **session).body
 
 
 @pytest.mark.parametrize(
@@ -158,60 +160,62 @@ def test_the_host_decides_about_fields_of_its_own() -> None:
     ],
 )
 def test_thinking_can_be_removed_from_a_request(names: tuple[str, str], wish: Json) -> None:
-    asked = asks(names, **wish)
-    assert asked.asks_thinking
-    assert without_thinking(asked).body == asks(names).body
-    assert not without_thinking(asked).asks_thinking
-    assert not asks(names).asks_thinking
+    request = translate(names, **wish)
+    assert request.requests_thinking
+    assert remove_thinking(request).body == translate(names).body
+    assert not remove_thinking(request).requests_thinking
+    assert not translate(names).requests_thinking
 
 
 def test_fields_next_to_the_effort_stay() -> None:
     form = {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA}}
-    plain = asks(MESSAGES, response_format=form)
-    assert without_thinking(asks(MESSAGES, response_format=form, reasoning_effort="low")).body == plain.body
+    plain = translate(MESSAGES, response_format=form)
+    assert (
+        remove_thinking(translate(MESSAGES, response_format=form, reasoning_effort="low")).body == plain.body
+    )
 
 
 def test_fields_that_affect_the_answer_are_kept() -> None:
-    asked = asks(OLLAMA, stream=True, system="Be kind to everybody.")
-    assert (asked.stream, asked.thinking, asked.model) == (True, False, "qwen3")
-    assert asked.input_tokens == count_tokens({**ANTHROPIC, "system": "Be kind to everybody."}) > 0
-    assert asks(OLLAMA, thinking={"type": "adaptive"}).thinking
-    assert not asks(OLLAMA, thinking={"type": "adaptive", "display": "omitted"}).thinking
-    assert not asks(OLLAMA, thinking={"type": "disabled"}).thinking
-    assert asks(MESSAGES, stream=True, stream_options={"include_usage": True}).usage
-    assert not asks(MESSAGES, stream=True).usage
+    request = translate(OLLAMA, stream=True, system="Be kind to everybody.")
+    assert (request.stream, request.wants_thinking, request.model) == (True, False, "qwen3")
+    assert request.input_tokens == count_tokens({**ANTHROPIC, "system": "Be kind to everybody."}) > 0
+    assert translate(OLLAMA, thinking={"type": "adaptive"}).wants_thinking
+    assert not translate(OLLAMA, thinking={"type": "adaptive", "display": "omitted"}).wants_thinking
+    assert not translate(OLLAMA, thinking={"type": "disabled"}).wants_thinking
+    assert translate(MESSAGES, stream=True, stream_options={"include_usage": True}).wants_usage
+    assert not translate(MESSAGES, stream=True).wants_usage
 
 
-def test_a_client_asks_for_arguments_before_they_are_checked() -> None:
+def test_a_client_can_request_unchecked_arguments() -> None:
     tool = {"name": "f", "input_schema": SCHEMA}
-    assert not asks(CHAT, tools=[tool]).eager
-    assert asks(CHAT, tools=[tool, {**tool, "eager_input_streaming": True}]).eager
+    assert not translate(CHAT, tools=[tool]).wants_unchecked_arguments
+    assert translate(CHAT, tools=[tool, {**tool, "eager_input_streaming": True}]).wants_unchecked_arguments
     body = json.dumps(ANTHROPIC).encode()
     header = {"anthropic-beta": "other-2025-01-01,fine-grained-tool-streaming-2025-05-14"}
-    assert ask(Route(client=CHAT[0], upstream=CHAT[1]), body, header).eager
+    assert translate_request(Route(client=CHAT[0], upstream=CHAT[1]), body, header).wants_unchecked_arguments
 
 
 @pytest.mark.parametrize(
     ("names", "fields", "words"),
     [
         (OLLAMA, {"stop_sequences": "END"}, "stop_sequences: expected a list"),
-        (OLLAMA, {"stop_sequences": [7]}, "stop_sequences: expected a list of texts"),
+        (OLLAMA, {"stop_sequences": [7]}, "stop_sequences: expected a list of strings"),
         (OLLAMA, {"top_k": -1}, "top_k: expected a whole number"),
         (OLLAMA, {"top_p": "much"}, "top_p: expected a number"),
-        (MESSAGES, {"stop": [7]}, "stop: expected text or a list of texts"),
-        (MESSAGES, {"stop": {"a": 1}}, "stop: expected text or a list of texts"),
+        (MESSAGES, {"stop": [7]}, "stop: expected a string or a list of strings"),
+        (MESSAGES, {"stop": {"a": 1}}, "stop: expected a string or a list of strings"),
         (MESSAGES, {"response_format": "json"}, "response_format: expected an object"),
     ],
 )
-def test_a_field_of_another_kind_is_refused(names: tuple[str, str], fields: Json, words: str) -> None:
+def test_a_field_of_the_wrong_type_is_rejected(names: tuple[str, str], fields: Json, words: str) -> None:
     with pytest.raises(RequestError) as refusal:
-        asks(names, **fields)
+        translate(names, **fields)
     assert refusal.value.message.startswith(words)
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'"a"', b"\xff", b"[" * 500, b"NaN", b"null"])
-def test_a_body_that_is_no_object_is_refused(body: bytes) -> None:
+def test_a_body_that_is_not_an_object_is_rejected(body: bytes) -> None:
     with pytest.raises(RequestError) as refusal:
-        ask(Route(client=OLLAMA[0], upstream=OLLAMA[1]), body, {})
+        translate_request(Route(client=OLLAMA[0], upstream=OLLAMA[1]), body, {})
     assert (refusal.value.status, refusal.value.type) == (400, "invalid_request_error")
     assert refusal.value.message.startswith("the body is not")

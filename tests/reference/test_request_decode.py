@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from streamconform.model.case import CallCase
-from streamconform.schemas import problems
+from streamconform.schemas import find_problems
 from streamconform.suite.load import Sources, collect
 from streamconform_reference.apis import REQUEST_BUILDERS, REQUEST_READERS
 from streamconform_reference.requests.errors import RequestError
@@ -73,7 +73,7 @@ def test_there_are_cases() -> None:
 def test_a_request_read_and_built_again_is_the_same_request(name: str) -> None:
     case = CASES[name]
     conversation = read(case)
-    assert problems("conversation.v1", conversation) == ()
+    assert find_problems("conversation.v1", conversation) == ()
     assert REQUEST_BUILDERS[case.api](conversation) == REQUEST_BUILDERS[case.api](case.input)
 
 
@@ -299,7 +299,7 @@ MESSAGES: tuple[tuple[str, list[Json], list[Json]], ...] = (
 
 def conversation(api: str, **fields: Any) -> Json:
     asked = REQUEST_READERS[api](LEAST[api] | fields, {})
-    assert problems("conversation.v1", asked) == ()
+    assert find_problems("conversation.v1", asked) == ()
     return asked
 
 

@@ -8,14 +8,13 @@ import pytest
 from streamconform.judge.request import compare_request
 from streamconform.model.case import CallCase
 from streamconform.model.request import RequestExpectation
-from streamconform.resources import find_bundled
-from streamconform.suite.load import Sources, load
 from streamconform_mutants import MUTANTS
 from streamconform_mutants import load as load_mutant
 from streamconform_reference import adapter as reference
 from streamconform_reference.adapter import Adapter
 from streamconform_reference.apis import REQUEST_BUILDERS
 
+from .. import bundled_suite
 from .test_mutants import matches
 
 NAMES = sorted(name for name in MUTANTS if "build_request" in vars(load_mutant(name)))
@@ -23,8 +22,8 @@ NAMES = sorted(name for name in MUTANTS if "build_request" in vars(load_mutant(n
 
 @cache
 def cases() -> tuple[CallCase, ...]:
-    every = load(Sources(find_bundled("specs"), find_bundled("cassettes")))
-    return tuple(case for case in every if isinstance(case, CallCase) and case.kind == "request")
+    calls = (case for case in bundled_suite.cases() if isinstance(case, CallCase))
+    return tuple(case for case in calls if case.kind == "request")
 
 
 @cache

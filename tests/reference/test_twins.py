@@ -5,18 +5,14 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-from streamconform.model.case import Case
-from streamconform.resources import find_bundled
-from streamconform.suite.load import Sources, load
+from streamconform.model.cassette import Cassette
 from streamconform_reference import adapter, decode_document
 
-CASES = [
-    each for each in load(Sources(find_bundled("specs"), find_bundled("cassettes"))) if isinstance(each, Case)
-]
-TWINS = {
-    f"{case.api}-{case.cassette.name}": case.cassette for case in CASES if case.cassette.twin is not None
-}
+from ..bundled_suite import cassettes
+
+
+def twins() -> list[Cassette]:
+    return [each for each in cassettes() if each.twin is not None]
 
 
 def told(outcome: dict[str, Any]) -> dict[str, Any]:
@@ -40,12 +36,16 @@ def told(outcome: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_there_are_twins() -> None:
-    assert len(TWINS) >= 15
+    assert len(twins()) >= 15
 
 
-@pytest.mark.parametrize("name", TWINS)
-def test_the_answer_in_one_piece_gives_the_outcome_of_the_stream(name: str) -> None:
-    cassette = TWINS[name]
+def test_the_answer_in_one_piece_gives_the_outcome_of_the_stream() -> None:
+    pairs = {f"{each.api}/{each.name}": outcomes(each) for each in twins()}
+    assert {name: pair for name, pair in pairs.items() if pair[0] != pair[1]} == {}
+
+
+def outcomes(cassette: Cassette) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what the document and what the stream have in common, each read by itself."""
     run = SimpleNamespace(
         api=cassette.api,
         status=cassette.status,
@@ -58,4 +58,4 @@ def test_the_answer_in_one_piece_gives_the_outcome_of_the_stream(name: str) -> N
     *_, last = adapter(run)
     assert cassette.twin is not None
     whole = decode_document(cassette.twin, cassette.api).to_json()
-    assert told(whole) == told(last["outcome"])
+    return told(whole), told(last["outcome"])

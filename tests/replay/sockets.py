@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 
 from streamconform.model.trial import Trial
-from streamconform.replay.request import Bounds
+from streamconform.replay.request import ServerLimits
 from streamconform.replay.server import HOST, ReplayServer
 
 from ..harness import builders
@@ -88,7 +88,7 @@ def answer(of: Trial, path: str = "/v1/messages", body: bytes = BODY, *, until: 
     """Return what a server answers for a trial, and the exchange as it was then."""
 
     async def serve():
-        async with ReplayServer(bounds=Bounds(stall_seconds=0.05)) as server:
+        async with ReplayServer(bounds=ServerLimits(stall_seconds=0.05)) as server:
             with server.exchange(of) as exchange:
                 prefix = exchange.base_url.removeprefix(server.url)
                 return await asked(server, post(prefix + path, body, **more), until), exchange

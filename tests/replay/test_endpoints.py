@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from streamconform.apis import APIS
 from streamconform.model.cassette import Request
-from streamconform.replay.endpoints import asked
+from streamconform.replay.endpoints import match_request
 
 from ..harness import builders
 
@@ -58,7 +58,7 @@ def cassette(api: str, name: str | None = None, path: str | None = None):
 
 @pytest.mark.parametrize(("api", "target", "kind"), TARGETS)
 def test_a_path_asks_for_a_stream_for_a_document_or_for_nothing_that_is_here(api, target, kind):
-    given = asked(cassette(api), "POST", target, stream=True)
+    given = match_request(cassette(api), "POST", target, stream=True)
     assert given.kind == kind
     assert (given.note is None) == (kind is not None)
 
@@ -66,7 +66,7 @@ def test_a_path_asks_for_a_stream_for_a_document_or_for_nothing_that_is_here(api
 @pytest.mark.parametrize("api", APIS)
 def test_every_api_answers_where_its_recordings_were_made(api):
     told = {
-        asked(each, each.request.method, each.request.path, each.request.body.get("stream")).kind
+        match_request(each, each.request.method, each.request.path, each.request.body.get("stream")).kind
         for each in builders.bundled_cassettes()
         if each.api == api
     }
@@ -76,7 +76,7 @@ def test_every_api_answers_where_its_recordings_were_made(api):
 @pytest.mark.parametrize("api", APIS)
 def test_only_post_is_a_request_for_an_answer(api):
     path = APIS[api].endpoints.usual
-    given = asked(cassette(api), "GET", path, stream=True)
+    given = match_request(cassette(api), "GET", path, stream=True)
     assert given.kind is None
     assert given.note == f"the server got `GET {path}`; expected `POST BASE_URL{path}`"
 
@@ -95,7 +95,7 @@ def test_only_post_is_a_request_for_an_answer(api):
 )
 def test_where_the_path_does_not_say_it_the_body_says_whether_to_stream(api, stream, kind, noted):
     target = APIS[api].endpoints.usual + ("?alt=sse" if api == GOOGLE else "")
-    given = asked(cassette(api), "POST", target, stream)
+    given = match_request(cassette(api), "POST", target, stream)
     assert (given.kind, given.note is not None) == (kind, noted)
 
 
@@ -110,7 +110,7 @@ OTHER_FORM = [
 @pytest.mark.parametrize(("api", "name", "target", "says"), OTHER_FORM)
 def test_a_client_that_asks_for_the_other_form_is_not_judged_by_this_one(api, name, target, says):
     own = {"cohere-v1": "/v1/chat", "cohere-v2": "/v2/chat"}.get(name)
-    given = asked(cassette(api, name, own), "POST", target, stream=True)
+    given = match_request(cassette(api, name, own), "POST", target, stream=True)
     assert given.kind is None
     assert given.note is None
-    assert says in given.unfit
+    assert says in given.mismatch

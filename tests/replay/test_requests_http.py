@@ -13,16 +13,16 @@ from streamconform.adapters.connect import connect
 from streamconform.adapters.feed import Feed
 from streamconform.apis import APIS
 from streamconform.judge.request import compare_request
-from streamconform.known_failures.context import checked
+from streamconform.known_failures.context import get_checked_paths
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.trial import Call
-from streamconform.replay.canned_replies import plain
-from streamconform.replay.endpoints import Asked, asked
-from streamconform.replay.reply import reply
+from streamconform.replay.canned_replies import make_canned_trial
+from streamconform.replay.endpoints import RequestMatch, match_request
+from streamconform.replay.reply import make_reply
 from streamconform.resources import find_bundled
 from streamconform.run.plan import Settings
-from streamconform.run.session import Order, Progress, conduct
-from streamconform.schemas import problems
+from streamconform.run.session import Progress, RunRequest, execute_run
+from streamconform.schemas import find_problems
 from streamconform.suite.expand import expand
 from streamconform.suite.load import Sources, collect
 from streamconform_reference.apis import DECODERS
@@ -43,9 +43,9 @@ def request_cases():
 def run(folder, *connections, cases=None):
     trials = tuple(expand(cases or request_cases(), ("recorded",), "http", 0))
     settings = Settings(workers=2, timeout=10)
-    order = Order(connections=connections, trials=trials, settings=settings, selection={})
+    order = RunRequest(connections=connections, trials=trials, settings=settings, selection={})
     quiet = Progress(lambda _: None, lambda _: None, lambda *_: None)
-    return conduct(order, folder / "results.jsonl", quiet)
+    return execute_run(order, folder / "results.jsonl", quiet)
 
 
 @pytest.fixture(autouse=True)
@@ -111,10 +111,10 @@ SENT = {
     "looks first": ("pass", None, None),
     "fails when it was answered": ("pass", None, None),
     "asks twice": ("pass", None, None),
-    "asks twice, at first wrong": ("fail", IMPLEMENTATION, "2 requests came, the first is judged"),
+    "asks twice, at first wrong": ("fail", IMPLEMENTATION, "2 requests received; only the first is judged"),
     "sends no JSON": ("fail", IMPLEMENTATION, None),
     "refuses": ("fail", IMPLEMENTATION, None),
-    "asks nothing": ("faulted", ADAPTER, "not-asked: it answered, but no request came"),
+    "asks nothing": ("faulted", ADAPTER, "not-asked: it answered, but no request arrived"),
     "another path": ("faulted", ADAPTER, "not-asked: it answered, but the server got `POST /v1/complete`"),
     "raises": ("faulted", ADAPTER, "ValueError: mine"),
 }
@@ -133,14 +133,14 @@ def test_what_came_is_judged_and_what_did_not_come_is_told(tmp_path):
         assert (told[name].verdict, told[name].culprit) == (verdict, culprit), name
         assert reason is None or told[name].reason.startswith(reason), name
     assert [(each.path, each.message) for each in told["refuses"].checks] == [
-        ("body", "it was not sent: no such model")
+        ("body", "no request was sent: no such model")
     ]
     no_json = told["sends no JSON"]
     assert (no_json.checks[0].path, no_json.checks[0].got) == ("body", "model=a")
     assert no_json.observation["output"]["path"] == "/v1/messages"
     assert no_json.observation["requests"][0]["bytes"] == 7
     lines = (tmp_path / "results.jsonl").read_text("utf-8").splitlines()
-    assert [found for line in lines for found in problems("results.v1", json.loads(line))] == []
+    assert [found for line in lines for found in find_problems("results.v1", json.loads(line))] == []
 
 
 def test_an_adapter_fed_http_needs_no_function_but_names_the_capability():
@@ -148,16 +148,16 @@ def test_an_adapter_fed_http_needs_no_function_but_names_the_capability():
         del run
 
     adapter.inputs, adapter.capabilities = ["http"], ["requests", "heal"]
-    assert host.greeting(adapter, "mine:adapter")["capabilities"] == ["requests"]
+    assert host.build_greeting(adapter, "mine:adapter")["capabilities"] == ["requests"]
     adapter.inputs = ["bytes"]
-    assert host.greeting(adapter, "mine:adapter")["capabilities"] == []
+    assert host.build_greeting(adapter, "mine:adapter")["capabilities"] == []
 
 
 @pytest.mark.parametrize("case", [request_cases()[0], request_cases()[-1]], ids=lambda case: case.api)
 def test_the_message_fits_the_protocol_and_tells_nothing_of_what_is_expected(case):
-    line = protocol.question("7", Call(case), events=True, feed=Feed("http", "http://127.0.0.1:1/x/7"))
+    line = protocol.encode_request("7", Call(case), events=True, feed=Feed("http", "http://127.0.0.1:1/x/7"))
     message = json.loads(line)
-    assert problems("protocol.v1", message, "run") == ()
+    assert find_problems("protocol.v1", message, "run") == ()
     assert set(message) == {"op", "id", "want", "api", "request", "model", "pricing", "conversation", "input"}
     assert message["conversation"] == case.input
     assert message["input"] == {"mode": "http", "base_url": "http://127.0.0.1:1/x/7", "api_key": "conform"}
@@ -183,9 +183,9 @@ IN_ONE_PIECE = {
 
 @pytest.mark.parametrize(("api", "target"), [(api, each) for api in APIS for each in TARGETS[api]])
 def test_every_client_is_answered_in_the_form_that_it_asks_for(api, target):
-    trial = plain(api, target, "an/api/case", "m")
+    trial = make_canned_trial(api, target, "an/api/case", "m")
     cassette = trial.case.cassette
-    assert asked(cassette, "POST", target, stream=True) == Asked("stream")
+    assert match_request(cassette, "POST", target, stream=True) == RequestMatch("stream")
     assert APIS[api].detect_framing(200, trial.body) != "document"
     decoder = DECODERS[api](status=200, headers=dict(cassette.headers), pricing=None)
     list(decoder.receive_data(trial.body))
@@ -195,15 +195,15 @@ def test_every_client_is_answered_in_the_form_that_it_asks_for(api, target):
     assert [each["text"] for each in outcome["content"]] == ["OK"]
     assert (outcome["usage"]["input"], outcome["usage"]["output"]) == (9, 2)
     whole = IN_ONE_PIECE.get(api, target)
-    reading = asked(cassette, "POST", whole, stream=False)
+    reading = match_request(cassette, "POST", whole, stream=False)
     assert reading.kind == "document"
-    read = decode_document(reply(trial, reading, "").chunks[0], api).to_json()
+    read = decode_document(make_reply(trial, reading, "").chunks[0], api).to_json()
     assert (read["status"], [each["text"] for each in read["content"]]) == ("complete", ["OK"])
 
 
 def test_every_check_of_a_request_can_be_listed_as_known():
     case = next(each for each in request_cases() if each.expect.must.fields and each.expect.must_not)
-    paths = checked(Call(case), CAPABILITIES)
+    paths = get_checked_paths(Call(case), CAPABILITIES)
     assert paths.certain == paths.possible
     made = {each.path for each in compare_request(case.api, case.expect, {"body": {}}, "must")}
     assert made < paths.possible

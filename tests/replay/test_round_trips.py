@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -15,19 +14,19 @@ from streamconform.adapters.connect import connect
 from streamconform.adapters.interface import Greeting, Observation
 from streamconform.apis import APIS
 from streamconform.errors import SelectionError, SourceError
-from streamconform.judge.round_trip import checks_of_round_trip
-from streamconform.known_failures.context import checked
+from streamconform.judge.round_trip import check_round_trip
+from streamconform.known_failures.context import get_checked_paths
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
 from streamconform.resources import find_bundled
-from streamconform.run.plan import Settings, unclaimed
-from streamconform.run.session import Order, Progress, conduct
-from streamconform.schemas import problems
+from streamconform.run.plan import Settings, explain_skip
+from streamconform.run.session import Progress, RunRequest, execute_run
+from streamconform.schemas import find_problems
 from streamconform.suite.expand import expand
 from streamconform.suite.lint import lint_all
 from streamconform.suite.load import Sources, collect, load
 
-from ..cli.project import CONFORM
+from ..cli.project import Project
 
 HERE = Path(__file__).parent
 SPEC = """\
@@ -88,11 +87,11 @@ def trials(sources, *names):
 
 
 def run(folder, what, *connections):
-    order = Order(
+    order = RunRequest(
         connections=connections, trials=tuple(what), settings=Settings(workers=1, timeout=20), selection={}
     )
     quiet = Progress(lambda _: None, lambda _: None, lambda *_: None)
-    return conduct(order, folder / "results.jsonl", quiet)
+    return execute_run(order, folder / "results.jsonl", quiet)
 
 
 def test_a_case_has_both_answers_and_a_trial_for_each_way_to_cut_them(sources):
@@ -200,12 +199,12 @@ def test_what_goes_wrong_on_the_way_is_told_at_its_place(sources, tmp_path):
         assert paths <= {each.path for each in told[name].checks}, name
         assert told[name].checks or not paths, name
     assert told["asks nothing"].reason.startswith("not-asked: it answered, but no request came")
-    assert [each.message for each in told["refuses"].checks] == ["it was not sent: no tools here"]
+    assert [each.message for each in told["refuses"].checks] == ["no request was sent: no tools here"]
     assert len(told["one request"].observation["sent"]) == 1
     messages = {each.path: each.message for each in told["one request"].checks}
     assert messages["request.body"] == "no second request came: the results were not sent back"
     lines = (tmp_path / "results.jsonl").read_text("utf-8").splitlines()
-    assert [found for line in lines for found in problems("results.v1", json.loads(line))] == []
+    assert [found for line in lines for found in find_problems("results.v1", json.loads(line))] == []
 
 
 def test_the_first_answer_is_judged_where_it_is_told(sources):
@@ -213,11 +212,7 @@ def test_the_first_answer_is_judged_where_it_is_told(sources):
     (trial,) = trials(sources, "whole")
     good = {"status": "complete", "stop": {"reason": "stop"}, "content": []}
     paths = [
-        {
-            each.path
-            for each in checks_of_round_trip(trial, seen, CAPABILITIES)[0]
-            if each.path[:6] == "first."
-        }
+        {each.path for each in check_round_trip(trial, seen, CAPABILITIES)[0] if each.path[:6] == "first."}
         for seen in (Observation(good), Observation(good, first=good))
     ]
     assert paths[0] == set()
@@ -233,17 +228,17 @@ def test_it_is_no_trial_of_who_is_fed_bytes(sources, tmp_path):
 def test_it_is_skipped_where_what_it_needs_is_not_claimed(sources, missing):
     (case,) = load(sources)
     two = replace(case, results=case.results * 2)
-    assert unclaimed(two, Greeting(name="x", capabilities=CAPABILITIES)) is None
+    assert explain_skip(two, Greeting(name="x", capabilities=CAPABILITIES)) is None
     assert (
-        unclaimed(two, Greeting(name="x", capabilities=CAPABILITIES - {missing}))
+        explain_skip(two, Greeting(name="x", capabilities=CAPABILITIES - {missing}))
         == f"{missing} is not claimed"
     )
-    assert unclaimed(case, Greeting(name="x", capabilities=CAPABILITIES - {"parallel_tool_calls"})) is None
+    assert explain_skip(case, Greeting(name="x", capabilities=CAPABILITIES - {"parallel_tool_calls"})) is None
 
 
 def test_every_check_can_be_listed_as_known(sources):
     (trial,) = trials(sources, "whole")
-    paths = checked(trial, CAPABILITIES).possible
+    paths = get_checked_paths(trial, CAPABILITIES).possible
     assert {
         "requests.length",
         "first.stop.reason",
@@ -302,7 +297,7 @@ VERBS = {
         "request.body.messages.length",
     ),
     ("explain", "one-call@crlf"): (2, "a round trip has recorded, whole, bytewise, random"),
-    ("explain", "one-call"): (2, "`reference` takes `bytes`"),
+    ("explain", "one-call"): (2, "`reference` supports only `bytes`"),
     ("minimise", "one-call", "-i", "reference"): (2, "is about requests"),
     ("check", "over_http.py", "--case", "one-call"): (2, "which only a server sees"),
     ("run", "-i", "python:over_http:adapter", "--deliver", "fast", "--report", "html=r.html"): (
@@ -315,6 +310,6 @@ VERBS = {
 @pytest.mark.parametrize("words", VERBS)
 def test_every_verb_says_something_sensible_of_it(sources, words):
     where = ("--specs", str(sources.specs), "--cassettes", str(sources.cassettes))
-    done = subprocess.run((*CONFORM, *words, *where), capture_output=True, text=True, check=False)
+    ran = Project(Path.cwd()).run(*words, *where)
     code, says = VERBS[words]
-    assert (done.returncode, says in done.stdout + done.stderr) == (code, True), done.stdout + done.stderr
+    assert (ran.code, says in ran.out + ran.err) == (code, True), ran.out + ran.err

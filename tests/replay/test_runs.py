@@ -16,9 +16,10 @@ from streamconform.adapters.connect import Connection, connect
 from streamconform.adapters.interface import Observation
 from streamconform.errors import SelectionError, UsageError
 from streamconform.run.plan import Settings
-from streamconform.run.session import Finished, Order, Progress, conduct
-from streamconform.suite.expand import expand, one
+from streamconform.run.session import FinishedRun, Progress, RunRequest, execute_run
+from streamconform.suite.expand import expand, make_trial
 
+from .. import bundled_suite
 from ..harness import builders
 
 HERE = Path(__file__).parent
@@ -36,7 +37,7 @@ CASES = (
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    finished: Finished
+    finished: FinishedRun
     seen: dict
 
     @property
@@ -57,14 +58,14 @@ def run(folder: Path, trials, *connections, input_=None, workers=1, timeout=5.0)
     def watch(judged, trial, answer):
         seen[judged.index, trial.id] = answer
 
-    order = Order(
+    order = RunRequest(
         connections=connections,
         trials=tuple(trials),
         settings=Settings(workers=workers, timeout=timeout, input=input_),
         selection={},
     )
     quiet = Progress(lambda _: None, lambda _: None, watch)
-    return Ran(conduct(order, folder / "results.jsonl", quiet), seen)
+    return Ran(execute_run(order, folder / "results.jsonl", quiet), seen)
 
 
 def hosted(folder: Path, body: str, claims: Sequence[str] = ()) -> Connection:
@@ -80,7 +81,7 @@ def there(tmp_path, monkeypatch):
 
 @cache
 def first_of_each_api():
-    cases = builders.bundled_cases()
+    cases = bundled_suite.streams()
     return tuple(next(case for case in cases if case.id.startswith(start)) for start in CASES)
 
 
@@ -127,7 +128,7 @@ def with_request(case, body):
 
 
 def delivered(case, *names):
-    return [one(case, name, 0) for name in names]
+    return [make_trial(case, name, 0) for name in names]
 
 
 def test_the_reference_makes_the_same_of_bytes_of_pushed_chunks_and_of_http(tmp_path):
@@ -168,7 +169,7 @@ def test_a_trial_that_is_there_over_http_only_is_no_trial_of_anybody_else(tmp_pa
 
 
 def test_an_input_that_is_not_claimed_cannot_be_asked_for(tmp_path):
-    with pytest.raises(UsageError, match="`--input http`: `reference` takes `bytes`"):
+    with pytest.raises(UsageError, match="`--input http`: `reference` supports only `bytes`"):
         run(tmp_path, delivered(small(), "whole"), connect("reference"), input_="http")
 
 
@@ -183,7 +184,9 @@ VIOLENT = """
 def test_a_client_that_is_killed_or_hangs_costs_its_own_trial_only(tmp_path):
     cases = [small(f"good-{n}") for n in range(6)]
     cases[2:2] = [small("killed", kill=True), small("hangs", hang=True)]
-    ran = run(tmp_path, [one(case, "bytewise", 0) for case in cases], hosted(tmp_path, VIOLENT), timeout=2.0)
+    ran = run(
+        tmp_path, [make_trial(case, "bytewise", 0) for case in cases], hosted(tmp_path, VIOLENT), timeout=2.0
+    )
     verdicts = {id_.rpartition("/")[2].partition("@")[0]: verdict for id_, verdict in ran.verdicts.items()}
     assert (verdicts.pop("killed"), verdicts.pop("hangs")) == ("faulted", "hang")
     assert set(verdicts.values()) == {"pass"}
@@ -199,7 +202,7 @@ def test_a_program_that_is_killed_with_others_in_flight_has_those_asked_again(tm
     cases = [small(f"good-{n}") for n in range(20)]
     cases[5:5] = [small("killed", kill=True)]
     program = Connection("cmd:client", (sys.executable, "client.py"))
-    ran = run(tmp_path, [one(case, "recorded", 0) for case in cases], program)
+    ran = run(tmp_path, [make_trial(case, "recorded", 0) for case in cases], program)
     assert Counter(ran.verdicts.values()) == {"pass": 20, "faulted": 1}
 
 
@@ -316,7 +319,7 @@ def test_two_thousand_trials_with_sixteen_at_once_take_less_than_forty_seconds(t
         "utf8-split",
         "unknown-field",
     )
-    trials = [one(small(f"n{n}"), name, 0) for n in range(250) for name in names]
+    trials = [make_trial(small(f"n{n}"), name, 0) for n in range(250) for name in names]
     before = spent()
     ran = run(tmp_path, trials, program, workers=1, timeout=30)
     assert Counter(ran.verdicts.values()) == {"pass": 2000}

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from streamconform.adapters.feed import Gate
 from streamconform.replay import request, sending
-from streamconform.replay.request import Bounds
+from streamconform.replay.request import ServerLimits
 from streamconform.replay.server import HOST, ReplayServer
 
 from .sockets import BODY, CHUNKS, Got, answer, asked, connect, post, read, trial
@@ -27,7 +27,9 @@ def test_each_chunk_of_the_trial_is_a_chunk_on_the_wire():
     got, exchange = answer(trial(), until=LAST)
     assert (got.status, got.chunks) == (200, [*CHUNKS, b""])
     assert b"content-type: text/event-stream" in got.head
-    assert exchange.told() == [{"method": "POST", "path": "/v1/messages", "bytes": 15, "status": 200}]
+    assert exchange.describe_requests() == [
+        {"method": "POST", "path": "/v1/messages", "bytes": 15, "status": 200}
+    ]
     assert exchange.complaint is None
 
 
@@ -64,7 +66,7 @@ def test_who_does_not_accept_gzip_gets_none_and_is_not_judged_by_it(accepts):
     headers = f"accept-encoding: {accepts}\r\n" if accepts else ""
     got, exchange = answer(trial("gzip"), headers=headers, until=LAST)
     assert got.chunks == [*CHUNKS, b""]
-    assert exchange.unfit == "the client does not accept gzip"
+    assert exchange.mismatch == "the client does not accept gzip"
 
 
 def test_a_reset_comes_behind_the_bytes_and_is_no_end_of_file():
@@ -73,13 +75,13 @@ def test_a_reset_comes_behind_the_bytes_and_is_no_end_of_file():
 
 
 def test_a_reset_waits_until_a_client_of_this_machine_has_read(monkeypatch):
-    monkeypatch.setattr(sending, "TO_READ", 60.0)
+    monkeypatch.setattr(sending, "_READ_SECONDS", 60.0)
 
     def late(port, request):
         with socket.create_connection((HOST, port)) as own:
             own.sendall(request)
             own.recv(1, socket.MSG_PEEK)  # its first bytes are there, and stay there
-            time.sleep(10 * sending.TO_TAKE)
+            time.sleep(10 * sending._PROCESS_SECONDS)
             assert own.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0, "no RST came"
             data = b""
             try:
@@ -104,7 +106,7 @@ def test_a_stall_is_silent_with_the_connection_open_then_closes_without_an_end_o
     assert (got.chunks, got.end) == ([*CHUNKS[:2]], "eof")
 
     async def silent():
-        async with ReplayServer(bounds=Bounds(stall_seconds=None)) as server:
+        async with ReplayServer(bounds=ServerLimits(stall_seconds=None)) as server:
             with server.exchange(trial("stall.1", CHUNKS[:2])) as exchange:
                 reader, writer = await connect(server)
                 writer.write(post(exchange.base_url.removeprefix(server.url) + "/v1/messages"))
@@ -126,12 +128,12 @@ def test_the_last_chunk_is_held_until_the_first_delta_came_out():
                 reader, writer = await connect(server)
                 writer.write(post(exchange.base_url.removeprefix(server.url) + "/v1/messages"))
                 before = await read(reader, until=CHUNKS[-2] + b"\r\n")
-                handed = gate.handed
-                gate.saw({"type": "text_start", "content_index": 0})
-                gate.saw(DELTA)
+                handed = gate.chunks_passed
+                gate.record_event({"type": "text_start", "content_index": 0})
+                gate.record_event(DELTA)
                 after = await read(reader, until=LAST)
                 writer.close()
-                return before.chunks, handed, after.data, gate.handed
+                return before.chunks, handed, after.data, gate.chunks_passed
 
     before, handed, after, all_of_them = asyncio.run(held())
     assert before == [*CHUNKS[:-1]]
@@ -142,8 +144,8 @@ def test_the_last_chunk_is_held_until_the_first_delta_came_out():
 def test_a_gate_that_nothing_opens_opens_by_itself():
     async def late():
         gate = Gate(1, seconds=0.01)
-        await gate.passes()
-        return gate.handed
+        await gate.wait_for_turn()
+        return gate.chunks_passed
 
     assert asyncio.run(late()) == 1
 
@@ -194,7 +196,7 @@ def test_a_client_may_ask_before_it_sends_a_large_body():
 
 
 def test_what_the_client_sent_is_kept_within_bounds(monkeypatch):
-    monkeypatch.setattr(request, "KEPT_BODY", 10)
+    monkeypatch.setattr(request, "MAX_KEPT_BODY", 10)
     _, exchange = answer(trial(), until=LAST, headers="X-Api-Key: conform\r\n")
     ((received, made),) = exchange.requests
     assert (received.method, received.target) == ("POST", "/v1/messages")
@@ -219,7 +221,7 @@ def test_the_twin_answers_who_asks_for_no_stream():
     got, exchange = answer(of, body=b'{"stream":false}', headers="connection: close\r\n")
     assert (got.status, got.body) == (200, b'{"type":"message"}')
     assert b"content-type: application/json" in got.head
-    assert "in one piece" in exchange.complaint
+    assert "without streaming" in exchange.complaint
 
 
 @pytest.mark.parametrize("delivery", ["recorded", "cut-after-frame.2", "stall.1"])
@@ -227,7 +229,7 @@ def test_where_there_is_no_answer_in_one_piece_the_document_says_so(delivery):
     got, exchange = answer(trial(delivery), body=b'{"stream":false}', headers="connection: close\r\n")
     error = json.loads(got.body)["error"]
     assert (got.status, error["type"]) == (400, "streamconform_replay")
-    assert "in one piece" in error["message"]
+    assert "without streaming" in error["message"]
     assert exchange.complaint == error["message"]
 
 
@@ -274,7 +276,7 @@ def test_a_request_without_the_prefix_is_told_to_the_trials_that_are_on():
 
     got, complaint = asyncio.run(astray())
     assert (got.status, json.loads(got.body)["error"]["expected"][:11]) == (404, "a path that")
-    assert complaint.startswith("the server got `POST /v1/messages`: without the path of the base URL")
+    assert complaint.startswith("the server got `POST /v1/messages`: the path does not begin with a base URL")
 
 
 def test_a_trial_that_is_over_answers_no_more_and_its_streams_end():
@@ -294,7 +296,7 @@ def test_a_trial_that_is_over_answers_no_more_and_its_streams_end():
     assert end in ("eof", "reset")
     assert not ended
     assert (late.status, len(exchange.requests)) == (404, 1)
-    assert b"or it is over" in late.body
+    assert b"or it has ended" in late.body
 
 
 @pytest.mark.parametrize(("unread", "reset"), [(0, False), (64 * 1024 * 1024, True)])
@@ -343,7 +345,7 @@ def test_what_is_no_request_is_refused_and_the_others_are_served(sent, status, m
 
 def test_half_a_request_and_connections_without_end_cost_little():
     async def starved():
-        bounds = Bounds(connections=3, request_seconds=0.1)
+        bounds = ServerLimits(connections=3, request_seconds=0.1)
         async with ReplayServer(bounds=bounds) as server:
             with server.exchange(trial()) as exchange:
                 path = exchange.base_url.removeprefix(server.url) + "/v1/messages"

@@ -97,8 +97,8 @@ def test_a_case_is_served_in_any_delivery_and_with_any_fault(own):
         nowhere = get(f"{url}-2/v1/messages")
         wrong = get(f"{url}/v1/complete")
     assert served.code == 0
-    assert "has no fault `reset.999`; it has" in unknown.json()["error"]["message"]
-    assert "there is no case" in nowhere.json()["error"]["message"]
+    assert "has no fault `reset.999`; available:" in unknown.json()["error"]["message"]
+    assert "is served here" in nowhere.json()["error"]["message"]
     assert wrong.json()["error"]["expected"] == "`POST BASE_URL/v1/messages`"
     assert [each.status_code for each in (unknown, nowhere, wrong)] == [404] * 3
     log = served.log.splitlines()

@@ -21,9 +21,9 @@ from streamconform.reports.html.page import escape_in_script
 from streamconform.reports.html.source import read_suite
 from streamconform.reports.html.wires import MAX_BODY, case_to_json, wire_to_json
 from streamconform.reports.summary import format_headline
-from streamconform.run.merge import merge, ordered
+from streamconform.run.merge import merge, sort_trials
 from streamconform.run.reading import read
-from streamconform.suite.expand import one
+from streamconform.suite.expand import make_trial
 
 from ..cli.project import Project
 from .golden import RESULTS, write_cut_results
@@ -43,7 +43,7 @@ def page():
 
 
 def test_the_page_is_the_same_in_whatever_order_trials_ended(page):
-    assert html.render(ordered(replace(WHOLE, trials=WHOLE.trials[::-1]))) == page
+    assert html.render(sort_trials(replace(WHOLE, trials=WHOLE.trials[::-1]))) == page
 
 
 def test_the_page_holds_nothing_unseen_and_loads_nothing(page):
@@ -154,7 +154,7 @@ def test_the_wire_is_what_was_delivered(suite):
         if not isinstance(case, Case):
             assert {"function", "input"} <= case_to_json(case).keys()
             continue
-        trial = one(case, "recorded", 0)
+        trial = make_trial(case, "recorded", 0)
         drawn = wire_to_json(trial)
         assert base64.b64decode(drawn["body"]) == trial.body[:MAX_BODY]
         assert drawn["chunks"][0] == 0

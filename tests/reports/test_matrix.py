@@ -12,7 +12,7 @@ from streamconform.model.verdict import Check
 from streamconform.reports.matrix import LEFT_OUT, MAX_BYTES, PageContext, render
 from streamconform.reports.matrix.context import link_issue
 from streamconform.reports.matrix.score import Score, score_rows
-from streamconform.run.merge import ordered
+from streamconform.run.merge import sort_trials
 from streamconform.run.results import Results
 
 from ..cli.project import ROOT, Project
@@ -130,7 +130,7 @@ def test_a_case_that_the_suite_has_not_is_judged_but_in_no_column_of_a_tag():
 
 
 def test_an_api_that_an_implementation_does_not_speak_is_nowhere():
-    other = trial("ollama-chat/a/one", verdict="skipped", reason="the api ollama-chat is not claimed")
+    other = trial("ollama-chat/a/one", verdict="skipped", reason="the API ollama-chat is not claimed")
     text = render(results([trial(A), other]), place(SUITE))
     assert "ollama" not in text
 
@@ -188,7 +188,7 @@ def test_a_page_outside_the_folder_of_the_suite_has_no_path_in_it(tmp_path):
 
 
 def test_the_order_in_which_trials_ended_changes_nothing():
-    there, back = (render(ordered(results(trials)), place(SUITE)) for trials in (FAILING, FAILING[::-1]))
+    there, back = (render(sort_trials(results(trials)), place(SUITE)) for trials in (FAILING, FAILING[::-1]))
     assert there == back
 
 

@@ -15,7 +15,7 @@ from streamconform.reports import render
 from streamconform.run.merge import merge
 from streamconform.run.reading import read
 from streamconform.run.results import ResultsWriter
-from streamconform.schemas import problems
+from streamconform.schemas import find_problems
 
 from .golden import RESULTS
 
@@ -83,7 +83,7 @@ def test_results_cut_in_the_header_are_no_results(tmp_path):
     path = tmp_path / "cut.jsonl"
     for size in range(HEADER):
         path.write_bytes(DATA[:size])
-        with pytest.raises(ReportError, match="holds no results: "):
+        with pytest.raises(ReportError, match="contains no results: "):
             read(path)
 
 
@@ -122,7 +122,7 @@ def test_a_changed_line_is_read_and_reported_or_refused_with_its_place(number, t
             if results is None:
                 assert said.startswith(f"{path}:{2 if number else ''}"), said
                 continue
-            wrong = problems("results.v1", made)
+            wrong = find_problems("results.v1", made)
             assert [each for each in wrong if not re.search("minimum| is missing", each)] == [], (at, to)
             if at[0] in (
                 "id",
@@ -142,13 +142,13 @@ def test_a_changed_line_is_read_and_reported_or_refused_with_its_place(number, t
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ([LINES[1], LINES[0]], ":1: the first line of results is a header"),
+        ([LINES[1], LINES[0]], ":1: the first line is not a header"),
         ([LINES[0], LINES[0]], ":2: a second header"),
-        ([LINES[0], LINES[-1], LINES[1]], ":3: nothing follows a footer"),
-        ([LINES[0], {"kind": "trail"}], ":2: a line of results is a header, a trial or a footer"),
-        ([LINES[0], {}], ":2: a line of results is a header, a trial or a footer"),
-        ([LINES[0], []], ":2: a line of results is a JSON object"),
-        ([LINES[0] | {"schema": "results.v9"}], ":1: results in the format `results.v9`; this version reads"),
+        ([LINES[0], LINES[-1], LINES[1]], ":3: a line after the footer"),
+        ([LINES[0], {"kind": "trail"}], ":2: `kind` is not `header`, `trial` or `footer`"),
+        ([LINES[0], {}], ":2: `kind` is not `header`, `trial` or `footer`"),
+        ([LINES[0], []], ":2: expected a JSON object"),
+        ([LINES[0] | {"schema": "results.v9"}], ":1: unsupported format `results.v9`; this version reads"),
         ([LINES[0] | {"suite": 1}], ":1: `suite` is not an object"),
         (
             [LINES[0], LINES[1] | {"implementation": 2}],
@@ -158,7 +158,7 @@ def test_a_changed_line_is_read_and_reported_or_refused_with_its_place(number, t
         ([LINES[0], LINES[1] | {"checks": [{}]}], ":2: `checks.0.path` is missing"),
         ([LINES[0], LINES[1] | {"checks": [1]}], ":2: `checks.0` is not an object"),
         ([LINES[0], LINES[1] | {"ms": True}], ":2: `ms` is not a number"),
-        ([LINES[0], LINES[1] | {"ms": float("inf")}], ":2: no JSON: `Infinity` is no number"),
+        ([LINES[0], LINES[1] | {"ms": float("inf")}], ":2: invalid JSON: `Infinity` is not a JSON number"),
     ],
 )
 def test_a_malformed_line_is_named(lines, said, tmp_path):
@@ -171,12 +171,12 @@ def test_a_malformed_line_is_named(lines, said, tmp_path):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (b"{\n", "no JSON: Expecting property name"),
-        (b'{"kind":"trial"\n', "no JSON: "),
-        (b"\xff\n", "no JSON: 'utf-8' codec"),
-        (b"[" * 100_000 + b"\n", "no JSON: nested too deeply"),
-        (b"1" * 5000 + b"\n", "no JSON: "),
-        (b'{"kind":"footer","exit":1e999}\n', "no JSON: `1e999` is no number"),
+        (b"{\n", "invalid JSON: Expecting property name"),
+        (b'{"kind":"trial"\n', "invalid JSON: "),
+        (b"\xff\n", "invalid JSON: 'utf-8' codec"),
+        (b"[" * 100_000 + b"\n", "invalid JSON: nested too deeply"),
+        (b"1" * 5000 + b"\n", "invalid JSON: "),
+        (b'{"kind":"footer","exit":1e999}\n', "invalid JSON: `1e999` is not a JSON number"),
     ],
 )
 def test_a_line_that_is_no_json_is_named_unless_it_is_the_cut_one(line, said, tmp_path):
@@ -236,18 +236,18 @@ def test_one_cut_shard_makes_the_whole_cut():
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        (WHOLE, "`.*` of `.*` is in `a` and in `b`: shards of a run share no trial"),
+        (WHOLE, "`.*` of `.*` is in both `a` and `b`; shards of a run share no trial"),
         (
             replace(WHOLE, header=replace(WHOLE.header, seed=8)),
-            "`a` was made with the seed `7`, `b` with the seed `8`",
+            r"`a` and `b` differ in seed \(`7`, `8`\)",
         ),
         (
             replace(WHOLE, header=replace(WHOLE.header, version="9")),
-            "`a` was made of streamconform `0.1.0`, `b`",
+            r"`a` and `b` differ in streamconform version \(`0.1.0`, `9`\)",
         ),
         (
             replace(WHOLE, header=replace(WHOLE.header, selection={"specs": "mine"})),
-            "`a` was made with the specs `None`, `b` with the specs `mine`: make a report of each",
+            r"`a` and `b` differ in specs \(`None`, `mine`\); make one report per file",
         ),
     ],
 )

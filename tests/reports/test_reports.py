@@ -16,9 +16,9 @@ from streamconform.model.verdict import VERDICTS, Check
 from streamconform.printable import escape_line
 from streamconform.reports import badge, github, junit, markdown
 from streamconform.reports.describe import name_implementations
-from streamconform.run.merge import ordered
+from streamconform.run.merge import sort_trials
 from streamconform.run.reading import read
-from streamconform.schemas import problems
+from streamconform.schemas import find_problems
 
 from ..docs.blocks import describe_outdated
 from .golden import HERE, RESULTS, golden_path, render_report, write_cut_results
@@ -60,7 +60,7 @@ def parsed(text):
 
 def test_the_fixture_has_every_verdict_and_is_in_the_published_form():
     lines = [json.loads(line) for line in RESULTS.read_text("utf-8").split("\n")[:-1]]
-    assert [problems("results.v1", line) for line in lines] == [()] * len(lines)
+    assert [find_problems("results.v1", line) for line in lines] == [()] * len(lines)
     assert {line["verdict"] for line in lines[1:-1]} == set(VERDICTS)
 
 
@@ -75,7 +75,7 @@ def test_a_report_is_the_golden_file_byte_by_byte(kind, tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_order_in_which_trials_ended_changes_nothing(kind):
     backwards = replace(WHOLE, trials=WHOLE.trials[::-1])
-    assert reports.render(kind, ordered(backwards)) == reports.render(kind, ordered(WHOLE))
+    assert reports.render(kind, sort_trials(backwards)) == reports.render(kind, sort_trials(WHOLE))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -6,7 +6,7 @@ import pytest
 from streamconform.errors import SourceError
 from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
-from streamconform.suite.catalog import case_ids, read_catalog
+from streamconform.suite.catalog import read_case_ids, read_catalog
 from streamconform.suite.load import Sources, load
 from streamconform.yaml_text import reader
 
@@ -33,7 +33,7 @@ def test_ids_are_found_in_every_style_of_yaml(tmp_path, name):
     folder = tmp_path / "openai-chat"
     folder.mkdir()
     (folder / "text.yaml").write_bytes(text.encode())
-    assert case_ids(folder / "text.yaml") == tuple(f"openai-chat/text/{each}" for each in ids)
+    assert read_case_ids(folder / "text.yaml") == tuple(f"openai-chat/text/{each}" for each in ids)
 
 
 def test_the_catalog_of_the_bundled_suite_has_the_ids_of_its_cases_in_their_order():

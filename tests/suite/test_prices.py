@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 import pytest
@@ -23,8 +24,8 @@ from genai_prices.types import (
 from streamconform.apis import APIS
 from streamconform.model.case import Case
 from streamconform.model.leaf import AnyOf, Literally
-from streamconform.resources import find_bundled
-from streamconform.suite.load import Sources, load
+
+from ..bundled_suite import streams
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
 """Prices change; the list is asked for those of this hour."""
@@ -98,11 +99,13 @@ OTHER_TOTALS: Mapping[str, tuple[str, str]] = {
 }
 """By case: the total that the list comes to instead, and why."""
 
-CASES = {
-    case.id: case
-    for case in load(Sources(find_bundled("specs"), find_bundled("cassettes")))
-    if isinstance(case, Case) and case.pricing is not None and "cost.total" in case.expect.fields
-}
+
+@cache
+def priced() -> dict[str, Case]:
+    """Return the cases that have prices and expect a total, by id."""
+    return {
+        case.id: case for case in streams() if case.pricing is not None and "cost.total" in case.expect.fields
+    }
 
 
 def allowed(case: Case, path: str) -> tuple[Any, ...]:
@@ -200,36 +203,34 @@ def base(price: Decimal | TieredPrices | None, tier: int) -> Decimal | None:
 
 
 def test_priced_cases_of_every_api_are_here() -> None:
-    assert {case.api for case in CASES.values()} == {*APIS}
-    assert len(CASES) >= 97
-    assert OTHER_TOTALS.keys() <= CASES.keys()
+    assert {case.api for case in priced().values()} == {*APIS}
+    assert len(priced()) >= 97
+    assert OTHER_TOTALS.keys() <= priced().keys()
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_the_arithmetic_of_another_comes_to_the_expected_cost(name: str) -> None:
-    case = CASES[name]
-    found = by_table(case)
-    assert found.total_price in totals(case)
-    named = parts(case)
-    assert found.output_price == named.pop("output", found.output_price)
-    if len(named) == 3:
-        assert found.input_price == sum(named.values())
+def test_the_arithmetic_of_another_comes_to_the_expected_cost() -> None:
+    wrong = []
+    for name, case in priced().items():
+        found, named = by_table(case), parts(case)
+        if found.total_price not in totals(case):
+            wrong.append((name, "total", found.total_price))
+        if found.output_price != named.pop("output", found.output_price):
+            wrong.append((name, "output", found.output_price))
+        if len(named) == 3 and found.input_price != sum(named.values()):
+            wrong.append((name, "input", found.input_price))
+    assert wrong == []
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, case in CASES.items() if case.cassette.model not in UNLISTED]
-)
-def test_the_price_list_of_another_comes_to_the_expected_cost(name: str) -> None:
-    case = CASES[name]
-    found = by_list(case, served(case))
-    agrees = found.total_price in totals(case)
-    assert agrees == (name not in OTHER_TOTALS)
-    assert agrees or found.total_price == Decimal(OTHER_TOTALS[name][0])
+def test_the_price_list_of_another_comes_to_the_expected_cost() -> None:
+    listed = {name: case for name, case in priced().items() if case.cassette.model not in UNLISTED}
+    found = {name: by_list(case, served(case)).total_price for name, case in listed.items()}
+    differing = {name: total for name, total in found.items() if total not in totals(listed[name])}
+    assert differing == {name: Decimal(total) for name, (total, _) in OTHER_TOTALS.items()}
 
 
 def test_prices_are_those_of_the_list() -> None:
     found: dict[str, set[str]] = {}
-    for case in CASES.values():
+    for case in priced().values():
         assert case.pricing is not None
         if case.cassette.model in UNLISTED:
             continue
@@ -248,7 +249,7 @@ def test_prices_are_those_of_the_list() -> None:
 
 
 def test_what_the_list_lacks_it_lacks() -> None:
-    models = {case.cassette.model: case for case in CASES.values()}
+    models = {case.cassette.model: case for case in priced().values()}
     for model in UNLISTED:
         with pytest.raises(LookupError):
             by_list(models[model], {})

@@ -1,1 +1,1 @@
-"""How an implementation is reached: programs over protocol v1, and Python callables hosted by one."""
+"""Reach an implementation: a program that speaks protocol v1, which may host a Python callable."""

@@ -1,4 +1,4 @@
-"""What a Python adapter is called with: a body to read, or a server to ask."""
+"""The argument that a Python adapter is called with: a response body to read, or a server to call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Chunks:
-    """The body, chunk by chunk, as `for` and `async for` take it; counts what was taken."""
+    """The body, one chunk at a time, for `for` and `async for`; counts the chunks taken."""
 
     def __init__(self, chunks: list[bytes]) -> None:
         """Hold `chunks`; none is taken yet."""
@@ -18,21 +18,21 @@ class Chunks:
         self._chunks = chunks
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield the chunks that are left."""
+        """Yield the remaining chunks."""
         for chunk in islice(self._chunks, self.taken, None):
             self.taken += 1
             yield chunk
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Yield the chunks that are left, letting other tasks run in between."""
+        """Yield the remaining chunks, letting other tasks run before each one."""
         for chunk in self:
             await asyncio.sleep(0)
             yield chunk
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """What an adapter is called with."""
+class BytesInput:
+    """A response as bytes, for an adapter whose input is `bytes`."""
 
     api: str
     status: int
@@ -45,20 +45,20 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class HttpRun:
-    """What an adapter is called with that asks a server itself; it has no `chunks`."""
+class HttpInput:
+    """A server to send requests to, for an adapter whose input is `http`; it has no `chunks`."""
 
     api: str
     base_url: str
-    """Stands for the provider's; without a slash at the end."""
+    """Replaces the provider's base URL; no trailing slash."""
     api_key: str
     request: Mapping[str, Any] | None = None
     model: str | None = None
     pricing: Mapping[str, Any] | None = None
     conversation: Mapping[str, Any] | None = None
-    """What to ask the server with in place of `request`, where requests are judged."""
+    """The conversation to send instead of `request`, in cases that judge requests."""
     results: Sequence[Mapping[str, Any]] | None = None
-    """`{name, content, error?}`: ask twice, then with these results of the first answer's calls."""
+    """Tool results, `{name, content, error?}`: send a second request with these and the first answer."""
 
 
-AnyRun = Run | HttpRun
+AdapterInput = BytesInput | HttpInput

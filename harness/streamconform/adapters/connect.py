@@ -1,4 +1,4 @@
-"""`--impl` to the program that is started for it: the table of forms."""
+"""Map an `--impl` value to the program to start: the table of forms."""
 
 from __future__ import annotations
 
@@ -11,86 +11,93 @@ from typing import Final
 from streamconform.errors import UsageError
 
 HOST: Final = (sys.executable, "-m", "streamconform.adapters.host")
-"""The program that hosts a Python callable; what names that stands behind it."""
-PROXIED: Final = "streamconform.tools.probe.proxy_program"
-"""The program that stands on both sides of a proxy."""
+"""The command that hosts a Python callable; the callable's name is its last argument.
+
+A Python adapter never runs in the harness's process: this program speaks protocol v1 like a parser in any
+other language. A hang, `sys.exit`, a crash or a `print` is contained in one place, and our own runs
+exercise the protocol every time.
+"""
+PROXY_PROGRAM: Final = "streamconform.tools.probe.proxy_program"
+"""The program that acts as client and upstream of a proxy under test."""
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """How to reach an implementation: the program to start, and how it was asked for."""
+    """How to reach an implementation."""
 
     impl: str
+    """The value of `--impl`."""
     argv: tuple[str, ...]
-
-
-def _peer(name: str) -> tuple[str, ...]:
-    from streamconform.peers.environments import build_command
-
-    return build_command(name)
+    """The program to start."""
 
 
 def connect(impl: str) -> Connection:
-    """Return the connection that `impl` means; raises `UsageError` for a form that does not exist."""
+    """Return the connection for an `--impl` value; raises `UsageError` for an unknown form."""
     kind, colon, rest = impl.partition(":")
     if not colon:
-        return Connection(impl, _hosted(impl))
+        return Connection(impl, _host_argv(impl))
     form = FORMS.get(kind)
     if form is None:
         known = ", ".join(f"`{name}:`" for name in FORMS)
         raise UsageError(
-            f"`--impl {impl}`: `{kind}:` is not a form; known are {known}, `reference` and a package's name"
+            f"`--impl {impl}`: unknown form `{kind}:`; expected {known}, `reference` or a package name"
         )
     if not rest.strip():
-        raise UsageError(f"`--impl {impl}`: nothing stands behind the colon")
+        raise UsageError(f"`--impl {impl}`: a value is missing after the colon")
     return Connection(impl, form(rest))
 
 
-def command(words: tuple[str, ...]) -> Connection:
-    """Return the connection to a program given as words behind `--`."""
-    return Connection(f"cmd:{shlex.join(words)}", words)
+def connect_command(argv: tuple[str, ...]) -> Connection:
+    """Return the connection to a program given as arguments after `--`."""
+    return Connection(f"cmd:{shlex.join(argv)}", argv)
 
 
-def target(connection: Connection) -> str | None:
-    """Return what names the Python callable that `connection` hosts; None where it is another program."""
+def get_python_target(connection: Connection) -> str | None:
+    """Return the name of the Python callable that `connection` hosts, or None for any other program."""
     return connection.argv[-1] if connection.argv[:-1] == HOST else None
 
 
-def _hosted(target: str) -> tuple[str, ...]:
-    """Return the program that hosts a Python callable: ours, in a process of its own."""
+def _host_argv(target: str) -> tuple[str, ...]:
+    """Return the command that hosts the Python callable `target` in a process of its own."""
     return (*HOST, target)
 
 
-def _command(line: str) -> tuple[str, ...]:
+def _split_command(line: str) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(line))
     except ValueError as error:
         raise UsageError(f"`--impl cmd:{line}`: {error}") from error
 
 
-def _python(target: str) -> tuple[str, ...]:
+def _host_callable(target: str) -> tuple[str, ...]:
     module, colon, name = target.partition(":")
     if not (module and colon and name):
         raise UsageError(f"`--impl python:{target}`: expected `python:package.module:name`")
-    return _hosted(target)
+    return _host_argv(target)
 
 
-def _mutant(name: str) -> tuple[str, ...]:
-    return _hosted(f"streamconform_mutants:{name}")
+def _host_mutant(name: str) -> tuple[str, ...]:
+    return _host_argv(f"streamconform_mutants:{name}")
 
 
-def _proxy(address: str) -> tuple[str, ...]:
+def _host_peer(name: str) -> tuple[str, ...]:
+    from streamconform.peers.environments import build_command  # only this form needs it
+
+    return build_command(name)
+
+
+def _proxy_argv(address: str) -> tuple[str, ...]:
     from streamconform.adapters import proxy_address
 
-    proxy_address.read(address)
-    return (sys.executable, "-m", PROXIED, address)
+    proxy_address.parse_address(address)  # so that a wrong address is reported before a program starts
+    return (sys.executable, "-m", PROXY_PROGRAM, address)
 
 
 FORMS: Final[Mapping[str, Callable[[str], tuple[str, ...]]]] = {
-    "python": _python,
-    "cmd": _command,
-    "mutant": _mutant,
-    "peer": _peer,
-    "proxy": _proxy,
+    "python": _host_callable,
+    "cmd": _split_command,
+    "mutant": _host_mutant,
+    "peer": _host_peer,
+    "proxy": _proxy_argv,
 }
-"""What may stand before the colon, and what it starts."""
+"""The word before the colon, and the function that returns the program to start."""

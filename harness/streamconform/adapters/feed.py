@@ -1,4 +1,4 @@
-"""How a run gets its bytes, and the gate that tells whether events come out while it still does."""
+"""How an implementation receives a body, and the gate that detects whether it streams events live."""
 
 from __future__ import annotations
 
@@ -14,39 +14,41 @@ HOLD_SECONDS: Final = 1.0
 
 
 class Gate:
-    """Keeps the last of `chunks` back until the first delta came out, or a second is over.
+    """Holds the last of `chunks` back until the first delta arrives or `seconds` have passed.
 
-    Who hands the chunks over awaits `passes` before each; who reads the events tells `saw`.
+    The sender of the chunks awaits `wait_for_turn` before each one; the reader of the events calls
+    `record_event`. A client that parses while it reads shows a delta before the last chunk; one that
+    buffers the whole body cannot.
     """
 
     def __init__(self, chunks: int, seconds: float | None = None) -> None:
         """Begin before the first chunk."""
-        self.handed = 0
-        """Chunks that went through."""
-        self.seen = 0
-        """Events that came out one by one."""
+        self.chunks_passed = 0
+        """Chunks let through so far."""
+        self.events_seen = 0
+        """Events that arrived one by one."""
         self._chunks = chunks
         self._seconds = HOLD_SECONDS if seconds is None else seconds
         self._open = asyncio.Event()
 
-    async def passes(self) -> None:
-        """Return when the next chunk may go."""
-        if self.handed == self._chunks - 1:
+    async def wait_for_turn(self) -> None:
+        """Return when the next chunk may be sent."""
+        if self.chunks_passed == self._chunks - 1:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._seconds):
                     await self._open.wait()
-        self.handed += 1
+        self.chunks_passed += 1
 
-    def saw(self, event: Any) -> None:
-        """Note an event that came out."""
-        self.seen += 1
+    def record_event(self, event: Any) -> None:
+        """Count an event that arrived; a delta opens the gate."""
+        self.events_seen += 1
         if isinstance(event, dict) and str(event.get("type")).endswith("_delta"):
             self._open.set()
 
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """The input of a run: with the run, line by line behind it, or from a server."""
+    """Where a run gets its body: from the run message, from chunk messages after it, or from a server."""
 
     input: Input = "bytes"
     base_url: str | None = None
@@ -54,4 +56,5 @@ class Feed:
     gate: Gate | None = None
 
 
-WITH_THE_RUN: Final = Feed()
+BYTES_WITH_RUN: Final = Feed()
+"""All bytes in the run message."""

@@ -1,7 +1,7 @@
-"""The program that hosts a Python adapter: `python -m streamconform.adapters.host TARGET`.
+"""Host a Python adapter as a program: `python -m streamconform.adapters.host TARGET`.
 
-It speaks protocol v1 like any other program, so that a callable which hangs, exits or crashes takes
-nothing with it. TARGET is `package.module:name`, or a package: the entry point of that name in the group
+It speaks protocol v1 like any other program, so that an adapter that hangs, exits or crashes affects nothing
+else. TARGET is `package.module:name`, or a package name: the entry point of that name in the group
 `streamconform`, else `package.conform:adapter`.
 """
 
@@ -23,253 +23,267 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from streamconform.adapters import json_line
-from streamconform.adapters.adapter_input import AnyRun, Chunks, HttpRun, Run
+from streamconform.adapters.adapter_input import AdapterInput, BytesInput, Chunks, HttpInput
 from streamconform.model.capability import CALLED, OF_STREAMS
 from streamconform.model.trial import Input
 
 GROUP: Final = "streamconform"
 INPUTS: Final[frozenset[Input]] = frozenset({"bytes", "http"})
-"""What a callable can be given; to be pushed to it would have to be several."""
+"""The inputs that a callable supports; `push` would need one call per chunk."""
 UNUSABLE: Final = 3
-"""Exit code where the target cannot be imported; the reason is the last line on stderr."""
+"""Exit code if the target cannot be imported; the last line of stderr states the reason."""
 
 
-Tell = Callable[[Any], None]
-"""Hands on an event as it happens."""
+SendEvent = Callable[[Any], None]
+"""Sends an event as soon as the adapter yields it."""
 
 
 @dataclass(slots=True)
-class Answered:
-    """What an adapter gave: its outcome, and its events if it yields any."""
+class AdapterResult:
+    """The result of one call of an adapter: its outcome, and its events if it yields any."""
 
     outcome: Any = None
     first: Any = None
-    """Of a round trip, what it made of the first answer, where it tells that."""
+    """For a round trip: the outcome of the first answer, if the adapter returns it."""
     events: list[Any] | None = None
     taken: list[int] = field(default_factory=list)
-    """For each event, how many chunks had been taken when it came out."""
+    """For each event, the number of chunks taken before it was yielded."""
     deviations: Any = None
-    """The rules that the stream breaks, where it was held to any."""
-    given: bool = False
-    tell: Tell | None = None
-    """Where events go at once; None: they are kept."""
+    """The rules that the stream breaks, if the adapter checks any."""
+    finished: bool = False
+    """Whether there is an outcome."""
+    send_event: SendEvent | None = None
+    """Receives events immediately; without it they are collected in `events`."""
 
-    def take(self, item: Any, run: AnyRun) -> None:
-        """Note one yielded item: an event, or last the outcome."""
-        if self.events is None and self.tell is None:
+    def add_item(self, item: Any, run: AdapterInput) -> None:
+        """Add one yielded item: an event, or the outcome as the last item."""
+        if self.events is None and self.send_event is None:
             self.events = []
         if isinstance(item, dict) and "outcome" in item and "type" not in item:
-            self.end(item)
+            self.finish(item)
             self.deviations = item.get("deviations")
             return
-        if self.tell is not None:
-            self.tell(item)
-        elif isinstance(run, Run) and self.events is not None:
+        if self.send_event is not None:
+            self.send_event(item)
+        elif isinstance(run, BytesInput) and self.events is not None:
             self.events.append(item)
             self.taken.append(run.chunks.taken)
 
-    def end(self, given: Any) -> None:
-        """Note what it returned: the outcome, or of a round trip both."""
-        both = isinstance(given, dict) and "outcome" in given
-        self.outcome, self.given = given["outcome"] if both else given, True
-        self.first = given.get("first") if both else None
+    def finish(self, value: Any) -> None:
+        """Set the returned outcome; `value` may also be `{"outcome": …, "first": …}`."""
+        wrapped = isinstance(value, dict) and "outcome" in value
+        self.outcome = value["outcome"] if wrapped else value
+        self.first = value.get("first") if wrapped else None
+        self.finished = True
 
 
-class Missing(Exception):
-    """The target is not there; the text says what to do."""
+class TargetError(Exception):
+    """The target does not exist; the message says what to do."""
 
 
-def resolve(target: str) -> Callable[[Run], Any]:
-    """Return the adapter that `target` names; raises `Missing`."""
+def load_adapter(target: str) -> Callable[[BytesInput], Any]:
+    """Return the adapter that `target` names; raises `TargetError`."""
     if ":" in target:
         module, _, name = target.partition(":")
-        return _attribute(module, name)
+        return _load_attribute(module, name)
     for point in entry_points(group=GROUP):
         if point.name == target:
-            return _attribute(point.module, point.attr)
-    return _attribute(f"{target}.conform", "adapter")
+            return _load_attribute(point.module, point.attr)
+    return _load_attribute(f"{target}.conform", "adapter")
 
 
-def call(adapter: Callable[[Any], Any], run: AnyRun, tell: Tell | None = None) -> Answered:
-    """Return what `adapter` makes of `run`, whether it is plain, a generator, or either of them async."""
-    answered = Answered(tell=tell)
-    given = adapter(run)
-    if inspect.isasyncgen(given) or hasattr(given, "__aiter__"):
-        asyncio.run(_drain(given, run, answered))
-    elif inspect.isawaitable(given):
-        answered.end(asyncio.run(_wait(given)))
-    elif inspect.isgenerator(given) or isinstance(given, Iterator):
-        for item in given:
-            answered.take(item, run)
+def call_adapter(
+    adapter: Callable[[Any], Any], run: AdapterInput, send_event: SendEvent | None = None
+) -> AdapterResult:
+    """Return the result of `adapter(run)`; the adapter is a function or a generator, sync or async."""
+    result = AdapterResult(send_event=send_event)
+    value = adapter(run)
+    if inspect.isasyncgen(value) or hasattr(value, "__aiter__"):
+        asyncio.run(_collect_async(value, run, result))
+    elif inspect.isawaitable(value):
+        result.finish(asyncio.run(_await_value(value)))
+    elif inspect.isgenerator(value) or isinstance(value, Iterator):
+        for item in value:
+            result.add_item(item, run)
     else:
-        answered.end(given)
-    if not answered.given:
+        result.finish(value)
+    if not result.finished:
         raise TypeError('the adapter yielded no {"outcome": …}; yield it last')
-    return answered
+    return result
 
 
 def main(target: str) -> None:
     """Serve the adapter `target` on stdin and stdout until `stop` or the end of input."""
     sys.path.insert(0, str(Path.cwd()))
-    out = own_stdout()
+    out = redirect_stdout()
     try:
-        adapter = resolve(target)
-    except Missing as error:
+        adapter = load_adapter(target)
+    except TargetError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(UNUSABLE)
-    except BaseException:  # noqa: BLE001 - importing somebody's module can raise anything
+    except BaseException:  # noqa: BLE001 - importing a user's module can raise anything
         traceback.print_exc()
         sys.exit(UNUSABLE)
     serve(adapter, target, out)
 
 
-def own_stdout() -> BinaryIO:
-    """Return the protocol's stream; what anybody prints goes to stderr from now on."""
+def redirect_stdout() -> BinaryIO:
+    """Return the stream for protocol messages, and redirect stdout to stderr.
+
+    A `print` in the adapter or its library must not end up among the messages.
+    """
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return out
 
 
 def serve(adapter: Callable[[Any], Any], target: str, out: BinaryIO) -> None:
-    """Answer on `out` what comes on stdin until `stop` or the end of input."""
+    """Answer messages from stdin on `out` until `stop` or the end of input."""
     for line in sys.stdin.buffer:
         message = json_line.loads(line)
         match message.get("op"):
             case "hello":
-                _send(out, _line(greeting(adapter, target)))
+                _send(out, _encode_line(build_greeting(adapter, target)))
             case "run":
-                _send(out, _answer(adapter, message, out))
+                _send(out, _handle_run(adapter, message, out))
             case "call":
-                _send(out, _result(message["id"], partial(output, adapter, message)))
+                _send(out, _encode_result(message["id"], partial(build_call_result, adapter, message)))
             case "stop":
                 return
             case _:
                 pass
 
 
-def _attribute(module: str, name: str) -> Callable[[Run], Any]:
+def _load_attribute(module: str, name: str) -> Callable[[BytesInput], Any]:
     try:
         loaded = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise
-        words = f"no module `{error.name}`: install it here, or start in the folder that holds it"
-        raise Missing(words) from error
+        message = f"no module `{error.name}`: install it in this environment, or run from its folder"
+        raise TargetError(message) from error
     try:
-        found = getattr(loaded, name)
+        value = getattr(loaded, name)
     except AttributeError as error:
-        raise Missing(
-            f"module `{module}` has no `{name}`; an adapter is a callable that takes one run"
+        raise TargetError(
+            f"module `{module}` has no `{name}`; an adapter is a callable with one argument, the run"
         ) from error
-    if not callable(found):
-        raise Missing(f"`{module}:{name}` is not callable; an adapter is a callable that takes one run")
-    adapter: Callable[[Run], Any] = found
+    if not callable(value):
+        raise TargetError(
+            f"`{module}:{name}` is not callable; an adapter is a callable with one argument, the run"
+        )
+    adapter: Callable[[BytesInput], Any] = value
     return adapter
 
 
-def greeting(adapter: Callable[[Run], Any], target: str) -> dict[str, Any]:
-    """Return the answer to the greeting: what `adapter` says of itself in its attributes."""
+def build_greeting(adapter: Callable[[BytesInput], Any], target: str) -> dict[str, Any]:
+    """Return the greeting of `adapter`, from its attributes."""
     info = {"name": target.partition(":")[0], "language": "python"} | dict(getattr(adapter, "info", {}))
-    given = {
+    attributes = {
         "apis": getattr(adapter, "apis", None),
-        "inputs": [each for each in getattr(adapter, "inputs", ()) if each in INPUTS] or None,
+        "inputs": [name for name in getattr(adapter, "inputs", ()) if name in INPUTS] or None,
         "capabilities": getattr(adapter, "capabilities", None),
     }
-    told = {key: _plain(value) for key, value in given.items() if value is not None}
+    members = {name: _to_json(value) for name, value in attributes.items() if value is not None}
     through = getattr(adapter, "through", None)
     if through is not None:
-        told["through"] = dict(through)
-    told |= _claimed(adapter, told.get("capabilities"))
-    return {"op": "hello", "protocol": 1, "implementation": info} | told
+        members["through"] = dict(through)
+    members |= _select_capabilities(adapter, members.get("capabilities"))
+    return {"op": "hello", "protocol": 1, "implementation": info} | members
 
 
-def _claimed(adapter: Callable[[Run], Any], named: Any) -> dict[str, Any]:
-    """Return the capabilities to tell: without those of functions that the adapter does not have.
+def _select_capabilities(adapter: Callable[[BytesInput], Any], claimed: Any) -> dict[str, Any]:
+    """Return `capabilities` for the greeting, without those whose function the adapter lacks.
 
-    Where the adapter names none, the functions that it has are claimed beside all that streams have. Who
-    asks a server needs no function to have requests judged, but names them.
+    An adapter that names none claims every capability of streams, and those of the functions that it has.
     """
-    there = {need for function, need in CALLED.values() if callable(getattr(adapter, function, None))}
-    absent = {need for _, need in CALLED.values()} - there
+    present = {need for function, need in CALLED.values() if callable(getattr(adapter, function, None))}
+    absent = {need for _, need in CALLED.values()} - present
     if "http" in getattr(adapter, "inputs", ()):
+        # The server sees the requests of an HTTP client, so judging them needs no function.
         absent -= {CALLED["request"][1]}
-    if isinstance(named, dict):
+    if isinstance(claimed, dict):
         return {
-            "capabilities": {api: [each for each in own if each not in absent] for api, own in named.items()}
+            "capabilities": {
+                api: [name for name in names if name not in absent] for api, names in claimed.items()
+            }
         }
-    if named is not None:
-        return {"capabilities": [each for each in named if each not in absent]}
-    return {"capabilities": sorted(OF_STREAMS | there)} if there else {}
+    if claimed is not None:
+        return {"capabilities": [name for name in claimed if name not in absent]}
+    return {"capabilities": sorted(OF_STREAMS | present)} if present else {}
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _to_json(item) for key, item in value.items()}
     return sorted(value) if isinstance(value, set | frozenset) else list(value)
 
 
-def _run(message: Mapping[str, Any]) -> AnyRun:
-    given = message["input"]
-    told = {name: message.get(name) for name in ("request", "model", "pricing")}
-    if given["mode"] == "http":
-        told |= {name: message.get(name) for name in ("conversation", "results")}
-        return HttpRun(message["api"], given["base_url"], given["api_key"], **told)
-    chunks = Chunks(list(map(a2b_base64, given["chunks"])))
-    return Run(message["api"], given["status"], given["headers"], chunks, **told)
+def _build_input(message: Mapping[str, Any]) -> AdapterInput:
+    source = message["input"]
+    members = {name: message.get(name) for name in ("request", "model", "pricing")}
+    if source["mode"] == "http":
+        members |= {name: message.get(name) for name in ("conversation", "results")}
+        return HttpInput(message["api"], source["base_url"], source["api_key"], **members)
+    chunks = Chunks(list(map(a2b_base64, source["chunks"])))
+    return BytesInput(message["api"], source["status"], source["headers"], chunks, **members)
 
 
-def _answer(adapter: Callable[[Any], Any], message: Mapping[str, Any], out: BinaryIO) -> bytes:
-    """Return the line that answers a run; where it asks a server, its events are sent as they happen."""
+def _handle_run(adapter: Callable[[Any], Any], message: Mapping[str, Any], out: BinaryIO) -> bytes:
+    """Return the result line of a run; the events of an HTTP run are sent as they occur."""
 
-    def tell(event: Any) -> None:
-        _send(out, _line({"op": "event", "id": message["id"], "event": event}))
+    def send_event(event: Any) -> None:
+        _send(out, _encode_line({"op": "event", "id": message["id"], "event": event}))
 
-    return _result(message["id"], lambda: answer(adapter, message, tell))
-
-
-def answer(adapter: Callable[[Any], Any], message: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
-    """Return the members of the result of a run; the events of one that asks a server go to `tell`."""
-    run = _run(message)
-    answered = call(adapter, run, tell if isinstance(run, HttpRun) else None)
-    told = {} if answered.events is None else {"events": answered.events, "taken": answered.taken}
-    if answered.first is not None:
-        told["first"] = answered.first
-    if answered.deviations:
-        told["deviations"] = answered.deviations
-    return {"outcome": answered.outcome} | told
+    return _encode_result(message["id"], lambda: build_run_result(adapter, message, send_event))
 
 
-def output(adapter: Callable[[Any], Any], message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the members of the result of a call of one of the adapter's functions."""
+def build_run_result(
+    adapter: Callable[[Any], Any], message: Mapping[str, Any], send_event: SendEvent
+) -> dict[str, Any]:
+    """Return the members of a run's result; the events of an HTTP run go to `send_event`."""
+    run = _build_input(message)
+    result = call_adapter(adapter, run, send_event if isinstance(run, HttpInput) else None)
+    members = {} if result.events is None else {"events": result.events, "taken": result.taken}
+    if result.first is not None:
+        members["first"] = result.first
+    if result.deviations:
+        members["deviations"] = result.deviations
+    return {"outcome": result.outcome} | members
+
+
+def build_call_result(adapter: Callable[[Any], Any], message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the members of the result of a `call` message."""
     function = message["function"]
     if not callable(getattr(adapter, function, None)):
         return {"skipped": {"reason": f"the adapter has no `{function}`"}}
-    given = getattr(adapter, function)(message.get("api"), message["input"])
-    return {"output": asyncio.run(_wait(given)) if inspect.isawaitable(given) else given}
+    value = getattr(adapter, function)(message.get("api"), message["input"])
+    return {"output": asyncio.run(_await_value(value)) if inspect.isawaitable(value) else value}
 
 
-def _result(id_: str, made: Callable[[], dict[str, Any]]) -> bytes:
-    """Return the line with what `made` returns, or its fault; a value that is no JSON is one too."""
+def _encode_result(id_: str, build: Callable[[], dict[str, Any]]) -> bytes:
+    """Return the line with the members that `build` returns, or with `errored` if that fails."""
     head = {"op": "result", "id": id_}
     try:
-        return _line(head | made())
+        return _encode_line(head | build())
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # noqa: BLE001 - anything, sys.exit included; it is told, not hidden
-        words = f"{type(error).__name__}: {error}"
-        return _line(head | {"errored": {"message": words, "traceback": traceback.format_exc(limit=-12)}})
+    except BaseException as error:  # noqa: BLE001 - anything, sys.exit included, is reported
+        message = f"{type(error).__name__}: {error}"
+        errored = {"message": message, "traceback": traceback.format_exc(limit=-12)}
+        return _encode_line(head | {"errored": errored})
 
 
-async def _wait(given: Awaitable[Any]) -> Any:
-    return await given
+async def _await_value(value: Awaitable[Any]) -> Any:
+    return await value
 
 
-async def _drain(given: AsyncIterator[Any], run: AnyRun, answered: Answered) -> None:
-    async for item in given:
-        answered.take(item, run)
+async def _collect_async(items: AsyncIterator[Any], run: AdapterInput, result: AdapterResult) -> None:
+    async for item in items:
+        result.add_item(item, run)
 
 
-def _line(message: Mapping[str, Any]) -> bytes:
+def _encode_line(message: Mapping[str, Any]) -> bytes:
     return json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 

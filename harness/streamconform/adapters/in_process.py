@@ -1,6 +1,7 @@
-"""A Python adapter in this very process, asked as a program is: so that a debugger reaches it.
+"""Run a Python adapter in this process, so that a debugger can reach it.
 
-Nothing ends one that hangs or takes the process with it, and it has the environment of the process.
+Used for `pytest --pdb` only: `breakpoint()` works in no other process. An adapter that hangs or exits is
+not contained here, and it sees the unfiltered environment.
 """
 
 from __future__ import annotations
@@ -16,102 +17,110 @@ from pathlib import Path
 from typing import Any, Final
 
 from streamconform.adapters import host, protocol
-from streamconform.adapters.connect import Connection, target
-from streamconform.adapters.feed import WITH_THE_RUN, Feed
-from streamconform.adapters.interface import Answer, Errored, Fault, Greeting, Observation
-from streamconform.adapters.process import unusable
+from streamconform.adapters.connect import Connection, get_python_target
+from streamconform.adapters.feed import BYTES_WITH_RUN, Feed
+from streamconform.adapters.interface import Answer, Errored, Greeting, Observation, ProtocolFault
+from streamconform.adapters.process import describe_unusable
 from streamconform.errors import ImplementationError
 from streamconform.model.trial import AnyTrial
 
-ID: Final = "1"
+REQUEST_ID: Final = "1"
 
 Perform = Callable[[Callable[[], Any]], Awaitable[Any]]
-"""Calls something in the thread that a debugger can take, and returns what it returned or raised."""
+"""Calls a function in the thread that a debugger can attach to; returns or raises what the function does."""
 
 
-class Inside:
-    """What a `Program` is, without a process; its adapter is called through `perform`."""
+class InProcessAdapter:
+    """Stands in for a `Program`, without a process; calls the adapter through `perform`."""
 
     def __init__(
         self, connection: Connection, perform: Perform, let_out: tuple[type[BaseException], ...]
     ) -> None:
-        """Hold `connection`, which is to be of a Python adapter; exceptions in `let_out` end everything."""
+        """Hold `connection`, which must be a Python adapter's; exceptions in `let_out` propagate."""
         self.connection = connection
         self.dead = False
         self.raised: BaseException | None = None
-        """What the adapter raised last."""
+        """The exception that the adapter raised in the last run."""
         self._perform = perform
         self._let_out: tuple[type[BaseException], ...] = (bdb.BdbQuit, KeyboardInterrupt, *let_out)
         self._adapter: Callable[[Any], Any] | None = None
 
     async def start(self) -> Greeting:
         """Import the adapter and return its greeting; raises `ImplementationError`."""
-        named = target(self.connection)
-        assert named is not None, "only adapters in Python are called here"
-        greeting: Greeting = await self._perform(lambda: self._greeting(named))
+        target = get_python_target(self.connection)
+        assert target is not None, "only Python adapters run in this process"
+        greeting: Greeting = await self._perform(lambda: self._load(target))
         return greeting
 
-    async def ask(
-        self, trial: AnyTrial, seconds: float, *, events: bool, feed: Feed = WITH_THE_RUN
+    async def run(
+        self, trial: AnyTrial, seconds: float, *, events: bool, feed: Feed = BYTES_WITH_RUN
     ) -> Answer:
-        """Return the answer to `trial`, however long it takes: who debugs takes his time."""
-        del seconds
+        """Return the answer to `trial`."""
+        del seconds  # a debugger session has no timeout
         self.raised = None
-        message = json.loads(protocol.question(ID, trial, events=events, feed=feed))
-        loop, told, taken = asyncio.get_running_loop(), list[Any](), list[int]()
+        message = json.loads(protocol.encode_request(REQUEST_ID, trial, events=events, feed=feed))
+        loop, events_sent, taken = asyncio.get_running_loop(), list[Any](), list[int]()
 
-        def tell(event: Any) -> None:
-            told.append(event)
+        def send_event(event: Any) -> None:
+            events_sent.append(event)
             if feed.gate is not None:
-                taken.append(feed.gate.handed)
-                loop.call_soon_threadsafe(feed.gate.saw, event)
+                taken.append(feed.gate.chunks_passed)
+                loop.call_soon_threadsafe(feed.gate.record_event, event)
 
         answer: Answer = await self._perform(
-            lambda: self._answer(message, tell, of_run=message["op"] == "run")
+            lambda: self._answer(message, send_event, is_run=message["op"] == "run")
         )
-        if isinstance(answer, Observation) and answer.events is None and told:
-            return replace(answer, events=told, taken=tuple(taken) if feed.gate is not None else answer.taken)
+        if isinstance(answer, Observation) and answer.events is None and events_sent:
+            chunk_counts = answer.taken if feed.gate is None else tuple(taken)
+            return replace(answer, events=events_sent, taken=chunk_counts)
         return answer
 
     async def stop(self) -> None:
         """Do nothing: there is no process."""
 
-    def _greeting(self, named: str) -> Greeting:
-        here = str(Path.cwd())
-        if here not in sys.path:
-            sys.path.insert(0, here)  # as the program that hosts adapters does
+    def _load(self, target: str) -> Greeting:
+        """Import the adapter `target` and return its greeting."""
+        folder = str(Path.cwd())
+        if folder not in sys.path:
+            sys.path.insert(0, folder)  # as `host.main` does
         impl = self.connection.impl
         try:
-            self._adapter = host.resolve(named)
-            line = json.dumps(host.greeting(self._adapter, named)).encode()
-            return protocol.greeting(line, impl)
-        except host.Missing as error:
+            self._adapter = host.load_adapter(target)
+            # the greeting goes through JSON, so that it is validated exactly as a program's is
+            line = json.dumps(host.build_greeting(self._adapter, target)).encode()
+            return protocol.parse_greeting(line, impl)
+        except host.TargetError as error:
             raise ImplementationError(f"`{impl}` cannot be used: {error}") from error
-        except protocol.ProtocolFault as fault:
-            words = f"`{impl}` cannot be used: its greeting is wrong: {fault.message}"
-            raise ImplementationError(words) from fault
+        except protocol.ProtocolError as fault:
+            raise ImplementationError(
+                f"`{impl}` cannot be used: invalid greeting: {fault.message}"
+            ) from fault
         except self._let_out:
             raise
         except BaseException as error:  # importing somebody's module can raise anything
             text = "".join(traceback.format_exception(error, limit=-8))
-            raise ImplementationError(unusable(impl, "it cannot be imported", text)) from error
+            raise ImplementationError(describe_unusable(impl, "the import failed", text)) from error
 
-    def _answer(self, message: dict[str, Any], tell: host.Tell, *, of_run: bool) -> Answer:
-        assert self._adapter is not None, "it was started"
+    def _answer(self, message: dict[str, Any], send_event: host.SendEvent, *, is_run: bool) -> Answer:
+        """Return the answer to a run or call message."""
+        adapter = self._adapter
+        assert adapter is not None, "`start` was awaited"
         try:
-            made = (
-                host.answer(self._adapter, message, tell) if of_run else host.output(self._adapter, message)
+            result = (
+                host.build_run_result(adapter, message, send_event)
+                if is_run
+                else host.build_call_result(adapter, message)
             )
-            line = json.dumps({"op": "result", "id": ID} | made, allow_nan=False).encode()
+            line = json.dumps({"op": "result", "id": REQUEST_ID} | result, allow_nan=False).encode()
         except self._let_out:
             raise
-        except BaseException as error:  # noqa: BLE001 - anything, sys.exit included; it is told, not hidden
+        except BaseException as error:  # noqa: BLE001 - anything, sys.exit included, is reported
             self.raised = error
-            words = f"{type(error).__name__}: {error}"
-            return Errored(words, "".join(traceback.format_exception(error, limit=-12)))
+            text = "".join(traceback.format_exception(error, limit=-12))
+            return Errored(f"{type(error).__name__}: {error}", text)
         try:
-            reply = protocol.reply(line)
-        except protocol.ProtocolFault as fault:
-            return Fault(fault.kind, fault.message)
-        assert isinstance(reply, protocol.Reply), "a result was written"
+            reply = protocol.parse_reply(line)
+        except protocol.ProtocolError as fault:
+            return ProtocolFault(fault.kind, fault.message)
+        assert isinstance(reply, protocol.Reply), "the line is a result"
         return reply.answer

@@ -1,4 +1,7 @@
-"""What passes between the harness and an implementation, whatever it is and however it is reached."""
+"""The values that pass between the harness and an implementation of any kind.
+
+Nothing that an implementation does raises in the harness: every run ends with one `Answer`.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from streamconform.model.capability import OF_STREAMS, Capability, Claims
-from streamconform.model.trial import Input, Through
+from streamconform.model.trial import Input, ProxyView
 
-FaultKind = Literal[
+ProtocolFaultKind = Literal[
     "exited",
     "not-json",
     "not-a-message",
@@ -21,12 +24,15 @@ FaultKind = Literal[
     "gave-up",
     "not-asked",
 ]
-"""How an adapter can break the protocol."""
+"""The ways in which an adapter can break the protocol."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Greeting:
-    """What an implementation says of itself; None means every api, and everything that streams have."""
+    """An implementation's description of itself.
+
+    `apis` None means every API; `capabilities` None means every capability of streams.
+    """
 
     name: str
     version: str | None = None
@@ -36,11 +42,11 @@ class Greeting:
     inputs: tuple[Input, ...] = ("bytes",)
     capabilities: Claims | Mapping[str, Claims] | None = None
     concurrency: int = 1
-    through: Through | None = None
-    """The api through which its streams are seen, where it is a proxy; one of its programs runs at a time."""
+    through: ProxyView | None = None
+    """Set for a proxy: the API in which its streams are read. Only one of its programs runs at a time."""
 
     def claims(self, api: str | None) -> Claims:
-        """Return what it claims for `api`; without one, what it claims for any."""
+        """Return the capabilities claimed for `api`; for None, those claimed for at least one API."""
         if self.capabilities is None:
             return OF_STREAMS
         if isinstance(self.capabilities, Mapping):
@@ -52,55 +58,55 @@ class Greeting:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """An answer: outcome and events as JSON values, not yet judged or even checked."""
+    """The result of a run: outcome and events as JSON values, neither judged nor validated yet."""
 
     outcome: Any
     events: Any = None
     taken: tuple[int, ...] | None = None
-    """For each event how many chunks had been taken when it came out, where the adapter can say."""
+    """For each event, the number of chunks taken before it was emitted, if the adapter reports it."""
     deviations: tuple[tuple[str, str], ...] = ()
-    """The rules of the greeting that the stream breaks, and how."""
+    """Pairs of a rule from the greeting that the stream breaks, and how it breaks it."""
     first: Any = None
-    """Of a round trip, what was made of the first answer, where the adapter tells it."""
+    """For a round trip: the outcome of the first answer, if the adapter reports it."""
     requests: tuple[Any, ...] = ()
-    """Of a round trip, what was sent, `{"body", "headers", "path"}` each, as the server got it."""
+    """For a round trip: the requests that the server received, each `{"body", "headers", "path"}`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """An answer to a call: a JSON value, not yet judged."""
+    """The result of a function call: a JSON value, not judged yet."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """The adapter declined."""
+    """The adapter skipped the run."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Errored:
-    """The adapter failed, and said so itself."""
+    """The adapter reported a failure of its own."""
 
     message: str
     traceback: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ProtocolFault:
     """The adapter broke the protocol."""
 
-    kind: FaultKind
+    kind: ProtocolFaultKind
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class Hang:
-    """Nothing came in time."""
+    """No answer arrived within the timeout."""
 
     seconds: float
 
 
-Answer = Observation | Output | Skipped | Errored | Fault | Hang
+Answer = Observation | Output | Skipped | Errored | ProtocolFault | Hang

@@ -1,7 +1,7 @@
-"""One line of JSON to a value, by orjson wherever it agrees with the standard library.
+"""Parse one line of JSON, with orjson wherever it agrees with the standard library.
 
-orjson rounds whole numbers beyond 64 bits, and refuses halves of surrogate pairs, numbers beyond a double
-and nesting beyond 1024 levels. Adapters send all of these, and each is judged, or told, for what it is.
+orjson rounds integers beyond 64 bits, and rejects lone surrogates, numbers beyond a double and nesting beyond
+1024 levels. Adapters send all of these, and each has its own verdict or error message.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from collections.abc import Callable
 from typing import Any, Final
 
 _loads: Callable[[bytes], Any] = json.loads
-with contextlib.suppress(ModuleNotFoundError):  # the environment of a peer has what the library needs only
+with contextlib.suppress(ModuleNotFoundError):  # a peer's environment holds only its library's dependencies
     from orjson import loads as _loads
 
-# 19 digits in a row may be more than 64 bits; as zeros they are found faster than by an expression.
+# 19 digits in a row may exceed 64 bits; mapping digits to zeros finds them faster than a regular expression.
 _TO_ZERO: Final = bytes.maketrans(b"123456789", b"0" * 9)
 _LONG_NUMBER: Final = b"0" * 19
 
 
-def loads(line: bytes, otherwise: Callable[[bytes], Any] = json.loads) -> Any:
-    """Return the value of `line`: what `otherwise` returns, or raises, where orjson is not to be trusted."""
+def loads(line: bytes, fallback: Callable[[bytes], Any] = json.loads) -> Any:
+    """Return the JSON value in `line`; `fallback` decides where orjson fails or may round a number."""
     if _LONG_NUMBER not in line.translate(_TO_ZERO):
         try:
             return _loads(line)
         except ValueError:
             pass
-    return otherwise(line)
+    return fallback(line)

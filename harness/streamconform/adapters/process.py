@@ -1,6 +1,6 @@
-"""A process that is spoken to line by line, and ended with whatever it started.
+"""A child process with line-based stdin and stdout, killed together with everything it started.
 
-Nothing here knows the protocol: lines go in, lines come out, and how it ended can be told.
+This module does not know the protocol: it sends and receives lines and describes how the process exited.
 """
 
 from __future__ import annotations
@@ -12,63 +12,64 @@ import re
 import signal
 from collections import deque
 
-from streamconform.adapters.environment import stripped
-from streamconform.adapters.process_cleanup import kill_marked, new_mark
+from streamconform.adapters.environment import remove_secrets
+from streamconform.adapters.process_cleanup import create_mark, kill_marked
 from streamconform.printable import escape_unprintable
 
 STDERR_TAIL = 4000
-"""Characters of stderr that are kept of each read, and shown at most."""
+"""Characters of stderr that are kept per read, and in total in a message."""
 STDERR_READS = 200
+"""Reads of stderr that are kept."""
 STDERR_LINES = 8
-"""Lines of stderr that a message shows."""
-AN_ERROR = re.compile(r"(Uncaught |Exception in thread |thread '|panic: |fatal|[\w.$]*(Error|Exception)\b)")
-"""How a line begins that says why a program ended."""
+"""Lines of stderr that a message quotes."""
+ERROR_LINE = re.compile(r"(Uncaught |Exception in thread |thread '|panic: |fatal|[\w.$]*(Error|Exception)\b)")
+"""The beginning of a stderr line that states why a program ended."""
 
 
 class LineTooLongError(ValueError):
-    """A line from the process goes beyond the bound."""
+    """A line from the process exceeds the size limit."""
 
 
 class Process:
-    """One child process in a session of its own, its environment without keys and proxies."""
+    """One child process in its own session, with keys and proxies removed from its environment."""
 
     def __init__(self, argv: tuple[str, ...], *, stop_seconds: float) -> None:
-        """Hold `argv`; nothing is started yet. `stop_seconds` is how long its end is waited for."""
+        """Hold `argv` without starting it. `stop_seconds` limits each wait for its exit."""
         self.argv = argv
         self.stop_seconds = stop_seconds
         self._process: asyncio.subprocess.Process | None = None
         self._stderr: deque[str] = deque(maxlen=STDERR_READS)
         self._reader: asyncio.Task[None] | None = None
-        self._mark = new_mark()
+        self._mark = create_mark()
 
     @property
-    def code(self) -> int | None:
-        """Return what it ended with; None while it runs, and before it is started."""
+    def exit_code(self) -> int | None:
+        """Return the exit code; None before the start and while it runs."""
         return None if self._process is None else self._process.returncode
 
     async def start(self, *, max_line: int) -> None:
-        """Start it; raises `OSError` or `ValueError` where that is not possible."""
+        """Start it; raises `OSError` or `ValueError` if that fails."""
         self._process = await asyncio.create_subprocess_exec(
             *self.argv,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
-            env=stripped(os.environ) | {"PYTHONUNBUFFERED": "1", self._mark: "1"},
+            env=remove_secrets(os.environ) | {"PYTHONUNBUFFERED": "1", self._mark: "1"},
             limit=max_line,
         )
         self._reader = asyncio.create_task(self._read_stderr())
 
     async def send(self, line: bytes) -> None:
-        """Write `line`; raises `OSError` where it reads no more."""
+        """Write `line`; raises `OSError` if the process no longer reads."""
         stdin = self._process.stdin if self._process else None
         if stdin is None or stdin.is_closing():
             raise BrokenPipeError
         stdin.write(line)
         await stdin.drain()
 
-    async def line(self) -> bytes:
-        """Return the next line that is not blank, empty at the end; raises `LineTooLongError`."""
+    async def read_line(self) -> bytes:
+        """Return the next non-blank line, empty at the end of stdout; raises `LineTooLongError`."""
         stream = self._process.stdout if self._process else None
         while stream is not None:
             try:
@@ -81,8 +82,8 @@ class Process:
                 return line
         return b""
 
-    async def ended(self) -> None:
-        """Wait until it is gone and its stderr read, so that messages can tell how it ended."""
+    async def wait_for_exit(self) -> None:
+        """Wait until it has exited and its stderr is read, so that messages can quote both."""
         if self._process is None:
             return
         with contextlib.suppress(TimeoutError):
@@ -93,7 +94,7 @@ class Process:
         self._kill_group()
 
     async def stop(self, last: bytes) -> bool:
-        """Send `last`, close its input and return whether it then ended by itself in time."""
+        """Send `last`, close its stdin and return whether it then exited in time."""
         process = self._process
         if process is None or process.returncode is not None:
             return True
@@ -106,15 +107,15 @@ class Process:
         return process.returncode is not None
 
     async def kill(self) -> None:
-        """End it and whatever it started, at once."""
+        """Kill it and everything it started."""
         process = self._process
         if process is None:
             return
         self._kill_group()
-        transport = getattr(process, "_transport")  # noqa: B009 - asyncio shows it by no other name
+        transport = getattr(process, "_transport")  # noqa: B009 - asyncio exposes it under no other name
         stdout = transport.get_pipe_transport(1)
         if stdout is not None:
-            stdout.close()  # asyncio waits for its end, which does not come where nobody reads on
+            stdout.close()  # asyncio waits for the end of stdout, which never comes once nobody reads it
         try:
             await kill_marked(self._mark, group=process.pid)
         finally:
@@ -123,20 +124,22 @@ class Process:
                     await process.wait()
             if self._reader is not None:
                 self._reader.cancel()
-            transport.close()  # a child in a session of its own can hold the other pipes
+            transport.close()  # a child in another session may still hold the other pipes
 
-    def ending(self) -> str:
-        """Return how it ended, with its last words on stderr."""
-        code = self.code
-        how = "its stdout was closed" if code is None else f"exit code {code}"
+    def describe_exit(self) -> str:
+        """Return how it exited, with the error line of its stderr."""
+        code = self.exit_code
+        cause = "it closed stdout" if code is None else f"exit code {code}"
         if code is not None and code < 0:
-            how = f"signal {signal.Signals(-code).name}"
-        tail = last_words(self.stderr())
-        hint = "; it is to go on until `stop`" if code == 0 else ""
-        return f"the program ended ({how}{hint})" + (f": {escape_unprintable(tail[:500])}" if tail else "")
+            cause = f"signal {signal.Signals(-code).name}"
+        error_line = find_error_line(self.stderr_tail())
+        hint = "; a program must run until `stop`" if code == 0 else ""
+        return f"the program ended ({cause}{hint})" + (
+            f": {escape_unprintable(error_line[:500])}" if error_line else ""
+        )
 
-    def stderr(self) -> str:
-        """Return the end of what it wrote to stderr, as it came."""
+    def stderr_tail(self) -> str:
+        """Return the last `STDERR_TAIL` characters of its stderr."""
         return "".join(self._stderr)[-STDERR_TAIL:].strip()
 
     def _kill_group(self) -> None:
@@ -153,19 +156,18 @@ class Process:
             self._stderr.append(data.decode("utf-8", "replace")[-STDERR_TAIL:])
 
 
-def last_words(stderr: str) -> str:
-    """Return the line that tells most: the last that names an error, else the last; empty without any.
-
-    Below its error Node writes its version, Rust a note, Java and Go where it was.
-    """
+def find_error_line(stderr: str) -> str:
+    """Return the last line that names an error, else the last line, else an empty text."""
+    # The last line alone is not enough: after the error Node prints its version, Rust a note, Java and Go a
+    # stack trace.
     lines = [line for line in stderr.splitlines() if line.strip()]
-    named = (line for line in reversed(lines) if AN_ERROR.match(line))
-    return next(named, lines[-1] if lines else "")
+    errors = (line for line in reversed(lines) if ERROR_LINE.match(line))
+    return next(errors, lines[-1] if lines else "")
 
 
-def unusable(impl: str, why: str, stderr: str) -> str:
-    """Return the message for a program that cannot be used: its own last words where it has any."""
+def describe_unusable(impl: str, why: str, stderr: str) -> str:
+    """Return the message for a program that cannot be used; a single line of stderr replaces `why`."""
     if stderr and "\n" not in stderr:
         return f"`{impl}` cannot be used: {escape_unprintable(stderr[:500])}"
     lines = "\n".join(f"  | {escape_unprintable(line[:500])}" for line in stderr.splitlines()[-STDERR_LINES:])
-    return f"`{impl}` cannot be used: {why}" + (f"; its stderr ends:\n{lines}" if stderr else "")
+    return f"`{impl}` cannot be used: {why}" + (f"; its stderr ends with:\n{lines}" if stderr else "")

@@ -1,8 +1,8 @@
-"""What a program leaves behind: processes that it started, found by a mark in their environment.
+"""Kill the processes that a program started, found by a mark in their environment.
 
-A child in a session of its own survives the end of its parent's process group. Every program therefore gets
-an environment variable whose name is unique; whatever it starts inherits it. The variable's name, not its
-value, is the mark: a program that starts programs of its own passes on both marks.
+A child in its own session survives the death of its parent's process group. Every program therefore gets an
+environment variable with a unique name, which its children inherit. The mark is the variable's name, not its
+value, so that a harness that runs inside a harness passes on both marks.
 """
 
 from __future__ import annotations
@@ -17,34 +17,35 @@ from typing import Final
 
 PREFIX: Final = "CONFORM_PROGRAM_"
 ROUNDS: Final = 20
-"""Looks at the process table: what is killed may have started another one meanwhile."""
+"""Scans of the process table: a process may start another one before it is killed."""
 PAUSE: Final = 0.005
+"""Seconds between two scans."""
 
 
-def new_mark() -> str:
-    """Return the name of an environment variable that nobody else has."""
+def create_mark() -> str:
+    """Return a unique name for an environment variable."""
     return f"{PREFIX}{secrets.token_hex(8).upper()}"
 
 
-def marked(mark: str) -> frozenset[int]:
-    """Return the ids of living processes with `mark`; none where the system does not show environments."""
-    found = set()
+def find_marked(mark: str) -> frozenset[int]:
+    """Return the ids of running processes with `mark`; empty on systems without `/proc/*/environ`."""
+    pids = set()
     with contextlib.suppress(OSError):
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
-                with contextlib.suppress(OSError):  # gone meanwhile, or somebody else's
+                with contextlib.suppress(OSError):  # it has exited, or belongs to another user
                     if f"{mark}=".encode() in (entry / "environ").read_bytes():
-                        found.add(int(entry.name))
-    return frozenset(found)
+                        pids.add(int(entry.name))
+    return frozenset(pids)
 
 
 async def kill_marked(mark: str, *, group: int) -> None:
-    """End every process with `mark`; the members of the process group `group` are dying already."""
+    """Kill every process with `mark` except the leader of `group`, which has been killed already."""
     for _ in range(ROUNDS):
-        found = marked(mark) - {group, os.getpid()}
-        for pid in found:
+        pids = find_marked(mark) - {group, os.getpid()}
+        for pid in pids:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
-        if not found:
+        if not pids:
             return
         await asyncio.sleep(PAUSE)

@@ -1,4 +1,7 @@
-"""Protocol v1 as text: messages to a program, and what a line from one means (`protocol.v1.json`)."""
+"""Encode the messages of protocol v1 and parse a program's lines (`protocol.v1.json`).
+
+No message contains the expected answer, the case's name or the delivery's name.
+"""
 
 from __future__ import annotations
 
@@ -10,44 +13,43 @@ from typing import Any, Final
 
 from streamconform import __version__
 from streamconform.adapters import json_line, proxy_view
-from streamconform.adapters.conversation_message import conversed
-from streamconform.adapters.feed import WITH_THE_RUN, Feed
+from streamconform.adapters.feed import BYTES_WITH_RUN, Feed
 from streamconform.adapters.interface import (
     Answer,
     Errored,
-    Fault,
-    FaultKind,
     Greeting,
     Observation,
     Output,
+    ProtocolFault,
+    ProtocolFaultKind,
     Skipped,
 )
-from streamconform.adapters.strict_json import MAX_DEPTH, NotANumber, deep, strict
+from streamconform.adapters.strict_json import MAX_DEPTH, InvalidNumberError, is_too_deep, parse_strict
 from streamconform.model.capability import CALLED, CAPABILITIES, Claims
 from streamconform.model.case import Case
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.printable import escape_unprintable
-from streamconform.schemas import problems
+from streamconform.schemas import find_problems
 
 VERSION: Final = 1
 MAX_LINE: Final = 64 * 1024 * 1024
-"""Bytes in one line from a program: four times the largest body, as events repeat what they carry."""
+"""Bytes in one line from a program: four times the largest body, because events repeat its content."""
 
 STOP: Final = b'{"op":"stop"}\n'
 API_KEY: Final = "conform"
-"""What a client may send to the replay server; any is accepted."""
-SHOWN: Final = 120
-"""Bytes of a line that a message shows."""
-BYTE: Final = tuple(b2a_base64(bytes((i,)), newline=False) for i in range(256))
+"""The key that HTTP clients are given; the replay server accepts any."""
+QUOTED_BYTES: Final = 120
+"""Bytes of a line that an error message quotes."""
+BASE64_OF_BYTE: Final = tuple(b2a_base64(bytes((i,)), newline=False) for i in range(256))
 
 
-class ProtocolFault(Exception):
-    """A line breaks the protocol; becomes a `Fault` of the trial that it belongs to."""
+class ProtocolError(Exception):
+    """A line breaks the protocol; the trial gets a `ProtocolFault` with the same kind and message."""
 
-    def __init__(self, kind: FaultKind, message: str) -> None:
-        """Keep kind and message."""
+    def __init__(self, kind: ProtocolFaultKind, message: str) -> None:
+        """Hold `kind` and `message`."""
         super().__init__(message)
-        self.kind: FaultKind = kind
+        self.kind: ProtocolFaultKind = kind
         self.message = message
 
 
@@ -67,207 +69,228 @@ class LiveEvent:
     event: Any
 
 
-def hello() -> bytes:
-    """Return the greeting."""
-    return _line({"op": "hello", "protocol": VERSION, "harness": __version__})
+def encode_hello() -> bytes:
+    """Return the `hello` line."""
+    return _encode_line({"op": "hello", "protocol": VERSION, "harness": __version__})
 
 
-def run(id_: str, trial: Trial, *, events: bool, feed: Feed = WITH_THE_RUN) -> bytes:
-    """Return the request to read the stream of `trial`; nothing in it tells what is expected."""
+def encode_run(id_: str, trial: Trial, *, events: bool, feed: Feed = BYTES_WITH_RUN) -> bytes:
+    """Return the `run` line for the stream of `trial`."""
     want = ["outcome", "events"] if events else ["outcome"]
     head = f'{{"op":"run","id":{json.dumps(id_)},"want":{json.dumps(want)},'.encode()
     if feed.input == "bytes":
-        return head + _REQUESTS.of(trial.case) + _listed(trial.chunks) + _END
+        return head + _CASE_ENCODER.encode(trial.case) + _encode_chunks(trial.chunks) + _END
     if feed.input == "http":
-        return head + _of_case(trial.case, _from_server(feed))
+        return head + _encode_case(trial.case, _http_input(feed))
     cassette = trial.case.cassette
-    given = {"mode": "push", "status": cassette.status, "headers": dict(cassette.headers)}
-    return head + _of_case(trial.case, given)
+    source = {"mode": "push", "status": cassette.status, "headers": dict(cassette.headers)}
+    return head + _encode_case(trial.case, source)
 
 
-def _from_server(feed: Feed) -> dict[str, Any]:
+def _http_input(feed: Feed) -> dict[str, Any]:
     return {"mode": "http", "base_url": feed.base_url, "api_key": API_KEY}
 
 
-class _Requests:
-    """What a run message says of its case, up to its chunks; the trials of a case come one after the other.
+class _CaseEncoder:
+    """Encodes the part of a run message that depends on the case only, up to its chunks.
 
-    It is the largest part of most messages, and would be written anew for each of twenty trials.
+    It keeps the last result: this part is the largest of most messages, and some twenty trials of one case
+    follow each other.
     """
 
     def __init__(self) -> None:
         self._last: tuple[Case, bytes] | None = None
 
-    def of(self, case: Case) -> bytes:
+    def encode(self, case: Case) -> bytes:
         if self._last is None or self._last[0] is not case:
             cassette = case.cassette
             headers = dict(cassette.headers)
-            given = {"mode": "bytes", "status": cassette.status, "headers": headers, "chunks": []}
-            self._last = (case, _of_case(case, given).removesuffix(_END))
+            source = {"mode": "bytes", "status": cassette.status, "headers": headers, "chunks": []}
+            self._last = (case, _encode_case(case, source).removesuffix(_END))
         return self._last[1]
 
 
-_REQUESTS: Final = _Requests()
+_CASE_ENCODER: Final = _CaseEncoder()
 _END: Final = b"]}}\n"
 
 
-def _of_case(case: Case, given: Mapping[str, Any]) -> bytes:
-    """Return the rest of a run message, behind its first members; `input` is the last."""
+def _encode_case(case: Case, source: Mapping[str, Any]) -> bytes:
+    """Return the members of a run message that follow `op`, `id` and `want`; `input` is the last one."""
     cassette = case.cassette
-    told = {
+    members = {
         "api": case.api,
         "request": cassette.request.body,
         "model": cassette.model,
         "pricing": case.pricing,
-        "input": given,
+        "input": source,
     }
-    return _line(told).removeprefix(b"{")
+    return _encode_line(members).removeprefix(b"{")
 
 
-def _listed(chunks: Sequence[bytes]) -> bytes:
-    """Return the chunks, thousands where each is one byte, as the inside of a JSON list of base64 texts."""
-    return b'"' + b'","'.join(map(_base64, chunks)) + b'"' if chunks else b""
+def _encode_chunks(chunks: Sequence[bytes]) -> bytes:
+    """Return the chunks as the inside of a JSON list of base64 texts."""
+    # Built by hand instead of by `json`: a bytewise delivery has thousands of chunks.
+    return b'"' + b'","'.join(map(_encode_base64, chunks)) + b'"' if chunks else b""
 
 
-def chunk(id_: str, data: bytes) -> bytes:
-    """Return the line that hands over one chunk of the run `id_`, which was asked with mode push."""
-    return b'{"op":"chunk","id":"%s","data":"%s"}\n' % (id_.encode(), _base64(data))
+def encode_chunk(id_: str, data: bytes) -> bytes:
+    """Return the line with one chunk of the run `id_`, for mode push."""
+    return b'{"op":"chunk","id":"%s","data":"%s"}\n' % (id_.encode(), _encode_base64(data))
 
 
-def eof(id_: str) -> bytes:
+def encode_eof(id_: str) -> bytes:
     """Return the line that ends the body of the run `id_`."""
-    return _line({"op": "eof", "id": id_})
+    return _encode_line({"op": "eof", "id": id_})
 
 
-def call(id_: str, called: Call) -> bytes:
-    """Return the request to call the function of `called` with its input."""
-    case = called.case
+def encode_call(id_: str, trial: Call) -> bytes:
+    """Return the `call` line for the function and input of `trial`."""
+    case = trial.case
     function, _ = CALLED[case.kind]
-    return _line({"op": "call", "id": id_, "function": function, "api": case.api, "input": case.input})
+    return _encode_line({"op": "call", "id": id_, "function": function, "api": case.api, "input": case.input})
 
 
-def question(id_: str, trial: AnyTrial, *, events: bool, feed: Feed = WITH_THE_RUN) -> bytes:
-    """Return the request that `trial` is about; over HTTP a conversation is one to ask the server with."""
+def encode_request(id_: str, trial: AnyTrial, *, events: bool, feed: Feed = BYTES_WITH_RUN) -> bytes:
+    """Return the line that asks for `trial`: a `run` or a `call`.
+
+    Over HTTP a request case is a run too: the client sends the conversation to our server.
+    """
     if isinstance(trial, Trial):
-        return run(id_, trial, events=events, feed=feed)
+        return encode_run(id_, trial, events=events, feed=feed)
     if isinstance(trial, RoundTrip) or feed.input == "http":
         head = {"op": "run", "id": id_, "want": ["outcome"]}
-        return _line(head | conversed(trial) | {"input": _from_server(feed)})
-    return call(id_, trial)
+        return _encode_line(head | _conversation_members(trial) | {"input": _http_input(feed)})
+    return encode_call(id_, trial)
 
 
-def greeting(line: bytes, fallback: str) -> Greeting:
-    """Return what the program says of itself; raises `ProtocolFault` with what is wrong in its answer."""
-    message = parsed(line)
+def _conversation_members(trial: Call | RoundTrip) -> dict[str, Any]:
+    """Return the members of a run that sends a conversation: one request, or two for a round trip."""
+    if isinstance(trial, Call):
+        conversation, pricing, results = trial.case.input, None, None
+    else:
+        case = trial.case
+        conversation, pricing, results = case.conversation, case.second.pricing, list(case.results)
+    members = {
+        "api": trial.case.api,
+        "request": None,
+        "model": conversation["model"],
+        "pricing": pricing,
+        "conversation": conversation,
+    }
+    return members if results is None else members | {"results": results}
+
+
+def parse_greeting(line: bytes, fallback: str) -> Greeting:
+    """Parse a program's `hello` line; `fallback` names a program without a name. Raises `ProtocolError`."""
+    message = parse_object(line)
     if message.get("op") != "hello":
-        words = f"expected `hello` with `protocol` {VERSION}, got {shown(line)}"
-        raise ProtocolFault("not-a-message", words)
+        error = f"expected `hello` with `protocol` {VERSION}, got {quote_line(line)}"
+        raise ProtocolError("not-a-message", error)
     if message.get("protocol") != VERSION:
-        words = f"it speaks `protocol` {json.dumps(message.get('protocol'))[:80]}, not {VERSION}"
-        raise ProtocolFault("not-a-message", f"{words}: {shown(line)}")
-    wrong = problems("protocol.v1", message, "hello")
-    if wrong:
-        raise ProtocolFault("not-a-message", "; ".join(wrong))
-    given = message["implementation"]
+        version = json.dumps(message.get("protocol"))[:80]
+        error = f"unsupported `protocol` {version}, expected {VERSION}: {quote_line(line)}"
+        raise ProtocolError("not-a-message", error)
+    errors = find_problems("protocol.v1", message, "hello")
+    if errors:
+        raise ProtocolError("not-a-message", "; ".join(errors))
+    implementation = message["implementation"]
     apis = message.get("apis")
     return Greeting(
-        name=given.get("name") or fallback,
-        version=given.get("version"),
-        language=given.get("language"),
-        issues=given.get("issues"),
+        name=implementation.get("name") or fallback,
+        version=implementation.get("version"),
+        language=implementation.get("language"),
+        issues=implementation.get("issues"),
         apis=None if apis is None else frozenset(apis),
         inputs=tuple(message.get("inputs") or ("bytes",)),
-        capabilities=_claims(message.get("capabilities")),
+        capabilities=_parse_claims(message.get("capabilities")),
         concurrency=int(message.get("concurrency") or 1),
-        through=proxy_view.of_greeting(message),
+        through=proxy_view.parse_proxy_view(message),
     )
 
 
-def reply(line: bytes) -> Reply | LiveEvent:
-    """Return what `line` says; raises `ProtocolFault` where it is no message of the protocol."""
-    message = parsed(line)
+def parse_reply(line: bytes) -> Reply | LiveEvent:
+    """Parse a `result` or `event` line; raises `ProtocolError`."""
+    message = parse_object(line)
     id_ = message.get("id")
     if not isinstance(id_, str):
-        words = f"a line whose `id` is missing or no text: {shown(line)}; send back the id of the run"
-        raise ProtocolFault("not-a-message", words)
+        error = f"`id` is missing or not a string: {quote_line(line)}; send back the id of the run"
+        raise ProtocolError("not-a-message", error)
     match message.get("op"):
         case "event":
             return LiveEvent(id_, message.get("event"))
         case "result":
-            return Reply(id_, _answer(message, line))
+            return Reply(id_, _parse_answer(message, line))
         case op:
-            given = json.dumps(op)[:80]
-            words = f"`op` is {given}, expected `result` or `event`: {shown(line)}"
-            raise ProtocolFault("not-a-message", words)
+            error = f"expected `op` `result` or `event`, got {json.dumps(op)[:80]}: {quote_line(line)}"
+            raise ProtocolError("not-a-message", error)
 
 
-def parsed(line: bytes) -> Mapping[str, Any]:
-    """Return the object in `line`; raises `ProtocolFault` that says what it is instead."""
+def parse_object(line: bytes) -> Mapping[str, Any]:
+    """Return the JSON object in `line`; raises `ProtocolError`."""
     try:
-        message = json_line.loads(line, strict)
+        message = json_line.loads(line, parse_strict)
     except UnicodeDecodeError as error:
-        words = f"byte {error.start} (0x{line[error.start]:02x}) is not UTF-8 in {shown(line)}"
-        raise ProtocolFault("not-json", f"{words}; write UTF-8 to stdout") from error
-    except NotANumber as error:
-        words = f"`{error}` is no number of JSON, in {shown(line)}; send null or text in its place"
-        raise ProtocolFault("not-json", words) from error
+        text = f"byte {error.start} (0x{line[error.start]:02x}) is not UTF-8 in {quote_line(line)}"
+        raise ProtocolError("not-json", f"{text}; write UTF-8 to stdout") from error
+    except InvalidNumberError as error:
+        text = f"`{error}` is not a JSON number, in {quote_line(line)}; send null or a string instead"
+        raise ProtocolError("not-json", text) from error
     except RecursionError as error:
-        raise _too_deep(line) from error
+        raise _report_depth(line) from error
     except ValueError as error:
-        words = f"expected a JSON object on a line of its own, got {shown(line)}"
-        hint = "print nothing else to stdout, logs belong on stderr"
-        raise ProtocolFault("not-json", f"{words}; {hint}") from error
-    if line.count(b"[") + line.count(b"{") > MAX_DEPTH and deep(message):
-        raise _too_deep(line)
+        text = f"expected a JSON object on a line of its own, got {quote_line(line)}"
+        hint = "print nothing else to stdout; write logs to stderr"
+        raise ProtocolError("not-json", f"{text}; {hint}") from error
+    # Counting brackets first spares most lines the walk over the value.
+    if line.count(b"[") + line.count(b"{") > MAX_DEPTH and is_too_deep(message):
+        raise _report_depth(line)
     if not isinstance(message, dict):
-        words = f'expected a JSON object, {{"op": …}}, got {shown(line)}; every message is an object'
-        raise ProtocolFault("not-json", words)
+        text = f'expected a JSON object, {{"op": …}}, got {quote_line(line)}'
+        raise ProtocolError("not-json", text)
     return message
 
 
-def shown(line: bytes) -> str:
-    """Return the beginning of `line` as harmless text: bytes that are no UTF-8, and controls, as escapes."""
-    whole = line.rstrip(b"\r\n")
-    harmless = escape_unprintable(whole[:SHOWN].decode("utf-8", "backslashreplace"))
-    return f"`{harmless}`" if len(whole) <= SHOWN else f"`{harmless}…` ({len(line)} bytes)"
+def quote_line(line: bytes) -> str:
+    """Return the beginning of `line` in backquotes, with invalid UTF-8 and control characters escaped."""
+    content = line.rstrip(b"\r\n")
+    text = escape_unprintable(content[:QUOTED_BYTES].decode("utf-8", "backslashreplace"))
+    return f"`{text}`" if len(content) <= QUOTED_BYTES else f"`{text}…` ({len(line)} bytes)"
 
 
-def _base64(data: bytes) -> bytes:
-    return BYTE[data[0]] if len(data) == 1 else b2a_base64(data, newline=False)
+def _encode_base64(data: bytes) -> bytes:
+    return BASE64_OF_BYTE[data[0]] if len(data) == 1 else b2a_base64(data, newline=False)
 
 
-def _line(message: Mapping[str, Any]) -> bytes:
+def _encode_line(message: Mapping[str, Any]) -> bytes:
     return json.dumps(message, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
 
 
-def _too_deep(line: bytes) -> ProtocolFault:
-    words = f"nested deeper than {MAX_DEPTH} levels: {shown(line)}; no answer of a provider is"
-    return ProtocolFault("too-deep", words)
+def _report_depth(line: bytes) -> ProtocolError:
+    return ProtocolError("too-deep", f"nested deeper than {MAX_DEPTH} levels: {quote_line(line)}")
 
 
-def _answer(message: Mapping[str, Any], line: bytes) -> Answer:
+def _parse_answer(message: Mapping[str, Any], line: bytes) -> Answer:
     taken = message.get("taken")
     match message:
         case {"outcome": outcome}:
             counts = tuple(taken) if isinstance(taken, list) and all(type(n) is int for n in taken) else None
             events, first = message.get("events"), message.get("first")
-            return Observation(outcome, events, counts, proxy_view.deviations(message), first)
+            return Observation(outcome, events, counts, proxy_view.parse_deviations(message), first)
         case {"output": output}:
             return Output(output)
         case {"skipped": {"reason": str(reason)}}:
             return Skipped(reason)
-        case {"errored": {"message": str(said), **rest}}:
+        case {"errored": {"message": str(text), **rest}}:
             traceback = rest.get("traceback")
-            return Errored(said, traceback if isinstance(traceback, str) else None)
+            return Errored(text, traceback if isinstance(traceback, str) else None)
         case _:
-            these = "`outcome`, `output`, `skipped`, `errored`"
-            words = f"a result with none of {these}: {shown(line)}; send one of them"
-            return Fault("not-a-message", words)
+            names = "`outcome`, `output`, `skipped` or `errored`"
+            return ProtocolFault("not-a-message", f"expected a result with {names}, got {quote_line(line)}")
 
 
-def _claims(given: Any) -> Claims | Mapping[str, Claims] | None:
-    if given is None:
+def _parse_claims(value: Any) -> Claims | Mapping[str, Claims] | None:
+    if value is None:
         return None
-    if isinstance(given, Mapping):
-        return {api: CAPABILITIES & frozenset(claimed) for api, claimed in given.items()}
-    return CAPABILITIES & frozenset(given)
+    if isinstance(value, Mapping):
+        return {api: CAPABILITIES & frozenset(names) for api, names in value.items()}
+    return CAPABILITIES & frozenset(value)

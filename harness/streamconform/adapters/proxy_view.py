@@ -1,8 +1,8 @@
-"""What a program says that is seen through another api, as a proxy is: of itself, and of a stream.
+"""The protocol fields of a program whose streams are read through a proxy, in another API than the case's.
 
-In its greeting `{"through": {"api": "anthropic-messages", "rules": {"grammar.one-terminal": "must"}}}`: its
-outcomes were read from streams of that api, which it held to these rules. In a result
-`{"deviations": [{"rule": "grammar.one-terminal", "message": "…"}]}`: the rules that were broken.
+In its greeting, `{"through": {"api": "anthropic-messages", "rules": {"grammar.one-terminal": "must"}}}`: it
+reads its outcomes from streams of that API and checks those streams against these rules. In a result,
+`{"deviations": [{"rule": "grammar.one-terminal", "message": "…"}]}`: the rules that the stream broke.
 """
 
 from __future__ import annotations
@@ -10,30 +10,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from streamconform.model.trial import Through
+from streamconform.model.trial import ProxyView
 
 MAX_DEVIATIONS: Final = 500
-"""Of one stream; there are not so many rules."""
+"""Deviations that are kept per stream; there are fewer rules than that."""
 
 
-def of_greeting(message: Mapping[str, Any]) -> Through | None:
-    """Return what a greeting that fits its schema says; None for all that read the case's own api."""
+def parse_proxy_view(message: Mapping[str, Any]) -> ProxyView | None:
+    """Return the `through` field of a valid greeting; None for a program that reads the case's own API."""
     match message.get("through"):
         case {"api": str(api), **rest}:
             rules: Any = rest.get("rules") or {}
-            return Through(api, dict(rules))
+            return ProxyView(api, dict(rules))
         case _:
             return None
 
 
-def deviations(message: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return the rules that a result calls broken, and how; what is none is left out."""
-    given = message.get("deviations")
-    found = []
-    for each in given[:MAX_DEVIATIONS] if isinstance(given, list) else ():
-        match each:
-            case {"rule": str(rule), "message": str(words)}:
-                found.append((rule, words))
+def parse_deviations(message: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return pairs of a broken rule and its message from a result; invalid entries are ignored."""
+    entries = message.get("deviations")
+    deviations = []
+    for entry in entries[:MAX_DEVIATIONS] if isinstance(entries, list) else ():
+        match entry:
+            case {"rule": str(rule), "message": str(text)}:
+                deviations.append((rule, text))
             case _:
                 pass
-    return tuple(found)
+    return tuple(deviations)

@@ -1,4 +1,4 @@
-"""JSON that can be told on: no number that is none, nothing deeper than what is judged and reported. Pure."""
+"""Parse JSON without NaN, infinity or deep nesting, so that every value can be reported as JSON. Pure."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import math
 from typing import Any, Final
 
 MAX_DEPTH: Final = 200
-"""Levels of nesting in one line: what is judged and reported is walked recursively."""
+"""Levels of nesting in one line; the judge and the reports walk values recursively."""
 
 
-class NotANumber(ValueError):
-    """`NaN`, `Infinity`, or a number that no double holds."""
+class InvalidNumberError(ValueError):
+    """`NaN`, `Infinity`, or a number beyond the range of a double."""
 
 
-def strict(line: bytes) -> Any:
-    """Return the value of a line; raises `ValueError`, `NotANumber` and `RecursionError`."""
+def parse_strict(line: bytes) -> Any:
+    """Return the JSON value in `line`; raises `ValueError`, `InvalidNumberError` and `RecursionError`."""
     text = line.decode("utf-8-sig")  # some runtimes begin their output with a byte order mark
-    return json.loads(text, parse_constant=_refuse, parse_float=_finite)
+    return json.loads(text, parse_constant=_reject_constant, parse_float=_parse_finite)
 
 
-def deep(value: Any) -> bool:
-    """Return whether a value is nested deeper than `MAX_DEPTH` levels."""
+def is_too_deep(value: Any) -> bool:
+    """Return whether `value` is nested deeper than `MAX_DEPTH` levels."""
     level = [value]
     for _ in range(MAX_DEPTH):
         level = [
@@ -35,12 +35,12 @@ def deep(value: Any) -> bool:
     return True
 
 
-def _refuse(constant: str) -> Any:
-    raise NotANumber(constant)
+def _reject_constant(constant: str) -> Any:
+    raise InvalidNumberError(constant)
 
 
-def _finite(text: str) -> float:
+def _parse_finite(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        raise NotANumber(text)  # nothing could be written about it in JSON
+        raise InvalidNumberError(text)  # JSON has no infinity, so no report could contain it
     return number

@@ -125,7 +125,7 @@ API: Final = Api(
     name="anthropic-messages",
     title="Anthropic Messages",
     extensions=Extensions(
-        event={"sse": sse.event(b'{"type":"future_event","detail":{"n":1}}', "future_event")},
+        event={"sse": sse.encode_event(b'{"type":"future_event","detail":{"n":1}}', "future_event")},
         event_level="must",
         objects=(
             (),
@@ -145,7 +145,7 @@ API: Final = Api(
         count_ended_calls=_count_ended_calls,
         content=("delta", "content_block"),
         error_frame={
-            "sse": sse.event(
+            "sse": sse.encode_event(
                 b'{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}', "error"
             )
         },

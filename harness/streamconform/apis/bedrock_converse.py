@@ -68,7 +68,7 @@ API: Final = Api(
     name="bedrock-converse",
     title="Amazon Bedrock Converse",
     extensions=Extensions(
-        event={"eventstream": eventstream.event(b'{"n":1}', "futureEvent")},
+        event={"eventstream": eventstream.encode_event(b'{"n":1}', "futureEvent")},
         event_level="should",  # unions are open, and clients "SHOULD NOT fail"
         # structures only: `start`, `delta` and `reasoningContent` are unions, which hold one member
         objects=((), ("start", "toolUse"), ("delta", "toolUse"), ("usage",), ("metrics",)),
@@ -81,7 +81,7 @@ API: Final = Api(
         count_ended_calls=_count_ended_calls,
         content=("delta",),
         error_frame={
-            "eventstream": eventstream.event(
+            "eventstream": eventstream.encode_event(
                 b'{"message":"The service is currently unavailable."}',
                 "serviceUnavailableException",
                 "exception",

@@ -113,8 +113,10 @@ API: Final = Api(
     title="Cohere chat",
     extensions=Extensions(
         event={
-            "sse": sse.event(b'{"type":"future-event","delta":{"n":1}}', "future-event"),
-            "ndjson": ndjson.line(b'{"is_finished":false,"event_type":"future-event","detail":{"n":1}}'),
+            "sse": sse.encode_event(b'{"type":"future-event","delta":{"n":1}}', "future-event"),
+            "ndjson": ndjson.encode_line(
+                b'{"is_finished":false,"event_type":"future-event","detail":{"n":1}}'
+            ),
         },
         event_level="should",
         objects=(

@@ -160,8 +160,8 @@ API: Final = Api(
     title="Google Gemini generateContent",
     extensions=Extensions(
         event={
-            "sse": sse.event(b'{"futureChunk":{"n":1}}', None),
-            "json_array": json_array.element(b'{"futureChunk":{"n":1}}'),
+            "sse": sse.encode_event(b'{"futureChunk":{"n":1}}', None),
+            "json_array": json_array.encode_element(b'{"futureChunk":{"n":1}}'),
         },
         event_level="should",  # the documentation does not mention chunks without a known field
         objects=(
@@ -182,7 +182,7 @@ API: Final = Api(
         count_ended_calls=_count_ended_calls,
         content=("candidates",),
         error_frame={
-            "sse": sse.event(
+            "sse": sse.encode_event(
                 b'{"error":{"code":503,"message":"The model is overloaded. Please try again later.",'
                 b'"status":"UNAVAILABLE"}}',
                 None,

@@ -69,7 +69,7 @@ API: Final = Api(
     name="ollama-chat",
     title="Ollama chat",
     extensions=Extensions(
-        event={"ndjson": ndjson.line(b'{"future_record":{"n":1},"done":false}')},
+        event={"ndjson": ndjson.encode_line(b'{"future_record":{"n":1},"done":false}')},
         event_level="should",
         objects=(
             (),
@@ -85,7 +85,9 @@ API: Final = Api(
         is_terminal=_is_terminal,
         count_ended_calls=_count_ended_calls,
         content=(),
-        error_frame={"ndjson": ndjson.line(b'{"error":"an error was encountered while running the model"}')},
+        error_frame={
+            "ndjson": ndjson.encode_line(b'{"error":"an error was encountered while running the model"}')
+        },
         error_type=None,
         error_message="an error was encountered while running the model",
         source="https://docs.ollama.com/api/errors",

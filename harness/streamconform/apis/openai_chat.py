@@ -85,7 +85,7 @@ API: Final = Api(
     name="openai-chat",
     title="OpenAI Chat Completions",
     extensions=Extensions(
-        event={"sse": sse.event(b'{"object":"chat.completion.future","detail":{"n":1}}', None)},
+        event={"sse": sse.encode_event(b'{"object":"chat.completion.future","detail":{"n":1}}', None)},
         event_level="should",
         objects=(
             (),
@@ -107,7 +107,7 @@ API: Final = Api(
         count_ended_calls=_count_ended_calls,
         content=("choices",),
         error_frame={
-            "sse": sse.event(
+            "sse": sse.encode_event(
                 b'{"error":{"message":"The server had an error while processing your request.",'
                 b'"type":"server_error","param":null,"code":null}}',
                 None,

@@ -141,7 +141,9 @@ API: Final = Api(
     title="OpenAI Responses",
     extensions=Extensions(
         event={
-            "sse": sse.event(b'{"type":"response.future_event","detail":{"n":1}}', "response.future_event")
+            "sse": sse.encode_event(
+                b'{"type":"response.future_event","detail":{"n":1}}', "response.future_event"
+            )
         },
         event_level="must",
         objects=((), ("item",), ("part",), ("response",), ("response", "usage"), ("error",)),
@@ -155,7 +157,7 @@ API: Final = Api(
         content=("delta", "item"),
         # as the server sends it; the reference documents the same members without the inner object
         error_frame={
-            "sse": sse.event(
+            "sse": sse.encode_event(
                 b'{"type":"error","sequence_number":99,"error":{"type":"server_error","code":"server_error",'
                 b'"message":"The server had an error while processing your request.","param":null}}',
                 "error",

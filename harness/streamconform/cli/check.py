@@ -19,8 +19,8 @@ from streamconform.model.verdict import UNEXPECTED
 from streamconform.reports.explanation import ExplainedTrial, explain_verdict
 from streamconform.reports.style import StyledLine, print_lines
 from streamconform.run.exits import Exit
-from streamconform.run.results import check_json
-from streamconform.suite.expand import one
+from streamconform.run.results import check_to_json
+from streamconform.suite.expand import make_trial
 
 SHAPE: Final = 'an outcome, or {"outcome": …, "events": […]}'
 
@@ -75,7 +75,7 @@ def command(
             "id": trial.id,
             "verdict": judgement.verdict,
             "passed": judgement.passed,
-            "checks": [check_json(check) for check in judgement.checks],
+            "checks": [check_to_json(check) for check in judgement.checks],
         }
         click.echo(json.dumps(document, indent=1, ensure_ascii=False))
     else:
@@ -87,7 +87,7 @@ def command(
 
 def _make_trial(case: AnyCase, name: str, seed: int) -> AnyTrial:
     if isinstance(case, Case):
-        return one(case, name or "recorded", seed)
+        return make_trial(case, name or "recorded", seed)
     if isinstance(case, RoundTripCase):
         raise SelectionError(
             f"`{case.id}` tests requests, which only a server sees; use `conform run` to judge it"
@@ -116,10 +116,10 @@ def _read_answer(file: str, trial: AnyTrial) -> Answer:
 
 def _parse_object(file: str, data: bytes) -> Any:
     try:
-        return protocol.parsed(data)
-    except protocol.ProtocolFault as fault:
+        return protocol.parse_object(data)
+    except protocol.ProtocolError as fault:
         if fault.kind == "too-deep":
             raise UsageError(f"`{file}`: {fault.message}") from fault
         raise UsageError(
-            f"`{file}` is not a JSON object in UTF-8: {protocol.shown(data)}; expected {SHAPE}"
+            f"`{file}` is not a JSON object in UTF-8: {protocol.quote_line(data)}; expected {SHAPE}"
         ) from fault

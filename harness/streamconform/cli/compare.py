@@ -20,20 +20,20 @@ from streamconform.errors import UsageError
 from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
 from streamconform.printable import escape_line
 from streamconform.reports.terminal import Terminal
-from streamconform.run.exits import Exit, worst
+from streamconform.run.exits import Exit, select_exit
 from streamconform.run.plan import Settings
-from streamconform.run.session import Finished, Order, Progress, conduct
+from streamconform.run.session import FinishedRun, Progress, RunRequest, execute_run
 from streamconform.suite.expand import expand
 from streamconform.tools.compare import recordings
 from streamconform.tools.compare.comparison import Comparison, to_json
-from streamconform.tools.compare.gather import Gathered, causes, table
-from streamconform.tools.compare.report import lines, markdown
+from streamconform.tools.compare.gather import OutcomeCollector, count_endings, find_causes
+from streamconform.tools.compare.report import format_lines, format_markdown
 from streamconform.tools.corpus import cache
 from streamconform.tools.corpus.sources import SOURCES
 
 REPORTS: Final[Mapping[str, Callable[[Comparison, bool], str]]] = {
     "json": lambda comparison, text: to_json(comparison, text=text),
-    "markdown": lambda comparison, text: markdown(comparison, text=text),
+    "markdown": lambda comparison, text: format_markdown(comparison, text=text),
 }
 WITHOUT_TEXT: Final = frozenset({"markdown"})
 """Kinds without recorded values by default: Markdown gets committed, and recordings may be private."""
@@ -98,7 +98,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     folder = recordings.read(
         _find_corpus(arguments["corpus"], arguments["where"]), arguments["api"], arguments["limit"]
     )
-    order = Order(
+    order = RunRequest(
         connections=tuple(connect(name) for name in names),
         trials=tuple(expand(folder.cases, deliveries, "bytes", settings.get("seed", 0))),
         settings=Settings(
@@ -109,13 +109,13 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
         selection={},
     )
     quiet = 2 if any(path == "-" for _, path in report_targets) else arguments["quiet"]
-    gathered = Gathered()
+    gathered = OutcomeCollector()
     with Terminal(quiet=min(quiet, 1), verbose=0, strict=False) as terminal:
-        finished = _run(order, Progress(terminal.start, terminal.advance, gathered.take))
+        finished = _run(order, Progress(terminal.start, terminal.advance, gathered.collect))
     comparison = _make_comparison(folder, gathered, finished, deliveries, arguments["examples"])
     text = arguments["text"]
     if quiet < 2:
-        *details, summary = lines(comparison, text=text is not False)
+        *details, summary = format_lines(comparison, text=text is not False)
         for line in (summary,) if quiet else details:
             terminal.console.print(Text(escape_line(line, 400)))
         if not quiet:
@@ -123,7 +123,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     for kind, path in report_targets:
         with_text = kind not in WITHOUT_TEXT if text is None else text
         reports.write_text(path, REPORTS[kind](comparison, with_text))
-    ctx.exit(worst(finished.exit, Exit.UNEXPECTED if comparison.causes else Exit.EXPECTED))
+    ctx.exit(select_exit(finished.exit, Exit.UNEXPECTED if comparison.causes else Exit.EXPECTED))
 
 
 def _find_corpus(name: str, cache_folder: str | None) -> Path:
@@ -132,19 +132,19 @@ def _find_corpus(name: str, cache_folder: str | None) -> Path:
     A source's name wins; a folder of the same name is reached as `./NAME`.
     """
     if name in SOURCES:
-        return cache.recordings(cache.home(cache_folder), SOURCES[name])
+        return cache.locate_recordings(cache.locate_root(cache_folder), SOURCES[name])
     return Path(name)
 
 
-def _run(order: Order, progress: Progress) -> Finished:
+def _run(order: RunRequest, progress: Progress) -> FinishedRun:
     with tempfile.TemporaryDirectory() as folder:
-        return conduct(order, Path(folder) / "results.jsonl", progress)
+        return execute_run(order, Path(folder) / "results.jsonl", progress)
 
 
 def _make_comparison(
-    folder: recordings.Folder,
-    gathered: Gathered,
-    finished: Finished,
+    folder: recordings.RecordingFolder,
+    gathered: OutcomeCollector,
+    finished: FinishedRun,
     deliveries: tuple[str, ...],
     examples: int,
 ) -> Comparison:
@@ -161,8 +161,8 @@ def _make_comparison(
         skipped=Counter(
             (trial.implementation, trial.reason or "") for trial in trials if trial.verdict == "skipped"
         ),
-        rows=table(folder.cases, gathered, count),
-        causes=causes(folder.cases, gathered, trials, [info.impl for info in header.implementations]),
+        rows=count_endings(folder.cases, gathered, count),
+        causes=find_causes(folder.cases, gathered, trials, [info.impl for info in header.implementations]),
         examples=examples,
         complete=footer is not None and footer.complete,
     )

@@ -21,9 +21,9 @@ from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.replay.server import ReplayServer
 from streamconform.reports.explanation import ExplainedTrial, explain
 from streamconform.reports.style import render_lines
-from streamconform.run.dispatch import Asker
-from streamconform.run.plan import divide
-from streamconform.suite.expand import one, there_and_back
+from streamconform.run.dispatch import Dispatcher
+from streamconform.run.plan import plan_implementation
+from streamconform.suite.expand import make_round_trip, make_trial
 from streamconform.wire.framings import split
 
 
@@ -68,9 +68,9 @@ def command(
 
 def _make_trial(case: AnyCase, name: str, seed: int) -> AnyTrial:
     if isinstance(case, Case):
-        return one(case, name or "recorded", seed)
+        return make_trial(case, name or "recorded", seed)
     if isinstance(case, RoundTripCase):
-        return there_and_back(case, name or "recorded", seed)
+        return make_round_trip(case, name or "recorded", seed)
     if name:
         raise SelectionError(f"`{case.id}` has no delivery `{name}`: it tests a function, not a stream")
     return Call(case)
@@ -92,15 +92,17 @@ async def _run_trial(connection: Connection, trial: AnyTrial, seconds: float) ->
     program = Program(connection)
     try:
         greeting = await program.start()
-        judged = divide(0, connection, greeting, (), "http" if isinstance(trial, RoundTrip) else None)
+        judged = plan_implementation(
+            0, connection, greeting, (), "http" if isinstance(trial, RoundTrip) else None
+        )
         async with ReplayServer() if judged.input == "http" else contextlib.nullcontext() as server:
-            asker, framewise_trial = Asker(judged, lambda _: None, server), _split_by_frame(trial)
-            answer, exchange = await asker.ask(program, trial, seconds)
+            asker, framewise_trial = Dispatcher(judged, lambda _: None, server), _split_by_frame(trial)
+            answer, exchange = await asker.dispatch(program, trial, seconds)
             framewise_answer = None
             if framewise_trial != trial and not program.dead:
-                framewise_answer, _ = await asker.ask(program, framewise_trial, seconds)
+                framewise_answer, _ = await asker.dispatch(program, framewise_trial, seconds)
         return ExplainedTrial(
-            judged.seen(trial), connection.impl, greeting, answer, framewise_answer, exchange
+            judged.apply_proxy_view(trial), connection.impl, greeting, answer, framewise_answer, exchange
         )
     finally:
         await program.stop()

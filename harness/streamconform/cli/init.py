@@ -8,7 +8,7 @@ import click
 
 from streamconform.apis import APIS
 from streamconform.errors import UsageError
-from streamconform.suite.cassettes import write_whole
+from streamconform.suite.cassettes import write_atomically
 from streamconform.tools.init.plan import WORKFLOW, Kept, Language, NewFile, Target, planned, target
 
 
@@ -81,7 +81,7 @@ def _write(path: Path, file: NewFile, *, exists: bool) -> None:
                 + file.text.encode().replace(b"\n", line_end)
             )
     elif exists:
-        write_whole(path, file.text.encode())
+        write_atomically(path, file.text.encode())
     else:
         # Exclusive, so that a file which appeared in the meantime is not overwritten.
         with path.open("xb") as stream:

@@ -13,14 +13,14 @@ import click
 
 from streamconform.cli.options import Selection
 from streamconform.errors import Problem, ReportError, SourceError, UsageError
-from streamconform.known_failures.context import Listed, unmatched
-from streamconform.known_failures.file import amended, empty, parsed
-from streamconform.known_failures.match import Finding
+from streamconform.known_failures.context import KnownFailuresContext, find_unmatched
+from streamconform.known_failures.file import apply_amendment, create_empty, parse_document
+from streamconform.known_failures.match import OutdatedEntry
 from streamconform.known_failures.model import KnownFailure, KnownFailures
-from streamconform.known_failures.update import Amendment, relist
+from streamconform.known_failures.update import Amendment, plan_update
 from streamconform.run.exits import Exit
-from streamconform.run.session import Finished
-from streamconform.suite.cassettes import write_whole
+from streamconform.run.session import FinishedRun
+from streamconform.suite.cassettes import write_atomically
 from streamconform.yaml_text.reader import parse, read_bytes
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -49,7 +49,7 @@ class KnownFailuresFile:
 
     path: Path
     data: bytes
-    listed: Listed
+    listed: KnownFailuresContext
     is_new: bool
     """Whether `--update-known-failures` creates it."""
 
@@ -102,7 +102,7 @@ def read_known_failures(
     for file in files:
         count = len(file.known.entries)
         own_unmatched = frozenset(n for n in range(count) if n + offset in unmatched_entries)
-        listed = Listed(file.known, own_unmatched, _today())
+        listed = KnownFailuresContext(file.known, own_unmatched, _today())
         result.append(KnownFailuresFile(file.path, file.data, listed, file.is_new))
         offset += count
     return tuple(result)
@@ -110,7 +110,7 @@ def read_known_failures(
 
 def make_unmatched_finder(selection: Selection, seed: int) -> FindUnmatched:
     """Return a function that finds the entries which match nothing in the full suite."""
-    return lambda entries: unmatched(entries, selection.catalog, selection.trials, seed)
+    return lambda entries: find_unmatched(entries, selection.catalog, selection.trials, seed)
 
 
 def check_update_options(arguments: dict[str, Any], settings: dict[str, Any]) -> None:
@@ -132,21 +132,21 @@ def check_update_options(arguments: dict[str, Any], settings: dict[str, Any]) ->
 
 
 def update_known_failures(
-    files: Sequence[KnownFailuresFile], finished: Finished, *, strict: bool
+    files: Sequence[KnownFailuresFile], finished: FinishedRun, *, strict: bool
 ) -> Iterator[str]:
     """Update the files to match the run and yield what was done; raises `ReportError` and `SourceError`."""
     if finished.exit in INCOMPLETE_EXITS:
         yield "known-failures files are not updated, because the run is incomplete"
         return
     changes = _plan_changes(files, finished, strict=strict)
-    for file, findings, change in zip(files, finished.findings, changes, strict=True):
+    for file, findings, change in zip(files, finished.outdated, changes, strict=True):
         known = file.listed.known
         if change.empty and file.is_new and known.implementation is not None:
             continue  # nothing fails, so no file is needed
         if change.empty and not file.is_new:
             yield f"{known.path}: up to date{_count_expired(findings)}"
             continue
-        _write_file(file, amended(file.data, known.path, change))
+        _write_file(file, apply_amendment(file.data, known.path, change))
         counts = (
             ("added", len(change.added)),
             ("removed", len(change.removed)),
@@ -157,7 +157,9 @@ def update_known_failures(
         yield f"{known.path}: {summary or 'no entries'}{todo}{_count_expired(findings)}"
 
 
-def _plan_changes(files: Sequence[KnownFailuresFile], finished: Finished, *, strict: bool) -> list[Amendment]:
+def _plan_changes(
+    files: Sequence[KnownFailuresFile], finished: FinishedRun, *, strict: bool
+) -> list[Amendment]:
     """Return the change of each file; the new failures of an implementation go into one file.
 
     Files that take new failures are planned last: only then is known what the other files still cover.
@@ -169,28 +171,28 @@ def _plan_changes(files: Sequence[KnownFailuresFile], finished: Finished, *, str
     changes: dict[int, Amendment] = {}
     for number in sorted(range(len(files)), key=lambda n: n in home_files):
         known = known_files[number]
-        results = [result for result in finished.plain if known.about(impls[result.implementation])]
+        results = [result for result in finished.unsettled if known.applies_to(impls[result.implementation])]
         other_files = [
             other
             for n, other in enumerate(updated)
-            if n != number and (known.implementation is None or other.about(known.implementation))
+            if n != number and (known.implementation is None or other.applies_to(known.implementation))
         ]
-        change = relist(
+        change = plan_update(
             known,
             results,
-            finished.findings[number],
-            finished.checked,
+            finished.outdated[number],
+            finished.checked_paths,
             strict=strict,
             beside=other_files if number in home_files else None,
         )
         changes[number] = change
-        updated[number] = replace(known, entries=change.applied(known.entries))
+        updated[number] = replace(known, entries=change.apply(known.entries))
     return [changes[number] for number in range(len(files))]
 
 
 def _find_home_file(impl: str, files: Sequence[KnownFailures]) -> int | None:
     """Return the number of the file that gets new failures of `impl`: preferably one about it alone."""
-    candidates = [n for n, known in enumerate(files) if known.about(impl)]
+    candidates = [n for n, known in enumerate(files) if known.applies_to(impl)]
     return min(candidates, key=lambda n: files[n].implementation is None, default=None)
 
 
@@ -218,7 +220,7 @@ def _make_new_files(
             name = _display_path(path)
             if path.exists():
                 raise UsageError(f"`{name}` is not about `{impl}`; fix its key `implementation`")
-            yield _ReadFile(KnownFailures(name, (), impl), path, empty(impl), is_new=True)
+            yield _ReadFile(KnownFailures(name, (), impl), path, create_empty(impl), is_new=True)
         elif not known_files:
             raise UsageError(
                 f"`--update-known-failures`: no file is about `{impl}`; pass a folder, or a file about it"
@@ -237,8 +239,8 @@ def _read_files(paths: Sequence[Path], folders: Sequence[Path], *, update: bool)
         name = _display_path(path)
         is_new = update and not path.exists()
         try:
-            data = empty() if is_new else read_bytes(path, name)
-            files.append(_ReadFile(parsed(parse(data, name)), path, data, is_new))
+            data = create_empty() if is_new else read_bytes(path, name)
+            files.append(_ReadFile(parse_document(parse(data, name)), path, data, is_new))
         except SourceError as error:
             problems += error.problems
     if problems:
@@ -251,7 +253,7 @@ def _is_folder(path: Path, *, update: bool) -> bool:
 
 
 def _is_about(known: KnownFailures, impls: Sequence[str]) -> bool:
-    return any(known.about(impl) for impl in impls)
+    return any(known.applies_to(impl) for impl in impls)
 
 
 def _write_file(file: KnownFailuresFile, data: bytes) -> None:
@@ -262,12 +264,12 @@ def _write_file(file: KnownFailuresFile, data: bytes) -> None:
         if current != (None if file.is_new else file.data):
             raise ReportError(f"`{name}` was changed during the run; run again")
         file.path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(file.path.resolve(), data)  # resolved, so that a symbolic link is kept
+        write_atomically(file.path.resolve(), data)  # resolved, so that a symbolic link is kept
     except OSError as error:
         raise ReportError(f"`{name}` cannot be written: {error.strerror}") from error
 
 
-def _count_expired(findings: Sequence[Finding]) -> str:
+def _count_expired(findings: Sequence[OutdatedEntry]) -> str:
     count = sum(finding.kind == "expired" for finding in findings)
     return f"; {count} expired, edit or remove by hand" if count else ""
 

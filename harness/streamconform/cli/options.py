@@ -22,7 +22,7 @@ from streamconform.model.trial import (
     AnyTrial,
     FaultSet,
     Input,
-    inputs,
+    supported_inputs,
 )
 from streamconform.reports import HTML, STREAMED
 from streamconform.resources import find_bundled
@@ -32,10 +32,15 @@ from streamconform.run.results import Results
 from streamconform.suite.catalog import Catalog, read_catalog
 from streamconform.suite.expand import expand
 from streamconform.suite.load import Sources
-from streamconform.suite.profiles import Profile
-from streamconform.suite.profiles import profile as load_profile
-from streamconform.suite.select import at_least, find_id, select_apis, select_ids, select_trials
-from streamconform.suite.select import shard as parse_shard
+from streamconform.suite.profiles import Profile, load_profile
+from streamconform.suite.select import (
+    find_id,
+    is_at_least,
+    parse_shard,
+    select_apis,
+    select_ids,
+    select_trials,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -208,21 +213,21 @@ def select(settings: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
     case_ids = tuple(
         id_
         for id_ in case_ids
-        if (shard is None or shard.holds(id_)) and (requested is None or id_ in requested)
+        if (shard is None or shard.includes(id_)) and (requested is None or id_ in requested)
     )
     candidates = [
         case
         for case in catalog.load(None if case_ids == catalog.ids else case_ids)
-        if at_least(case.level, level)
+        if is_at_least(case.level, level)
     ]
     # HTTP has all the trials that bytes have, and more. Which input mode each implementation uses is known
     # only when it has started, so a run expands for HTTP and drops then what an implementation cannot take.
     expanded = expand(candidates, deliveries, "http", seed, faults)
-    feedable = (trial for trial in expanded if input_mode is None or input_mode in inputs(trial))
+    feedable = (trial for trial in expanded if input_mode is None or input_mode in supported_inputs(trial))
     may_be_empty = shard is not None or ids is not None
     matching = select_trials(feedable, patterns, lenient=may_be_empty)
     selected = tuple(
-        trial for trial in matching if at_least(trial.level, level) and (ids is None or trial.id in ids)
+        trial for trial in matching if is_at_least(trial.level, level) and (ids is None or trial.id in ids)
     )
     if not (selected or may_be_empty):
         raise SelectionError(

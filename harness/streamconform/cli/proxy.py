@@ -16,7 +16,7 @@ from streamconform.errors import UsageError
 from streamconform.run.exits import Exit
 
 if TYPE_CHECKING:
-    from streamconform_proxy.server import Proxy  # it imports aiohttp
+    from streamconform_proxy.server import ProxyServer  # it imports aiohttp
 
 CLIENTS: Final = tuple(dict.fromkeys(client for client, _ in ROUTES))
 UPSTREAMS: Final = tuple(dict.fromkeys(upstream for _, upstream in ROUTES))
@@ -108,24 +108,24 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
 
 async def _serve(route: Route, url: str, is_unencrypted: bool, arguments: Mapping[str, Any]) -> int:  # noqa: FBT001
     """Serve until a signal; raises `UsageError` if the address cannot be used."""
-    from streamconform_proxy.bounds import Bounds
-    from streamconform_proxy.server import Proxy
-    from streamconform_proxy.startup import banner
-    from streamconform_proxy.upstream import Patience, Upstream
+    from streamconform_proxy.bounds import ProxyBounds
+    from streamconform_proxy.server import ProxyServer
+    from streamconform_proxy.startup import format_startup
+    from streamconform_proxy.upstream import UpstreamClient, UpstreamTimeouts
 
     signals = asyncio.Semaphore(0)  # counts: a second signal ends the answers at once
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, signals.release)
-    bounds = Bounds(streams=arguments["max_streams"], grace=arguments["grace"])
-    async with Upstream(url, Patience(idle=arguments["timeout"])) as upstream:
-        proxy = Proxy(
+    bounds = ProxyBounds(streams=arguments["max_streams"], grace=arguments["grace"])
+    async with UpstreamClient(url, UpstreamTimeouts(idle=arguments["timeout"])) as upstream:
+        proxy = ProxyServer(
             route,
             upstream,
             host=arguments["host"],
             port=arguments["port"],
             pass_keys=not is_unencrypted,
             bounds=bounds,
-            say=(lambda _: None) if arguments["quiet"] else _log,
+            write_log=(lambda _: None) if arguments["quiet"] else _log,
         )
         try:
             await proxy.start()
@@ -133,8 +133,8 @@ async def _serve(route: Route, url: str, is_unencrypted: bool, arguments: Mappin
             address = f"--host {arguments['host']} --port {arguments['port']}"
             raise UsageError(f"cannot listen on `{address}`: {error.strerror or error}") from error
         try:
-            for line in banner(
-                proxy.url, route, url, keys=_describe_keys(arguments, is_unencrypted), bounds=bounds.words
+            for line in format_startup(
+                proxy.url, route, url, keys=_describe_keys(arguments, is_unencrypted), bounds=bounds.summary
             ):
                 click.echo(line)
             await signals.acquire()
@@ -143,7 +143,7 @@ async def _serve(route: Route, url: str, is_unencrypted: bool, arguments: Mappin
             await proxy.close()
 
 
-async def _stop(proxy: Proxy, signals: asyncio.Semaphore, grace: float) -> int:
+async def _stop(proxy: ProxyServer, signals: asyncio.Semaphore, grace: float) -> int:
     """Stop after running answers have finished, or at once on a second signal."""
     click.echo(f"stopping: answers get {grace:g} s to finish; interrupt again to stop at once", err=True)
     stopped = asyncio.ensure_future(proxy.stop())

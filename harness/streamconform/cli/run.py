@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ import click
 
 from streamconform import reports
 from streamconform.adapters.connect import Connection, connect
-from streamconform.adapters.connect import command as program_command
+from streamconform.adapters.connect import connect_command as program_command
 from streamconform.cli import options
 from streamconform.cli.known_failures import (
     check_update_options,
@@ -25,7 +26,7 @@ from streamconform.cli.report import make_page_contexts
 from streamconform.errors import ReportError
 from streamconform.reports.terminal import Terminal
 from streamconform.run.plan import Settings
-from streamconform.run.session import Order, Progress, conduct
+from streamconform.run.session import Progress, RunRequest, execute_run
 
 RECORDED_SETTINGS: Final = (
     "select",
@@ -114,7 +115,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     baseline = options.read_baseline(arguments["baseline"], {kind for kind, _ in report_targets})
     connections = _make_connections(settings)
     check_update_options(arguments, settings)
-    with _collector_disabled():
+    with _collector_disabled(), _loading_message():
         selection, note = options.select_for_run(settings)
     if note:
         click.echo(note, err=True)
@@ -125,12 +126,12 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     )
     run_settings = _make_run_settings(settings, connections)
     recorded = settings | {"strict": run_settings.strict}
-    order = Order(
+    order = RunRequest(
         connections=connections,
         trials=selection.trials,
         settings=run_settings,
         selection={key: recorded.get(key) or None for key in RECORDED_SETTINGS},
-        listed=tuple(file.listed for file in files),
+        known_failures=tuple(file.listed for file in files),
     )
     path = options.find_results_path(settings)
     if path == options.RESULTS:
@@ -140,7 +141,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     quiet = 2 if to_stdout else settings.get("quiet", 0)
     verbose = settings.get("verbose", 0)
     with Terminal(quiet=min(quiet, 1), verbose=verbose, strict=run_settings.strict) as terminal:
-        finished = conduct(order, path, Progress(terminal.start, terminal.advance))
+        finished = execute_run(order, path, Progress(terminal.start, terminal.advance))
         if quiet < 2:
             terminal.finish(finished.results, time.perf_counter() - started)
     page_context = make_page_contexts(selection.catalog, {trial.case.id for trial in selection.trials})
@@ -151,6 +152,21 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
         for line in update_known_failures(files, finished, strict=run_settings.strict):
             click.echo(line, err=True)
     ctx.exit(finished.exit)
+
+
+@contextmanager
+def _loading_message() -> Iterator[None]:
+    """Say on a terminal what is going on: the whole suite takes more than a second to load."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    sys.stderr.write("loading the suite …")
+    sys.stderr.flush()
+    try:
+        yield
+    finally:
+        sys.stderr.write("\r\033[K")
+        sys.stderr.flush()
 
 
 @contextmanager

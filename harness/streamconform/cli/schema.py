@@ -6,7 +6,7 @@ import json
 
 import click
 
-from streamconform.schemas import NAMES, schema
+from streamconform.schemas import NAMES, load_schema
 
 
 @click.command("schema")
@@ -14,7 +14,7 @@ from streamconform.schemas import NAMES, schema
 def command(name: str | None) -> None:
     """Print the JSON Schema NAME; without NAME, list the schemas."""
     if name is not None:
-        click.echo(json.dumps(schema(name), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(load_schema(name), indent=2, ensure_ascii=False))
         return
     for schema_name in NAMES:
-        click.echo(f"{schema_name:<18} {schema(schema_name)['title']}")
+        click.echo(f"{schema_name:<18} {load_schema(schema_name)['title']}")

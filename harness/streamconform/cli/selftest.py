@@ -18,7 +18,7 @@ from streamconform.reports import write_text
 from streamconform.run.exits import Exit
 from streamconform.run.plan import Settings
 from streamconform.run.results import Results
-from streamconform.run.session import Order, Progress, conduct
+from streamconform.run.session import Progress, RunRequest, execute_run
 from streamconform.tools.selftest.kill import Killed, idle, matrix
 from streamconform.tools.selftest.table import table
 
@@ -99,7 +99,7 @@ def _is_for(case: AnyCase, apis: tuple[str, ...], functions: tuple[str, ...]) ->
 
 
 def _run_mutants(names: tuple[str, ...], trials: tuple[AnyTrial, ...], settings: dict[str, Any]) -> Results:
-    order = Order(
+    order = RunRequest(
         connections=tuple(connect(f"mutant:{name}") for name in names),
         trials=trials,
         settings=Settings(workers=settings.get("workers") or options.count_default_workers(), timeout=10.0),
@@ -108,7 +108,7 @@ def _run_mutants(names: tuple[str, ...], trials: tuple[AnyTrial, ...], settings:
     )
     silent = Progress(lambda _: None, lambda _: None)
     with tempfile.TemporaryDirectory() as folder:
-        return conduct(order, Path(folder) / "results.jsonl", silent).results
+        return execute_run(order, Path(folder) / "results.jsonl", silent).results
 
 
 def _print_row(row: Killed, *, verbose: bool) -> None:

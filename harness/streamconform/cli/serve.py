@@ -17,14 +17,14 @@ from streamconform.model.case import Case
 from streamconform.model.trial import DELIVERIES, FAULTS, Trial
 from streamconform.printable import escape_line
 from streamconform.replay.reply import Reply
-from streamconform.replay.request import Bounds, Received
+from streamconform.replay.request import ReceivedRequest, ServerLimits
 from streamconform.replay.server import ReplayServer
 from streamconform.reports.describe import format_count
 from streamconform.suite.catalog import read_catalog
-from streamconform.suite.expand import one
+from streamconform.suite.expand import make_trial
 from streamconform.suite.select import select_apis, select_ids
 
-NO_TIMEOUTS: Final = Bounds(request_seconds=3600, idle_seconds=3600, stall_seconds=None)
+NO_TIMEOUTS: Final = ServerLimits(request_seconds=3600, idle_seconds=3600, stall_seconds=None)
 """Bounds for a client that is stopped in a debugger."""
 
 
@@ -92,14 +92,14 @@ def _find_path(case: Case) -> str:
 def _find_trial(id_: str, cases: Mapping[str, Case], seed: int) -> Trial | str:
     name, _, delivery = id_.partition("@")
     if name not in cases:
-        return f"no case `{name[:200]}` is served"
+        return f"no case `{name[:200]}` is served here"
     try:
-        return one(cases[name], delivery or "recorded", seed)
+        return make_trial(cases[name], delivery or "recorded", seed)
     except SelectionError as error:
         return str(error)
 
 
-def _log_request(id_: str, received: Received, reply: Reply) -> None:
-    note = reply.note or reply.unfit or ""
+def _log_request(id_: str, received: ReceivedRequest, reply: Reply) -> None:
+    note = reply.note or reply.mismatch or ""
     request = f"{received.method} {received.target[:200]}  {received.size} bytes"
     click.echo(escape_line(f"{request}  {reply.status}  {id_}  {note}".rstrip(), 1000), err=True)

@@ -51,7 +51,7 @@ def read_key(variable: str | None, default_variable: str) -> str | None:
     """Return the key from `variable`, else from `default_variable`; None if the latter is empty."""
     key = os.environ.get(variable or default_variable, "").strip()
     if variable and not key:
-        raise UsageError(f"--key-env {variable}: the environment variable is missing or empty")
+        raise UsageError(f"--key-env: the environment variable `{variable}` is missing or empty")
     if key and len(key) < scrub.SHORTEST_SECRET and variable:
         click.echo(
             f"note: the key in `{variable}` is too short to recognize in an answer, and is not scrubbed",

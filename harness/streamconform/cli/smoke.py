@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from streamconform.adapters.connect import Connection, connect
-from streamconform.adapters.connect import command as program_command
+from streamconform.adapters.connect import connect_command as program_command
 from streamconform.cli import options
 from streamconform.errors import UsageError
 from streamconform.printable import escape_line

@@ -1,1 +1,1 @@
-"""The same stream in other bytes and cuts. Pure."""
+"""Deliver the same stream in other bytes and chunks, or break it. Pure."""

@@ -1,4 +1,4 @@
-"""Where a body is cut: a delivery by name to the chunks that are handed over. Pure."""
+"""Turn a cassette and the name of a delivery into chunks. Pure."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from streamconform.model.cassette import Cassette
 from streamconform.model.trial import Framing
 from streamconform.wire.framings import split
 
-CHARACTER = re.compile(rb"[\xc2-\xf4][\x80-\xbf]+")
+MULTIBYTE = re.compile(rb"[\xc2-\xf4][\x80-\xbf]+")
 BYTES = tuple(bytes((i,)) for i in range(256))
-SIZES = (1, 2, 3, 5, 17, 64, 200, 1000)
-"""Chunk sizes that `random` draws from: inside tokens, inside lines, over several frames."""
+CHUNK_SIZES = (1, 2, 3, 5, 17, 64, 200, 1000)
+"""Chunk sizes of the delivery `random`: cuts inside tokens, inside lines, and across several frames."""
 
 
 def deliver(cassette: Cassette, framing: Framing, name: str, seed: str) -> tuple[bytes, ...]:
-    """Return the chunks of the delivery `name`; joined they are the body that is delivered.
+    """Return the chunks of the delivery `name`; joined, they are the delivered body.
 
     The same arguments give the same chunks.
     """
@@ -33,9 +33,9 @@ def deliver(cassette: Cassette, framing: Framing, name: str, seed: str) -> tuple
         case "bytewise":
             return tuple(map(BYTES.__getitem__, body))
         case "utf8-split":
-            return cut(body, _inside_characters(body))
+            return cut(body, _find_character_cuts(body))
         case "random":
-            return cut(body, _drawn(len(body), seed))
+            return cut(body, _draw_cuts(len(body), seed))
         case "crlf":
             return cut(body, (match.start() + 1 for match in re.finditer(rb"\r\n", body)))
         case _:
@@ -43,21 +43,21 @@ def deliver(cassette: Cassette, framing: Framing, name: str, seed: str) -> tuple
 
 
 def cut(body: bytes, offsets: Iterable[int]) -> tuple[bytes, ...]:
-    """Return `body` cut before each of the rising `offsets`; no chunk is empty."""
-    places = sorted({offset for offset in offsets if 0 < offset < len(body)})
-    edges = [0, *places, len(body)]
+    """Cut `body` before each of `offsets`; no chunk is empty."""
+    inner = sorted({offset for offset in offsets if 0 < offset < len(body)})
+    edges = [0, *inner, len(body)]
     return tuple(body[start:end] for start, end in pairwise(edges) if start < end)
 
 
-def _inside_characters(body: bytes) -> Iterable[int]:
-    for match in CHARACTER.finditer(body):
+def _find_character_cuts(body: bytes) -> Iterable[int]:
+    for match in MULTIBYTE.finditer(body):
         yield from range(match.start() + 1, match.end())
 
 
-def _drawn(size: int, seed: str) -> Iterable[int]:
-    draw = random.Random(seed)  # noqa: S311 - a repeatable choice of cuts, not a secret
-    sizes = [each for each in SIZES if each < size] or [1]  # so that a short body is cut too
+def _draw_cuts(size: int, seed: str) -> Iterable[int]:
+    generator = random.Random(seed)  # noqa: S311 - a repeatable choice of cuts, not a secret
+    sizes = [length for length in CHUNK_SIZES if length < size] or [1]  # so that a short body is cut too
     offset = 0
     while offset < size:
-        offset += draw.choice(sizes)
+        offset += generator.choice(sizes)
         yield offset

@@ -1,7 +1,8 @@
-"""Streams that break: where they are cut, what is sent instead, and what is expected then. Pure.
+"""Break streams: where they are cut, what is sent instead, and the expectation for the rest. Pure.
 
-Nothing is written by hand here: the expectation follows from the case's own, from where the stream broke,
-and from the ending of the API (`Api.ending`).
+No expectation is written by hand, and none comes from a parser: it follows from the case's own expectation,
+the place of the break, and the ending of the API (`Api.ending`). The reference agrees with all of them, which
+is evidence because neither is made from the other.
 """
 
 from __future__ import annotations
@@ -13,31 +14,31 @@ from typing import Any, Final
 from streamconform.apis import APIS
 from streamconform.apis.api import Ending
 from streamconform.apis.payloads import Payload, read_payload
-from streamconform.delivery.deliver import CHARACTER, cut
+from streamconform.delivery.deliver import MULTIBYTE, cut
 from streamconform.model.case import Case, Expectation, Partial
 from streamconform.model.leaf import AnyOf, Leaf, Literally
 from streamconform.model.trial import Framing
 from streamconform.wire.frames import Frame
 from streamconform.wire.framings import split
 
-MOST: Final[Mapping[str, int]] = {
+MAX_FAULTS: Final[Mapping[str, int]] = {
     "cut-after-frame": 14,
     "cut-inside-json": 8,
     "cut-inside-utf8": 4,
     "error-frame": 6,
 }
-"""Faults of each kind a case, 32 in all; where a stream has more places they are spread over it."""
+"""Faults of each kind per case, 32 in all; with more places, they are spread over the stream."""
 
-MOST_OVER_HTTP: Final[Mapping[str, int]] = {"reset": 4, "stall": 2}
-"""The same of those that only a connection can do; a stall costs time."""
+MAX_FAULTS_OVER_HTTP: Final[Mapping[str, int]] = {"reset": 4, "stall": 2}
+"""The same for faults that need a connection; stalls are few because each one takes time."""
 
-DEPTH: Final = 4
-"""Levels of a payload that say of which type a frame is."""
+TYPE_DEPTH: Final = 4
+"""Levels of a payload that determine the type of its frame."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """A stream that broke: its id behind the `@`, the chunks that came, and what is expected of them."""
+class BrokenDelivery:
+    """A broken stream: its name after the `@`, the chunks that arrive, and the expectation for them."""
 
     name: str
     chunks: tuple[bytes, ...]
@@ -45,8 +46,8 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class _Stream:
-    """A body taken apart."""
+class _ParsedStream:
+    """A body split into frames, with their payloads and types."""
 
     case: Case
     framed: Framing
@@ -55,31 +56,32 @@ class _Stream:
     payloads: tuple[Payload, ...]
     types: tuple[object, ...]
     terminal: int
-    """Number of the terminal frame; of frames where there is none."""
+    """Index of the terminal frame; the number of frames if there is none."""
     settled: int
-    """Number of the last frame that may still change the content; after it the outcome stands."""
+    """Index of the last frame that may still change the content."""
 
 
-def faults(case: Case, framed: Framing, *, every: bool, http: bool = False) -> Iterator[Fault]:
-    """Yield the faults of `case`, in the order of `MOST`; one of each kind unless `every` is asked for.
+def derive_faults(
+    case: Case, framed: Framing, *, every: bool, http: bool = False
+) -> Iterator[BrokenDelivery]:
+    """Yield the faults of `case` in the order of `MAX_FAULTS`: one of each kind, or all with `every`.
 
-    Those that only a connection can do come last, and only where there is one (`http`).
-
-    A body that is not in the api's framing has none. A place is taken once for each pair of types of
-    neighbouring frames, so that every transition of the protocol is broken once.
+    Faults that need a connection come last, and only with `http`. A body that is not in the API's framing
+    has no faults. Each pair of types of adjacent frames is broken once, so that every transition of the
+    protocol is.
     """
     if framed == "document":
         return
-    stream = _stream(case, framed)
+    stream = _parse_stream(case, framed)
     skipped = case.skip.faults if case.skip else frozenset[str]()
-    for kind, most in {**MOST, **(MOST_OVER_HTTP if http else {})}.items():
+    for kind, limit in {**MAX_FAULTS, **(MAX_FAULTS_OVER_HTTP if http else {})}.items():
         if kind not in skipped:
-            places = _spread(PLACES[kind](stream), most)
-            chosen = places if every else _telling(places, stream)
+            places = _spread_evenly(PLACES[kind](stream), limit)
+            chosen = places if every else _choose_one(places, stream)
             yield from (MAKE[kind](stream, f"{kind}.{number}", number) for number in chosen)
 
 
-def _stream(case: Case, framed: Framing) -> _Stream:
+def _parse_stream(case: Case, framed: Framing) -> _ParsedStream:
     frames = split(framed, case.cassette.body)
     payloads = tuple(read_payload(frame.payload) for frame in frames)
     ending = APIS[case.api].ending
@@ -90,82 +92,91 @@ def _stream(case: Case, framed: Framing) -> _Stream:
         for n in range(terminal, len(frames))
         if ending.is_terminal(payloads[n]) or any(payloads[n].get(name) for name in ending.content)
     ]
-    types = tuple(_type(payload, frame.event) for frame, payload in zip(frames, payloads, strict=True))
-    return _Stream(case, framed, ending, frames, payloads, types, terminal, later[-1] if later else terminal)
+    types = tuple(
+        _describe_type(payload, frame.event) for frame, payload in zip(frames, payloads, strict=True)
+    )
+    return _ParsedStream(
+        case, framed, ending, frames, payloads, types, terminal, later[-1] if later else terminal
+    )
 
 
-def _transitions(stream: _Stream) -> list[int]:
-    """Return the frames behind which a transition between two types comes for the first time."""
+def _find_transitions(stream: _ParsedStream) -> list[int]:
+    """Return the frames after which a transition between two types occurs for the first time."""
+    # Some vendors send content after the terminal event. There is no break between the two, because only the
+    # case's own expectation can say what is correct there.
     last = len(stream.frames) - 1
-    return [n for n in _first_of_a_kind(stream, range(last)) if not stream.terminal <= n < stream.settled]
+    return [
+        n
+        for n in _keep_first_per_transition(stream, range(last))
+        if not stream.terminal <= n < stream.settled
+    ]
 
 
-def _inside(stream: _Stream) -> list[int]:
-    return _first_of_a_kind(stream, _cuttable(stream))
+def _find_cuttable(stream: _ParsedStream) -> list[int]:
+    return _keep_first_per_transition(stream, _list_cuttable(stream))
 
 
-def _characters(stream: _Stream) -> list[int]:
-    found = (n for n in _cuttable(stream) if CHARACTER.search(stream.frames[n].payload))
-    return _first_of_a_kind(stream, found)
+def _find_multibyte(stream: _ParsedStream) -> list[int]:
+    numbers = (n for n in _list_cuttable(stream) if MULTIBYTE.search(stream.frames[n].payload))
+    return _keep_first_per_transition(stream, numbers)
 
 
-def _cuttable(stream: _Stream) -> Iterator[int]:
-    """Yield the frames whose payload is an object or an array, so that no beginning of it is whole."""
+def _list_cuttable(stream: _ParsedStream) -> Iterator[int]:
+    """Yield the frames whose payload is an object or an array, so that no prefix of it is valid JSON."""
     for number, frame in enumerate(stream.frames):
         unsettled = stream.terminal < number <= stream.settled
         if frame.value is not None and frame.payload[:1] in (b"{", b"[") and not unsettled:
             yield number
 
 
-def _first_of_a_kind(stream: _Stream, numbers: Iterable[int]) -> list[int]:
-    """Return the first of `numbers` for each pair of types of a frame and the next one."""
+def _keep_first_per_transition(stream: _ParsedStream, numbers: Iterable[int]) -> list[int]:
+    """Return the first of `numbers` for each pair of types of a frame and the next frame."""
     first: dict[object, int] = {}
     for number in numbers:
         first.setdefault(stream.types[number : number + 2], number)
     return list(first.values())
 
 
-def _before_terminal(stream: _Stream) -> list[int]:
-    return [n for n in _transitions(stream) if n < stream.terminal]
+def _find_before_terminal(stream: _ParsedStream) -> list[int]:
+    return [n for n in _find_transitions(stream) if n < stream.terminal]
 
 
-def _where_errors_come(stream: _Stream) -> list[int]:
-    """Return where an error may come: in a stream that would have been whole, before its end."""
+def _find_error_places(stream: _ParsedStream) -> list[int]:
+    """Return the places for an error frame: in a stream that is complete otherwise, before its end."""
     known = stream.framed in stream.ending.error_frame
     whole = known and stream.case.expect.fields.get("status") == Literally("complete")
-    return _before_terminal(stream) if whole else []
+    return _find_before_terminal(stream) if whole else []
 
 
-def _after_frame(stream: _Stream, name: str, number: int) -> Fault:
-    return _broken(stream, name, stream.frames[number].end, number + 1)
+def _cut_after_frame(stream: _ParsedStream, name: str, number: int) -> BrokenDelivery:
+    return _cut_at(stream, name, stream.frames[number].end, number + 1)
 
 
-def _disconnected(stream: _Stream, name: str, number: int) -> Fault:
-    """Return the stream up to a frame behind which the connection fails.
+def _disconnect(stream: _ParsedStream, name: str, number: int) -> BrokenDelivery:
+    """Return the stream up to a frame after which the connection fails.
 
-    No provider says what a client calls that: it may show it as an error of its own, or as what it is, an
-    answer that is not whole.
+    No provider documents how a client reports that: `incomplete` and an error of its own are both correct.
     """
     chunks = cut(stream.case.cassette.body[: stream.frames[number].end], (f.start for f in stream.frames))
-    told = {"status": AnyOf(("incomplete", "error")), "stop.reason": AnyOf((None, "error"))}
-    return Fault(name, chunks, _partial(stream, number + 1, told))
+    fields = {"status": AnyOf(("incomplete", "error")), "stop.reason": AnyOf((None, "error"))}
+    return BrokenDelivery(name, chunks, _expect_partial(stream, number + 1, fields))
 
 
-def _inside_json(stream: _Stream, name: str, number: int) -> Fault:
+def _cut_inside_json(stream: _ParsedStream, name: str, number: int) -> BrokenDelivery:
     start, stop = stream.frames[number].value or (0, 0)
-    return _broken(stream, name, (start + 1 + stop) // 2, number)
+    return _cut_at(stream, name, (start + 1 + stop) // 2, number)
 
 
-def _inside_utf8(stream: _Stream, name: str, number: int) -> Fault:
+def _cut_inside_utf8(stream: _ParsedStream, name: str, number: int) -> BrokenDelivery:
     start, _ = stream.frames[number].value or (0, 0)
-    found = CHARACTER.search(stream.frames[number].payload)
-    assert found is not None, "only frames with such a character are chosen"
-    return _broken(stream, name, start + found.start() + 1, number)
+    match = MULTIBYTE.search(stream.frames[number].payload)
+    assert match is not None, "only frames with such a character are chosen"
+    return _cut_at(stream, name, start + match.start() + 1, number)
 
 
-def _error_frame(stream: _Stream, name: str, number: int) -> Fault:
+def _append_error_frame(stream: _ParsedStream, name: str, number: int) -> BrokenDelivery:
     ending = stream.ending
-    told: dict[str, Leaf] = {
+    fields: dict[str, Leaf] = {
         "status": Literally("error"),
         "stop.reason": Literally("error"),
         "error.type": Literally(ending.error_type),
@@ -173,61 +184,61 @@ def _error_frame(stream: _Stream, name: str, number: int) -> Fault:
     }
     body = stream.case.cassette.body[: stream.frames[number].end]
     chunks = (*cut(body, (frame.start for frame in stream.frames)), ending.error_frame[stream.framed])
-    return Fault(name, chunks, _partial(stream, number + 1, told))
+    return BrokenDelivery(name, chunks, _expect_partial(stream, number + 1, fields))
 
 
-def _broken(stream: _Stream, name: str, offset: int, whole: int) -> Fault:
-    """Return the stream up to the byte `offset`, with `whole` whole frames in it."""
+def _cut_at(stream: _ParsedStream, name: str, offset: int, whole: int) -> BrokenDelivery:
+    """Return the stream up to the byte `offset`, which contains `whole` complete frames."""
     chunks = cut(stream.case.cassette.body[:offset], (frame.start for frame in stream.frames))
     if whole > stream.terminal:
-        return Fault(name, chunks, _after_terminal(stream, whole))
-    given = stream.case.expect.fields.get("status")
-    # where the whole stream fails without an error frame, nobody knows which frame made it fail
-    open_ = given == Literally("error") and stream.terminal == len(stream.frames)
-    told: dict[str, Leaf] = (
+        return BrokenDelivery(name, chunks, _expect_after_terminal(stream, whole))
+    status = stream.case.expect.fields.get("status")
+    # If the whole stream fails without an error frame, nothing shows which frame made it fail.
+    undecided = status == Literally("error") and stream.terminal == len(stream.frames)
+    fields: dict[str, Leaf] = (
         {"status": AnyOf(("incomplete", "error"))}
-        if open_
+        if undecided
         else {"status": Literally("incomplete"), "stop.reason": Literally(None)}
     )
-    return Fault(name, chunks, _partial(stream, whole, told))
+    return BrokenDelivery(name, chunks, _expect_partial(stream, whole, fields))
 
 
-def _partial(stream: _Stream, whole: int, told: Mapping[str, Leaf]) -> Expectation:
-    """Return what a stream that broke may say: beginnings of the whole, and no call that had not ended."""
+def _expect_partial(stream: _ParsedStream, whole: int, status: Mapping[str, Leaf]) -> Expectation:
+    """Return the expectation for a stream broken before its end: prefixes, and no unfinished tool call."""
     case = stream.case
     ended = stream.ending.count_ended_calls(stream.payloads[:whole])
-    fields = dict(told) | _usage(case) | _names(case)
+    fields = dict(status) | _expect_usage(case) | _expect_names(case)
     return Expectation(case.expect.content, fields, Partial(ended))
 
 
-def _after_terminal(stream: _Stream, whole: int) -> Expectation:
-    """Return the case's own expectation; usage and cost are open where a frame that tells them was lost."""
+def _expect_after_terminal(stream: _ParsedStream, whole: int) -> Expectation:
+    """Return the case's own expectation; usage and cost are open if a frame with usage was lost."""
     expect = stream.case.expect
     if not any(b"usage" in frame.payload for frame in stream.frames[whole:]):
         return expect
-    kept = {path: leaf for path, leaf in expect.fields.items() if not path.startswith(("usage", "cost"))}
-    return replace(expect, fields=kept | _usage(stream.case))
+    fields = {path: leaf for path, leaf in expect.fields.items() if not path.startswith(("usage", "cost"))}
+    return replace(expect, fields=fields | _expect_usage(stream.case))
 
 
-def _usage(case: Case) -> dict[str, Leaf]:
-    """Return for each judged bucket: null, the final value, or one that was reported earlier."""
-    found: dict[str, Leaf] = {}
+def _expect_usage(case: Case) -> dict[str, Leaf]:
+    """Return a leaf for each judged bucket: null, the final value, or an earlier reported one."""
+    leaves: dict[str, Leaf] = {}
     for path, leaf in case.expect.fields.items():
         group, _, bucket = path.partition(".")
-        values = _values(leaf)
+        values = _list_values(leaf)
         if group == "usage" and bucket and values is not None:
-            seen = (getattr(report, bucket) for report in case.usage_seen)
-            found[path] = AnyOf(tuple(dict.fromkeys((None, *values, *seen))))
-    return found
+            earlier = (getattr(report, bucket) for report in case.usage_seen)
+            leaves[path] = AnyOf(tuple(dict.fromkeys((None, *values, *earlier))))
+    return leaves
 
 
-def _names(case: Case) -> dict[str, Leaf]:
-    """Return model and response id: as in the whole, or not told yet."""
-    leaves = {name: _values(case.expect.fields.get(name)) for name in ("model", "response_id")}
+def _expect_names(case: Case) -> dict[str, Leaf]:
+    """Return leaves for model and response id: as in the whole stream, or null."""
+    leaves = {name: _list_values(case.expect.fields.get(name)) for name in ("model", "response_id")}
     return {name: AnyOf((None, *values)) for name, values in leaves.items() if values is not None}
 
 
-def _values(leaf: Leaf | None) -> tuple[Any, ...] | None:
+def _list_values(leaf: Leaf | None) -> tuple[Any, ...] | None:
     match leaf:
         case Literally(value):
             return (value,)
@@ -237,54 +248,57 @@ def _values(leaf: Leaf | None) -> tuple[Any, ...] | None:
             return None
 
 
-def _type(value: Any, name: str | None = None, depth: int = DEPTH) -> object:
-    """Return what tells payloads of different types apart: members that say something, and type names."""
+def _describe_type(value: Any, name: str | None = None, depth: int = TYPE_DEPTH) -> object:
+    """Return a value that is equal for payloads of one type: the non-empty members, and type names.
+
+    There is no list of event types, so a new event of a provider is a new transition to break at.
+    """
     match value:
         case dict():
             members = (
                 (
                     key,
-                    each
-                    if key in ("type", "object") and isinstance(each, str)
-                    else _type(each, None, depth - 1),
+                    item
+                    if key in ("type", "object") and isinstance(item, str)
+                    else _describe_type(item, None, depth - 1),
                 )
-                for key, each in value.items()
-                if each not in (None, "", [], {}) and depth
+                for key, item in value.items()
+                if item not in (None, "", [], {}) and depth
             )
             return name, frozenset(members)
         case list():
-            return "list", frozenset(_type(each, None, depth - 1) for each in value if depth)
+            return "list", frozenset(_describe_type(item, None, depth - 1) for item in value if depth)
         case _:
             return "value"
 
 
-def _spread(places: Sequence[int], most: int) -> list[int]:
+def _spread_evenly(places: Sequence[int], limit: int) -> list[int]:
     last = len(places) - 1
-    return list(places) if last < most else [places[i * last // (most - 1)] for i in range(most)]
+    return list(places) if last < limit else [places[i * last // (limit - 1)] for i in range(limit)]
 
 
-def _telling(places: Sequence[int], stream: _Stream) -> list[int]:
-    """Return the one place that tells most: the last before the terminal frame, where content is whole."""
+def _choose_one(places: Sequence[int], stream: _ParsedStream) -> list[int]:
+    """Return the most revealing place: the last one before the terminal frame, with the most content."""
     before = [n for n in places if n < stream.terminal] or list(places)
     return before[-1:]
 
 
-PLACES: Final[Mapping[str, Callable[[_Stream], list[int]]]] = {
-    "cut-after-frame": _transitions,
-    "cut-inside-json": _inside,
-    "cut-inside-utf8": _characters,
-    "error-frame": _where_errors_come,
-    "reset": _before_terminal,
-    "stall": _before_terminal,
+PLACES: Final[Mapping[str, Callable[[_ParsedStream], list[int]]]] = {
+    "cut-after-frame": _find_transitions,
+    "cut-inside-json": _find_cuttable,
+    "cut-inside-utf8": _find_multibyte,
+    "error-frame": _find_error_places,
+    "reset": _find_before_terminal,
+    "stall": _find_before_terminal,
 }
-"""Where a fault of each kind can happen: numbers of frames."""
+"""Functions that return the frames at which a fault of each kind is possible."""
 
-MAKE: Final[Mapping[str, Callable[[_Stream, str, int], Fault]]] = {
-    "cut-after-frame": _after_frame,
-    "cut-inside-json": _inside_json,
-    "cut-inside-utf8": _inside_utf8,
-    "error-frame": _error_frame,
-    "reset": _disconnected,
-    "stall": _disconnected,
+MAKE: Final[Mapping[str, Callable[[_ParsedStream, str, int], BrokenDelivery]]] = {
+    "cut-after-frame": _cut_after_frame,
+    "cut-inside-json": _cut_inside_json,
+    "cut-inside-utf8": _cut_inside_utf8,
+    "error-frame": _append_error_frame,
+    "reset": _disconnect,
+    "stall": _disconnect,
 }
-"""The broken stream of each kind; a row here and in `PLACES` and `MOST` is a fault."""
+"""Functions that create the broken stream of each kind; each kind is also in `PLACES` and `MAX_FAULTS`."""

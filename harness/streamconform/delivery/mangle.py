@@ -1,4 +1,4 @@
-"""Ways to write the same stream with other bytes. Pure: body in, body out, nothing that matters changed."""
+"""Rewrite a stream with other bytes and the same meaning. Pure: body in, body out."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ from typing import Final
 from streamconform.apis import APIS
 from streamconform.model.trial import Framing
 from streamconform.wire import json_text, sse
-from streamconform.wire.framings import split, with_payload
+from streamconform.wire.framings import replace_payload, split
 
 UNKNOWN_MEMBER: Final = b'"future_field":{"a":[1,null,"b"]}'
 COMMENT: Final = b": keep-alive\n\n"
 
 
-def crlf(body: bytes, api: str) -> bytes:
-    """Return `body` with every line end as CR LF."""
+def _use_crlf(body: bytes, api: str) -> bytes:
+    """Return `body` with CR LF as every line end."""
     del api
-    return _line_ends(body, b"\r\n")
+    return _replace_line_ends(body, b"\r\n")
 
 
-def cr(body: bytes, api: str) -> bytes:
-    """Return `body` with every line end as CR."""
+def _use_cr(body: bytes, api: str) -> bytes:
+    """Return `body` with CR as every line end."""
     del api
-    return _line_ends(body, b"\r")
+    return _replace_line_ends(body, b"\r")
 
 
-def bom(body: bytes, api: str) -> bytes:
-    """Return `body` behind a byte order mark."""
+def _add_bom(body: bytes, api: str) -> bytes:
+    """Return `body` with a byte order mark at its start."""
     del api
     return body if body.startswith(sse.BOM) else sse.BOM + body
 
 
-def no_space(body: bytes, api: str) -> bytes:
-    """Return `body` without the space behind the colon of event and data fields."""
+def _remove_spaces(body: bytes, api: str) -> bytes:
+    """Return `body` without the space after the colon of event and data fields."""
     del api
     out = bytearray()
     position = 0
-    for line in sse.lines(body):
+    for line in sse.split_lines(body):
         text = body[line.start : line.stop]
         for field in (b"data: ", b"event: "):
-            # a second space would then be taken for the optional one
+            # Keep both of two spaces: the parser would drop the second one as the optional space.
             if text.startswith(field) and text[len(field) : len(field) + 1] != b" ":
                 cut = line.start + len(field) - 1
                 out += body[position:cut]
@@ -48,81 +48,82 @@ def no_space(body: bytes, api: str) -> bytes:
     return bytes(out + body[position:])
 
 
-def comments(body: bytes, api: str) -> bytes:
+def _add_comments(body: bytes, api: str) -> bytes:
     """Return `body` with a comment and a blank line before each frame."""
-    return _between(body, api, COMMENT, before_first=True)
+    return _insert_between(body, api, COMMENT, before_first=True)
 
 
-def unknown_event(body: bytes, api: str) -> bytes:
-    """Return `body` with an event of an unknown type between any two frames."""
-    event = APIS[api].extensions.event.get(_framed(body, api), b"")
-    return _between(body, api, event, before_first=False)
+def _add_unknown_events(body: bytes, api: str) -> bytes:
+    """Return `body` with an event of an unknown type between every two frames."""
+    event = APIS[api].extensions.event.get(_detect_framing(body, api), b"")
+    return _insert_between(body, api, event, before_first=False)
 
 
-def unknown_field(body: bytes, api: str) -> bytes:
-    """Return `body` with one more member in every object that may get new ones."""
+def _add_unknown_fields(body: bytes, api: str) -> bytes:
+    """Return `body` with an unknown member in every object that the provider may extend."""
     objects = APIS[api].extensions.objects
-    return _payloads(body, api, lambda text: json_text.add_member(text, UNKNOWN_MEMBER, objects))
+    return _replace_payloads(body, api, lambda text: json_text.add_member(text, UNKNOWN_MEMBER, objects))
 
 
-def padding(body: bytes, api: str) -> bytes:
+def _add_padding(body: bytes, api: str) -> bytes:
     """Return `body` with white space between the tokens of every payload."""
-    return _payloads(body, api, lambda text: json_text.pad(text, b" \t"))
+    return _replace_payloads(body, api, lambda text: json_text.pad(text, b" \t"))
 
 
-def key_order(body: bytes, api: str) -> bytes:
-    """Return `body` with the keys of every object in every payload in reverse."""
-    return _payloads(body, api, json_text.reverse_keys)
+def _reverse_keys(body: bytes, api: str) -> bytes:
+    """Return `body` with the keys of every object in every payload in reverse order."""
+    return _replace_payloads(body, api, json_text.reverse_keys)
 
 
-def multiline_data(body: bytes, api: str) -> bytes:
-    """Return `body` with every payload over several data lines, broken behind JSON tokens."""
-    return _payloads(body, api, lambda text: b"\ndata: ".join(json_text.break_after(text, 5)))
+def _split_data_lines(body: bytes, api: str) -> bytes:
+    """Return `body` with every payload split over several data lines, after JSON tokens."""
+    return _replace_payloads(body, api, lambda text: b"\ndata: ".join(json_text.break_after(text, 5)))
 
 
 MANGLERS: Final[Mapping[str, Callable[[bytes, str], bytes]]] = {
-    "crlf": crlf,
-    "cr": cr,
-    "bom": bom,
-    "no-space": no_space,
-    "comments": comments,
-    "unknown-event": unknown_event,
-    "unknown-field": unknown_field,
-    "padding": padding,
-    "key-order": key_order,
-    "multiline-data": multiline_data,
+    "crlf": _use_crlf,
+    "cr": _use_cr,
+    "bom": _add_bom,
+    "no-space": _remove_spaces,
+    "comments": _add_comments,
+    "unknown-event": _add_unknown_events,
+    "unknown-field": _add_unknown_fields,
+    "padding": _add_padding,
+    "key-order": _reverse_keys,
+    "multiline-data": _split_data_lines,
 }
-"""Deliveries that change bytes, by name."""
+"""The deliveries that change bytes, by name."""
 
 
-def _line_ends(body: bytes, end: bytes) -> bytes:
+def _replace_line_ends(body: bytes, end: bytes) -> bytes:
     start = sse.BOM if body.startswith(sse.BOM) else b""
     return start + b"".join(
-        body[line.start : line.stop] + (end if line.end > line.stop else b"") for line in sse.lines(body)
+        body[line.start : line.stop] + (end if line.end > line.stop else b"")
+        for line in sse.split_lines(body)
     )
 
 
-def _framed(body: bytes, api: str) -> Framing:
-    """Return how `body` is framed; only answers that are no error are mangled."""
+def _detect_framing(body: bytes, api: str) -> Framing:
+    """Return the framing of `body`, a successful response: error documents are never mangled."""
     return APIS[api].detect_framing(200, body)
 
 
-def _between(body: bytes, api: str, extra: bytes, *, before_first: bool) -> bytes:
+def _insert_between(body: bytes, api: str, extra: bytes, *, before_first: bool) -> bytes:
     out = bytearray()
     position = 0
-    for frame in split(_framed(body, api), body)[0 if before_first else 1 :]:
+    for frame in split(_detect_framing(body, api), body)[0 if before_first else 1 :]:
         out += body[position : frame.start] + extra
         position = frame.start
     return bytes(out + body[position:])
 
 
-def _payloads(body: bytes, api: str, change: Callable[[bytes], bytes]) -> bytes:
-    """Return `body` with every payload that stands in one piece replaced by `change(payload)`."""
-    framed = _framed(body, api)
+def _replace_payloads(body: bytes, api: str, change: Callable[[bytes], bytes]) -> bytes:
+    """Return `body` with every payload that is one contiguous piece replaced by `change(payload)`."""
+    framed = _detect_framing(body, api)
     out = bytearray()
     position = 0
     for frame in split(framed, body):
-        changed = with_payload(framed, body, frame, change(frame.payload))
+        changed = replace_payload(framed, body, frame, change(frame.payload))
         out += body[position : frame.start] + changed
         position = frame.end
     return bytes(out + body[position:])

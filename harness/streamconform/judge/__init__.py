@@ -1,1 +1,1 @@
-"""Expected and got to checks and verdicts. Pure."""
+"""Compare what an implementation returned with what a trial expects: checks and verdicts. Pure."""

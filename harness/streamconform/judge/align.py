@@ -1,8 +1,8 @@
-"""Both sides' content in the form in which it is compared, and which block stands for which.
+"""Normalize expected and received content blocks, and pair them for comparison. Pure.
 
-Dropped on both sides: `other` (unless the case names its kind), types that are not claimed, text and
-refusals that are empty, thinking that shows nothing and carries no signature. Texts (and refusals)
-that are then neighbours are one. The rest keeps its order.
+Dropped on both sides: `other` blocks (unless the case names their kind), types that are not claimed, empty
+text and refusals, and thinking without text or signature. Texts (and refusals) that become neighbors are
+joined. The order stays the same.
 """
 
 from __future__ import annotations
@@ -15,69 +15,73 @@ from streamconform.model.case import ExpectedBlock
 from streamconform.model.leaf import Leaf, Literally
 from streamconform.model.outcome import Block, Other, Refusal, Text, Thinking, ToolCall
 
-JOINED = ("text", "refusal")
-NOTHING = Literally(None)
+JOINED_TYPES = ("text", "refusal")
+_NULL = Literally(None)
 MAX_PAIRS = 250_000
-"""Blocks expected times blocks got up to which the best alignment is sought; beyond, by position."""
+"""Limit of expected times received blocks for the search of the best alignment, which takes that many steps;
+above it, blocks are paired by position."""
 
 
-def expected_blocks(blocks: Iterable[ExpectedBlock], claims: Claims) -> list[ExpectedBlock]:
+def normalize_expected(blocks: Iterable[ExpectedBlock], claims: Claims) -> list[ExpectedBlock]:
     """Return the blocks that an implementation with `claims` has to produce."""
-    kept = [each for each in blocks if _wanted(each, claims)]
+    kept = [block for block in blocks if _is_expected(block, claims)]
     joined: list[ExpectedBlock] = []
-    for type_, group in groupby(kept, key=lambda each: each.type):
+    for type_, group in groupby(kept, key=lambda block: block.type):
         run = list(group)
-        if type_ in JOINED and len(run) > 1:
-            joined.append(ExpectedBlock(type_, _joined_text(run)))
+        if type_ in JOINED_TYPES and len(run) > 1:
+            joined.append(ExpectedBlock(type_, _join_texts(run)))
         else:
             joined += run
     return joined
 
 
-def got_blocks(blocks: Iterable[Block], claims: Claims, named: frozenset[str | None]) -> list[Block]:
-    """Return the blocks that are judged; `named` are the kinds of `other` that the case names."""
-    kept = [each for each in blocks if _judged(each, claims, named)]
+def normalize_received(blocks: Iterable[Block], claims: Claims, kinds: frozenset[str | None]) -> list[Block]:
+    """Return the blocks that are judged; `kinds` are the kinds of `other` blocks that the case names."""
     joined: list[Block] = []
-    for each in kept:
+    for block in blocks:
+        if not _is_judged(block, claims, kinds):
+            continue
         last = joined[-1] if joined else None
-        if isinstance(each, Text) and isinstance(last, Text):
-            joined[-1] = Text(last.text + each.text)
-        elif isinstance(each, Refusal) and isinstance(last, Refusal):
-            joined[-1] = Refusal(last.text + each.text)
+        if isinstance(block, Text) and isinstance(last, Text):
+            joined[-1] = Text(last.text + block.text)
+        elif isinstance(block, Refusal) and isinstance(last, Refusal):
+            joined[-1] = Refusal(last.text + block.text)
         else:
-            joined.append(each)
+            joined.append(block)
     return joined
 
 
-def named_kinds(blocks: Iterable[ExpectedBlock]) -> frozenset[str | None]:
+def collect_kinds(blocks: Iterable[ExpectedBlock]) -> frozenset[str | None]:
     """Return the kinds of `other` blocks that a case names."""
-    kinds = (each.fields.get("kind") for each in blocks if each.type == "other")
+    kinds = (block.fields.get("kind") for block in blocks if block.type == "other")
     return frozenset(kind.value for kind in kinds if isinstance(kind, Literally))
 
 
-def pair(expected: Sequence[ExpectedBlock], got: Sequence[Block]) -> list[int | None]:
-    """Return for each expected block the position of the block got that stands for it, or None.
+def pair_blocks(expected: Sequence[ExpectedBlock], got: Sequence[Block]) -> list[int | None]:
+    """Return for each expected block the position of the received block that matches it, or None.
 
-    Where the types agree one to one that is the same position; else the alignment with the most blocks
-    of equal type in order, equal names or texts preferred.
+    If the types agree one to one, that is the same position. Otherwise it is the alignment with the most
+    blocks of equal type in order; equal names or texts are preferred.
     """
-    if [each.type for each in expected] == [each.type for each in got]:
+    if [block.type for block in expected] == [block.type for block in got]:
         return list(range(len(got)))
     if len(expected) * len(got) > MAX_PAIRS:
-        return [i if i < len(got) and got[i].type == each.type else None for i, each in enumerate(expected)]
+        return [i if i < len(got) and got[i].type == block.type else None for i, block in enumerate(expected)]
+    # A longest common subsequence, weighted by similarity: one lost block is then reported as one lost
+    # block, and not as a difference in every later block.
     rows, columns = len(expected), len(got)
     best = [[0] * (columns + 1) for _ in range(rows + 1)]
     for i in reversed(range(rows)):
         for j in reversed(range(columns)):
-            score = _likeness(expected[i], got[j])
-            with_it = best[i + 1][j + 1] + score if score else 0
-            best[i][j] = max(with_it, best[i + 1][j], best[i][j + 1])
+            score = _rate_similarity(expected[i], got[j])
+            paired = best[i + 1][j + 1] + score if score else 0
+            best[i][j] = max(paired, best[i + 1][j], best[i][j + 1])
     pairs: list[int | None] = []
     j = 0
     for i in range(rows):
         while j < columns and best[i][j] == best[i][j + 1]:
             j += 1
-        score = _likeness(expected[i], got[j]) if j < columns else 0
+        score = _rate_similarity(expected[i], got[j]) if j < columns else 0
         if score and best[i][j] == best[i + 1][j + 1] + score:
             pairs.append(j)
             j += 1
@@ -86,7 +90,7 @@ def pair(expected: Sequence[ExpectedBlock], got: Sequence[Block]) -> list[int | 
     return pairs
 
 
-def _wanted(block: ExpectedBlock, claims: Claims) -> bool:
+def _is_expected(block: ExpectedBlock, claims: Claims) -> bool:
     text = block.fields.get("text")
     match block.type:
         case "text":
@@ -94,10 +98,10 @@ def _wanted(block: ExpectedBlock, claims: Claims) -> bool:
         case "refusal":
             return "refusals" in claims and text != Literally("")
         case "thinking":
-            signature = block.fields.get("signature", NOTHING)
-            signed = "signatures" in claims and signature not in (NOTHING, Literally(""))
+            signature = block.fields.get("signature", _NULL)
+            signed = "signatures" in claims and signature not in (_NULL, Literally(""))
             redacted = block.fields.get("redacted") == Literally(value=True)
-            return "thinking" in claims and (signed or redacted or text not in (NOTHING, Literally("")))
+            return "thinking" in claims and (signed or redacted or text not in (_NULL, Literally("")))
         case "tool_call":
             provider = block.fields.get("executor") == Literally("provider")
             return ("provider_tools" if provider else "tool_calls") in claims
@@ -105,7 +109,7 @@ def _wanted(block: ExpectedBlock, claims: Claims) -> bool:
             return True
 
 
-def _judged(block: Block, claims: Claims, named: frozenset[str | None]) -> bool:
+def _is_judged(block: Block, claims: Claims, kinds: frozenset[str | None]) -> bool:
     match block:
         case Text(text):
             return text != ""
@@ -117,19 +121,19 @@ def _judged(block: Block, claims: Claims, named: frozenset[str | None]) -> bool:
         case ToolCall(executor=executor):
             return ("provider_tools" if executor == "provider" else "tool_calls") in claims
         case Other(kind):
-            return kind in named
+            return kind in kinds
 
 
-def _joined_text(run: Sequence[ExpectedBlock]) -> dict[str, Leaf]:
-    """Return the joined text as a leaf; none where a matcher is among them, which cannot be joined."""
-    texts = [each.fields.get("text") for each in run]
+def _join_texts(run: Sequence[ExpectedBlock]) -> dict[str, Leaf]:
+    """Return the joined text as the only field; no field, so no check, if one of the texts is a matcher."""
+    texts = [block.fields.get("text") for block in run]
     literals = [text.value for text in texts if isinstance(text, Literally)]
     return {"text": Literally("".join(literals))} if len(literals) == len(texts) else {}
 
 
-def _likeness(expected: ExpectedBlock, got: Block) -> int:
+def _rate_similarity(expected: ExpectedBlock, got: Block) -> int:
     if expected.type != got.type:
         return 0
     name = "name" if isinstance(got, ToolCall) else "text"
-    wanted = expected.fields.get(name)
-    return 3 if isinstance(wanted, Literally) and wanted.value == getattr(got, name, None) else 2
+    leaf = expected.fields.get(name)
+    return 3 if isinstance(leaf, Literally) and leaf.value == getattr(got, name, None) else 2

@@ -1,7 +1,8 @@
-"""JSON from an implementation to outcome and events, typed; a test holds this equal to the schemas.
+"""Decode an implementation's JSON into a typed outcome and typed events. Pure.
 
-Accepts exactly what `outcome.v1.json` and `event.v1.json` accept, without the price of a general
-validator. What does not fit raises `Malformed`; the words come from the schema then.
+It accepts exactly what `outcome.v1.json` and `event.v1.json` accept (a test holds them equal), without the
+cost of a general validator. Anything else raises `MalformedError`; the caller gets the message from the
+schema.
 """
 
 from __future__ import annotations
@@ -16,196 +17,199 @@ from streamconform.model import outcome as oc
 T = TypeVar("T")
 D = TypeVar("D")
 
-MONEY: Final = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,30})?")
+_MONEY: Final = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,30})?")
 
 
-class Malformed(ValueError):
+class MalformedError(ValueError):
     """The value is not in the normal form."""
 
 
-def outcome(value: Any) -> oc.Outcome:
-    """Return the outcome in `value`."""
-    given = _mapping(value)
-    content = given.get("content")
-    if given.get("status") not in oc.STATUSES or not isinstance(content, list):
-        raise Malformed
+def decode_outcome(value: Any) -> oc.Outcome:
+    """Return the outcome in `value`; raises `MalformedError`."""
+    entry = _require_mapping(value)
+    content = entry.get("content")
+    if entry.get("status") not in oc.STATUSES or not isinstance(content, list):
+        raise MalformedError
     return oc.Outcome(
-        status=given["status"],
-        content=tuple(map(block, content)),
-        stop=_optional(given.get("stop"), stop, oc.Stop()),
-        usage=_optional(given.get("usage"), usage, oc.Usage()),
-        cost=_optional(given.get("cost"), cost, None),
-        error=_optional(given.get("error"), error, None),
-        model=_text(given.get("model")),
-        response_id=_text(given.get("response_id")),
+        status=entry["status"],
+        content=tuple(map(decode_block, content)),
+        stop=_decode_optional(entry.get("stop"), _decode_stop, oc.Stop()),
+        usage=_decode_optional(entry.get("usage"), decode_usage, oc.Usage()),
+        cost=_decode_optional(entry.get("cost"), _decode_cost, None),
+        error=_decode_optional(entry.get("error"), _decode_error, None),
+        model=_decode_text(entry.get("model")),
+        response_id=_decode_text(entry.get("response_id")),
     )
 
 
-def block(value: Any) -> oc.Block:
-    """Return the content block in `value`."""
-    given = _mapping(value)
-    kind = given.get("type")
-    reader = BLOCKS.get(kind) if isinstance(kind, str) else None
+def decode_block(value: Any) -> oc.Block:
+    """Return the content block in `value`; raises `MalformedError`."""
+    entry = _require_mapping(value)
+    kind = entry.get("type")
+    reader = _BLOCK_DECODERS.get(kind) if isinstance(kind, str) else None
     if reader is None:
-        raise Malformed
-    return reader(given)
+        raise MalformedError
+    return reader(entry)
 
 
-def events(value: Any) -> tuple[ev.Event, ...]:
-    """Return the events in `value`, a list."""
+def decode_events(value: Any) -> tuple[ev.Event, ...]:
+    """Return the events in `value`, a list; raises `MalformedError`."""
     if not isinstance(value, list):
-        raise Malformed
-    return tuple(map(event, value))
+        raise MalformedError
+    return tuple(map(decode_event, value))
 
 
-def event(value: Any) -> ev.Event:
-    """Return the event in `value`."""
-    given = _mapping(value)
-    kind = given.get("type")
-    known = ev.BLOCK_EVENTS.get(kind) if isinstance(kind, str) else None
-    if known is None:
-        return _other_event(kind, given)
-    shape, of = known
-    index = _count(given.get("content_index"))
+def decode_event(value: Any) -> ev.Event:
+    """Return the event in `value`; raises `MalformedError`."""
+    entry = _require_mapping(value)
+    kind = entry.get("type")
+    block_event = ev.BLOCK_EVENTS.get(kind) if isinstance(kind, str) else None
+    if block_event is None:
+        return _decode_other_event(kind, entry)
+    event_class, block_type = block_event
+    index = _decode_count(entry.get("content_index"))
     if index is None:
-        raise Malformed
-    if shape is ev.BlockDelta:
-        delta = given.get("delta")
+        raise MalformedError
+    if event_class is ev.BlockDelta:
+        delta = entry.get("delta")
         if not isinstance(delta, str):
-            raise Malformed
-        return ev.BlockDelta(of, index, delta)
-    if shape is ev.BlockStart:
-        if of != "tool_call":
-            return ev.BlockStart(of, index)
-        return ev.BlockStart(of, index, _text(given.get("id")), _text(given.get("name")))
-    if of != "tool_call":
-        return ev.BlockEnd(of, index, BLOCKS[of](given))
-    call = _mapping(given.get("tool_call"))
+            raise MalformedError
+        return ev.BlockDelta(block_type, index, delta)
+    if event_class is ev.BlockStart:
+        if block_type != "tool_call":
+            return ev.BlockStart(block_type, index)
+        return ev.BlockStart(
+            block_type, index, _decode_text(entry.get("id")), _decode_text(entry.get("name"))
+        )
+    if block_type != "tool_call":
+        return ev.BlockEnd(block_type, index, _BLOCK_DECODERS[block_type](entry))
+    call = _require_mapping(entry.get("tool_call"))
     if call.get("type", "tool_call") != "tool_call":
-        raise Malformed
-    return ev.BlockEnd(of, index, _tool_call(call))
+        raise MalformedError
+    return ev.BlockEnd(block_type, index, _decode_tool_call(call))
 
 
-def stop(given: Mapping[str, Any]) -> oc.Stop:
-    """Return the stop in `given`."""
-    reason = given.get("reason")
+def _decode_stop(entry: Mapping[str, Any]) -> oc.Stop:
+    reason = entry.get("reason")
     if reason is not None and reason not in oc.REASONS:
-        raise Malformed
-    return oc.Stop(reason, _text(given.get("raw")))
+        raise MalformedError
+    return oc.Stop(reason, _decode_text(entry.get("raw")))
 
 
-def usage(given: Mapping[str, Any]) -> oc.Usage:
-    """Return the usage in `given`."""
+def decode_usage(entry: Mapping[str, Any]) -> oc.Usage:
+    """Return the usage in `entry`; raises `MalformedError`."""
     return oc.Usage(
-        input=_count(given.get("input")),
-        cache_read=_count(given.get("cache_read")),
-        cache_write=_count(given.get("cache_write")),
-        cache_write_1h=_count(given.get("cache_write_1h")),
-        output=_count(given.get("output")),
-        reasoning=_count(given.get("reasoning")),
-        web_searches=_count(given.get("web_searches")),
+        input=_decode_count(entry.get("input")),
+        cache_read=_decode_count(entry.get("cache_read")),
+        cache_write=_decode_count(entry.get("cache_write")),
+        cache_write_1h=_decode_count(entry.get("cache_write_1h")),
+        output=_decode_count(entry.get("output")),
+        reasoning=_decode_count(entry.get("reasoning")),
+        web_searches=_decode_count(entry.get("web_searches")),
     )
 
 
-def cost(given: Mapping[str, Any]) -> oc.Cost:
-    """Return the cost in `given`."""
-    if given.get("currency") not in (None, "USD"):
-        raise Malformed
+def _decode_cost(entry: Mapping[str, Any]) -> oc.Cost:
+    if entry.get("currency") not in (None, "USD"):
+        raise MalformedError
     return oc.Cost(
-        input=_money(given.get("input")),
-        cache_read=_money(given.get("cache_read")),
-        cache_write=_money(given.get("cache_write")),
-        output=_money(given.get("output")),
-        other=_money(given.get("other")),
-        total=_money(given.get("total")),
+        input=_decode_money(entry.get("input")),
+        cache_read=_decode_money(entry.get("cache_read")),
+        cache_write=_decode_money(entry.get("cache_write")),
+        output=_decode_money(entry.get("output")),
+        other=_decode_money(entry.get("other")),
+        total=_decode_money(entry.get("total")),
     )
 
 
-def error(given: Mapping[str, Any]) -> oc.Error:
-    """Return the error in `given`."""
-    return oc.Error(_text(given.get("type")), _text(given.get("message")), _count(given.get("status")))
+def _decode_error(entry: Mapping[str, Any]) -> oc.Error:
+    return oc.Error(
+        _decode_text(entry.get("type")),
+        _decode_text(entry.get("message")),
+        _decode_count(entry.get("status")),
+    )
 
 
-def _other_event(kind: Any, given: Mapping[str, Any]) -> ev.Event:
+def _decode_other_event(kind: Any, entry: Mapping[str, Any]) -> ev.Event:
     match kind:
         case "usage":
-            reported = _optional(given.get("usage"), usage, oc.Usage())
-            return ev.UsageReport(reported, _optional(given.get("cost"), cost, None))
+            reported = _decode_optional(entry.get("usage"), decode_usage, oc.Usage())
+            return ev.UsageReport(reported, _decode_optional(entry.get("cost"), _decode_cost, None))
         case "done":
-            return ev.Done(_optional(given.get("stop"), stop, oc.Stop()))
+            return ev.Done(_decode_optional(entry.get("stop"), _decode_stop, oc.Stop()))
         case "error":
-            status = given.get("status")
+            status = entry.get("status")
             if status not in ("incomplete", "error"):
-                raise Malformed
-            return ev.Failed(status, _optional(given.get("error"), error, None))
+                raise MalformedError
+            return ev.Failed(status, _decode_optional(entry.get("error"), _decode_error, None))
         case _:
-            raise Malformed
+            raise MalformedError
 
 
-def _tool_call(given: Mapping[str, Any]) -> oc.ToolCall:
-    executor = given.get("executor")
+def _decode_tool_call(entry: Mapping[str, Any]) -> oc.ToolCall:
+    executor = entry.get("executor")
     if executor is not None and executor not in oc.EXECUTORS:
-        raise Malformed
+        raise MalformedError
     return oc.ToolCall(
-        id=_text(given.get("id")),
-        name=_text(given.get("name")),
-        arguments=given.get("arguments"),
-        arguments_text=_text(given.get("arguments_text")),
-        complete=_flag(given.get("complete")),
+        id=_decode_text(entry.get("id")),
+        name=_decode_text(entry.get("name")),
+        arguments=entry.get("arguments"),
+        arguments_text=_decode_text(entry.get("arguments_text")),
+        complete=_decode_flag(entry.get("complete")),
         executor=executor or "client",
     )
 
 
-BLOCKS: Final[Mapping[str, Callable[[Mapping[str, Any]], oc.Block]]] = {
-    "text": lambda given: oc.Text(_written(given.get("text"))),
-    "refusal": lambda given: oc.Refusal(_written(given.get("text"))),
-    "thinking": lambda given: oc.Thinking(
-        _text(given.get("text")) or "",
-        _text(given.get("signature")),
-        _flag(given.get("redacted")) or False,
+_BLOCK_DECODERS: Final[Mapping[str, Callable[[Mapping[str, Any]], oc.Block]]] = {
+    "text": lambda entry: oc.Text(_require_text(entry.get("text"))),
+    "refusal": lambda entry: oc.Refusal(_require_text(entry.get("text"))),
+    "thinking": lambda entry: oc.Thinking(
+        _decode_text(entry.get("text")) or "",
+        _decode_text(entry.get("signature")),
+        _decode_flag(entry.get("redacted")) or False,
     ),
-    "tool_call": _tool_call,
-    "other": lambda given: oc.Other(_text(given.get("kind")), given.get("data")),
+    "tool_call": _decode_tool_call,
+    "other": lambda entry: oc.Other(_decode_text(entry.get("kind")), entry.get("data")),
 }
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _require_mapping(value: Any) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise Malformed
+        raise MalformedError
     return value
 
 
-def _optional(value: Any, reader: Callable[[Mapping[str, Any]], T], default: D) -> T | D:
-    return default if value is None else reader(_mapping(value))
+def _decode_optional(value: Any, reader: Callable[[Mapping[str, Any]], T], default: D) -> T | D:
+    return default if value is None else reader(_require_mapping(value))
 
 
-def _text(value: Any) -> str | None:
+def _decode_text(value: Any) -> str | None:
     if value is not None and not isinstance(value, str):
-        raise Malformed
+        raise MalformedError
     return value
 
 
-def _written(value: Any) -> str:
+def _require_text(value: Any) -> str:
     if not isinstance(value, str):
-        raise Malformed
+        raise MalformedError
     return value
 
 
-def _flag(value: Any) -> bool | None:
+def _decode_flag(value: Any) -> bool | None:
     if value is not None and not isinstance(value, bool):
-        raise Malformed
+        raise MalformedError
     return value
 
 
-def _count(value: Any) -> int | None:
+def _decode_count(value: Any) -> int | None:
     if value is None or (type(value) is int and value >= 0):
         return value
     if isinstance(value, float) and value.is_integer() and value >= 0:
         return int(value)  # JSON Schema calls 5.0 an integer
-    raise Malformed
+    raise MalformedError
 
 
-def _money(value: Any) -> str | None:
-    if value is not None and not (isinstance(value, str) and MONEY.fullmatch(value)):
-        raise Malformed
+def _decode_money(value: Any) -> str | None:
+    if value is not None and not (isinstance(value, str) and _MONEY.fullmatch(value)):
+        raise MalformedError
     return value

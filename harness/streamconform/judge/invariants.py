@@ -1,6 +1,7 @@
-"""What holds for every outcome and every stream of events, whatever the case. Pure.
+"""Rules that hold for every outcome and every list of events, in every case. Pure.
 
-Each rule returns what is wrong in words, or None. The rules about events need the events to be claimed.
+Each rule returns a message about its first violation, or None. Rules over events apply only if the
+implementation claims `events`.
 """
 
 from __future__ import annotations
@@ -14,35 +15,35 @@ from streamconform.model.outcome import Block, Other, Outcome, Refusal, Text, Th
 Rule = Callable[[Outcome, Sequence[Event]], str | None]
 
 
-def unique_ids(outcome: Outcome) -> str | None:
-    """Every tool call has an id of its own."""
+def check_unique_ids(outcome: Outcome) -> str | None:
+    """Every tool call has an id, and no two have the same."""
     ids = [block.id for block in outcome.content if isinstance(block, ToolCall)]
     for i, id_ in enumerate(ids):
         if not id_:
             return f"tool call {i} has no id"
         if id_ in ids[:i]:
-            return f"id `{id_}` belongs to two tool calls"
+            return f"two tool calls have the id `{id_}`"
     return None
 
 
-def one_terminal(outcome: Outcome, events: Sequence[Event]) -> str | None:
-    """Exactly one terminal event, the last one, and it says what the outcome says."""
+def check_one_terminal(outcome: Outcome, events: Sequence[Event]) -> str | None:
+    """There is exactly one terminal event; it is the last one, and agrees with the outcome."""
     terminal = [i for i, event in enumerate(events) if isinstance(event, Done | Failed)]
     if len(terminal) != 1:
-        return f"{len(terminal)} terminal events (`done` or `error`) instead of one"
+        return f"expected one terminal event (`done` or `error`), got {len(terminal)}"
     if terminal[0] != len(events) - 1:
-        return f"event {terminal[0]} is terminal, but {len(events) - 1 - terminal[0]} more follow"
+        return f"{len(events) - 1 - terminal[0]} events follow the terminal event {terminal[0]}"
     last = events[-1]
-    said = "complete" if isinstance(last, Done) else last.status if isinstance(last, Failed) else None
-    if said != outcome.status:
-        return f"the last event says `{said}`, the outcome `{outcome.status}`"
+    status = "complete" if isinstance(last, Done) else last.status if isinstance(last, Failed) else None
+    if status != outcome.status:
+        return f"the last event has the status `{status}`, the outcome `{outcome.status}`"
     if isinstance(last, Done) and last.stop != outcome.stop:
-        return f"`done` says {last.stop}, the outcome {outcome.stop}"
+        return f"`done` has {last.stop}, the outcome {outcome.stop}"
     return None
 
 
-def index_in_range(outcome: Outcome, events: Sequence[Event]) -> str | None:
-    """Every content_index names a block of the outcome, of the same type."""
+def check_content_index(outcome: Outcome, events: Sequence[Event]) -> str | None:
+    """Every `content_index` refers to a block of the outcome that has the event's type."""
     for i, event in enumerate(events):
         if isinstance(event, BlockStart | BlockDelta | BlockEnd):
             if event.content_index >= len(outcome.content):
@@ -50,36 +51,38 @@ def index_in_range(outcome: Outcome, events: Sequence[Event]) -> str | None:
                 return f"event {i} has content_index {event.content_index}; the outcome has {count} blocks"
             type_ = outcome.content[event.content_index].type
             if type_ != event.block:
-                return f"event {i} is of a {event.block} block; block {event.content_index} is {type_}"
+                return (
+                    f"event {i} belongs to a {event.block} block, but block {event.content_index} is {type_}"
+                )
     return None
 
 
-def delta_inside_block(outcome: Outcome, events: Sequence[Event]) -> str | None:
-    """Every delta and end lies between its own block's start and end, and no block starts twice."""
+def check_delta_inside_block(outcome: Outcome, events: Sequence[Event]) -> str | None:
+    """Every delta and end of a block comes between the block's start and end; no block starts twice."""
     del outcome
-    open_: set[int] = set()
-    seen: set[int] = set()
+    open_blocks: set[int] = set()
+    started: set[int] = set()
     for i, event in enumerate(events):
         match event:
             case BlockStart(content_index=index):
-                if index in seen:
+                if index in started:
                     return f"event {i} starts block {index} a second time"
-                open_.add(index)
-                seen.add(index)
+                open_blocks.add(index)
+                started.add(index)
             case BlockDelta(content_index=index):
-                if index not in open_:
+                if index not in open_blocks:
                     return f"event {i} is a delta of block {index}, which is not open"
             case BlockEnd(content_index=index):
-                if index not in open_:
+                if index not in open_blocks:
                     return f"event {i} ends block {index}, which is not open"
-                open_.discard(index)
+                open_blocks.discard(index)
             case _:
                 pass
     return None
 
 
-def deltas_sum(outcome: Outcome, events: Sequence[Event]) -> str | None:
-    """The deltas of a block that was started make up the final block."""
+def check_deltas_sum(outcome: Outcome, events: Sequence[Event]) -> str | None:
+    """The joined deltas of a block that was started equal the final block."""
     parts: dict[int, list[str]] = {}
     for event in events:
         if isinstance(event, BlockStart):
@@ -87,25 +90,27 @@ def deltas_sum(outcome: Outcome, events: Sequence[Event]) -> str | None:
         elif isinstance(event, BlockDelta):
             parts.setdefault(event.content_index, []).append(event.delta)
     for index, block in enumerate(outcome.content):
-        final = _streamed(block) if index in parts else None
+        final = _get_streamed_text(block) if index in parts else None
         joined = "".join(parts.get(index, ()))
-        if final is not None and joined != final and (joined or not _whole_at_once(block, final)):
-            return f"the deltas of block {index} make {_cut(joined)}, the block is {_cut(final)}"
+        if final is not None and joined != final and (joined or not _may_come_whole(block, final)):
+            return f"the deltas of block {index} join to {_abbreviate(joined)}, not {_abbreviate(final)}"
     return None
 
 
-def end_equals_block(outcome: Outcome, events: Sequence[Event]) -> str | None:
-    """What the end of a block says is what the outcome says; an ended block has exactly one end."""
+def check_end_equals_block(outcome: Outcome, events: Sequence[Event]) -> str | None:
+    """The final value in the end event of a block equals the block in the outcome."""
     for i, event in enumerate(events):
         if isinstance(event, BlockEnd) and event.content_index < len(outcome.content):
             final = outcome.content[event.content_index]
             if event.final != final and event.block == final.type:
-                return f"event {i} ends block {event.content_index} with another value than the outcome has"
+                return (
+                    f"event {i} ends block {event.content_index} with a value that differs from the outcome"
+                )
     return None
 
 
-def start_equals_block(outcome: Outcome, events: Sequence[Event]) -> str | None:
-    """A call is named at its start as it is named in the end: who shows it live shows no other call."""
+def check_start_equals_block(outcome: Outcome, events: Sequence[Event]) -> str | None:
+    """The start event of a call has the id and the name of the final call."""
     for i, event in enumerate(events):
         if isinstance(event, BlockStart) and event.content_index < len(outcome.content):
             final = outcome.content[event.content_index]
@@ -117,41 +122,41 @@ def start_equals_block(outcome: Outcome, events: Sequence[Event]) -> str | None:
     return None
 
 
-def every_block_told(outcome: Outcome, events: Sequence[Event]) -> str | None:
-    """Every block that shows something was started, and every call that had ended was ended."""
+def check_every_block_told(outcome: Outcome, events: Sequence[Event]) -> str | None:
+    """Every block with visible content has a start event, and every complete call has an end event."""
     started = {event.content_index for event in events if isinstance(event, BlockStart)}
     ended = {event.content_index for event in events if isinstance(event, BlockEnd)}
     for index, block in enumerate(outcome.content):
-        shows = isinstance(block, ToolCall) or bool(_streamed(block))
-        if shows and index not in started:
+        is_visible = isinstance(block, ToolCall) or bool(_get_streamed_text(block))
+        if is_visible and index not in started:
             return f"no event starts block {index} ({block.type})"
         if isinstance(block, ToolCall) and block.complete and index not in ended:
             return f"no event ends the call in block {index}, which is complete"
     return None
 
 
-def last_usage_counts(outcome: Outcome, events: Sequence[Event]) -> str | None:
-    """The last usage event says what the outcome says."""
+def check_last_usage(outcome: Outcome, events: Sequence[Event]) -> str | None:
+    """The last usage event equals the usage of the outcome."""
     reports = [event.usage for event in events if isinstance(event, UsageReport)]
     if reports and reports[-1] != outcome.usage:
-        return f"the last usage event says {reports[-1]}, the outcome {outcome.usage}"
+        return f"the last usage event has {reports[-1]}, the outcome {outcome.usage}"
     return None
 
 
 EVENT_RULES: Final[Mapping[str, Rule]] = {
-    "one-terminal": one_terminal,
-    "content-index": index_in_range,
-    "delta-inside-block": delta_inside_block,
-    "deltas-sum": deltas_sum,
-    "end-equals-block": end_equals_block,
-    "start-equals-block": start_equals_block,
-    "every-block-told": every_block_told,
-    "last-usage": last_usage_counts,
+    "one-terminal": check_one_terminal,
+    "content-index": check_content_index,
+    "delta-inside-block": check_delta_inside_block,
+    "deltas-sum": check_deltas_sum,
+    "end-equals-block": check_end_equals_block,
+    "start-equals-block": check_start_equals_block,
+    "every-block-told": check_every_block_told,
+    "last-usage": check_last_usage,
 }
-"""Rules over events, by the name that their checks have (`invariant.<name>`)."""
+"""The rules over events by the name in their check's path, `invariant.<name>`."""
 
 
-def _streamed(block: Block) -> str | None:
+def _get_streamed_text(block: Block) -> str | None:
     match block:
         case Text(text) | Refusal(text):
             return text
@@ -163,11 +168,11 @@ def _streamed(block: Block) -> str | None:
             return None
 
 
-def _whole_at_once(block: Block, final: str) -> bool:
-    """A call may come whole, without fragments; so may any block that is empty."""
+def _may_come_whole(block: Block, final: str) -> bool:
+    """Return whether a block may have no deltas: an empty block, or a call, which may arrive whole."""
     return isinstance(block, ToolCall) or final == ""
 
 
-def _cut(text: str) -> str:
-    shown = text if len(text) <= 60 else f"{text[:40]}…{text[-15:]}"
-    return f"{shown!r} ({len(text)} characters)"
+def _abbreviate(text: str) -> str:
+    excerpt = text if len(text) <= 60 else f"{text[:40]}…{text[-15:]}"
+    return f"{excerpt!r} ({len(text)} characters)"

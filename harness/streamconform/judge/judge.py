@@ -1,26 +1,27 @@
-"""A trial and what came back to checks, verdict and culprit. Pure; the only place that decides."""
+"""Judge the answer to a trial: checks, verdict and culprit. Pure; verdicts are decided nowhere else."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 from streamconform.adapters.interface import (
     Answer,
     Errored,
-    Fault,
     Hang,
     Observation,
     Output,
+    ProtocolFault,
     Skipped,
 )
 from streamconform.judge import decode, invariants, proxy_expectation
-from streamconform.judge.compare import FAILED, check, client_calls, compare
+from streamconform.judge.compare import check_leaf, check_rule, compare_outcome, count_client_calls
 from streamconform.judge.partial import compare_partial
 from streamconform.judge.request import compare_request
-from streamconform.judge.round_trip import checks_of_round_trip
+from streamconform.judge.round_trip import check_round_trip
 from streamconform.model.capability import CALLED, Capability, Claims
 from streamconform.model.case import AnyCase, CallCase, Level, RoundTripCase
 from streamconform.model.event import BlockDelta, Event
@@ -28,15 +29,18 @@ from streamconform.model.outcome import Outcome
 from streamconform.model.request import RequestExpectation
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check, Culprit, Verdict
-from streamconform.schemas import problems
+from streamconform.schemas import find_problems
+
+_MAX_EVENT_PROBLEMS: Final = 5
+"""Problems of events that one message lists."""
 
 FirstDelta = Callable[[Trial], int | None]
-"""The offset at which the frame ends that holds the first delta of a body; None where nobody knows."""
+"""Returns the offset at which the frame with the first delta of a body ends; None if that is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdict on one trial; `checks` are those that did not pass."""
+    """The verdict on one trial; `checks` are those that failed, `passed` is the number of the others."""
 
     verdict: Verdict
     culprit: Culprit | None
@@ -45,8 +49,8 @@ class Judgement:
     reason: str | None = None
 
 
-def not_claimed(case: AnyCase, claims: Claims) -> str | None:
-    """Return why the whole case is skipped for an implementation with `claims`, or None."""
+def explain_unclaimed(case: AnyCase, claims: Claims) -> str | None:
+    """Return the reason why a case is skipped for an implementation with `claims`, or None."""
     if isinstance(case, CallCase):
         need = CALLED[case.kind][1]
         return None if need in claims else f"{need} is not claimed"
@@ -54,152 +58,161 @@ def not_claimed(case: AnyCase, claims: Claims) -> str | None:
         needed: tuple[Capability, ...] = ("requests", "tool_calls")
         calls = len(case.results)
     else:
-        needed, calls = (), client_calls(case.expect)
+        needed, calls = (), count_client_calls(case.expect)
     if calls > 1:
         needed = (*needed, "parallel_tool_calls")
-    missing = next((each for each in needed if each not in claims), None)
+    missing = next((capability for capability in needed if capability not in claims), None)
     return None if missing is None else f"{missing} is not claimed"
 
 
 def judge(trial: AnyTrial, answer: Answer, claims: Claims, first_delta: FirstDelta) -> Judgement:
-    """Return the judgement on `answer`, what an implementation with `claims` said to `trial`."""
+    """Return the judgement on `answer`, the answer of an implementation with `claims` to `trial`."""
     match answer:
         case Observation() | Output():
-            return _answered(trial, answer, claims, first_delta)
+            return _judge_answer(trial, answer, claims, first_delta)
         case Skipped(reason):
-            words = f"skipped what it claims: {reason}"
-            return Judgement("fail", "adapter", reason=words)
+            message = f"skipped a trial that its claims include: {reason}"
+            return Judgement("fail", "adapter", reason=message)
         case Errored(message):
             return Judgement("faulted", "adapter", reason=message)
-        case Fault(kind, message):
+        case ProtocolFault(kind, message):
             return Judgement("faulted", "adapter", reason=f"{kind}: {message}")
         case Hang(seconds):
-            words = f"no answer in {seconds:g} s; is stdout flushed? `--timeout` waits longer"
-            return Judgement("hang", "implementation", reason=words)
+            message = f"no answer in {seconds:g} s; flush stdout after each line, or raise `--timeout`"
+            return Judgement("hang", "implementation", reason=message)
 
 
-def checks_of(
+def check_observation(
     trial: Trial, seen: Observation, claims: Claims, first_delta: FirstDelta
 ) -> tuple[list[Check], Culprit]:
-    """Return every check of an observation, those that passed too, and whose fault the others are.
+    """Return every check of an observation, passed or not, and the culprit of the failed ones.
 
-    An answer that is not in the normal form gets one check only: nothing else can be judged then, and
-    the adapter is to be mended.
+    An answer that is not in the normal form gets only the check that says so: nothing else can be judged,
+    and the adapter has to be fixed.
     """
     try:
-        outcome = decode.outcome(seen.outcome)
-    except decode.Malformed:
-        return [_malformed(trial, "outcome-schema", problems("outcome.v1", seen.outcome))], "adapter"
+        outcome = decode.decode_outcome(seen.outcome)
+    except decode.MalformedError:
+        messages = find_problems("outcome.v1", seen.outcome)
+        return [_make_malformed_check(trial, "outcome-schema", messages)], "adapter"
     events: Sequence[Event] | None = None
     if "events" in claims:
         if seen.events is None:
-            return [_malformed(trial, "event-schema", ("events are claimed, but none came",))], "adapter"
+            messages = ("the implementation claims `events` but sent none",)
+            return [_make_malformed_check(trial, "event-schema", messages)], "adapter"
         try:
-            events = decode.events(seen.events)
-        except decode.Malformed:
-            return [_malformed(trial, "event-schema", _event_problems(seen.events))], "adapter"
-    checks = [*compare(trial.expect, outcome, claims, trial.level)]
+            events = decode.decode_events(seen.events)
+        except decode.MalformedError:
+            messages = _list_event_problems(seen.events)
+            return [_make_malformed_check(trial, "event-schema", messages)], "adapter"
+    checks = [*compare_outcome(trial.expect, outcome, claims, trial.level)]
     checks += compare_partial(trial.expect, outcome.content, claims, trial.level)
-    checks += _invariants(trial, outcome, events, claims)
-    checks += proxy_expectation.rules(trial, seen.deviations)
-    # of a broken stream nothing is asked here: a call whose name never came was not to be shown
-    whole = trial.expect.partial is None and not (trial.through and trial.through.held)
-    if whole and events is not None and seen.taken is not None and len(seen.taken) == len(events):
-        checks.append(_streaming(trial, events, seen.taken, first_delta))
+    checks += _check_invariants(trial, outcome, events, claims)
+    checks += proxy_expectation.check_rules(trial, seen.deviations)
+    # Broken streams are excluded: a call whose name was never received must not be shown, so its first delta
+    # may rightly be late. So are streams in which a proxy may hold a call back.
+    applies = trial.expect.partial is None and not (trial.through and trial.through.held)
+    if applies and events is not None and seen.taken is not None and len(seen.taken) == len(events):
+        checks.append(_check_streaming(trial, events, seen.taken, first_delta))
     return checks, "implementation"
 
 
-def checks_of_output(call: Call, got: Any) -> list[Check]:
-    """Return the checks of a call: of what its function returned, of a request one for each leaf."""
+def check_output(call: Call, got: Any) -> list[Check]:
+    """Return the checks of a call: one for a function's result, or one per leaf of a request."""
     expect = call.case.expect
     if isinstance(expect, RequestExpectation):
         return [*compare_request(call.case.api or "", expect, got, call.level)]
-    return [check("output", expect, got, call.level)]
+    return [check_leaf("output", expect, got, call.level)]
 
 
-def _answered(
+def _judge_answer(
     trial: AnyTrial, answer: Observation | Output, claims: Claims, first_delta: FirstDelta
 ) -> Judgement:
     match trial, answer:
         case Trial(), Observation():
-            checks, culprit = checks_of(trial, answer, claims, first_delta)
+            checks, culprit = check_observation(trial, answer, claims, first_delta)
         case Call(), Output(value):
-            checks, culprit = checks_of_output(trial, value), "implementation"
+            checks, culprit = check_output(trial, value), "implementation"
         case RoundTrip(), Observation():
-            checks, culprit = checks_of_round_trip(trial, answer, claims)
+            checks, culprit = check_round_trip(trial, answer, claims)
         case _:
-            asked = "call has an `output`" if isinstance(trial, Call) else "run has an `outcome`"
-            return Judgement("faulted", "adapter", reason=f"not-a-message: the answer to a {asked}")
-    failed = tuple(each for each in checks if each.verdict != "pass")
-    return Judgement(verdict_of(checks), culprit if failed else None, failed, len(checks) - len(failed))
+            needed = "call has an `output`" if isinstance(trial, Call) else "run has an `outcome`"
+            return Judgement("faulted", "adapter", reason=f"not-a-message: the answer to a {needed}")
+    failed = tuple(check for check in checks if check.verdict != "pass")
+    return Judgement(decide_verdict(checks), culprit if failed else None, failed, len(checks) - len(failed))
 
 
-def _invariants(
+def _check_invariants(
     trial: Trial, outcome: Outcome, events: Sequence[Event] | None, claims: Claims
 ) -> Iterator[Check]:
     if "tool_calls" in claims or "provider_tools" in claims:
-        yield _rule(trial, "unique-ids", invariants.unique_ids(outcome))
+        yield _make_check(trial, "unique-ids", invariants.check_unique_ids(outcome))
     if events is not None:
         for name, rule in invariants.EVENT_RULES.items():
-            yield _rule(trial, name, rule(outcome, events))
+            yield _make_check(trial, name, rule(outcome, events))
 
 
-def _streaming(trial: Trial, events: Sequence[Event], taken: Sequence[int], first_delta: FirstDelta) -> Check:
-    """Return the check that the first delta comes out before the last chunk goes in.
+def _check_streaming(
+    trial: Trial, events: Sequence[Event], taken: Sequence[int], first_delta: FirstDelta
+) -> Check:
+    """Return the check that the first delta is emitted before the last chunk is read.
 
-    It holds too where the frame of that delta ends in the last chunk.
+    It also passes if the frame of that delta ends in the last chunk, or if nobody knows where it ends.
     """
     if len(trial.chunks) == 1:
-        return _rule(trial, "streaming", None)
+        return _make_check(trial, "streaming", None)
     deltas = (n for event, n in zip(events, taken, strict=True) if isinstance(event, BlockDelta))
-    ends = first_delta(trial) if next(deltas, 0) >= len(trial.chunks) else None
-    if ends is None:
-        return _rule(trial, "streaming", None)
-    last_begins = sum(map(len, trial.chunks[:-1]))
+    # Finding the frame takes a parse of the body, so it happens only if the delta was late.
+    frame_end = first_delta(trial) if next(deltas, 0) >= len(trial.chunks) else None
+    if frame_end is None:
+        return _make_check(trial, "streaming", None)
+    last_start = sum(map(len, trial.chunks[:-1]))
     message = (
-        f"the first delta came out after all {len(trial.chunks)} chunks had gone in; "
-        f"its frame ends at byte {ends}, the last chunk begins at {last_begins}"
+        f"the first delta was emitted only after all {len(trial.chunks)} chunks were read; "
+        f"its frame ends at byte {frame_end}, the last chunk begins at {last_start}"
     )
-    return _rule(trial, "streaming", message if ends <= last_begins else None)
+    return _make_check(trial, "streaming", message if frame_end <= last_start else None)
 
 
-def _rule(trial: Trial, name: str, message: str | None) -> Check:
+def _make_check(trial: Trial, name: str, message: str | None) -> Check:
     if message is None:
-        return _held(name, trial.level)
-    return Check(path=f"invariant.{name}", level=trial.level, verdict=FAILED[trial.level], message=message)
+        return _make_passed_check(name, trial.level)
+    return check_rule(f"invariant.{name}", trial.level, message)
 
 
 @cache
-def _held(name: str, level: Level) -> Check:
-    """Return the check of a rule that holds; there are many, and they are all the same."""
+def _make_passed_check(name: str, level: Level) -> Check:
+    """Return the check of a rule that holds; cached, since a run has many equal ones."""
     return Check(path=f"invariant.{name}", level=level, verdict="pass")
 
 
-def _malformed(trial: Trial, name: str, messages: tuple[str, ...]) -> Check:
-    return _rule(trial, name, "; ".join(messages) or "not in the normal form")
+def _make_malformed_check(trial: Trial, name: str, messages: tuple[str, ...]) -> Check:
+    return _make_check(trial, name, "; ".join(messages) or "not in the normal form")
 
 
-def verdict_of(checks: Sequence[Check]) -> Verdict:
-    """Return the verdict that `checks` amount to: a `may` that differs is recorded and passes."""
-    verdicts = {check.verdict for check in checks}
+def decide_verdict(checks: Sequence[Check]) -> Verdict:
+    """Return the verdict of a trial: the worst of its checks. A difference at level `may` passes."""
+    verdicts = {check_leaf.verdict for check_leaf in checks}
     return "fail" if "fail" in verdicts else "warn" if "warn" in verdicts else "pass"
 
 
-def _event_problems(events: Any) -> tuple[str, ...]:
+def _list_event_problems(events: Any) -> tuple[str, ...]:
     if not isinstance(events, list):
         return ("events are not a list",)
-    found: Iterator[str] = (
-        f"event {i}: {message}" for i, event in enumerate(events) for message in problems("event.v1", event)
+    messages: Iterator[str] = (
+        f"event {i}: {message}"
+        for i, event in enumerate(events)
+        for message in find_problems("event.v1", event)
     )
-    return tuple(message for message, _ in zip(found, range(5), strict=False))
+    return tuple(islice(messages, _MAX_EVENT_PROBLEMS))
 
 
-def observation_json(answer: Answer) -> Mapping[str, Any] | None:
-    """Return what results keep of an answer that did not pass."""
+def serialize_answer(answer: Answer) -> Mapping[str, Any] | None:
+    """Return the part of a failed answer that results keep."""
     match answer:
         case Observation(outcome, events, first=first, requests=requests):
-            beside = {"events": events, "first": first, "sent": list(requests) or None}
-            return {"outcome": outcome} | {key: each for key, each in beside.items() if each is not None}
+            optional = {"events": events, "first": first, "sent": list(requests) or None}
+            return {"outcome": outcome} | {key: part for key, part in optional.items() if part is not None}
         case Output(value):
             return {"output": value}
         case Errored(_, traceback) if traceback:

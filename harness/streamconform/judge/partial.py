@@ -1,67 +1,66 @@
-"""What a stream that broke may show: beginnings of the whole, and no call that had not ended. Pure."""
+"""Compare the content of a broken stream with the beginning of the whole content. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from streamconform.judge import align
-from streamconform.judge.compare import FAILED, block_path, check
+from streamconform.judge.compare import check_leaf, check_rule, format_block_path
 from streamconform.model.capability import Claims
 from streamconform.model.case import Expectation, ExpectedBlock, Level
 from streamconform.model.leaf import Literally, PrefixOf
 from streamconform.model.outcome import Block, ToolCall
 from streamconform.model.verdict import Check
 
-BEGINNINGS: Final = frozenset({"text", "signature", "name", "arguments_text"})
-"""Fields of which a part may have come."""
+_PREFIX_FIELDS: Final = frozenset({"text", "signature", "name", "arguments_text"})
+"""Fields that may have been received in part."""
 
 
 def compare_partial(
     expect: Expectation, content: Sequence[Block], claims: Claims, level: Level
 ) -> Iterator[Check]:
-    """Yield the checks of the content of a stream that broke; `expect.partial` says where.
+    """Yield the checks of the content of a stream that broke at the position in `expect.partial`.
 
-    Blocks that did not come are not missed. A block that came stands for one of the whole, in order; its
-    texts are beginnings; a call that is said to be complete has the arguments of the whole, and no more
-    calls are complete than had ended.
+    Blocks may be missing. Each received block matches one of the whole stream, in order, and its texts are
+    prefixes. A call marked complete has the whole arguments, and no more calls are complete than had ended.
     """
     if expect.content is None or expect.partial is None:
         return
-    wanted = align.expected_blocks((each for each in expect.content if each.type != "other"), claims)
-    got = align.got_blocks(content, claims, frozenset())
-    pairs = align.pair(wanted, got)
-    strange = [block.type for at, block in enumerate(got) if at not in pairs]
-    yield _rule(
+    expected = align.normalize_expected((block for block in expect.content if block.type != "other"), claims)
+    got = align.normalize_received(content, claims, frozenset())
+    pairs = align.pair_blocks(expected, got)
+    unpaired = [block.type for position, block in enumerate(got) if position not in pairs]
+    yield check_rule(
         "content.length",
         level,
-        f"blocks that the whole stream has not: {' '.join(strange[:12])}" if strange else None,
-        expected=len(wanted),
+        f"blocks that are not in the whole stream: {', '.join(unpaired[:12])}" if unpaired else None,
+        expected=len(expected),
         got=len(got),
     )
-    for i, (block, at) in enumerate(zip(wanted, pairs, strict=True)):
-        if at is not None:
-            yield from _block(i, block, got[at], level)
-    done = sum(isinstance(each, ToolCall) and each.complete is True for each in got)
+    for i, (block, position) in enumerate(zip(expected, pairs, strict=True)):
+        if position is not None:
+            yield from _compare_block(i, block, got[position], level)
+    complete = sum(isinstance(block, ToolCall) and block.complete is True for block in got)
     ended = expect.partial.calls_ended
-    words = f"{done} calls are said to be complete; when the stream broke {ended} had ended"
-    yield _rule("content.complete_calls", level, words if done > ended else None, expected=ended, got=done)
+    message = f"{complete} calls are marked complete, but only {ended} had ended when the stream broke"
+    yield check_rule(
+        "content.complete_calls",
+        level,
+        message if complete > ended else None,
+        expected=ended,
+        got=complete,
+    )
 
 
-def _block(i: int, expected: ExpectedBlock, got: Block, level: Level) -> Iterator[Check]:
-    complete = isinstance(got, ToolCall) and got.complete is True
-    whole = expected.fields.get("complete") == Literally(value=True)
+def _compare_block(i: int, expected: ExpectedBlock, got: Block, level: Level) -> Iterator[Check]:
+    got_complete = isinstance(got, ToolCall) and got.complete is True
+    expects_complete = expected.fields.get("complete") == Literally(value=True)
     for name, leaf in expected.fields.items():
         value = getattr(got, name)
-        path = f"content.{i}.{block_path(expected.type, name)}"
-        if name in BEGINNINGS:
+        path = f"content.{i}.{format_block_path(expected.type, name)}"
+        if name in _PREFIX_FIELDS:
             if value is not None and isinstance(leaf, Literally) and isinstance(leaf.value, str):
-                yield check(path, PrefixOf(leaf.value), value, level)
-        elif name == "arguments" and complete and whole:
-            yield check(path, leaf, value, level)
-
-
-def _rule(path: str, level: Level, message: str | None, *, expected: Any, got: Any) -> Check:
-    if message is None:
-        return Check(path=path, level=level, verdict="pass")
-    return Check(path=path, level=level, verdict=FAILED[level], expected=expected, got=got, message=message)
+                yield check_leaf(path, PrefixOf(leaf.value), value, level)
+        elif name == "arguments" and got_complete and expects_complete:
+            yield check_leaf(path, leaf, value, level)

@@ -1,15 +1,17 @@
-"""A trial of one api whose stream is seen through another: what can still be expected of it. Pure.
+"""Adapt a trial's expectation to a proxy that translates its stream into another API. Pure.
 
-A proxy reads the stream of a trial and writes one of another api, which is decoded to the outcome that is
-judged. What that API cannot express (`Api.proxy`) is not judged.
+The proxy reads the stream of the trial and writes a stream of another API, which is decoded to the outcome
+that is judged. What that API cannot express (`Api.proxy`) is not judged. Nothing here comes from the
+reference.
 
-- Ids of calls and of answers, and the model's name, are the proxy's own.
-- Usage is judged where numbers are expected of a good answer: a proxy has to write some before it knows any.
-- Of a stream that broke, the client may be told by an error as well as by a connection that breaks.
-- Arguments that are no object: a proxy may wrap them, mend them, or pass them on.
-- Of such a call nobody can say before its end that it is one: a proxy may keep it back until then.
-- A call that had not ended may be ended, as long as its arguments are none that anybody could run it with. In
-  an answer that failed or broke off a call may have ended or not: nobody runs it either way.
+- Ids of calls and answers, and the model's name, are chosen by the proxy, so they are not judged.
+- Usage is judged only in complete answers for which the case expects numbers: some APIs make a proxy send
+  numbers before it knows any.
+- A proxy may report a broken stream by an error or by breaking the connection.
+- Arguments that are not an object may be wrapped, repaired or passed on.
+- Until a call with such arguments ends, it cannot be recognized as a tool call, so a proxy may hold it back.
+- A call that did not end may be ended, as long as its arguments are not valid. In an answer that failed or
+  broke off, a call may have ended or not, since no client runs it either way.
 """
 
 from __future__ import annotations
@@ -21,116 +23,122 @@ from typing import Final
 
 from streamconform.apis import APIS
 from streamconform.apis.api import ProxyLimits
-from streamconform.judge.compare import FAILED
+from streamconform.judge.compare import check_rule
 from streamconform.model.case import Expectation, ExpectedBlock
 from streamconform.model.leaf import AnyOf, Leaf, Literally
-from streamconform.model.trial import Through, Trial, lower
+from streamconform.model.trial import ProxyView, Trial, lower_level
 from streamconform.model.verdict import Check
 
-CACHE: Final = frozenset({"cache_read", "cache_write"})
-"""Counts of which nothing may be said where nothing was cached."""
-FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+_CACHE_BUCKETS: Final = frozenset({"cache_read", "cache_write"})
+"""Usage counts that a proxy may omit where nothing was cached."""
+_JUDGED_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "text": ("text",),
     "refusal": ("text",),
     "thinking": ("text",),
     "tool_call": ("name", "arguments", "complete", "executor"),
 }
-"""What is judged of a block."""
-PARSE: Final = "grammar.arguments-parse"
-"""The rule that a proxy cannot keep which passes on what the model wrote, piece by piece."""
-REDACTED: Final = Literally(value=True)
+"""The fields of each block type that are judged."""
+_PARSE_RULE: Final = "grammar.arguments-parse"
+"""The rule that a proxy breaks if it passes malformed arguments on as they arrive."""
+_REDACTED: Final = Literally(value=True)
 
 
-def seen_through(trial: Trial, through: Through) -> Trial:
-    """Return `trial` with what is expected of it where its stream is seen through another api."""
+def adapt_to_proxy(trial: Trial, through: ProxyView) -> Trial:
+    """Return `trial` with its expectation adapted to the proxy in `through`."""
     api = APIS.get(through.api)  # a program may name any API in its greeting
     limits = ProxyLimits() if api is None else api.proxy
-    case = replace(trial.case, expect=_expected(trial.case.expect, limits))
-    derived = None if trial.derived is None else _expected(trial.derived, limits)
-    if _malformed(trial.expect):
-        kept = {name: level for name, level in through.rules.items() if name != PARSE}
-        through = replace(through, rules=kept, held=True)
+    case = replace(trial.case, expect=_adapt_expectation(trial.case.expect, limits))
+    derived = None if trial.derived is None else _adapt_expectation(trial.derived, limits)
+    if _has_malformed_arguments(trial.expect):
+        rules = {name: level for name, level in through.rules.items() if name != _PARSE_RULE}
+        through = replace(through, rules=rules, held=True)
     return replace(trial, case=case, derived=derived, through=through)
 
 
-def rules(trial: Trial, broken: tuple[tuple[str, str], ...]) -> Iterator[Check]:
-    """Yield a check for every rule that the stream was held to; `broken` are those that it breaks."""
+def check_rules(trial: Trial, broken: tuple[tuple[str, str], ...]) -> Iterator[Check]:
+    """Yield a check per grammar rule that applies to the stream; `broken` holds (rule, message) pairs."""
     if trial.through is None:
         return
-    told: dict[str, str] = {}
-    for rule, how in broken:
-        told[rule] = f"{told[rule]}; {how}" if rule in told else how
-    for rule, own in trial.through.rules.items():
-        level = lower(trial.level, own)
-        words = told.get(rule)
-        verdict = "pass" if words is None else FAILED[level]
-        yield Check(path=rule, level=level, verdict=verdict, message=words)
+    messages: dict[str, str] = {}
+    for rule, message in broken:
+        messages[rule] = f"{messages[rule]}; {message}" if rule in messages else message
+    for rule, rule_level in trial.through.rules.items():
+        yield check_rule(rule, lower_level(trial.level, rule_level), messages.get(rule))
 
 
-def _expected(expect: Expectation, limits: ProxyLimits) -> Expectation:
-    broke = expect.partial is not None
-    good = expect.fields.get("status") == Literally("complete")
-    fields = dict(_fields(expect.fields, limits, counted=good and not broke))
+def _adapt_expectation(expect: Expectation, limits: ProxyLimits) -> Expectation:
+    is_broken = expect.partial is not None
+    is_complete = expect.fields.get("status") == Literally("complete")
+    fields = dict(_adapt_fields(expect.fields, limits, judges_usage=is_complete and not is_broken))
     if expect.content is None:
         return replace(expect, fields=fields)
-    content = [block for each in expect.content for block in _block(each, limits, ended=good or broke)]
+    judges_ends = is_complete or is_broken
+    content = [
+        adapted
+        for block in expect.content
+        for adapted in _adapt_block(block, limits, judges_ends=judges_ends)
+    ]
     if limits.joins_thinking:
-        content = [*_joined(content)]
+        content = [*_join_thinking(content)]
     return replace(expect, fields=fields, content=tuple(content))
 
 
-def _fields(fields: Mapping[str, Leaf], limits: ProxyLimits, *, counted: bool) -> Iterator[tuple[str, Leaf]]:
+def _adapt_fields(
+    fields: Mapping[str, Leaf], limits: ProxyLimits, *, judges_usage: bool
+) -> Iterator[tuple[str, Leaf]]:
     for path, leaf in fields.items():
         group, _, name = path.partition(".")
         if path == "status":
             yield path, AnyOf(("incomplete", "error")) if leaf == Literally("incomplete") else leaf
         elif path == "stop.reason":
-            yield path, _reason(leaf, limits)
-        elif group == "usage" and counted and name in limits.usage and _counted(leaf):
-            none = name in CACHE and leaf == Literally(0)
-            yield path, AnyOf((0, None)) if none else leaf
+            yield path, _adapt_reason(leaf, limits)
+        elif group == "usage" and judges_usage and name in limits.usage and _is_count(leaf):
+            may_be_absent = name in _CACHE_BUCKETS and leaf == Literally(0)
+            yield path, AnyOf((0, None)) if may_be_absent else leaf
 
 
-def _reason(leaf: Leaf, limits: ProxyLimits) -> Leaf:
+def _adapt_reason(leaf: Leaf, limits: ProxyLimits) -> Leaf:
     if leaf == Literally(None):
         return AnyOf((None, "error"))
-    given = leaf.values if isinstance(leaf, AnyOf) else (leaf.value,) if isinstance(leaf, Literally) else ()
-    words = [word for each in given for word in limits.reasons.get(each, (each,))]
-    return AnyOf(tuple(dict.fromkeys(words))) if len(words) > 1 else leaf
+    expected = (
+        leaf.values if isinstance(leaf, AnyOf) else (leaf.value,) if isinstance(leaf, Literally) else ()
+    )
+    accepted = [value for reason in expected for value in limits.reasons.get(reason, (reason,))]
+    return AnyOf(tuple(dict.fromkeys(accepted))) if len(accepted) > 1 else leaf
 
 
-def _counted(leaf: Leaf) -> bool:
+def _is_count(leaf: Leaf) -> bool:
     return isinstance(leaf, Literally) and leaf.value is not None
 
 
-def _malformed(expect: Expectation) -> bool:
-    """Return whether arguments of a call are none: the model wrote no object, or did not come to its end."""
-    calls = (each.fields for each in expect.content or () if each.type == "tool_call")
-    return any(not _is_object(each.get("arguments")) for each in calls)
+def _has_malformed_arguments(expect: Expectation) -> bool:
+    """Return whether a call has no valid arguments: the model wrote no object, or the call did not end."""
+    calls = (block.fields for block in expect.content or () if block.type == "tool_call")
+    return any(not _is_object(fields.get("arguments")) for fields in calls)
 
 
-def _block(block: ExpectedBlock, limits: ProxyLimits, *, ended: bool) -> Iterator[ExpectedBlock]:
-    if block.type == "other" or block.fields.get("redacted") == REDACTED:
+def _adapt_block(block: ExpectedBlock, limits: ProxyLimits, *, judges_ends: bool) -> Iterator[ExpectedBlock]:
+    if block.type == "other" or block.fields.get("redacted") == _REDACTED:
         return
-    kept = {name: leaf for name, leaf in block.fields.items() if name in FIELDS[block.type]}
-    if not _is_object(kept.get("arguments")):
-        kept.pop("arguments", None)
-    if "complete" in kept and not ended:
-        kept["complete"] = AnyOf((True, False))
-    elif kept.get("complete") == Literally(value=False):
-        kept |= {"complete": AnyOf((False, True)), "arguments": Literally(None)}
+    fields = {name: leaf for name, leaf in block.fields.items() if name in _JUDGED_FIELDS[block.type]}
+    if not _is_object(fields.get("arguments")):
+        fields.pop("arguments", None)
+    if "complete" in fields and not judges_ends:
+        fields["complete"] = AnyOf((True, False))
+    elif fields.get("complete") == Literally(value=False):
+        fields |= {"complete": AnyOf((False, True)), "arguments": Literally(None)}
     type_ = "text" if block.type == "refusal" and limits.refusal_is_text else block.type
-    yield ExpectedBlock(type_, kept)
+    yield ExpectedBlock(type_, fields)
 
 
-def _joined(content: Sequence[ExpectedBlock]) -> Iterator[ExpectedBlock]:
-    """Yield the blocks, neighbouring thoughts as one; its text is not judged where one of them has none."""
-    for type_, group in groupby(content, key=lambda each: each.type):
+def _join_thinking(content: Sequence[ExpectedBlock]) -> Iterator[ExpectedBlock]:
+    """Yield the blocks, with neighboring thinking joined; its text is not judged if one of them has none."""
+    for type_, group in groupby(content, key=lambda block: block.type):
         run = list(group)
         if type_ != "thinking" or len(run) == 1:
             yield from run
             continue
-        texts = [text.value for each in run if isinstance(text := each.fields.get("text"), Literally)]
+        texts = [text.value for block in run if isinstance(text := block.fields.get("text"), Literally)]
         yield ExpectedBlock(type_, {"text": Literally("".join(texts))} if len(texts) == len(run) else {})
 
 

@@ -1,4 +1,4 @@
-"""A request against what is wanted of it: a check for every leaf and every path that must not be. Pure."""
+"""Compare a request with its expectation: one check per leaf, and one per path that must be absent. Pure."""
 
 from __future__ import annotations
 
@@ -7,185 +7,185 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from streamconform.apis import APIS
-from streamconform.judge.compare import FAILED
-from streamconform.judge.match import fits, same
-from streamconform.judge.request_ids import repeated
+from streamconform.judge.compare import FAILED_VERDICT, check_rule
+from streamconform.judge.match import is_equal, matches_leaf
+from streamconform.judge.request_ids import find_repeated_ids
 from streamconform.model.case import Level
 from streamconform.model.leaf import Leaf
 from streamconform.model.request import Exactly, Fields, Items, JsonText, RequestExpectation, SameAs, Wanted
 from streamconform.model.verdict import Check
-from streamconform.suite.request_expectation import shown
+from streamconform.suite.request_expectation import serialize_value
 
-UNIQUE: Final = "invariant.unique-ids"
-ABSENT: Final = object()
-FOUND_MAX: Final = 5
-"""Places that one path with `*` names in a message."""
-MAX_DEPTH: Final = 128
-"""Of a body; what compares it calls itself for every level."""
+UNIQUE_IDS_PATH: Final = "invariant.unique-ids"
+_ABSENT: Final = object()
+_MAX_LOCATIONS: Final = 5
+"""Locations that one message lists for a path with `*`."""
+_MAX_DEPTH: Final = 128
+"""Limit for the nesting of a body, since the comparison recurses."""
 
 
 def compare_request(api: str, expect: RequestExpectation, got: Any, level: Level) -> Iterator[Check]:
-    """Yield a check for everything that `expect` asks of `got`, `{"body": {…}, "headers": {…}, "path": "…"}`.
+    """Yield the checks of `got`, a request of the form `{"body": {…}, "headers": {…}, "path": "…"}`.
 
-    Paths begin with `body` or `headers`, or are `path`. A list that is longer or shorter than wanted is one
-    check, at its `length`; the items that both have are compared none the less. Whatever is expected, no two
-    calls may have one id.
+    Check paths begin with `body` or `headers`, or are `path`. A list of the wrong length is one check, at its
+    `length`; the items that both lists have are compared all the same. No two calls may share an id, in any
+    case.
     """
-    told = got if isinstance(got, Mapping) else {}
-    body = told.get("body")
+    request = got if isinstance(got, Mapping) else {}
+    body = request.get("body")
     if not isinstance(body, Mapping):
-        words = 'what was returned is no request: {"body": {…}, "headers": {…}} is'
-        yield Check(path="body", level=level, verdict=FAILED[level], expected={}, got=body, message=words)
+        message = 'the adapter returned no request; expected {"body": {…}, "headers": {…}}'
+        yield check_rule("body", level, message, expected={}, got=body)
         return
-    if _deeper(body):
-        words = f"it is nested deeper than {MAX_DEPTH} levels, which no provider takes"
-        yield Check(path="body", level=level, verdict=FAILED[level], message=words)
+    if _is_too_deep(body):
+        message = f"the body is nested deeper than {_MAX_DEPTH} levels, which no provider accepts"
+        yield check_rule("body", level, message)
         return
+    # Cases are about meaning: equal spellings of a body are brought to one form before the comparison.
     form = APIS[api].requests
-    sent = form.canonical(dict(body))
-    yield from _compare("body", expect.must, sent, level, sent)
-    yield from _compare("body", expect.may, sent, "may", sent)
+    canonical = form.canonical(dict(body))
+    yield from _compare_value("body", expect.must, canonical, level, canonical)
+    yield from _compare_value("body", expect.may, canonical, "may", canonical)
     for path in expect.must_not:
-        yield _not_there(path, sent, level)
-    headers = told.get("headers")
-    named = {str(k).lower(): v for k, v in headers.items()} if isinstance(headers, Mapping) else {}
+        yield _check_absent(path, canonical, level)
+    headers = request.get("headers")
+    lowered = {str(k).lower(): v for k, v in headers.items()} if isinstance(headers, Mapping) else {}
     for name, leaf in expect.headers.items():
-        yield _leaf(f"headers.{name}", leaf, named.get(name, ABSENT), level)
+        yield _check_leaf(f"headers.{name}", leaf, lowered.get(name, _ABSENT), level)
     if expect.path is not None:
-        yield _leaf("path", expect.path, told.get("path", ABSENT), level)
-    twice = repeated(form.call_ids, sent)
-    yield Check(path=UNIQUE, level=level, verdict="pass" if twice is None else FAILED[level], message=twice)
+        yield _check_leaf("path", expect.path, request.get("path", _ABSENT), level)
+    yield check_rule(UNIQUE_IDS_PATH, level, find_repeated_ids(form.call_ids, canonical))
 
 
-def paths_of(expect: RequestExpectation) -> Iterator[str]:
-    """Yield the path of every check that a request may get."""
+def list_check_paths(expect: RequestExpectation) -> Iterator[str]:
+    """Yield the path of every check that a request may have."""
     yield "body"
     for fields in (expect.must, expect.may):
-        yield from _paths("body", fields)
+        yield from _list_paths("body", fields)
     yield from (f"body.{path}" for path in expect.must_not)
     yield from (f"headers.{name}" for name in expect.headers)
     if expect.path is not None:
         yield "path"
-    yield UNIQUE
+    yield UNIQUE_IDS_PATH
 
 
-def _paths(path: str, want: Wanted) -> Iterator[str]:
+def _list_paths(path: str, expected: Wanted) -> Iterator[str]:
     yield path
-    match want:
+    match expected:
         case Fields(fields):
-            for name, each in fields.items():
-                yield from _paths(f"{path}.{name}", each)
+            for name, member in fields.items():
+                yield from _list_paths(f"{path}.{name}", member)
         case Items(items):
             yield f"{path}.length"
-            for i, each in enumerate(items):
-                yield from _paths(f"{path}.{i}", each)
+            for i, item in enumerate(items):
+                yield from _list_paths(f"{path}.{i}", item)
         case _:
             pass
 
 
-def _deeper(body: Mapping[str, Any]) -> bool:
-    level: list[Any] = [body]
-    for _ in range(MAX_DEPTH):
-        level = [each for value in level for each in _members(value).values()]
-    return bool(level)
+def _is_too_deep(body: Mapping[str, Any]) -> bool:
+    values: list[Any] = [body]
+    for _ in range(_MAX_DEPTH):
+        values = [member for value in values for member in _list_members(value).values()]
+    return bool(values)
 
 
-def _compare(path: str, want: Wanted, got: Any, level: Level, body: Mapping[str, Any]) -> Iterator[Check]:
-    match want:
+def _compare_value(
+    path: str, expected: Wanted, got: Any, level: Level, body: Mapping[str, Any]
+) -> Iterator[Check]:
+    match expected:
         case Fields(fields) if isinstance(got, Mapping):
-            for name, each in fields.items():
-                yield from _compare(f"{path}.{name}", each, got.get(name, ABSENT), level, body)
+            for name, member in fields.items():
+                yield from _compare_value(f"{path}.{name}", member, got.get(name, _ABSENT), level, body)
         case Items(items) if isinstance(got, Sequence) and not isinstance(got, str):
-            lengths = Check(path=f"{path}.length", level=level, verdict="pass", got=len(got))
-            if len(items) != len(got):
-                lengths = Check(
-                    path=lengths.path, level=level, verdict=FAILED[level], expected=len(items), got=len(got)
+            if len(items) == len(got):
+                yield Check(path=f"{path}.length", level=level, verdict="pass", got=len(got))
+            else:
+                yield Check(
+                    path=f"{path}.length",
+                    level=level,
+                    verdict=FAILED_VERDICT[level],
+                    expected=len(items),
+                    got=len(got),
                 )
-            yield lengths
-            for i, (each, there) in enumerate(zip(items, got, strict=False)):
-                yield from _compare(f"{path}.{i}", each, there, level, body)
-        case SameAs(where):
-            yield _same_as(path, where, got, level, body)
+            for i, (item, value) in enumerate(zip(items, got, strict=False)):
+                yield from _compare_value(f"{path}.{i}", item, value, level, body)
+        case SameAs(other_path):
+            yield _check_same_as(path, other_path, got, level, body)
         case Exactly() | JsonText() | Fields() | Items():
-            yield _check(path, want, got, level, holds=_holds(want, got))
+            yield _make_check(path, expected, got, level, holds=_matches_value(expected, got))
         case leaf:
-            yield _leaf(path, leaf, got, level)
+            yield _check_leaf(path, leaf, got, level)
 
 
-def _holds(want: Exactly | JsonText | Fields | Items, got: Any) -> bool:
-    if isinstance(want, Exactly):
-        return got is not ABSENT and same(want.value, got)
-    if not isinstance(want, JsonText) or not isinstance(got, str):
-        return False  # an object or a list that is none
+def _matches_value(expected: Exactly | JsonText | Fields | Items, got: Any) -> bool:
+    if isinstance(expected, Exactly):
+        return got is not _ABSENT and is_equal(expected.value, got)
+    if not isinstance(expected, JsonText) or not isinstance(got, str):
+        return False  # an object or a list was expected, and `got` is neither
     try:
-        return same(want.value, json.loads(got))
+        return is_equal(expected.value, json.loads(got))
     except (ValueError, RecursionError):
         return False
 
 
-def _leaf(path: str, leaf: Leaf, got: Any, level: Level) -> Check:
-    return _check(path, leaf, got, level, holds=fits(leaf, None if got is ABSENT else got))
+def _check_leaf(path: str, leaf: Leaf, got: Any, level: Level) -> Check:
+    return _make_check(path, leaf, got, level, holds=matches_leaf(leaf, None if got is _ABSENT else got))
 
 
-def _same_as(path: str, where: str, got: Any, level: Level, body: Mapping[str, Any]) -> Check:
-    there = next((value for _, value in _places(where.split("."), body, ())), ABSENT)
-    if there is not ABSENT and got is not ABSENT and same(there, got):
+def _check_same_as(path: str, other_path: str, got: Any, level: Level, body: Mapping[str, Any]) -> Check:
+    other = next((value for _, value in _find_locations(other_path.split("."), body, ())), _ABSENT)
+    if other is not _ABSENT and got is not _ABSENT and is_equal(other, got):
         return Check(path=path, level=level, verdict="pass", got=got)
+    missing = f"body.{other_path}, which it must equal, is missing"
     return Check(
         path=path,
         level=level,
-        verdict=FAILED[level],
-        expected=None if there is ABSENT else there,
-        got=None if got is ABSENT else got,
-        message=f"nothing stands at body.{where}, which it has to be" if there is ABSENT else _unsent(got),
+        verdict=FAILED_VERDICT[level],
+        expected=None if other is _ABSENT else other,
+        got=None if got is _ABSENT else got,
+        message=missing if other is _ABSENT else _describe_absence(got),
     )
 
 
-def _check(path: str, want: Wanted, got: Any, level: Level, *, holds: bool) -> Check:
+def _make_check(path: str, expected: Wanted, got: Any, level: Level, *, holds: bool) -> Check:
     if holds:
-        return Check(path=path, level=level, verdict="pass", got=None if got is ABSENT else got)
+        return Check(path=path, level=level, verdict="pass", got=None if got is _ABSENT else got)
     return Check(
         path=path,
         level=level,
-        verdict=FAILED[level],
-        expected=shown(want),
-        got=None if got is ABSENT else got,
-        message=_unsent(got),
+        verdict=FAILED_VERDICT[level],
+        expected=serialize_value(expected),
+        got=None if got is _ABSENT else got,
+        message=_describe_absence(got),
     )
 
 
-def _unsent(got: Any) -> str | None:
-    return "it is not sent" if got is ABSENT else None
+def _describe_absence(got: Any) -> str | None:
+    return "not sent" if got is _ABSENT else None
 
 
-def _not_there(path: str, body: Mapping[str, Any], level: Level) -> Check:
-    found = [where for where, _ in _places(path.split("."), body, ())]
-    if not found:
+def _check_absent(path: str, body: Mapping[str, Any], level: Level) -> Check:
+    locations = [*_find_locations(path.split("."), body, ())]
+    if not locations:
         return Check(path=f"body.{path}", level=level, verdict="pass")
-    named = ", ".join(found[:FOUND_MAX])
-    value = next(value for _, value in _places(path.split("."), body, ()))
-    return Check(
-        path=f"body.{path}",
-        level=level,
-        verdict=FAILED[level],
-        expected={"present": False},
-        got=value,
-        message=f"it must not be sent: {named}",
-    )
+    names = ", ".join(location for location, _ in locations[:_MAX_LOCATIONS])
+    message = f"must not be sent: {names}"
+    return check_rule(f"body.{path}", level, message, expected={"present": False}, got=locations[0][1])
 
 
-def _places(parts: Sequence[str], value: Any, at: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-    """Yield every place that a path names, and what is there."""
-    if not parts:
-        yield ".".join(at), value
+def _find_locations(steps: Sequence[str], value: Any, location: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    """Yield every location that a path with `*` matches, and the value there."""
+    if not steps:
+        yield ".".join(location), value
         return
-    for name, each in _members(value).items():
-        if parts[0] in ("*", name):
-            yield from _places(parts[1:], each, (*at, name))
+    for name, member in _list_members(value).items():
+        if steps[0] in ("*", name):
+            yield from _find_locations(steps[1:], member, (*location, name))
 
 
-def _members(value: Any) -> Mapping[str, Any]:
-    """Return what an object or a list holds, by key or index."""
+def _list_members(value: Any) -> Mapping[str, Any]:
+    """Return the members of an object by key, or of a list by index."""
     if isinstance(value, Mapping):
         return value
-    return {str(i): each for i, each in enumerate(value)} if isinstance(value, list) else {}
+    return {str(i): item for i, item in enumerate(value)} if isinstance(value, list) else {}

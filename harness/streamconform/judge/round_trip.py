@@ -1,7 +1,7 @@
-"""A round trip against what is expected of it: the requests that came, and what both answers became. Pure.
+"""Compare a round trip with its expectation: the requests received, and the outcomes of both answers. Pure.
 
-Paths are those of the spec's `expect`: `first.…`, `request.…`, `outcome.…`; `requests.length` is how many
-requests there are.
+Check paths follow the spec's `expect`: `first.…`, `request.…`, `outcome.…`; `requests.length` is the number
+of requests.
 """
 
 from __future__ import annotations
@@ -12,73 +12,76 @@ from typing import Any, Final
 
 from streamconform.adapters.interface import Observation
 from streamconform.judge import decode, invariants
-from streamconform.judge.compare import FAILED, check, compare
-from streamconform.judge.request import compare_request, paths_of
+from streamconform.judge.compare import check_leaf, check_rule, compare_outcome
+from streamconform.judge.request import compare_request, list_check_paths
 from streamconform.model.capability import Claims
 from streamconform.model.leaf import Literally
 from streamconform.model.outcome import Outcome
 from streamconform.model.trial import RoundTrip, Trial
 from streamconform.model.verdict import Check, Culprit
-from streamconform.schemas import problems
+from streamconform.schemas import find_problems
 
-ASKED: Final = 2
-"""Requests of a round trip."""
-NOTHING: Final = Outcome(status="error", content=())
+_REQUEST_COUNT: Final = 2
+"""The number of requests in a round trip."""
+_EMPTY_OUTCOME: Final = Outcome(status="error", content=())
 
 
-def checks_of_round_trip(trial: RoundTrip, seen: Observation, claims: Claims) -> tuple[list[Check], Culprit]:
-    """Return every check of a round trip, those that passed too, and whose fault the others are.
+def check_round_trip(trial: RoundTrip, seen: Observation, claims: Claims) -> tuple[list[Check], Culprit]:
+    """Return every check of a round trip, passed or not, and the culprit of the failed ones.
 
-    An outcome that is not in the normal form gets one check only, as in every trial. The first answer's is
-    judged only where the adapter tells it.
+    An outcome that is not in the normal form gets only the check that says so, as in every trial. The first
+    answer's outcome is judged only if the adapter reports it.
     """
     try:
-        outcome = decode.outcome(seen.outcome)
-    except decode.Malformed:
-        return [_malformed(trial, "outcome-schema", seen.outcome)], "adapter"
+        outcome = decode.decode_outcome(seen.outcome)
+    except decode.MalformedError:
+        return [_make_malformed_check(trial, "outcome-schema", seen.outcome)], "adapter"
     first = None
     if seen.first is not None:
         try:
-            first = decode.outcome(seen.first)
-        except decode.Malformed:
-            return [_malformed(trial, "first-schema", seen.first)], "adapter"
-    checks = [check("requests.length", Literally(ASKED), len(seen.requests), trial.level)]
+            first = decode.decode_outcome(seen.first)
+        except decode.MalformedError:
+            return [_make_malformed_check(trial, "first-schema", seen.first)], "adapter"
+    checks = [check_leaf("requests.length", Literally(_REQUEST_COUNT), len(seen.requests), trial.level)]
     if first is not None:
-        checks += _under("first", _answer(trial.first, first, claims))
-    checks += _under("request", _second(trial, seen.requests))
-    checks += _under("outcome", _answer(trial.second, outcome, claims))
+        checks += _prefix_paths("first", _compare_answer(trial.first, first, claims))
+    checks += _prefix_paths("request", _compare_second_request(trial, seen.requests))
+    checks += _prefix_paths("outcome", _compare_answer(trial.second, outcome, claims))
     return checks, "implementation"
 
 
-def paths_of_round_trip(trial: RoundTrip, claims: Claims) -> frozenset[str]:
-    """Return the path of every check that a round trip may get."""
+def list_round_trip_paths(trial: RoundTrip, claims: Claims) -> frozenset[str]:
+    """Return the path of every check that a round trip may have."""
     answers = {"first": trial.first, "outcome": trial.second}
-    judged = (each for name, of in answers.items() for each in _under(name, _answer(of, NOTHING, claims)))
-    sent = (f"request.{path}" for path in paths_of(trial.case.request))
-    return frozenset(("requests.length", *(each.path for each in judged), *sent))
+    # The comparison with an empty outcome has every check that any outcome can have.
+    answer_paths = (
+        check.path
+        for name, answer in answers.items()
+        for check in _prefix_paths(name, _compare_answer(answer, _EMPTY_OUTCOME, claims))
+    )
+    request_paths = (f"request.{path}" for path in list_check_paths(trial.case.request))
+    return frozenset(("requests.length", *answer_paths, *request_paths))
 
 
-def _answer(of: Trial, outcome: Outcome, claims: Claims) -> Iterator[Check]:
-    if of.expect.content is None:
-        return  # nobody says anything about it
-    yield from compare(of.expect, outcome, claims, of.level)
-    message = invariants.unique_ids(outcome)
-    verdict = "pass" if message is None else FAILED[of.level]
-    yield Check(path="invariant.unique-ids", level=of.level, verdict=verdict, message=message)
+def _compare_answer(answer: Trial, outcome: Outcome, claims: Claims) -> Iterator[Check]:
+    if answer.expect.content is None:
+        return  # the case has no expectation for this answer
+    yield from compare_outcome(answer.expect, outcome, claims, answer.level)
+    yield check_rule("invariant.unique-ids", answer.level, invariants.check_unique_ids(outcome))
 
 
-def _second(trial: RoundTrip, requests: tuple[Any, ...]) -> Iterator[Check]:
-    if len(requests) < ASKED:
-        words = "no second request came: the results were not sent back"
-        yield Check(path="body", level=trial.level, verdict=FAILED[trial.level], expected={}, message=words)
+def _compare_second_request(trial: RoundTrip, requests: tuple[Any, ...]) -> Iterator[Check]:
+    if len(requests) < _REQUEST_COUNT:
+        message = "no second request was received: the tool results were not sent back"
+        yield check_rule("body", trial.level, message, expected={})
         return
     yield from compare_request(trial.case.api, trial.case.request, requests[1], trial.level)
 
 
-def _under(name: str, checks: Iterable[Check]) -> Iterator[Check]:
-    return (replace(each, path=f"{name}.{each.path}") for each in checks)
+def _prefix_paths(name: str, checks: Iterable[Check]) -> Iterator[Check]:
+    return (replace(check, path=f"{name}.{check.path}") for check in checks)
 
 
-def _malformed(trial: RoundTrip, name: str, given: Any) -> Check:
-    words = "; ".join(problems("outcome.v1", given)) or "not in the normal form"
-    return Check(path=f"invariant.{name}", level=trial.level, verdict=FAILED[trial.level], message=words)
+def _make_malformed_check(trial: RoundTrip, name: str, value: Any) -> Check:
+    message = "; ".join(find_problems("outcome.v1", value)) or "not in the normal form"
+    return check_rule(f"invariant.{name}", trial.level, message)

@@ -1,4 +1,8 @@
-"""What known failures are matched against: the ids of the full suite, without running anything."""
+"""Match known-failures entries against the trial and check ids of the full suite, without running anything.
+
+Whether an entry is unmatched is decided against the full suite, so that a filtered run does not report the
+entries that it happens not to reach.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,10 @@ from datetime import date
 
 from streamconform.adapters.interface import Observation
 from streamconform.errors import Problem
-from streamconform.judge.judge import checks_of, checks_of_output
-from streamconform.judge.request import paths_of
-from streamconform.judge.round_trip import paths_of_round_trip
-from streamconform.known_failures.match import Checked, Finding, problems
+from streamconform.judge.judge import check_observation, check_output
+from streamconform.judge.request import list_check_paths
+from streamconform.judge.round_trip import list_round_trip_paths
+from streamconform.known_failures.match import CheckedPaths, OutdatedEntry, to_problems
 from streamconform.known_failures.model import KnownFailure, KnownFailures
 from streamconform.model.capability import CAPABILITIES, Claims
 from streamconform.model.case import AnyCase
@@ -19,53 +23,58 @@ from streamconform.model.request import RequestExpectation
 from streamconform.model.trial import DELIVERIES, OF_A_PROXY, AnyTrial, Call, RoundTrip, Trial
 from streamconform.suite.catalog import Catalog
 from streamconform.suite.expand import expand
-from streamconform.suite.select import parts
+from streamconform.suite.select import split_pattern
 
-NOTHING = Observation({"status": "error", "content": []}, [], ())
-"""An answer without anything: what is judged of it is judged of every answer."""
+EMPTY_ANSWER = Observation({"status": "error", "content": []}, [], ())
+"""An answer without any content: the checks it gets are those that every answer gets."""
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """A known-failures file about what is judged, and what it is judged by besides the results."""
+class KnownFailuresContext:
+    """A known-failures file with the facts, besides the results, that decide which entries are outdated."""
 
     known: KnownFailures
     unmatched: frozenset[int]
-    """Numbers of entries that match nothing in the full suite."""
+    """Indexes of the entries that match nothing in the full suite."""
     today: date
 
 
-def untrue(listed: Sequence[Listed], findings: Sequence[Sequence[Finding]]) -> tuple[Problem, ...]:
-    """Return what is not true any more in the files, each with its findings, in their order."""
+def list_problems(
+    contexts: Sequence[KnownFailuresContext], outdated: Sequence[Sequence[OutdatedEntry]]
+) -> tuple[Problem, ...]:
+    """Return the outdated entries of all files as problems, in the order of the files."""
     return tuple(
-        problem for each, own in zip(listed, findings, strict=True) for problem in problems(each.known, own)
+        problem
+        for context, entries in zip(contexts, outdated, strict=True)
+        for problem in to_problems(context.known, entries)
     )
 
 
-def checked(trial: AnyTrial, claims: Claims) -> Checked:
-    """Return the paths of the checks that an implementation with `claims` gets in `trial`."""
+def get_checked_paths(trial: AnyTrial, claims: Claims) -> CheckedPaths:
+    """Return the paths of the checks that `trial` makes for an implementation with `claims`."""
     if isinstance(trial, Call):
         expect = trial.case.expect
         if isinstance(expect, RequestExpectation):
-            only = frozenset(paths_of(expect))
+            paths = frozenset(list_check_paths(expect))
         else:
-            only = frozenset(each.path for each in checks_of_output(trial, None))
-        return Checked(only, only)
+            paths = frozenset(check.path for check in check_output(trial, None))
+        return CheckedPaths(paths, paths)
     if isinstance(trial, RoundTrip):
-        only = paths_of_round_trip(trial, claims)
-        return Checked(only, only)
-    certain = _paths(trial, claims)
-    whole = certain if trial.derived is None else _paths(replace(trial, derived=None), claims)
-    return Checked(certain, certain | whole)
+        paths = list_round_trip_paths(trial, claims)
+        return CheckedPaths(paths, paths)
+    certain = _get_paths(trial, claims)
+    # A broken stream may end with any prefix of the whole content, so the paths of the whole are possible.
+    whole = certain if trial.derived is None else _get_paths(replace(trial, derived=None), claims)
+    return CheckedPaths(certain, certain | whole)
 
 
-def unmatched(
+def find_unmatched(
     entries: Sequence[KnownFailure], catalog: Catalog, selected: Iterable[AnyTrial], seed: int
 ) -> frozenset[int]:
-    """Return the numbers of the entries that match nothing in the full suite, whatever was `selected`.
+    """Return the indexes of the entries that match nothing in the full suite, whatever was `selected`.
 
-    The full suite has every delivery and fault. Its cases are loaded and expanded only where an entry
-    matches their id and no selected trial.
+    The full suite has every delivery and fault. Its cases are loaded and expanded only if an entry
+    matches their id but no selected trial.
     """
     by_case: dict[str, list[AnyTrial]] = {}
     for trial in selected:
@@ -73,38 +82,38 @@ def unmatched(
     remaining = dict(enumerate(entries))
     for case_id, trials in by_case.items():
         _drop_matched(remaining, case_id, trials)
-    case_ids = [id_ for id_ in catalog.ids if any(_about(entry, id_) for entry in remaining.values())]
+    case_ids = [id_ for id_ in catalog.ids if any(_is_about(entry, id_) for entry in remaining.values())]
     for case in catalog.load(case_ids) if case_ids else ():
-        if any(_about(entry, case.id) for entry in remaining.values()):
-            _drop_matched(remaining, case.id, _full(case, seed))
+        if any(_is_about(entry, case.id) for entry in remaining.values()):
+            _drop_matched(remaining, case.id, _expand_fully(case, seed))
     return frozenset(remaining)
 
 
-def _about(entry: KnownFailure, case_id: str) -> bool:
-    return parts(entry.match).case.match(case_id) is not None
+def _is_about(entry: KnownFailure, case_id: str) -> bool:
+    return split_pattern(entry.match).case.match(case_id) is not None
 
 
 def _drop_matched(entries: dict[int, KnownFailure], case_id: str, trials: Sequence[AnyTrial]) -> None:
     """Remove the entries that match a trial of the case."""
-    for number, entry in tuple(entries.items()):
-        if _about(entry, case_id) and any(_matches(entry, trial) for trial in trials):
-            del entries[number]
+    for index, entry in tuple(entries.items()):
+        if _is_about(entry, case_id) and any(_matches(entry, trial) for trial in trials):
+            del entries[index]
 
 
-def _full(case: AnyCase, seed: int) -> tuple[AnyTrial, ...]:
+def _expand_fully(case: AnyCase, seed: int) -> tuple[AnyTrial, ...]:
     return tuple(expand([case], DELIVERIES, "http", seed, "all"))  # no other input has more deliveries
 
 
 def _matches(entry: KnownFailure, trial: AnyTrial) -> bool:
-    where = parts(entry.match)
-    if not where.delivers(trial.delivery):
+    pattern = split_pattern(entry.match)
+    if not pattern.matches_delivery(trial.delivery):
         return False
-    check = where.check
     if entry.match.partition(":")[2].startswith(OF_A_PROXY):
-        return True  # which rules there are is known to who holds streams to them
-    return check is None or any(check.match(path) for path in checked(trial, CAPABILITIES).possible)
+        return True  # only the program that reads the proxied stream knows its rules
+    check = pattern.check
+    return check is None or any(check.match(path) for path in get_checked_paths(trial, CAPABILITIES).possible)
 
 
-def _paths(trial: Trial, claims: Claims) -> frozenset[str]:
-    checks, _ = checks_of(trial, NOTHING, claims, lambda _: None)
+def _get_paths(trial: Trial, claims: Claims) -> frozenset[str]:
+    checks, _ = check_observation(trial, EMPTY_ANSWER, claims, lambda _: None)
     return frozenset(check.path for check in checks)

@@ -1,8 +1,7 @@
-"""Known failures against results: which verdicts they change, and which entries are not true any more. Pure.
+"""Apply known failures to results: which verdicts they change, and which entries are outdated. Pure.
 
-A file is about one implementation, or about every one of the run: whoever calls gives the results that its
-entries are about. A trial that one matches is as listed, passes, fails otherwise than listed, or differs
-where that has no consequence; what was skipped does not count.
+A file is about one implementation or about every one in the run; the caller passes the results that its
+entries apply to. Each trial that an entry matches has a `MatchStatus`; skipped trials do not count.
 """
 
 from __future__ import annotations
@@ -18,192 +17,204 @@ from streamconform.errors import Problem
 from streamconform.known_failures.model import KnownFailure, KnownFailures
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
-from streamconform.suite.select import parts
+from streamconform.suite.select import split_pattern
 
-Standing = Literal["listed", "passes", "otherwise", "leeway"]
-"""How a trial stands to an entry that matches it; `leeway`: it differs at level `may`, or the check may not
-have been made."""
-Kind = Literal["stale", "too-wide", "unmatched", "expired", "duplicate"]
+MatchStatus = Literal["matched", "passing", "mismatched", "inconclusive"]
+"""How a trial relates to an entry that names it: it fails as the entry says, passes, fails in another way,
+or shows neither, because it differs at level `may` only or may not have made the check."""
+OutdatedKind = Literal["stale", "too-wide", "unmatched", "expired", "duplicate"]
 
 
-class Checked(NamedTuple):
+class CheckedPaths(NamedTuple):
     """The paths that a trial is judged on."""
 
     certain: frozenset[str]
     possible: frozenset[str]
-    """Those too that depend on what came: of a stream that broke, the blocks that need not come."""
+    """`certain`, and the paths that depend on the answer: the blocks that a broken stream may lack."""
 
 
 MALFORMED: Final = frozenset({"invariant.outcome-schema", "invariant.event-schema"})
-"""The check that stands alone where there is nothing that others could be made on."""
+"""Checks that, when they fail, are the only ones: a malformed answer cannot be compared."""
 
-Paths = Callable[[TrialResult], Checked]
+GetPaths = Callable[[TrialResult], CheckedPaths]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """An entry, by its number, that is not true any more."""
+class OutdatedEntry:
+    """An entry, by its index, that is no longer correct."""
 
     entry: int
-    kind: Kind
-    words: str
+    kind: OutdatedKind
+    message: str
 
 
 class Settler:
-    """Gives results of one implementation the verdicts `known` and `stale`, one at a time, as they come."""
+    """Applies the verdicts `known` and `stale` to the results of one implementation, one at a time.
 
-    def __init__(self, files: Iterable[KnownFailures], paths: Paths, *, strict: bool) -> None:
-        """Settle by the entries of all `files`; under `strict` a warning is a failure."""
-        self._listed = tuple((entry, known.path) for known in files for entry in known.entries)
+    Results are settled while the run goes on, so that `-x` stops at the first failure that is new.
+    """
+
+    def __init__(self, files: Iterable[KnownFailures], paths: GetPaths, *, strict: bool) -> None:
+        """Use the entries of all `files`; under `strict` a warning is a failure."""
+        self._entries = tuple((entry, known.path) for known in files for entry in known.entries)
         self._paths, self._strict = paths, strict
-        self._about: dict[str, tuple[tuple[KnownFailure, str], ...]] = {}
+        self._entries_by_case: dict[str, tuple[tuple[KnownFailure, str], ...]] = {}
 
     def __call__(self, result: TrialResult) -> TrialResult:
-        """Return `result`, `known` if all that fails of it is listed, `stale` if it is listed and passes."""
-        entries = self._about.get(result.case)
+        """Return `result`: `known` if entries cover all its failures, `stale` if one does but it passes."""
+        entries = self._entries_by_case.get(result.case)
         if entries is None:
-            entries = tuple(each for each in self._listed if parts(each[0].match).case.match(result.case))
-            self._about[result.case] = entries
-        stands = [(entry, path, standing(entry, result, self._paths)) for entry, path in entries]
-        if fails(result, strict=self._strict):
-            listed = [entry for entry, _, stand in stands if stand == "listed"]
-            if _covered(result, listed, strict=self._strict):
-                reasons = dict.fromkeys(entry.reason for entry in listed)
-                tracked = tuple(dict.fromkeys(entry.issue for entry in listed))
+            entries = tuple(
+                pair for pair in self._entries if split_pattern(pair[0].match).case.match(result.case)
+            )
+            self._entries_by_case[result.case] = entries
+        statuses = [(entry, path, get_match_status(entry, result, self._paths)) for entry, path in entries]
+        if is_failure(result, strict=self._strict):
+            matched = [entry for entry, _, status in statuses if status == "matched"]
+            if _is_covered(result, matched, strict=self._strict):
+                reasons = dict.fromkeys(entry.reason for entry in matched)
+                tracked = tuple(dict.fromkeys(entry.issue for entry in matched))
                 return replace(result, verdict="known", known="; ".join(reasons), tracked=tracked)
         elif result.verdict == "pass":
-            for entry, path, stand in stands:
-                if stand == "passes":
-                    words = f"listed in {path}:{entry.line} ({entry.reason}), but it passes"
-                    return replace(result, verdict="stale", reason=words)
+            for entry, path, status in statuses:
+                if status == "passing":
+                    message = (
+                        f"it passes, but {path}:{entry.line} lists it as a known failure ({entry.reason})"
+                    )
+                    return replace(result, verdict="stale", reason=message)
         return result
 
 
-def fails(result: TrialResult, *, strict: bool) -> bool:
-    """Return whether a result, not settled yet, is a failure that could be listed."""
+def is_failure(result: TrialResult, *, strict: bool) -> bool:
+    """Return whether an unsettled result is a failure that an entry could list."""
     return result.verdict in ("fail", "hang", "faulted") or (strict and result.verdict == "warn")
 
 
-def standing(entry: KnownFailure, result: TrialResult, paths: Paths) -> Standing | None:
-    """Return how `result`, not settled yet, stands to `entry`; None where the entry is not about it."""
-    where = parts(entry.match)
-    if result.verdict == "skipped" or where.case.match(result.case) is None:
+def get_match_status(entry: KnownFailure, result: TrialResult, paths: GetPaths) -> MatchStatus | None:
+    """Return how an unsettled `result` relates to `entry`; None if the entry does not name it."""
+    pattern = split_pattern(entry.match)
+    if result.verdict == "skipped" or pattern.case.match(result.case) is None:
         return None
-    if not where.delivers(result.delivery):
+    if not pattern.matches_delivery(result.delivery):
         return None
     if result.verdict in ("hang", "faulted"):
-        fits = where.check is None and entry.verdict == result.verdict and _begins(entry, message(result))
-        return "listed" if fits else "otherwise"
-    own = [check for check in result.checks if where.check is None or where.check.match(check.path)]
-    failed = [check for check in own if check.verdict != "may"]
-    if failed or (where.check is None and result.verdict in ("fail", "warn")):
-        first = message(result) if where.check is None else said(failed[0])
-        return "listed" if entry.verdict == "fail" and _begins(entry, first) else "otherwise"
-    if own:
-        return "leeway"
-    if where.check is None:
-        return "passes"
-    if not _judged(result):
-        return "otherwise"
+        # Such a trial has no checks, so an entry about a check cannot match it.
+        same_verdict = pattern.check is None and entry.verdict == result.verdict
+        return "matched" if same_verdict and _has_message(entry, describe_result(result)) else "mismatched"
+    checks = [check for check in result.checks if pattern.check is None or pattern.check.match(check.path)]
+    failed = [check for check in checks if check.verdict != "may"]
+    if failed or (pattern.check is None and result.verdict in ("fail", "warn")):
+        text = describe_result(result) if pattern.check is None else describe_check(failed[0])
+        return "matched" if entry.verdict == "fail" and _has_message(entry, text) else "mismatched"
+    if checks:
+        return "inconclusive"
+    if pattern.check is None:
+        return "passing"
+    if not _was_judged(result):
+        return "mismatched"
     judged = paths(result)
-    if any(where.check.match(path) for path in judged.certain):
-        return "passes"
-    return "leeway" if any(where.check.match(path) for path in judged.possible) else None
+    if any(pattern.check.match(path) for path in judged.certain):
+        return "passing"
+    return "inconclusive" if any(pattern.check.match(path) for path in judged.possible) else None
 
 
-def message(result: TrialResult) -> str:
-    """Return what an entry's `message` is compared with: the reason of a result, or its worst check, said."""
+def describe_result(result: TrialResult) -> str:
+    """Return the text that an entry's `message` is a prefix of: the worst check, else the reason."""
     order = ("fail", "warn", "may")
     worst = min(result.checks, key=lambda check: order.index(check.verdict), default=None)
-    return result.reason or "" if worst is None else said(worst)
+    return result.reason or "" if worst is None else describe_check(worst)
 
 
-def said(check: Check) -> str:
-    """Return a check that failed as `path: message`, or as `path: expected JSON, got JSON`."""
+def describe_check(check: Check) -> str:
+    """Return a failed check as `path: message`, or as `path: expected JSON, got JSON`."""
+    # Users' known-failures files match on the beginning of this text: do not change its form.
     if check.message is not None:
         return f"{check.path}: {check.message}"
-    expected, got = (json.dumps(each, ensure_ascii=False) for each in (check.expected, check.got))
+    expected, got = (json.dumps(value, ensure_ascii=False) for value in (check.expected, check.got))
     return f"{check.path}: expected {expected}, got {got}"
 
 
-def audit(
+def find_outdated(
     known: KnownFailures,
     results: Sequence[TrialResult],
-    paths: Paths,
+    paths: GetPaths,
     *,
     unmatched: Collection[int],
     today: date,
-) -> tuple[Finding, ...]:
-    """Return what is not true any more of each entry, after `results`, not settled, that they are about.
+) -> tuple[OutdatedEntry, ...]:
+    """Return the outdated entries of `known`, given the unsettled `results` that it applies to.
 
-    `unmatched` are the numbers of the entries that match nothing in the full suite. An entry that only
-    matches what was not run, or was skipped, is not judged.
+    `unmatched` are the indexes of the entries that match nothing in the full suite. An entry whose trials
+    were all skipped or not run is left alone.
     """
     by_case: dict[str, list[TrialResult]] = {}
     for result in results:
         by_case.setdefault(result.case, []).append(result)
-    found = []
-    for number, entry in enumerate(known.entries):
-        case = parts(entry.match).case
-        own = (each for id_, group in by_case.items() if case.match(id_) for each in group)
-        stands = Counter(standing(entry, each, paths) for each in own)
-        found += [Finding(number, *told) for told in _untrue(entry, stands)]
-        if number in unmatched:
-            words = "matches nothing in the suite: was a case renamed? Mend the pattern, or remove the entry"
-            found.append(Finding(number, "unmatched", words))
+    outdated = []
+    for index, entry in enumerate(known.entries):
+        case = split_pattern(entry.match).case
+        named = (result for id_, group in by_case.items() if case.match(id_) for result in group)
+        statuses = Counter(get_match_status(entry, result, paths) for result in named)
+        outdated += [OutdatedEntry(index, *problem) for problem in _check_statuses(entry, statuses)]
+        if index in unmatched:
+            message = (
+                "matches nothing in the suite (was a case renamed?): fix the pattern or remove the entry"
+            )
+            outdated.append(OutdatedEntry(index, "unmatched", message))
         if entry.expires is not None and today > date.fromisoformat(entry.expires):
-            words = f"expired on {entry.expires}: mend the failure, or decide on another day"
-            found.append(Finding(number, "expired", words))
-    return tuple(sorted((*found, *_duplicates(known.entries)), key=lambda each: each.entry))
+            message = f"expired on {entry.expires}: fix the failure or set a later date"
+            outdated.append(OutdatedEntry(index, "expired", message))
+    return tuple(sorted((*outdated, *_find_duplicates(known.entries)), key=lambda item: item.entry))
 
 
-def problems(known: KnownFailures, findings: Iterable[Finding]) -> tuple[Problem, ...]:
-    """Return the findings as problems of the file, each at the line of its entry."""
+def to_problems(known: KnownFailures, outdated: Iterable[OutdatedEntry]) -> tuple[Problem, ...]:
+    """Return the outdated entries as problems of the file, each with its line number."""
     return tuple(
-        Problem(known.path, entry.line, f"{each.kind}: `{entry.match}` {each.words}")
-        for each in findings
-        for entry in (known.entries[each.entry],)
+        Problem(known.path, entry.line, f"{item.kind}: `{entry.match}` {item.message}")
+        for item in outdated
+        for entry in (known.entries[item.entry],)
     )
 
 
-def _untrue(entry: KnownFailure, stands: Counter[Standing | None]) -> Iterator[tuple[Kind, str]]:
-    listed, passing, otherwise = stands["listed"], stands["passes"], stands["otherwise"]
-    if listed and passing:
-        words = f"fails in {listed} of {listed + passing} trials, the others pass: narrow it"
-        yield "too-wide", words
-    elif not listed and otherwise:
-        as_listed = f"has no `{entry.verdict}`" + (" with this message" if entry.message else "")
-        yield "stale", f"{as_listed} any more, but fails otherwise: say how, or remove the entry"
-    elif not listed and (passing or stands["leeway"]):
-        count = passing + stands["leeway"]
-        trials = "its trial passes" if count == 1 else f"all of its {count} trials pass"
-        yield "stale", f"is mended, {trials}: remove the entry"
+def _check_statuses(
+    entry: KnownFailure, statuses: Counter[MatchStatus | None]
+) -> Iterator[tuple[OutdatedKind, str]]:
+    matched, passing, mismatched = statuses["matched"], statuses["passing"], statuses["mismatched"]
+    if matched and passing:
+        yield "too-wide", f"fails in only {matched} of {matched + passing} trials: narrow the pattern"
+    elif not matched and mismatched:
+        failure = f"`{entry.verdict}`" + (" with this message" if entry.message else "")
+        yield "stale", f"no longer has {failure}, but fails in another way: update or remove the entry"
+    elif not matched and (passing or statuses["inconclusive"]):
+        count = passing + statuses["inconclusive"]
+        trials = "its trial passes" if count == 1 else f"all {count} trials pass"
+        yield "stale", f"is fixed, {trials}: remove the entry"
 
 
-def _duplicates(entries: Sequence[KnownFailure]) -> Iterator[Finding]:
+def _find_duplicates(entries: Sequence[KnownFailure]) -> Iterator[OutdatedEntry]:
     first: dict[tuple[str, str, str | None], int] = {}
-    for number, entry in enumerate(entries):
+    for index, entry in enumerate(entries):
         key = (entry.match, entry.verdict, entry.message)
         if key in first:
-            words = f"stands twice, first in line {entries[first[key]].line}: remove one"
-            yield Finding(number, "duplicate", words)
-        first.setdefault(key, number)
+            message = f"is a duplicate of the entry in line {entries[first[key]].line}: remove one"
+            yield OutdatedEntry(index, "duplicate", message)
+        first.setdefault(key, index)
 
 
-def _covered(result: TrialResult, listed: Sequence[KnownFailure], *, strict: bool) -> bool:
-    """Return whether entries that a result stands in as listed make up for all that fails in it."""
-    checks = [each for entry in listed if (each := parts(entry.match).check) is not None]
-    if len(checks) < len(listed):
-        return True
+def _is_covered(result: TrialResult, matched: Sequence[KnownFailure], *, strict: bool) -> bool:
+    """Return whether the `matched` entries cover every failing check of `result`."""
+    checks = [check for entry in matched if (check := split_pattern(entry.match).check) is not None]
+    if len(checks) < len(matched):
+        return True  # an entry without a check covers the whole trial
     failed = [c for c in result.checks if c.verdict == "fail" or (strict and c.verdict == "warn")]
-    return bool(failed) and all(any(each.match(check.path) for each in checks) for check in failed)
+    return bool(failed) and all(any(check.match(f.path) for check in checks) for f in failed)
 
 
-def _judged(result: TrialResult) -> bool:
-    """Return whether the checks of the expectation were made: not where an answer has not the normal form."""
-    unjudged = any(check.path in MALFORMED for check in result.checks)
-    return not unjudged and (result.verdict != "fail" or bool(result.checks))
+def _was_judged(result: TrialResult) -> bool:
+    """Return whether the answer was well-formed, so that it was compared with the expectation."""
+    malformed = any(check.path in MALFORMED for check in result.checks)
+    return not malformed and (result.verdict != "fail" or bool(result.checks))
 
 
-def _begins(entry: KnownFailure, text: str) -> bool:
+def _has_message(entry: KnownFailure, text: str) -> bool:
     return entry.message is None or text.startswith(entry.message)

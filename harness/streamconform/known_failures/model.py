@@ -1,4 +1,4 @@
-"""The failures that a project knows of (`known-failures.v1.json`)."""
+"""Known failures of an implementation (`known-failures.v1.json`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Failing = Literal["fail", "hang", "faulted"]
-"""How a listed trial fails; under `--strict` a warning is listed as `fail`."""
+"""The verdict of a listed trial; under `--strict`, a warning is listed as `fail`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,26 +14,26 @@ class KnownFailure:
     """One entry of the file."""
 
     match: str
-    """About cases; with `@` about trials; with `:` about checks."""
+    """A glob on case ids; with `@` on trial ids; with `:` on check ids."""
     verdict: Failing
     message: str | None = None
     reason: str
     issue: str
     expires: str | None = None
-    """The last day on which the entry holds, as `2026-12-31`."""
+    """The last day on which the entry is valid, as `2026-12-31`."""
     line: int = 0
-    """Where it stands in the file; 0 for one that does not stand there yet."""
+    """Its line in the file; 0 if it is not in the file yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownFailures:
-    """A file of them; `path` is what messages call it."""
+    """A known-failures file; `path` is its name in messages."""
 
     path: str
     entries: tuple[KnownFailure, ...]
     implementation: str | None = None
-    """The one that they are about, as given to `--impl`; None: every one of the run."""
+    """The value of `--impl` that the entries apply to; None for every implementation of the run."""
 
-    def about(self, impl: str) -> bool:
-        """Return whether the entries are about the implementation that was given as `impl`."""
+    def applies_to(self, impl: str) -> bool:
+        """Return whether the entries apply to the implementation given as `--impl IMPL`."""
         return self.implementation in (None, impl)

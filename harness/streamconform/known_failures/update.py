@@ -1,7 +1,6 @@
-"""What has to change in a known-failures file so that it is true of a run. Pure.
+"""Plan the smallest update of a known-failures file that makes it match a run. Pure.
 
-The least that makes it true: entries that hold are left alone. One that has expired stays too, because
-somebody has to decide.
+Entries that are still correct are left alone. Expired entries stay too, because a person has to decide.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from streamconform.known_failures.match import Finding, Paths, Settler, fails, standing
+from streamconform.known_failures.match import GetPaths, OutdatedEntry, Settler, get_match_status, is_failure
 from streamconform.known_failures.model import Failing, KnownFailure, KnownFailures
 from streamconform.model.result import TrialResult
 
@@ -20,10 +19,11 @@ TODO_ISSUE: Final = "TODO"
 
 @dataclass(frozen=True, slots=True)
 class Amendment:
-    """What becomes of a file: entries by number that go, that others stand in for, and new ones."""
+    """The changes to a file: entries to remove and to replace, by index, and entries to add."""
 
     removed: frozenset[int]
     narrowed: Mapping[int, tuple[KnownFailure, ...]]
+    """The narrower entries that replace each entry."""
     added: tuple[KnownFailure, ...]
 
     @property
@@ -31,8 +31,8 @@ class Amendment:
         """Return whether nothing changes."""
         return not (self.removed or self.narrowed or self.added)
 
-    def applied(self, entries: Sequence[KnownFailure]) -> tuple[KnownFailure, ...]:
-        """Return the entries as they are afterwards, in the order of the file."""
+    def apply(self, entries: Sequence[KnownFailure]) -> tuple[KnownFailure, ...]:
+        """Return the entries after the changes, in the order of the file."""
         kept: list[KnownFailure] = []
         for number, entry in enumerate(entries):
             if number not in self.removed:
@@ -40,78 +40,78 @@ class Amendment:
         return (*kept, *self.added)
 
 
-def relist(
+def plan_update(
     known: KnownFailures,
     results: Sequence[TrialResult],
-    findings: Sequence[Finding],
-    paths: Paths,
+    outdated: Sequence[OutdatedEntry],
+    paths: GetPaths,
     *,
     strict: bool,
     beside: Iterable[KnownFailures] | None = (),
 ) -> Amendment:
-    """Return the changes that make `known` true of `results`, not settled, of one implementation.
+    """Return the changes that make `known` match the unsettled `results` of one implementation.
 
-    Stale, unmatched and duplicate entries go. One that is too wide becomes those that are not, with its
-    reason. What fails and is not listed, here or in the files `beside` it, is added: one entry for a case
-    where the whole case fails. With None nothing is added.
+    Stale, unmatched and duplicate entries are removed. An entry that is too wide is replaced by narrower ones
+    with the same reason. A failure that neither this file nor the files `beside` it list is added, as one
+    entry per case if the whole case fails. If `beside` is None, nothing is added.
     """
-    kinds = {(each.entry, each.kind) for each in findings}
+    kinds = {(item.entry, item.kind) for item in outdated}
     removed = frozenset(n for n, kind in kinds if kind in ("stale", "unmatched", "duplicate"))
     wide = sorted(n for n, kind in kinds if kind == "too-wide" and n not in removed)
     cases: dict[str, list[TrialResult]] = {}
     for result in results:
         cases.setdefault(result.case, []).append(result)
-    narrowed = {n: tuple(_narrowed(known.entries[n], cases, paths)) for n in wide}
+    narrowed = {n: tuple(_narrow(known.entries[n], cases, paths)) for n in wide}
     change = Amendment(removed, narrowed, ())
     if beside is None:
         return change
-    kept = replace(known, entries=change.applied(known.entries))
-    settle = Settler((*beside, kept), paths, strict=strict)
+    remaining = replace(known, entries=change.apply(known.entries))
+    settle = Settler((*beside, remaining), paths, strict=strict)
     added: list[KnownFailure] = []
     for group in cases.values():
         new: dict[Failing, list[TrialResult]] = {}
         for result in map(settle, group):
-            if fails(result, strict=strict):
-                new.setdefault(_failing(result), []).append(result)
+            if is_failure(result, strict=strict):
+                new.setdefault(_get_failing(result), []).append(result)
         for verdict, failed in new.items():
-            like = KnownFailure(match="", verdict=verdict, reason=TODO, issue=TODO_ISSUE)
-            added += _entries(like, "", failed, group, paths)
+            template = KnownFailure(match="", verdict=verdict, reason=TODO, issue=TODO_ISSUE)
+            added += _create_entries(template, "", failed, group, paths)
     return replace(change, added=tuple(added))
 
 
-def _narrowed(
-    entry: KnownFailure, cases: Mapping[str, list[TrialResult]], paths: Paths
+def _narrow(
+    entry: KnownFailure, cases: Mapping[str, list[TrialResult]], paths: GetPaths
 ) -> Iterator[KnownFailure]:
-    """Yield entries like `entry`, about the same checks, for what it says truly."""
+    """Yield narrower copies of `entry`, about the same checks, that match its failing trials only."""
     _, colon, check = entry.match.partition(":")
     for group in cases.values():
-        failed = [each for each in group if standing(entry, each, paths) == "listed"]
-        yield from _entries(entry, colon + check, failed, group, paths)
+        failed = [result for result in group if get_match_status(entry, result, paths) == "matched"]
+        yield from _create_entries(entry, colon + check, failed, group, paths)
 
 
-def _entries(
-    like: KnownFailure, check: str, failed: list[TrialResult], group: list[TrialResult], paths: Paths
+def _create_entries(
+    template: KnownFailure, check: str, failed: list[TrialResult], group: list[TrialResult], paths: GetPaths
 ) -> Iterator[KnownFailure]:
-    """Yield entries like `like` that match `failed`, results of one case, as few as can be.
+    """Yield as few copies of `template` as possible that match `failed`, results of one case.
 
-    `group` are all results of the case: a pattern may be about none of them that passes.
+    `group` holds all results of the case: no pattern may match one that passes.
     """
-    left = {result.delivery: result for result in failed}
-    while left:
-        delivery, result = next(iter(left.items()))
-        for pattern in _patterns(result, group):
-            entry = replace(like, match=pattern + check, line=0)
-            stands = {each.delivery: standing(entry, each, paths) for each in group}
-            if "passes" not in stands.values() or pattern == result.id:
+    remaining = {result.delivery: result for result in failed}
+    while remaining:
+        delivery, result = next(iter(remaining.items()))
+        for pattern in _list_patterns(result, group):
+            entry = replace(template, match=pattern + check, line=0)
+            statuses = {r.delivery: get_match_status(entry, r, paths) for r in group}
+            if "passing" not in statuses.values() or pattern == result.id:
                 yield entry
-                left = {name: each for name, each in left.items() if stands[name] != "listed"}
-                left.pop(delivery, None)  # whatever its entry says, one is enough
+                remaining = {name: r for name, r in remaining.items() if statuses[name] != "matched"}
+                remaining.pop(delivery, None)  # even if its own entry does not match, one entry is enough
                 break
 
 
-def _patterns(result: TrialResult, group: list[TrialResult]) -> Iterator[str]:
-    """Yield the patterns that match a trial, the widest first; of a single trial its id."""
-    names = {each.delivery or "" for each in group}
+def _list_patterns(result: TrialResult, group: list[TrialResult]) -> Iterator[str]:
+    """Yield the patterns that match `result`, widest first; its id is the last."""
+    names = {other.delivery or "" for other in group}
     if len(names) > 1:
         kind, dot, _ = (result.delivery or "").partition(".")
         if any("." in name for name in names):
@@ -123,7 +123,7 @@ def _patterns(result: TrialResult, group: list[TrialResult]) -> Iterator[str]:
     yield result.id
 
 
-def _failing(result: TrialResult) -> Failing:
+def _get_failing(result: TrialResult) -> Failing:
     match result.verdict:
         case "hang" | "faulted":
             return result.verdict

@@ -1,1 +1,1 @@
-"""Values that pass between the parts: frozen, without behaviour."""
+"""The values that pass between the packages: frozen dataclasses without behavior."""

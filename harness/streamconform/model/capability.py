@@ -1,4 +1,4 @@
-"""What an implementation can claim; it is judged on what it claims."""
+"""The capabilities that an implementation can claim; it is judged only on those that it claims."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ CALLED: Final[Mapping[Kind, tuple[Function, Capability]]] = {
     "tokens": ("count_tokens", "count_tokens"),
     "request": ("build_request", "requests"),
 }
-"""The function that cases of each kind call, without bytes, and what must be claimed for it."""
+"""For each kind of case without bytes: the adapter function it calls and the capability it needs."""
 OF_CALLS: Final[Claims] = frozenset({"requests", "heal", "partial_json", "count_tokens"})
-"""These are never claimed by silence: a program that knows no calls could not say so."""
+"""Capabilities that must be claimed by name: a program that does not know `call` could not disclaim them."""
 OF_STREAMS: Final[Claims] = CAPABILITIES - OF_CALLS
-"""What an implementation claims that names no capabilities."""
+"""The claims of an implementation that names no capabilities."""

@@ -1,4 +1,4 @@
-"""A case: one named expectation, about one cassette or about one call (`spec.v1.json`)."""
+"""A case: one named expectation for a cassette, a function call or a round trip (`spec.v1.json`)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from streamconform.model.request import RequestExpectation
 
 Level = Literal["must", "should", "may"]
 LEVELS: tuple[Level, ...] = get_args(Level)
-"""From the strictest to the loosest."""
+"""From strictest to loosest."""
 Kind = Literal["heal", "partial", "tokens", "request"]
-"""Of a spec whose cases are about a function, without bytes."""
+"""The kinds of spec whose cases call a function and have no bytes."""
 Function = Literal["heal", "partial", "count_tokens", "build_request"]
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedBlock:
-    """A content block: for each field that is judged, what it must be."""
+    """An expected content block: a leaf for each judged field."""
 
     type: BlockType
     fields: Mapping[str, Leaf]
@@ -29,18 +29,18 @@ class ExpectedBlock:
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """That a stream broke: the content is what may have come of it, and all of it need not."""
+    """Marks the expectation of a broken stream: any prefix of the content is correct."""
 
     calls_ended: int
-    """Tool calls that had ended when it broke; no more than these may be called complete."""
+    """Tool calls that had ended before the break; at most this many may be reported as complete."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
     """An expected outcome.
 
-    `fields` holds the leaves outside the content by path (`stop.reason`, `usage.input`); what is not in
-    it is not judged. Where `content` is None the content is not judged either.
+    `fields` maps the paths outside the content (`stop.reason`, `usage.input`) to their leaves; other paths
+    are not judged. If `content` is None, the content is not judged either.
     """
 
     content: tuple[ExpectedBlock, ...] | None
@@ -49,12 +49,12 @@ class Expectation:
 
 
 NOTHING_EXPECTED: Final = Expectation(None, {})
-"""Of a recording about which nobody said anything: only the invariants judge it."""
+"""The expectation of a recording without a spec: only the invariants judge it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """Deliveries and faults that would change what the case means."""
+    """Deliveries and faults that would change the meaning of the case."""
 
     why: str
     deliveries: frozenset[str] = frozenset()
@@ -63,10 +63,10 @@ class Skip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseHead:
-    """What a case of any kind says of itself."""
+    """The fields that cases of every kind have."""
 
     id: str
-    """api/topic/id, unique in the suite; `common` where there is no api."""
+    """`api/topic/id`, unique in the suite; `common/topic/id` for a case without an API."""
     api: str | None
     title: str
     level: Level = "must"
@@ -82,7 +82,7 @@ class CaseHead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case(CaseHead):
-    """One expectation with the bytes that it is about."""
+    """An expectation for the bytes of a cassette."""
 
     api: str
     cassette: Cassette
@@ -94,30 +94,30 @@ class Case(CaseHead):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallCase(CaseHead):
-    """One expectation with the input of the function that it is about: no bytes, no deliveries."""
+    """An expectation for a function's output: no bytes, no deliveries."""
 
     kind: Kind
     input: Any
-    """Of a request a conversation (`conversation.v1.json`)."""
+    """The function's input; for kind `request`, a conversation (`conversation.v1.json`)."""
     expect: Literally | AnyOf | RequestExpectation
-    """What the function returns, a JSON value."""
+    """The expected return value, or the expected request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundTripCase(CaseHead):
-    """Two requests and both answers: the second takes the first answer and the tools' results along."""
+    """Two requests and their answers: the second request contains the first answer and the tool results."""
 
     api: str
     first: Case
-    """The answer to the first request, and what is expected of it: nothing, or the content too."""
+    """The answer to the first request, with or without an expectation."""
     second: Case
-    """The answer to the second."""
+    """The answer to the second request."""
     conversation: Mapping[str, Any]
-    """What the first request is made of (`conversation.v1.json`)."""
+    """The conversation for the first request (`conversation.v1.json`)."""
     results: tuple[Mapping[str, Any], ...]
-    """`{name, content, error?}`: what comes of the calls in the first answer."""
+    """`{name, content, error?}`: the results of the tool calls in the first answer."""
     request: RequestExpectation
-    """What is expected of the second request."""
+    """The expected second request."""
 
 
 AnyCase = Case | CallCase | RoundTripCase

@@ -1,4 +1,4 @@
-"""A cassette: one recorded exchange (DESIGN: `cassette.v1.json`)."""
+"""A cassette: one recorded exchange (`cassette.v1.json`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Final, Literal
 
 MODEL_IN_PATH: Final = re.compile(r"/models?/([^/?]+?)(?::streamGenerateContent|/converse-stream)(?:\?|$)")
-"""Where google-generate and bedrock-converse name the model."""
+"""Matches the model in a path of google-generate or bedrock-converse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,10 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """Bytes made from another cassette by a recipe that anyone can repeat."""
+    """Bytes derived from another cassette by a reproducible recipe."""
 
     source: str
-    """Name of the cassette it was made from (`from` in the file)."""
+    """Name of the original cassette (`from` in the file)."""
     recipe: str
     note: str | None = None
     kind: Literal["derived"] = "derived"
@@ -51,7 +51,7 @@ Provenance = Recorded | Derived | Authored
 
 @dataclass(frozen=True, slots=True)
 class ChunkMark:
-    """Where a network read began."""
+    """The start of a chunk."""
 
     offset: int
     """Bytes from the start of the body."""
@@ -61,7 +61,7 @@ class ChunkMark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What was asked, as a real client could send it. Header names are lower-case."""
+    """The request, as a real client could send it. Header names are lower-case."""
 
     method: str
     path: str
@@ -73,8 +73,8 @@ class Request:
 class Cassette:
     """A request and the response's raw bytes.
 
-    `body` is what came over the wire after transfer decoding, untouched. `marks` is empty where the
-    cuts are not known (authored bodies): then `recorded` hands over a frame at a time.
+    `body` holds the bytes from the wire after transfer decoding, unchanged. `marks` is empty if the chunks
+    are not known (authored bodies); the delivery `recorded` then has one chunk per frame.
     """
 
     api: str
@@ -84,7 +84,7 @@ class Cassette:
     headers: Mapping[str, str]
     body: bytes
     suffix: str
-    """Of the body's file: sse, ndjson, json or eventstream."""
+    """Suffix of the body's file: sse, ndjson, json or eventstream."""
     marks: tuple[ChunkMark, ...]
     provenance: Provenance
     twin: bytes | None = None
@@ -97,20 +97,20 @@ class Cassette:
 
     @property
     def content_type(self) -> str:
-        """Return the media type without parameters, lower-case; empty where none was sent."""
+        """Return the media type, lower-case and without parameters; empty if there is none."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     @property
     def model(self) -> str | None:
-        """Return the model that the request names in its body, or else in its path, if any."""
+        """Return the model named in the request's body, else in its path, else None."""
         model = self.request.body.get("model")
         if isinstance(model, str):
             return model
-        named = MODEL_IN_PATH.search(self.request.path)
-        return _unquoted(named[1]) if named else None
+        match = MODEL_IN_PATH.search(self.request.path)
+        return _decode_percent(match[1]) if match else None
 
 
-def _unquoted(text: str) -> str:
-    """Return `text` with its percent escapes as what they stand for."""
-    data = re.sub(rb"%([0-9A-Fa-f]{2})", lambda found: bytes.fromhex(found[1].decode()), text.encode())
+def _decode_percent(text: str) -> str:
+    """Return `text` with its percent escapes decoded."""
+    data = re.sub(rb"%([0-9A-Fa-f]{2})", lambda match: bytes.fromhex(match[1].decode()), text.encode())
     return data.decode("utf-8", "replace")

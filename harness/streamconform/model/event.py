@@ -1,4 +1,4 @@
-"""Events: the steps of the live stream (`event.v1.json`)."""
+"""The events of a live stream (`event.v1.json`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ StreamedType = Literal["text", "thinking", "refusal", "tool_call"]
 
 @dataclass(frozen=True, slots=True)
 class BlockStart:
-    """A block begins at `content_index`, its position in the outcome's content."""
+    """The start of a block; `content_index` is its position in the outcome's content."""
 
     block: StreamedType
     content_index: int
@@ -32,7 +32,7 @@ class BlockDelta:
 
 @dataclass(frozen=True, slots=True)
 class BlockEnd:
-    """A block is whole."""
+    """The end of a block, with the final block."""
 
     block: StreamedType
     content_index: int
@@ -49,14 +49,14 @@ class UsageReport:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The answer is complete; the last event."""
+    """The last event of a complete answer."""
 
     stop: Stop
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The answer broke off or failed; the last event (`error` on the wire)."""
+    """The last event of an incomplete or failed answer (`error` on the wire)."""
 
     status: Literal["incomplete", "error"]
     error: Error | None
@@ -78,6 +78,6 @@ BLOCK_EVENTS: Final[Mapping[str, tuple[type[BlockStart | BlockDelta | BlockEnd],
     "toolcall_delta": (BlockDelta, "tool_call"),
     "toolcall_end": (BlockEnd, "tool_call"),
 }
-"""Names of the events of a block, as they stand on the wire."""
+"""The class and block type of each block event, by its name on the wire."""
 
 OTHER_EVENTS: Final = ("usage", "done", "error")

@@ -1,4 +1,4 @@
-"""What is expected of one value: itself, or a matcher that stands in its place (`spec.v1.json`)."""
+"""The expectation for one value: a literal, or a matcher in its place (`spec.v1.json`)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Literally:
-    """This value."""
+    """Equal to this value."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Text in which the expression is found."""
+    """Text in which the pattern matches somewhere."""
 
     pattern: re.Pattern[str]
     why: str | None = None
@@ -24,7 +24,7 @@ class Matches:
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """Anything but null, or null."""
+    """Not null if `present`, else null."""
 
     present: bool
     why: str | None = None
@@ -40,7 +40,7 @@ class AnyOf:
 
 @dataclass(frozen=True, slots=True)
 class PrefixOf:
-    """A beginning of this text."""
+    """A prefix of this text."""
 
     text: str
     why: str | None = None

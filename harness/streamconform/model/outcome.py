@@ -1,6 +1,7 @@
-"""The outcome: what an implementation made of a stream, in the normal form (`outcome.v1.json`).
+"""The outcome of a stream, in the normal form (`outcome.v1.json`).
 
-Token buckets are disjoint; None means not reported, 0 reported as zero. Money is decimal text.
+Token buckets are disjoint: None means not reported, 0 reported as zero. Money is decimal text, because a
+float cannot hold it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Text by which the model declines."""
+    """Text with which the model refuses to answer."""
 
     text: str
     type: Literal["refusal"] = "refusal"
@@ -36,7 +37,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """Reasoning; `text` is empty where none is shown, `signature` of a redacted block its data."""
+    """Reasoning. `text` is empty if none is sent; for a redacted block, `signature` is its opaque data."""
 
     text: str = ""
     signature: str | None = None
@@ -46,7 +47,7 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A call of a tool; `arguments` is None where the text does not parse."""
+    """A tool call; `arguments` is None if the text does not parse."""
 
     id: str | None = None
     name: str | None = None
@@ -59,7 +60,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """Anything else: citations, images, results of provider tools."""
+    """Any other block: citations, images, results of provider tools."""
 
     kind: str | None = None
     data: Any = None
@@ -71,7 +72,7 @@ Block = Text | Thinking | Refusal | ToolCall | Other
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Why the answer ended, normalised and as the provider wrote it."""
+    """The stop reason, normalized and as the provider sent it."""
 
     reason: Reason | None = None
     raw: str | None = None
@@ -79,7 +80,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens in disjoint buckets; `cache_write_1h` is a part of `cache_write`, `reasoning` of `output`."""
+    """Tokens in disjoint buckets; `cache_write_1h` is part of `cache_write`, `reasoning` of `output`."""
 
     input: int | None = None
     cache_read: int | None = None
@@ -92,7 +93,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """Money in decimal text, USD; `total` is the sum of the others."""
+    """USD as decimal text; `total` is the sum of the other amounts."""
 
     currency: Literal["USD"] = "USD"
     input: str | None = None
@@ -105,7 +106,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Error:
-    """What the provider, or the broken stream, says went wrong."""
+    """The error that the provider reported, or that broke the stream."""
 
     type: str | None = None
     message: str | None = None
@@ -114,7 +115,7 @@ class Error:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """All of it. `cost` is None where no prices were given or no usage came."""
+    """The whole outcome. `cost` is None without prices or usage."""
 
     status: Status
     content: tuple[Block, ...]

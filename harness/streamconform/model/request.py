@@ -1,4 +1,4 @@
-"""An expected request: what a client must, must not and may send for a conversation (`spec.v1.json`)."""
+"""An expected request: what a client must, must not and may send (`spec.v1.json`)."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from streamconform.model.leaf import Leaf
 
 @dataclass(frozen=True, slots=True)
 class Exactly:
-    """This JSON value, with nothing beside it."""
+    """This JSON value and nothing else; objects have no further members."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class JsonText:
-    """Text that is JSON of this value, however it is spaced and in whatever order its keys stand."""
+    """Text that is JSON of this value, with any white space and key order."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class SameAs:
-    """What stands at another place of the body: at a result the id that the client gave its call."""
+    """The value at another path of the body, such as the id that the client gave to a result's call."""
 
     path: str
 
@@ -45,19 +45,19 @@ class Items:
 
 
 Wanted = Leaf | Exactly | JsonText | SameAs | Fields | Items
-"""What is wanted at a place of a body."""
+"""The expectation for one value of a body."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestExpectation:
-    """What is wanted of a request; a body is compared in its canonical form (`RequestForm.canonical`)."""
+    """The expected request; its body is compared in canonical form (`RequestForm.canonical`)."""
 
     must: Fields = field(default_factory=lambda: Fields({}))
     may: Fields = field(default_factory=lambda: Fields({}))
-    """What is recorded where it differs, and fails nobody."""
+    """Like `must`, but a difference is only recorded."""
     must_not: tuple[str, ...] = ()
-    """Dotted paths of the body that must not be there; `*` is any key or index."""
+    """Dotted paths that the body must not have; `*` matches any key or index."""
     headers: Mapping[str, Leaf] = field(default_factory=dict)
     """By lower-case name."""
     path: Leaf | None = None
-    """Of the address, behind the host."""
+    """The path of the URL."""

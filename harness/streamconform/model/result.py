@@ -1,4 +1,4 @@
-"""What a run writes: the lines of `results.jsonl` (`results.v1.json`)."""
+"""The lines of `results.jsonl` (`results.v1.json`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streamconform.model.verdict import Check, Culprit, Verdict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImplementationInfo:
-    """What is judged, as it names itself, and how it was reached."""
+    """An implementation: its own name and version, and how it was reached."""
 
     name: str
     version: str | None
@@ -23,12 +23,12 @@ class ImplementationInfo:
     impl: str
     input: Input
     claims: Mapping[str, tuple[str, ...]] | None = None
-    """The capabilities that it claims, by each api that it speaks; `common` has those of calls."""
+    """The claimed capabilities per API; `common` has those of functions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """First line: what is going to be judged."""
+    """The first line: the suite, the implementations and the selection."""
 
     version: str
     cases: int
@@ -37,12 +37,12 @@ class Header:
     selection: Mapping[str, Any]
     seed: int
     date: str | None = None
-    """The day on which the run began, in UTC, as `2026-12-31`."""
+    """The day on which the run started, in UTC, as `2026-12-31`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialResult:
-    """A finished trial; `checks` are those that did not pass."""
+    """A finished trial; `checks` holds those that did not pass, `passed` counts the others."""
 
     implementation: int
     id: str
@@ -58,19 +58,19 @@ class TrialResult:
     observation: Mapping[str, Any] | None = None
     known: str | None = None
     tracked: tuple[str, ...] = ()
-    """Where the known failures are tracked: the `issue` of each."""
+    """The `issue` of each known-failures entry that matches."""
     title: str | None = None
-    """The case's title, where not everything passed."""
+    """The case's title; None if everything passed."""
     guards: tuple[str, ...] = ()
-    """The real bugs that the case catches, where not everything passed."""
+    """The real bugs that the case catches; empty if everything passed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Footer:
-    """Last line; a file without it was cut."""
+    """The last line; a file without it is truncated."""
 
     counts: Mapping[str, int]
     exit: int
     complete: bool
     problems: tuple[Problem, ...] = ()
-    """Of the known-failures file: the entries that are not true any more."""
+    """The entries of the known-failures files that are out of date."""

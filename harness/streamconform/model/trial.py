@@ -1,4 +1,4 @@
-"""A trial: a case under a delivery or fault, a call, a round trip; the tables of deliveries and faults."""
+"""Trials: a case under a delivery or fault, a function call, a round trip; the deliveries and faults."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final, Literal
 from streamconform.model.case import LEVELS, CallCase, Case, Expectation, Level, RoundTripCase
 
 Framing = Literal["sse", "ndjson", "json_array", "eventstream", "document"]
-"""`document` is a body that is not in the api's framing: an error document, a page."""
+"""`document` is a body that is not in the API's framing, such as a JSON error or an HTML page."""
 Input = Literal["bytes", "push", "http"]
 DeliverySet = Literal["fast", "standard", "full"]
 FaultSet = Literal["none", "one", "all"]
@@ -17,7 +17,7 @@ FaultSet = Literal["none", "one", "all"]
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A way to hand over the same bytes; the outcome must not change."""
+    """A way to deliver the same stream; the outcome must not change."""
 
     name: str
     level: Level
@@ -34,33 +34,33 @@ HTTP: Final = frozenset[Input]({"http"})
 DELIVERIES: Final[Mapping[str, Delivery]] = {
     delivery.name: delivery
     for delivery in (
-        Delivery("recorded", "must", "as recorded: a chunk a network read, or a frame", ANY),
+        Delivery("recorded", "must", "as recorded: one chunk per network read, or per frame", ANY),
         Delivery("whole", "must", "everything in one chunk", ANY),
-        Delivery("bytewise", "must", "one byte a chunk", ANY),
-        Delivery("utf8-split", "must", "a cut inside every character of several bytes", ANY),
-        Delivery("random", "must", "cuts at places drawn from the seed", ANY),
-        Delivery("crlf", "must", "every line end as CR LF", SSE),
-        Delivery("comments", "must", "a comment between any two frames", SSE),
-        Delivery("unknown-event", "must", "events of a type that nobody knows yet"),
-        Delivery("unknown-field", "must", "a field that nobody knows yet in every payload"),
+        Delivery("bytewise", "must", "one byte per chunk", ANY),
+        Delivery("utf8-split", "must", "a cut inside every multi-byte character", ANY),
+        Delivery("random", "must", "cuts at random offsets, from the seed", ANY),
+        Delivery("crlf", "must", "every line end is CR LF", SSE),
+        Delivery("comments", "must", "a comment between every two frames", SSE),
+        Delivery("unknown-event", "must", "additional events of an unknown type"),
+        Delivery("unknown-field", "must", "an unknown field in every payload"),
         Delivery("bom", "should", "a byte order mark before the first line", SSE),
         Delivery("no-space", "should", "no space after the colon of a field", SSE),
         Delivery("padding", "should", "white space between the tokens of every payload"),
-        Delivery("key-order", "should", "the keys of every object in reverse"),
-        Delivery("multiline-data", "should", "payloads over several data lines", SSE),
-        Delivery("gzip", "should", "compressed on the way", ANY, HTTP),
-        Delivery("cr", "may", "every line end as CR", SSE),
+        Delivery("key-order", "should", "the keys of every object in reverse order"),
+        Delivery("multiline-data", "should", "payloads split over several data lines", SSE),
+        Delivery("gzip", "should", "compressed with gzip", ANY, HTTP),
+        Delivery("cr", "may", "every line end is CR", SSE),
     )
 }
 
 DELIVERY_SETS: Final[Mapping[DeliverySet, tuple[str, ...]]] = {
     "fast": ("recorded", "bytewise"),
-    "standard": tuple(name for name, each in DELIVERIES.items() if each.level == "must"),
+    "standard": tuple(name for name, delivery in DELIVERIES.items() if delivery.level == "must"),
     "full": tuple(DELIVERIES),
 }
 
 FAULT_SETS: Final[Mapping[DeliverySet, FaultSet]] = {"fast": "none", "standard": "one", "full": "all"}
-"""The faults that go with a set of deliveries, where `--faults` does not say: `one` is one of each kind."""
+"""The default of `--faults` for each set of deliveries; `one` is one fault of each kind."""
 
 FAULTS: Final[Mapping[str, Level]] = {
     "cut-after-frame": "must",
@@ -72,29 +72,29 @@ FAULTS: Final[Mapping[str, Level]] = {
 }
 
 OF_ROUND_TRIPS: Final = ("recorded", "whole", "bytewise", "random")
-"""The deliveries of round trips: they are about requests, and streams are judged in cases of their own."""
+"""The deliveries of round trips: few, because round trips judge requests; other cases judge streams."""
 
 FAULTS_OVER_HTTP: Final = frozenset({"reset", "stall"})
-"""What only a connection can do."""
+"""Faults that need a connection."""
 
 
 OF_A_PROXY: Final = ("grammar.", "http.", "refusal.", "upstream.")
-"""How the names of the rules begin that a stream seen through another api is held to."""
+"""Prefixes of the rules for streams that are read through a proxy."""
 
 
 @dataclass(frozen=True, slots=True)
-class Through:
-    """The api through which a stream is seen where a proxy stands between, and the rules it is held to."""
+class ProxyView:
+    """For a stream read through a proxy: the API it is read in, and the rules it is checked against."""
 
     api: str
     rules: Mapping[str, Level] = field(default_factory=dict)
     held: bool = False
-    """Whether the proxy may keep back what came until it is whole."""
+    """Whether the proxy may hold content back until it is complete."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A case and how its bytes are handed over: `chunks` joined are the body that is delivered."""
+    """A case and the chunks to deliver; joined, they are the delivered body."""
 
     case: Case
     delivery: str
@@ -102,13 +102,13 @@ class Trial:
     level: Level
     chunks: tuple[bytes, ...] = field(repr=False)
     derived: Expectation | None = field(default=None, repr=False)
-    """What is expected of a broken stream, where the case's own expectation does not hold."""
-    through: Through | None = field(default=None, repr=False)
-    """The api of the stream that is read, where it is not the case's."""
+    """The expectation for a broken stream, if the case's own does not apply."""
+    through: ProxyView | None = field(default=None, repr=False)
+    """Set if the stream is read in another API than the case's."""
 
     @property
     def expect(self) -> Expectation:
-        """Return what is expected of these bytes."""
+        """Return the expectation for these bytes."""
         return self.case.expect if self.derived is None else self.derived
 
     @property
@@ -124,18 +124,18 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A case without bytes: it is asked once, and has the attributes of a trial that do not depend on any."""
+    """The only trial of a case without bytes, with the attributes of a trial that do not depend on bytes."""
 
     case: CallCase
 
     @property
     def delivery(self) -> None:
-        """Return None: nothing is delivered."""
+        """Return None: there is no delivery."""
         return
 
     @property
     def level(self) -> Level:
-        """Return the case's."""
+        """Return the level of the case."""
         return self.case.level
 
     @property
@@ -146,7 +146,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class RoundTrip:
-    """A round trip under one delivery, which is that of both answers."""
+    """A round trip with the same delivery for both answers."""
 
     case: RoundTripCase
     first: Trial
@@ -159,7 +159,7 @@ class RoundTrip:
 
     @property
     def level(self) -> Level:
-        """Return that of both answers."""
+        """Return the level of both answers."""
         return self.second.level
 
     @property
@@ -171,8 +171,8 @@ class RoundTrip:
 AnyTrial = Trial | Call | RoundTrip
 
 
-def inputs(trial: AnyTrial) -> frozenset[Input]:
-    """Return the inputs over which a trial can be asked; a call by any."""
+def supported_inputs(trial: AnyTrial) -> frozenset[Input]:
+    """Return the input modes that can run `trial`."""
     if isinstance(trial, RoundTrip):
         return HTTP
     name = (trial.delivery or "").partition(".")[0]
@@ -181,6 +181,6 @@ def inputs(trial: AnyTrial) -> frozenset[Input]:
     return DELIVERIES[name].inputs if name in DELIVERIES else ANY_INPUT
 
 
-def lower(one: Level, other: Level) -> Level:
+def lower_level(one: Level, other: Level) -> Level:
     """Return the looser of two levels."""
     return max(one, other, key=LEVELS.index)

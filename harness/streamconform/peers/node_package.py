@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from streamconform.errors import ImplementationError
 from streamconform.peers.peer import Peer
-from streamconform.suite.cassettes import write_whole
+from streamconform.suite.cassettes import write_atomically
 
 ADAPTERS: Final = Path(__file__).parent / "node"
 """The adapters, and in `pins` a lock file for each environment: versions and digests, no registry URLs."""
@@ -69,7 +69,7 @@ def build_command(folder: Path, peer: Peer) -> tuple[str, ...]:
     for adapter in ADAPTERS.glob("*.mjs"):
         copy, source = folder / adapter.name, adapter.read_bytes()
         if not copy.exists() or copy.read_bytes() != source:
-            write_whole(copy, source)
+            write_atomically(copy, source)
     info = {"package": peer.distribution, "issues": peer.issues, "apis": peer.capabilities}
     return (node, str(folder / f"{module}.mjs"), json.dumps(info), *arguments)
 

@@ -10,15 +10,15 @@ import pytest
 
 from streamconform.cli.known_failures import make_unmatched_finder, read_known_failures
 from streamconform.errors import ConformError
-from streamconform.known_failures.context import Listed
-from streamconform.known_failures.match import Checked, audit, problems
+from streamconform.known_failures.context import KnownFailuresContext
+from streamconform.known_failures.match import CheckedPaths, find_outdated, to_problems
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AnyTrial
 from streamconform.pytest import ROOT
 from streamconform.pytest.session import KNOWN, ImplementationJudge, TrialSession
 from streamconform.reports.describe import format_count
 from streamconform.run.pool import is_unexpected
-from streamconform.run.single import Single
+from streamconform.run.single import SingleRunner
 
 VERDICT_PROPERTY: Final = "conform_verdict"
 """The property of a test report with a verdict other than pass; JUnit files have it too."""
@@ -107,9 +107,9 @@ class ImplementationCollector(pytest.Collector):
     def __init__(
         self,
         *,
-        single: Single,
+        single: SingleRunner,
         trials: tuple[AnyTrial, ...],
-        listed: tuple[Listed, ...],
+        listed: tuple[KnownFailuresContext, ...],
         **node: Any,
     ) -> None:
         super().__init__(**node)
@@ -200,7 +200,7 @@ class KnownFailuresItem(pytest.Item):
     An entry whose trial passes fails the item of that trial.
     """
 
-    def __init__(self, *, listed: Listed, **node: Any) -> None:
+    def __init__(self, *, listed: KnownFailuresContext, **node: Any) -> None:
         """Check the entries of `listed`."""
         super().__init__(**node)
         self._listed = listed
@@ -208,11 +208,11 @@ class KnownFailuresItem(pytest.Item):
     def runtest(self) -> None:
         """Fail with the entries that are out of date, one per line."""
         known = self._listed.known
-        findings = audit(
+        findings = find_outdated(
             known, (), _reject_result, unmatched=self._listed.unmatched, today=self._listed.today
         )
         if findings:
-            pytest.fail("\n".join(map(str, problems(known, findings))), pytrace=False)
+            pytest.fail("\n".join(map(str, to_problems(known, findings))), pytrace=False)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return no source location, only a title."""
@@ -224,5 +224,5 @@ def _make_location(item: pytest.Item, title: str) -> tuple[Path, int, str]:
     return item.config.rootpath / ROOT, 0, title
 
 
-def _reject_result(result: TrialResult) -> Checked:
+def _reject_result(result: TrialResult) -> CheckedPaths:
     raise AssertionError(f"`audit` got no results, but asks about {result.id}")

@@ -11,20 +11,20 @@ from typing import Any, Final
 import pytest
 
 from streamconform import __version__
-from streamconform.adapters.connect import Connection, connect, target
-from streamconform.adapters.in_process import Inside
+from streamconform.adapters.connect import Connection, connect, get_python_target
+from streamconform.adapters.in_process import InProcessAdapter
 from streamconform.adapters.program import Program
 from streamconform.cli import options
 from streamconform.errors import ConformError
-from streamconform.known_failures.context import Listed, checked
+from streamconform.known_failures.context import KnownFailuresContext, get_checked_paths
 from streamconform.known_failures.match import Settler
 from streamconform.model.result import Header, TrialResult
 from streamconform.model.trial import AnyTrial
 from streamconform.pytest import ROOT
 from streamconform.reports.trial import describe_trial
-from streamconform.run.blame import Blame, installed
-from streamconform.run.plan import Judged, Settings
-from streamconform.run.single import Blocking, Single
+from streamconform.run.blame import Blame, load_snapshots
+from streamconform.run.plan import ImplementationPlan, Settings
+from streamconform.run.single import BlockingLoop, SingleRunner
 
 KNOWN: Final = "known-failures"
 """What stands for the implementation in the node ids of known-failures files."""
@@ -44,7 +44,9 @@ class TrialSession:
             impls = tuple(self.settings.get("impl") or _list_impls(self.node_paths) or ("reference",))
             self.connections = tuple(connect(impl) for impl in dict.fromkeys(impls))
             self.in_process = bool(config.getoption("conform_in_process"))
-            programs = [connection.impl for connection in self.connections if target(connection) is None]
+            programs = [
+                connection.impl for connection in self.connections if get_python_target(connection) is None
+            ]
         except ConformError as error:
             raise pytest.UsageError(str(error)) from error
         if self.in_process and programs:
@@ -54,17 +56,17 @@ class TrialSession:
             )
         # `breakpoint()` reaches the user only in pytest's own process. Programs still run apart under --pdb.
         self.in_process = self.in_process or bool(config.getoption("usepdb", default=False))
-        self._singles: list[Single] = []
-        self._blocking: Blocking | None = None
+        self._singles: list[SingleRunner] = []
+        self._blocking: BlockingLoop | None = None
 
     @property
-    def blocking(self) -> Blocking:
+    def blocking(self) -> BlockingLoop:
         """Return the event loop that runs coroutines for pytest, started on first use."""
         if self._blocking is None:
-            self._blocking = Blocking()
+            self._blocking = BlockingLoop()
         return self._blocking
 
-    def make_single(self, connection: Connection) -> Single:
+    def make_single(self, connection: Connection) -> SingleRunner:
         """Return what judges one trial after another with one implementation, until the session ends."""
         settings = Settings(
             workers=1,
@@ -73,18 +75,18 @@ class TrialSession:
             strict=self.is_strict,
             input=self.settings.get("input"),
         )
-        in_process = self.in_process and target(connection) is not None
-        single = Single(connection, settings, self.blame, self._make_inside if in_process else Program)
+        in_process = self.in_process and get_python_target(connection) is not None
+        single = SingleRunner(connection, settings, self.blame, self._make_inside if in_process else Program)
         self._singles.append(single)
         return single
 
     @cached_property
     def blame(self) -> Blame:
         """Return what finds relevant frames; it is slow to load, and needed only if something is judged."""
-        return Blame(installed())
+        return Blame(load_snapshots())
 
-    def _make_inside(self, connection: Connection) -> Inside:
-        return Inside(connection, self.blocking.perform, (pytest.exit.Exception,))
+    def _make_inside(self, connection: Connection) -> InProcessAdapter:
+        return InProcessAdapter(connection, self.blocking.perform, (pytest.exit.Exception,))
 
     @property
     def is_strict(self) -> bool:
@@ -123,9 +125,9 @@ class ImplementationJudge:
     def __init__(
         self,
         session: TrialSession,
-        single: Single,
-        judged: Judged,
-        listed: tuple[Listed, ...],
+        single: SingleRunner,
+        judged: ImplementationPlan,
+        listed: tuple[KnownFailuresContext, ...],
         trials: tuple[AnyTrial, ...],
     ) -> None:
         """Judge with `single`; `listed` are the known-failures files, `trials` all that were collected."""
@@ -140,11 +142,11 @@ class ImplementationJudge:
             seed=session.settings.get("seed", 0),
         )
         trials_by_id = {trial.id: trial for trial in trials}
-        files = [file.known for file in listed if file.known.about(judged.connection.impl)]
+        files = [file.known for file in listed if file.known.applies_to(judged.connection.impl)]
         self._settle = Settler(
             files,
-            lambda result: checked(
-                judged.seen(trials_by_id[result.id]),
+            lambda result: get_checked_paths(
+                judged.apply_proxy_view(trials_by_id[result.id]),
                 judged.greeting.claims(trials_by_id[result.id].case.api),
             ),
             strict=session.is_strict,

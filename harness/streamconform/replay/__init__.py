@@ -1,1 +1,1 @@
-"""The server that stands for the provider: recorded answers over HTTP, broken where that is asked for."""
+"""The replay server: recorded answers over HTTP, broken as faults require."""

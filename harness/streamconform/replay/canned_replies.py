@@ -1,7 +1,4 @@
-"""The shortest answer of an API, as a trial, in the form that a request asks for. Pure.
-
-It answers requests that are themselves judged, so its content does not matter.
-"""
+"""Answer requests that are themselves judged with the shortest answer of their API. Pure."""
 
 from __future__ import annotations
 
@@ -14,8 +11,8 @@ from streamconform.model.trial import Trial
 from streamconform.replay.endpoints import read_target
 
 
-def plain(api: str, target: str, id_: str, model: str) -> Trial:
-    """Return the answer to a request for `target`, as a stream and, as its twin, without streaming."""
+def make_canned_trial(api: str, target: str, id_: str, model: str) -> Trial:
+    """Return a trial with the shortest answer to a request for `target`, and its twin without streaming."""
     reply = APIS[api].choose_reply(read_target(target))
     body = reply.write(json.dumps(payload).encode() for payload in reply.payloads(model))
     cassette = Cassette(
@@ -27,7 +24,7 @@ def plain(api: str, target: str, id_: str, model: str) -> Trial:
         body=body,
         suffix="",
         marks=(),
-        provenance=Authored("", note="an answer to requests that are judged"),
+        provenance=Authored("", note="the answer to a request that is judged"),
         twin=json.dumps(reply.document(model)).encode(),
     )
     case = Case(id=id_, api=api, title="the shortest answer", cassette=cassette, expect=NOTHING_EXPECTED)

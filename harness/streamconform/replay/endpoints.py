@@ -1,4 +1,4 @@
-"""What a request asks for, by the endpoints of its API, below a base URL. Pure."""
+"""Match requests with the endpoints of an API, below a base URL. Pure."""
 
 from __future__ import annotations
 
@@ -12,57 +12,61 @@ from streamconform.apis import APIS
 from streamconform.apis.api import Target
 from streamconform.model.cassette import Cassette
 
-Asks = Literal["stream", "document"]
+AnswerKind = Literal["stream", "document"]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a request asks for: an answer as a stream, or in one piece; or why it asks for neither."""
+class RequestMatch:
+    """The kind of answer that a request asks for: a stream, a document without streaming, or neither."""
 
-    kind: Asks | None
+    kind: AnswerKind | None
     note: str | None = None
-    """What is to be known of it, where the answer is not what was expected."""
-    unfit: str | None = None
-    """Why the recorded answer is none to this request, though it is a right one."""
+    """What is wrong with the request; it is reported if the outcome is not as expected."""
+    mismatch: str | None = None
+    """Why the recording is no answer to this request, which is valid in itself."""
 
 
-def asked(cassette: Cassette, method: str, target: str, stream: object) -> Asked:
-    """Return what is asked for with `method` and `target`, the path under the base URL with its query.
+def match_request(cassette: Cassette, method: str, target: str, stream: object) -> RequestMatch:
+    """Return the match of a request with `method` and `target`, the path below the base URL with its query.
 
-    `stream` is that member of the body; None where it has none.
+    `stream` is the member of the body with that name, or None if it is absent.
     """
     endpoints = APIS[cassette.api].endpoints
     path = read_target(target).path
-    streams = path == read_target(cassette.request.path).path or _any(path, endpoints.streams)
-    documents = _any(path, endpoints.documents)
-    if method != "POST" or not (streams or documents):
-        return Asked(None, f"the server got `{method} {target}`; expected {expected(cassette.api)}")
-    as_recorded = not streams or target == cassette.request.path
-    unfit = None if as_recorded else _unfit(cassette, target)
-    if unfit is not None:
-        return Asked(None, unfit=unfit)
+    is_stream = path == read_target(cassette.request.path).path or _matches_any(path, endpoints.streams)
+    is_document = _matches_any(path, endpoints.documents)
+    if method != "POST" or not (is_stream or is_document):
+        return RequestMatch(
+            None, f"the server got `{method} {target}`; expected {describe_endpoint(cassette.api)}"
+        )
+    # A valid request that the recording does not answer is skipped: the client has not failed. A wrong path
+    # is answered with 404, and becomes the reason of the result.
+    as_recorded = not is_stream or target == cassette.request.path
+    mismatch = None if as_recorded else _find_mismatch(cassette, target)
+    if mismatch is not None:
+        return RequestMatch(None, mismatch=mismatch)
     if endpoints.documents:
-        return Asked("document" if documents else "stream")
+        return RequestMatch("document" if is_document else "stream")
     if stream is False:
-        return Asked("document")
+        return RequestMatch("document")
     if stream is None and not endpoints.streams_by_default:
-        return Asked("stream", "the request does not say `stream: true`; the provider would not stream")
-    return Asked("stream")
+        return RequestMatch("stream", "the request has no `stream: true`, so the provider would not stream")
+    return RequestMatch("stream")
 
 
-def expected(api: str) -> str:
-    """Return in words what a client of `api` sends, below its base URL."""
+def describe_endpoint(api: str) -> str:
+    """Return the request line that a client of `api` is expected to send."""
     return f"`POST BASE_URL{APIS[api].endpoints.usual}`"
 
 
 def read_target(target: str) -> Target:
-    """Return the path and the query of a request's target."""
+    """Return the decoded path and query of a request's target."""
     path, _, query = target.partition("?")
     return Target(unquote(path), parse_qs(query))
 
 
-def _unfit(cassette: Cassette, target: str) -> str | None:
-    """Return why a client that sends `target` never gets this recording: it was made with the other form."""
+def _find_mismatch(cassette: Cassette, target: str) -> str | None:
+    """Return why a client that sends `target` never gets this recording, which has another form; or None."""
     api = APIS[cassette.api]
     framed = api.detect_framing(cassette.status, cassette.body)
     if framed == "document":
@@ -71,12 +75,12 @@ def _unfit(cassette: Cassette, target: str) -> str | None:
     return api.endpoints.find_mismatch(read_target(target), recorded, framed)
 
 
-def _any(path: str, templates: tuple[str, ...]) -> bool:
-    return any(_pattern(each).fullmatch(path) for each in templates)
+def _matches_any(path: str, templates: tuple[str, ...]) -> bool:
+    return any(_compile_template(template).fullmatch(path) for template in templates)
 
 
 @cache
-def _pattern(template: str) -> re.Pattern[str]:
+def _compile_template(template: str) -> re.Pattern[str]:
     kinds = {"": "[^/]+", "+": ".+"}
     parts = re.split(r"\{[a-z]+(\+?)\}", template)
     return re.compile("".join(kinds[part] if i % 2 else re.escape(part) for i, part in enumerate(parts)))

@@ -1,4 +1,4 @@
-"""One trial on the server: what it answers, what it was asked, and whether it is over."""
+"""One trial on the server: what it answers, the requests it received, and whether it has ended."""
 
 from __future__ import annotations
 
@@ -8,130 +8,138 @@ from typing import Any, Final
 
 from streamconform.adapters.feed import Gate
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
-from streamconform.replay.canned_replies import plain
-from streamconform.replay.endpoints import asked, expected
-from streamconform.replay.reply import Reply, problem, reply
-from streamconform.replay.request import Received
+from streamconform.replay.canned_replies import make_canned_trial
+from streamconform.replay.endpoints import describe_endpoint, match_request
+from streamconform.replay.reply import Reply, make_error_reply, make_reply
+from streamconform.replay.request import ReceivedRequest
 
-KEPT: Final = 16
-"""Requests of one trial that are kept; whoever asks more often is answered no more."""
-TOO_OFTEN: Final = f"it was asked {KEPT} times, and is answered no more; turn the client's retries off"
-MAX_STRAYS: Final = 4
-SHOWN: Final = 8
-"""Requests that results show of a trial."""
+_MAX_REQUESTS: Final = 16
+"""Requests of one trial that are answered; the limit stops clients that retry without end."""
+_TOO_MANY_REQUESTS: Final = (
+    f"the server got more than {_MAX_REQUESTS} requests for one trial and stopped answering;"
+    " turn the client's retries off"
+)
+_MAX_STRAYS: Final = 4
+"""Requests without a trial that are kept."""
+_MAX_SHOWN: Final = 8
+"""Requests that the results of a trial list."""
 
 
 @dataclass(slots=True, eq=False)
-class Exchange:
-    """A trial that is on: the same answer to every request, of a round trip the second from then on."""
+class TrialExchange:
+    """A running trial: every request gets its answer; in a round trip, the second answer after the first."""
 
     base_url: str
     trial: AnyTrial
     gate: Gate | None = None
     time_scale: float = 0.0
-    requests: list[tuple[Received, Reply]] = field(default_factory=list)
-    """Each request, its target without the prefix, and what was answered."""
-    asked: list[Received] = field(default_factory=list)
-    """Those among them that ask the model for an answer."""
+    requests: list[tuple[ReceivedRequest, Reply]] = field(default_factory=list)
+    """Each request, with its target below the base URL, and the reply to it."""
+    model_requests: list[ReceivedRequest] = field(default_factory=list)
+    """The requests that ask the model for an answer."""
     strays: list[str] = field(default_factory=list)
-    """What came meanwhile and names no trial, in words."""
+    """Descriptions of requests that arrived during the trial and belong to none."""
     sent: int = 0
-    """Chunks of the last answer that have gone."""
-    too_often: bool = False
-    """Whether it was asked more than `KEPT` times."""
-    over: asyncio.Event = field(default_factory=asyncio.Event)
+    """The number of chunks of the last reply that have been sent."""
+    has_too_many: bool = False
+    """Whether there were more than `_MAX_REQUESTS` requests."""
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
     transports: set[asyncio.WriteTransport] = field(default_factory=set)
-    """The connections on which an answer is being sent."""
+    """The connections on which a reply is being sent."""
 
-    def answer(self, received: Received, target: str) -> Reply:
-        """Return the answer to a request for `target`, the path below the base URL, and keep both."""
-        if len(self.requests) >= KEPT:
-            self.too_often = True
-            return problem(404, TOO_OFTEN, "one request")
-        trial = self._answering(target)
-        wanted = asked(trial.case.cassette, received.method, target, received.stream)
-        made = reply(trial, wanted, received.header("accept-encoding"), self.time_scale)
+    def answer(self, received: ReceivedRequest, target: str) -> Reply:
+        """Return the reply to a request for `target`, the path below the base URL, and record both."""
+        # The path alone selects the trial, never the request's content: a client that sends another prompt,
+        # or several requests at once, still gets the answer of its trial.
+        if len(self.requests) >= _MAX_REQUESTS:
+            self.has_too_many = True
+            return make_error_reply(404, _TOO_MANY_REQUESTS, "one request")
+        trial = self._choose_trial(target)
+        match = match_request(trial.case.cassette, received.method, target, received.stream)
+        reply = make_reply(trial, match, received.header("accept-encoding"), self.time_scale)
         self.sent = 0
-        kept = replace(received, target=target, rest=b"")
-        self.requests.append((kept, made))
-        if wanted.kind is not None:
-            self.asked.append(kept)
-        return made
+        request = replace(received, target=target, rest=b"")
+        self.requests.append((request, reply))
+        if match.kind is not None:
+            self.model_requests.append(request)
+        return reply
 
-    def _answering(self, target: str) -> Trial:
-        """Return what answers the next request, if it asks the model."""
+    def _choose_trial(self, target: str) -> Trial:
+        """Return the trial that answers the next request, if that asks the model."""
         match self.trial:
             case RoundTrip(_, first, second):
-                return second if self.asked else first
+                return second if self.model_requests else first
             case Call(case):
-                return plain(case.api or "", target, case.id, str(case.input["model"]))
+                return make_canned_trial(case.api or "", target, case.id, str(case.input["model"]))
             case trial:
                 return trial
 
-    def gate_of(self, made: Reply) -> Gate | None:
-        """Return the gate that the chunks of an answer go through: only those of the first one do."""
-        first = next((each for _, each in self.requests if each.recorded), None)
-        return self.gate if made is first else None
+    def get_gate(self, reply: Reply) -> Gate | None:
+        """Return the gate for the chunks of `reply`; only the first recorded reply has one."""
+        first = next((made for _, made in self.requests if made.recorded), None)
+        return self.gate if reply is first else None
 
     @property
-    def unfit(self) -> str | None:
-        """Return why nothing can be judged by what was answered, or None."""
-        return next((made.unfit for _, made in self.requests if made.unfit), None)
+    def mismatch(self) -> str | None:
+        """Return why nothing can be judged by the replies, or None."""
+        return next((reply.mismatch for _, reply in self.requests if reply.mismatch), None)
 
     @property
     def answered(self) -> bool:
-        """Return whether anybody was given what was recorded, as a stream or in one piece."""
-        return any(made.recorded or made.status < 400 for _, made in self.requests)
+        """Return whether a reply had the recorded answer, as a stream or as a document."""
+        return any(reply.recorded or reply.status < 400 for _, reply in self.requests)
 
     @property
     def complaint(self) -> str | None:
         """Return what was wrong with the requests, or None."""
-        if self.too_often:
-            return TOO_OFTEN
-        wrong = next((made.note for _, made in self.requests if made.note), None)
-        if wrong is not None or self.answered:
-            return wrong
-        wanted = f"expected {expected(self.trial.case.api or '')}"
+        if self.has_too_many:
+            return _TOO_MANY_REQUESTS
+        note = next((reply.note for _, reply in self.requests if reply.note), None)
+        if note is not None or self.answered:
+            return note
+        expected = f"expected {describe_endpoint(self.trial.case.api or '')}"
         if self.strays:
-            return f"the server got {self.strays[0]}; {wanted}"
-        return f"no request came; {wanted}: does the client get the base URL?"
+            return f"the server got {self.strays[0]}; {expected}"
+        return f"no request arrived; {expected}: does the client use the base URL?"
 
     @property
     def progress(self) -> str:
-        """Return how far the last answer has come."""
+        """Return a message about how much of the last reply has been sent."""
         count = len(self.requests[-1][1].chunks) if self.requests else 0
-        return "the server has sent " + (
-            "all of it" if self.sent == count else f"{self.sent} of {count} chunks"
-        )
+        part = "the whole answer" if self.sent == count else f"{self.sent} of {count} chunks"
+        return f"the server has sent {part}"
 
-    def has_sent(self, chunks: int) -> None:
-        """Note how far the last answer has come."""
+    def note_sent(self, chunks: int) -> None:
+        """Record that `chunks` chunks of the last reply have been sent."""
         self.sent = chunks
 
-    def stray(self, words: str) -> None:
-        """Note what came meanwhile and names no trial."""
-        if len(self.strays) < MAX_STRAYS and words not in self.strays:
-            self.strays.append(words)
+    def note_stray(self, description: str) -> None:
+        """Record a request that arrived during the trial and belongs to none."""
+        if len(self.strays) < _MAX_STRAYS and description not in self.strays:
+            self.strays.append(description)
 
     @property
     def sent_requests(self) -> tuple[Any, ...]:
         """Return the requests for the model as they are judged, `{"body", "headers", "path"}` each."""
-        return tuple(each.as_built for each in self.asked)
+        return tuple(request.as_built for request in self.model_requests)
 
-    def told(self) -> list[dict[str, Any]]:
+    def describe_requests(self) -> list[dict[str, Any]]:
         """Return the requests as results show them."""
         return [
-            {"method": each.method, "path": each.target[:400], "bytes": each.size, "status": made.status}
-            for each, made in self.requests[:SHOWN]
+            {
+                "method": request.method,
+                "path": request.target[:400],
+                "bytes": request.size,
+                "status": reply.status,
+            }
+            for request, reply in self.requests[:_MAX_SHOWN]
         ]
 
     def end(self) -> None:
-        """Say that the trial is over: what is still being sent is sent no further.
-
-        Who sends sees that between two writes. Only where a write waits for a client that does not read is
-        the connection reset: one whose answer is all gone may be back in the client's pool already.
-        """
-        self.over.set()
+        """End the trial: replies that are being sent stop before their next chunk."""
+        self.ended.set()
+        # Only a connection whose write waits for a client that does not read is reset. One whose reply has
+        # been sent whole may be back in the client's pool already.
         for transport in tuple(self.transports):
             if transport.get_write_buffer_size():
                 transport.abort()

@@ -1,4 +1,4 @@
-"""One request, read from a connection within bounds. Whatever comes is a request or a `BadRequest`."""
+"""Read one request from a connection, within limits: the result is a request or a `BadRequest`."""
 
 from __future__ import annotations
 
@@ -10,57 +10,60 @@ from typing import Any, Final
 import h11
 
 MAX_BODY: Final = 32 * 1024 * 1024
-"""Bytes of a request: what the largest context with images needs."""
-VERSIONS: Final = (b"1.0", b"1.1")
-KEPT_BODY: Final = 1024 * 1024
-"""Bytes of a request that are kept."""
-SHOWN: Final = 400
-"""Bytes of a body that is no JSON that results show."""
-TLS: Final = b"\x16\x03"
-"""How a handshake begins: what comes is meant for `https`."""
-HALF: Final = "half a request"
+"""The largest request body that is accepted: enough for a full context with images."""
+_VERSIONS: Final = (b"1.0", b"1.1")
+MAX_KEPT_BODY: Final = 1024 * 1024
+"""Bytes of a request body that are kept."""
+_MAX_SHOWN_BODY: Final = 400
+"""Bytes of a body that is not JSON that results show."""
+_TLS_HANDSHAKE: Final = b"\x16\x03"
+"""The beginning of a TLS handshake: the client uses `https`."""
+PARTIAL_REQUEST: Final = "half a request"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """What a client may cost."""
+class ServerLimits:
+    """Limits on the resources of clients."""
 
     connections: int = 512
-    """At once; where there are more, the one that waited longest for a request goes."""
+    """Open connections; beyond that, the one that has been idle longest is closed."""
     head_bytes: int = 64 * 1024
     request_seconds: float = 30.0
-    """From the first byte of a request to its last."""
+    """From the first to the last byte of a request."""
     idle_seconds: float = 120.0
     """Between two requests."""
     stall_seconds: float | None = 0.05
-    """How long a stalled stream stays silent before it is closed; None: until the client goes."""
+    """How long a stalled stream stays silent before it is closed; None: until the client closes it.
+
+    Real stalls are longer, but a suite has thousands of trials.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Received:
-    """A request as it came. `target` is the path with its query; header names are lower-case."""
+class ReceivedRequest:
+    """A request as received. `target` is the path with its query; header names are lower-case."""
 
     method: str
     target: str
     headers: tuple[tuple[str, str], ...]
     body: bytes
-    """Its first `KEPT_BODY` bytes."""
+    """The first `MAX_KEPT_BODY` bytes."""
     size: int
-    """Bytes of the whole body."""
+    """Size of the whole body in bytes."""
     keep: bool
-    """Whether the connection may go on."""
+    """Whether the connection can be reused."""
     chunked: bool
-    """Whether the client understands chunks."""
+    """Whether the client understands the chunked transfer coding."""
     rest: bytes = b""
-    """What came behind it."""
+    """The bytes received after the request."""
 
     def header(self, name: str) -> str:
         """Return the values of a header, joined."""
-        return ", ".join(value for each, value in self.headers if each == name)
+        return ", ".join(value for header, value in self.headers if header == name)
 
     @property
     def json(self) -> Any:
-        """Return the value of the body; None where it is no JSON."""
+        """Return the decoded body, or None if it is not JSON."""
         try:
             return json.loads(self.body)
         except (ValueError, RecursionError):
@@ -68,106 +71,111 @@ class Received:
 
     @property
     def stream(self) -> Any:
-        """Return the member `stream` of the body; None where it has none, or is no JSON object."""
+        """Return the member `stream` of the body, or None if the body has none or is not an object."""
         body = self.json
         return body.get("stream") if isinstance(body, dict) else None
 
     @property
     def as_built(self) -> dict[str, Any]:
-        """Return it as functions that build requests do; a body that is no JSON as the text that it is."""
+        """Return the request in the form of `build_request`; a body that is not JSON is returned as text."""
         value = self.json
-        body = self.body[:SHOWN].decode("utf-8", "backslashreplace") if value is None else value
+        body = self.body[:_MAX_SHOWN_BODY].decode("utf-8", "backslashreplace") if value is None else value
         headers = {name: self.header(name) for name, _ in self.headers}
         return {"body": body, "headers": headers, "path": self.target}
 
 
 @dataclass(slots=True, eq=False)
-class Line:
+class ClientConnection:
     """The connection to a client."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
-    bounds: Bounds
-    half: bool = False
-    """Whether a request has begun to come that has not ended."""
+    bounds: ServerLimits
+    is_mid_request: bool = False
+    """Whether a request has pending and not ended."""
 
     async def write(self, data: bytes) -> None:
-        """Write `data` in one piece and wait until the system has it; raises `OSError`."""
+        """Write `data` in one call and wait until the operating system has taken it; raises `OSError`."""
         self.writer.write(data)
         await self.writer.drain()
-        await asyncio.sleep(0)  # `drain` lets nobody else run where there is nothing to wait for
+        await asyncio.sleep(0)  # `drain` does not yield to other tasks if the buffer is empty
 
 
 class BadRequest(Exception):
-    """What came is no request that can be answered; says with which status, and what it is."""
+    """The bytes received are not a request that can be answered."""
 
-    def __init__(self, status: int, words: str) -> None:
-        """Keep both."""
-        super().__init__(words)
+    def __init__(self, status: int, description: str) -> None:
+        """Hold the status of the reply, and a description of what was received."""
+        super().__init__(description)
         self.status = status
-        self.words = words
+        self.description = description
 
 
-async def receive(line: Line, begun: bytes) -> Received | None:
-    """Return the next request, None where the client went without one; raises `BadRequest`.
+async def receive_request(connection: ClientConnection, pending: bytes) -> ReceivedRequest | None:
+    """Return the next request, or None if the client closed the connection without one.
 
-    `begun` are bytes that came behind the request before. Raises `TimeoutError` where it takes too long.
+    `pending` are the bytes received after the previous request. Raises `BadRequest`, and `TimeoutError` if
+    the client takes too long.
     """
-    bounds = line.bounds
-    connection = h11.Connection(h11.SERVER, max_incomplete_event_size=bounds.head_bytes)
+    bounds = connection.bounds
+    protocol = h11.Connection(h11.SERVER, max_incomplete_event_size=bounds.head_bytes)
     loop = asyncio.get_running_loop()
     request: h11.Request | None = None
     body = bytearray()
     size = 0
-    data = begun
-    line.half = bool(begun)
-    if begun:
-        connection.receive_data(begun)
-    async with asyncio.timeout(bounds.request_seconds if begun else bounds.idle_seconds) as limit:
+    data = pending
+    connection.is_mid_request = bool(pending)
+    if pending:
+        protocol.receive_data(pending)
+    async with asyncio.timeout(bounds.request_seconds if pending else bounds.idle_seconds) as limit:
         while True:
             try:
-                event = connection.next_event()
+                event = protocol.next_event()
             except h11.RemoteProtocolError as error:
-                raise BadRequest(error.error_status_hint, _mistaken(line, data, error)) from error
+                raise BadRequest(error.error_status_hint, _describe_error(connection, data, error)) from error
             match event:
                 case h11.NEED_DATA:
-                    if connection.they_are_waiting_for_100_continue and request is not None:
-                        line.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-                    data = await line.reader.read(65536)
-                    if data and not line.half:
+                    if protocol.they_are_waiting_for_100_continue and request is not None:
+                        connection.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+                    data = await connection.reader.read(65536)
+                    if data and not connection.is_mid_request:
                         limit.reschedule(loop.time() + bounds.request_seconds)
-                        line.half = True
-                    connection.receive_data(data)
+                        connection.is_mid_request = True
+                    protocol.receive_data(data)
                 case h11.Request():
-                    if event.http_version not in VERSIONS:
-                        raise BadRequest(505, f"a request of HTTP/{event.http_version.decode()}")
+                    if event.http_version not in _VERSIONS:
+                        raise BadRequest(505, f"a request in HTTP/{event.http_version.decode()}")
                     request = event
                 case h11.Data():
                     size += len(event.data)
-                    body += event.data[: KEPT_BODY - len(body)]
+                    body += event.data[: MAX_KEPT_BODY - len(body)]
                     if size > MAX_BODY:
                         raise BadRequest(413, f"a body of more than {MAX_BODY} bytes")
                 case h11.EndOfMessage() if request is not None:
-                    line.half = False
-                    keep = connection.their_state is not h11.MUST_CLOSE
-                    return _received(request, bytes(body), size, keep=keep, rest=connection.trailing_data[0])
+                    connection.is_mid_request = False
+                    keep = protocol.their_state is not h11.MUST_CLOSE
+                    return _make_request(
+                        request, bytes(body), size, keep=keep, rest=protocol.trailing_data[0]
+                    )
                 case _:
                     return None
 
 
-def _mistaken(line: Line, data: bytes, error: h11.RemoteProtocolError) -> str:
-    """Return what it is that came, where `data` is the last of it."""
-    if line.half and not data:
-        return HALF
-    if data.startswith(TLS):
-        return "a TLS handshake; the base URL begins with `http:`, keep it so"
+def _describe_error(connection: ClientConnection, data: bytes, error: h11.RemoteProtocolError) -> str:
+    """Return a description of what was received; `data` is the last part of it."""
+    if connection.is_mid_request and not data:
+        return PARTIAL_REQUEST
+    if data.startswith(_TLS_HANDSHAKE):
+        return "a TLS handshake; the base URL begins with `http:`, do not change that"
     if error.error_status_hint == 431:
-        return f"a head of more than {line.bounds.head_bytes} bytes"
-    return f"what is no request of HTTP/1.1 ({str(error).partition(':')[0]})"
+        return f"headers of more than {connection.bounds.head_bytes} bytes"
+    return f"something that is not an HTTP/1.1 request ({str(error).partition(':')[0]})"
 
 
-def _received(request: h11.Request, body: bytes, size: int, *, keep: bool, rest: bytes) -> Received:
-    return Received(
+def _make_request(
+    request: h11.Request, body: bytes, size: int, *, keep: bool, rest: bytes
+) -> ReceivedRequest:
+    return ReceivedRequest(
         method=request.method.decode("ascii", "replace"),
         target=request.target.decode("latin-1"),
         headers=tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers),

@@ -1,4 +1,4 @@
-"""An answer on its way into a socket: a write a chunk, at its time, and the end that it is to have."""
+"""Send a reply into a socket: one write per chunk, at its time, and the end that the trial requires."""
 
 from __future__ import annotations
 
@@ -9,92 +9,93 @@ from collections.abc import Callable
 from typing import Final
 
 from streamconform.adapters.feed import Gate
-from streamconform.replay.reply import LAST_CHUNK, Reply, Transfer, framed, head
-from streamconform.replay.request import Line, Received
-from streamconform.replay.socket_queue import unread
+from streamconform.replay.reply import LAST_CHUNK, Reply, Transfer, encode_chunk, encode_head
+from streamconform.replay.request import ClientConnection, ReceivedRequest
+from streamconform.replay.socket_queue import count_unread_bytes
 
-RESET: Final = struct.pack("ii", 1, 0)
-"""`SO_LINGER` on, without waiting: to close is to send RST, as a host does that is gone."""
-TO_READ: Final = 1.0
-"""Seconds for the client to read what was sent before the reset: else a trial would depend on its speed."""
-TO_TAKE: Final = 0.03
-"""Seconds for it to make something of that."""
-AGAIN: Final = 0.01
-"""Seconds until it is asked again whether it has read."""
+_RESET: Final = struct.pack("ii", 1, 0)
+"""`SO_LINGER` with a timeout of 0: closing the socket sends RST, as a crashed host would."""
+_READ_SECONDS: Final = 1.0
+"""Seconds for the client to read everything before a reset, so that its speed does not matter."""
+_PROCESS_SECONDS: Final = 0.03
+"""Seconds for the client to process what it has read."""
+_POLL_SECONDS: Final = 0.01
+"""Seconds between two looks at the client's receive queue."""
 
 
-async def send(
+async def send_reply(
     reply: Reply,
-    received: Received,
-    line: Line,
-    over: asyncio.Event,
+    received: ReceivedRequest,
+    connection: ClientConnection,
+    ended: asyncio.Event,
     gate: Gate | None = None,
-    sent: Callable[[int], None] | None = None,
+    note_sent: Callable[[int], None] | None = None,
 ) -> bool:
-    """Send `reply` and return whether the connection can go on.
+    """Send `reply` and return whether the connection can be reused.
 
-    `over` says that nobody waits for the rest any more; `sent` is told how many chunks have gone. Raises
-    `OSError` where the client went.
+    `ended` is set when the trial ends; `note_sent` receives the number of chunks sent so far. Raises
+    `OSError` if the client closed the connection.
     """
     transfer: Transfer = "close" if reply.transfer == "chunked" and not received.chunked else reply.transfer
     close = transfer == "close" or not received.keep
-    began = asyncio.get_running_loop().time()
-    await line.write(head(reply, transfer, close=close))
+    start = asyncio.get_running_loop().time()
+    await connection.write(encode_head(reply, transfer, close=close))
     if received.method == "HEAD":
         return not close
     for i, chunk in enumerate(reply.chunks):
-        if reply.at:
-            await asyncio.sleep(began + reply.at[i] - asyncio.get_running_loop().time())
+        if reply.times:
+            await asyncio.sleep(start + reply.times[i] - asyncio.get_running_loop().time())
         if gate is not None:
-            await gate.passes()
-        if over.is_set():
+            await gate.wait_for_turn()
+        if ended.is_set():
             return False
-        await line.write(framed(chunk, transfer))
-        if sent is not None:
-            sent(i + 1)
+        await connection.write(encode_chunk(chunk, transfer))
+        if note_sent is not None:
+            note_sent(i + 1)
     match reply.ending:
         case "whole":
             if transfer == "chunked":
-                await line.write(LAST_CHUNK)
+                await connection.write(LAST_CHUNK)
             return not close
         case "reset":
-            connected: socket.socket = line.writer.get_extra_info("socket")
-            await _until_read(connected, line, over)  # what comes with the RST, some clients never hand on
-            connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-            line.writer.transport.abort()
+            # Some clients discard data that they read together with the RST, so they read everything first.
+            sock: socket.socket = connection.writer.get_extra_info("socket")
+            await _wait_until_read(sock, connection, ended)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            connection.writer.transport.abort()
         case "stall":
-            await _stall(line, over)
+            await _stall(connection, ended)
     return False
 
 
-async def _stall(line: Line, over: asyncio.Event) -> None:
-    """Be silent, then close our half without an end of the body, and wait until the client goes."""
-    await _until_gone(line, over, line.bounds.stall_seconds)
-    if line.writer.can_write_eof() and not line.writer.transport.is_closing():
-        line.writer.write_eof()
-    await _until_gone(line, over, line.bounds.idle_seconds)
+async def _stall(connection: ClientConnection, ended: asyncio.Event) -> None:
+    """Stay silent, then close our half without ending the body, and wait for the client to close."""
+    await _wait_until_gone(connection, ended, connection.bounds.stall_seconds)
+    if connection.writer.can_write_eof() and not connection.writer.transport.is_closing():
+        connection.writer.write_eof()
+    await _wait_until_gone(connection, ended, connection.bounds.idle_seconds)
 
 
-async def _until_read(connected: socket.socket, line: Line, over: asyncio.Event) -> None:
-    """Return when the client has read, and had time to make something of it, or has gone."""
-    for _ in range(int(TO_READ / AGAIN)):
-        if over.is_set() or line.reader.at_eof() or not unread(connected):
+async def _wait_until_read(sock: socket.socket, connection: ClientConnection, ended: asyncio.Event) -> None:
+    """Return when the client has read everything and had time to process it, or has closed the connection."""
+    for _ in range(int(_READ_SECONDS / _POLL_SECONDS)):
+        if ended.is_set() or connection.reader.at_eof() or not count_unread_bytes(sock):
             break
-        await _until_gone(line, over, AGAIN)
-    await _until_gone(line, over, TO_TAKE)
+        await _wait_until_gone(connection, ended, _POLL_SECONDS)
+    await _wait_until_gone(connection, ended, _PROCESS_SECONDS)
 
 
-async def _until_gone(line: Line, over: asyncio.Event, seconds: float | None) -> None:
-    """Return when the trial is over, when the client has gone, or after `seconds`."""
-    waiting = {asyncio.ensure_future(over.wait()), asyncio.ensure_future(_gone(line.reader))}
+async def _wait_until_gone(connection: ClientConnection, ended: asyncio.Event, seconds: float | None) -> None:
+    """Return when the trial ends, when the client closes the connection, or after `seconds`."""
+    waiting = {asyncio.ensure_future(ended.wait()), asyncio.ensure_future(_drain(connection.reader))}
     try:
         await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for each in waiting:
-            each.cancel()
+        for task in waiting:
+            task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
 
 
-async def _gone(reader: asyncio.StreamReader) -> None:
+async def _drain(reader: asyncio.StreamReader) -> None:
     while await reader.read(65536):
         pass

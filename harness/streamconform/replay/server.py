@@ -1,4 +1,4 @@
-"""The replay server: HTTP/1.1 on the loopback, a trial behind each path prefix, a write a chunk."""
+"""The replay server: HTTP/1.1 on loopback, one path prefix per trial, one write per chunk."""
 
 from __future__ import annotations
 
@@ -15,52 +15,59 @@ from urllib.parse import unquote
 
 from streamconform.adapters.feed import Gate
 from streamconform.model.trial import AnyTrial, Trial
-from streamconform.replay.exchange import Exchange
-from streamconform.replay.reply import Reply, head, problem
-from streamconform.replay.request import HALF, BadRequest, Bounds, Line, Received, receive
-from streamconform.replay.sending import send
+from streamconform.replay.exchange import TrialExchange
+from streamconform.replay.reply import Reply, encode_head, make_error_reply
+from streamconform.replay.request import (
+    PARTIAL_REQUEST,
+    BadRequest,
+    ClientConnection,
+    ReceivedRequest,
+    ServerLimits,
+    receive_request,
+)
+from streamconform.replay.sending import send_reply
 
 HOST: Final = "127.0.0.1"
-PREFIX: Final = re.compile(r"/x/(?P<id>[0-9]+|[^/?]+/[^/?]+/[^/?]+)(?=/|\?|$)")
-"""`/x/7`, a trial of a run; `/x/api/topic/case@delivery`, a trial by its id."""
-WANTED: Final = "a path that begins with a trial's base URL, `/x/…`"
+_PREFIX: Final = re.compile(r"/x/(?P<id>[0-9]+|[^/?]+/[^/?]+/[^/?]+)(?=/|\?|$)")
+"""`/x/7` is a trial of a run; `/x/api/topic/case@delivery` is a trial by its id."""
+_EXPECTED_PATH: Final = "a path that begins with a trial's base URL, `/x/…`"
 
-Find = Callable[[str], Trial | str]
-"""Returns the trial of an id, or why there is none."""
-Watch = Callable[[str, Received, Reply], None]
-"""Sees each request, with the id of its trial and its target below that, and what is answered."""
+FindTrial = Callable[[str], Trial | str]
+"""Returns the trial with an id, or a message if there is none."""
+WatchRequest = Callable[[str, ReceivedRequest, Reply], None]
+"""Receives the id of a trial, a request with its target below the base URL, and the reply to it."""
 
 
 class ReplayServer:
-    """Listens between `async with`; trials are put on it with `exchange`, or found by `find`."""
+    """Serves trials inside `async with`: those opened with `exchange`, and those that `find` returns."""
 
     def __init__(
         self,
-        find: Find | None = None,
+        find: FindTrial | None = None,
         *,
         port: int = 0,
-        bounds: Bounds | None = None,
+        bounds: ServerLimits | None = None,
         time_scale: float = 0.0,
-        watch: Watch | None = None,
+        watch: WatchRequest | None = None,
     ) -> None:
-        """Hold the settings; nothing listens yet. `port` 0 is any that is free."""
+        """Store the settings without listening yet; `port` 0 chooses a free port."""
         self.url = ""
-        """Where it listens, without a slash at the end."""
+        """The URL of the server, without a trailing slash."""
         self._find = find
         self._port = port
-        self._bounds = bounds or Bounds()
+        self._bounds = bounds or ServerLimits()
         self._time_scale = time_scale
         self._watch = watch
         self._server: asyncio.Server | None = None
         self._ids = itertools.count(1)
-        self._exchanges: dict[str, Exchange] = {}
+        self._exchanges: dict[str, TrialExchange] = {}
         self._connections: set[asyncio.Task[None]] = set()
-        self._idle: dict[asyncio.Task[None], Line] = {}
-        """The connections that wait for a request, or for the rest of one, longest first."""
-        self._mistakes: list[BaseException] = []
+        self._idle: dict[asyncio.Task[None], ClientConnection] = {}
+        """The connections that wait for a request, or for the rest of one; the one idle longest is first."""
+        self._errors: list[BaseException] = []
 
     async def __aenter__(self) -> Self:
-        """Begin to listen; raises `OSError` where the port is taken."""
+        """Start listening; raises `OSError` if the port is in use."""
         self._server = await asyncio.start_server(self._accept, HOST, self._port, backlog=256)
         port = self._server.sockets[0].getsockname()[1]
         self.url = f"http://{HOST}:{port}"
@@ -69,27 +76,27 @@ class ReplayServer:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End every connection; raises what is our own mistake, if nothing else is on its way."""
+        """Close every connection; raises the first internal error, unless another exception is active."""
         if self._server is not None:
             self._server.close()
         for task in self._connections:
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
-        if self._mistakes and error is None:
-            raise self._mistakes[0]
+        if self._errors and error is None:
+            raise self._errors[0]
 
     @contextlib.contextmanager
-    def exchange(self, trial: AnyTrial, gate: Gate | None = None) -> Iterator[Exchange]:
-        """Answer with `trial` under a base URL of its own, until the context ends."""
+    def exchange(self, trial: AnyTrial, gate: Gate | None = None) -> Iterator[TrialExchange]:
+        """Serve `trial` under its own base URL until the context ends."""
         id_ = str(next(self._ids))
-        exchange = Exchange(self.base_url(id_), trial, gate, self._time_scale)
+        exchange = TrialExchange(self.base_url(id_), trial, gate, self._time_scale)
         self._exchanges[id_] = exchange
         try:
             yield exchange
         finally:
             del self._exchanges[id_]
-            if any(line.half for line in self._idle.values()):
-                exchange.stray(HALF)
+            if any(connection.is_mid_request for connection in self._idle.values()):
+                exchange.note_stray(PARTIAL_REQUEST)
             exchange.end()
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -97,93 +104,96 @@ class ReplayServer:
             if not self._idle:
                 writer.transport.abort()
                 return
-            self._idle.pop(next(iter(self._idle))).writer.transport.abort()  # the one that was longest
-        task = asyncio.ensure_future(self._connected(Line(reader, writer, self._bounds)))
+            self._idle.pop(next(iter(self._idle))).writer.transport.abort()
+        task = asyncio.ensure_future(self._serve_connection(ClientConnection(reader, writer, self._bounds)))
         self._connections.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._remove_task)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _remove_task(self, task: asyncio.Task[None]) -> None:
         self._connections.discard(task)
-        mistake = None if task.cancelled() else task.exception()
-        if mistake is not None:
-            self._mistakes.append(mistake)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self._errors.append(error)
 
-    async def _connected(self, line: Line) -> None:
-        connected: socket.socket = line.writer.get_extra_info("socket")
-        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        line.writer.transport.set_write_buffer_limits(high=0)  # so that `drain` waits for every byte
+    async def _serve_connection(self, connection: ClientConnection) -> None:
+        sock: socket.socket = connection.writer.get_extra_info("socket")
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.writer.transport.set_write_buffer_limits(high=0)  # `drain` then waits for every byte
         try:
-            await self._converse(line)
+            await self._answer_requests(connection)
         except (OSError, TimeoutError):
-            line.writer.transport.abort()  # the client went, or took too long
+            connection.writer.transport.abort()  # the client closed the connection, or took too long
         finally:
-            line.writer.close()
+            connection.writer.close()
 
-    async def _converse(self, line: Line) -> None:
-        """Answer request after request, as long as the client keeps the connection."""
+    async def _answer_requests(self, connection: ClientConnection) -> None:
+        """Answer requests until the connection cannot be reused."""
         task = asyncio.current_task()
         assert task is not None, "every connection has a task"
-        rest, goes_on = b"", True
-        while goes_on:
-            self._idle[task] = line
+        rest, is_reusable = b"", True
+        while is_reusable:
+            self._idle[task] = connection
             try:
-                received = await receive(line, rest)
-            except BadRequest as bad:
-                self._astray(bad.words)
-                made = problem(bad.status, f"the server got {bad.words}", "a request of HTTP/1.1")
-                await line.write(head(made, "length", close=True) + made.chunks[0])
+                received = await receive_request(connection, rest)
+            except BadRequest as error:
+                self._note_stray(error.description)
+                message = f"the server got {error.description}"
+                reply = make_error_reply(error.status, message, "an HTTP/1.1 request")
+                await connection.write(encode_head(reply, "length", close=True) + reply.chunks[0])
                 return
             finally:
                 self._idle.pop(task, None)
             if received is None:
                 return
-            goes_on = await self._answer(received, line)
+            is_reusable = await self._answer(received, connection)
             rest = received.rest
 
-    async def _answer(self, received: Received, line: Line) -> bool:
-        """Send the answer; return whether the connection can go on."""
-        found = PREFIX.match(received.target)
-        id_ = unquote(found["id"]) if found else ""
-        below = received.target[found.end() if found else 0 :] or "/"
-        exchange = self._exchange(id_)
+    async def _answer(self, received: ReceivedRequest, connection: ClientConnection) -> bool:
+        """Send the reply to a request and return whether the connection can be reused."""
+        prefix = _PREFIX.match(received.target)
+        id_ = unquote(prefix["id"]) if prefix else ""
+        target = received.target[prefix.end() if prefix else 0 :] or "/"
+        exchange = self._find_exchange(id_)
         if isinstance(exchange, str):
-            self._astray(f"`{received.method} {received.target[:200]}`: {exchange}")
-            made, over, gate, sent = _stray(received, exchange), asyncio.Event(), None, None
+            self._note_stray(f"`{received.method} {received.target[:200]}`: {exchange}")
+            reply, ended, gate, note_sent = _make_stray_reply(received, exchange), asyncio.Event(), None, None
         else:
-            made = exchange.answer(received, below)
-            over, gate, sent = exchange.over, exchange.gate_of(made), exchange.has_sent
-            exchange.transports.add(line.writer.transport)
+            reply = exchange.answer(received, target)
+            ended, gate, note_sent = exchange.ended, exchange.get_gate(reply), exchange.note_sent
+            exchange.transports.add(connection.writer.transport)
         if self._watch is not None:
-            self._watch(id_, replace(received, target=below), made)
+            self._watch(id_, replace(received, target=target), reply)
         try:
-            return await send(made, received, line, over, gate, sent)
+            return await send_reply(reply, received, connection, ended, gate, note_sent)
         finally:
             if not isinstance(exchange, str):
-                exchange.transports.discard(line.writer.transport)
+                exchange.transports.discard(connection.writer.transport)
 
-    def _exchange(self, id_: str) -> Exchange | str:
-        """Return what answers for the trial `id_`, or why nothing does."""
+    def _find_exchange(self, id_: str) -> TrialExchange | str:
+        """Return the exchange that answers for the trial `id_`, or a message if there is none."""
         if not id_:
-            return "without the path of the base URL"
+            return "the path does not begin with a base URL"
         if id_ in self._exchanges:
             return self._exchanges[id_]
         if self._find is None or id_.isdigit():
-            return f"there is no trial `{id_[:200]}`, or it is over"
-        found = self._find(id_)
-        if isinstance(found, str):
-            return found
-        return Exchange(self.base_url(id_), found, None, self._time_scale)
+            return f"there is no trial `{id_[:200]}`, or it has ended"
+        trial = self._find(id_)
+        if isinstance(trial, str):
+            return trial
+        return TrialExchange(self.base_url(id_), trial, None, self._time_scale)
 
     def base_url(self, id_: str) -> str:
         """Return the base URL of a trial."""
         return f"{self.url}/x/{id_}"
 
-    def _astray(self, words: str) -> None:
-        """Tell the trials that are on what came for none of them."""
-        for each in self._exchanges.values():
-            each.stray(words)
+    def _note_stray(self, description: str) -> None:
+        """Record a request without a trial in every running trial: one of them may have caused it."""
+        for exchange in self._exchanges.values():
+            exchange.note_stray(description)
 
 
-def _stray(received: Received, why: str) -> Reply:
-    """Return the answer to a request for no trial."""
-    return problem(404, f"`{received.method} {received.target[:200]}`: {why}", WANTED, note=why)
+def _make_stray_reply(received: ReceivedRequest, why: str) -> Reply:
+    """Return the reply to a request without a trial."""
+    return make_error_reply(
+        404, f"`{received.method} {received.target[:200]}`: {why}", _EXPECTED_PATH, note=why
+    )

@@ -1,4 +1,4 @@
-"""How much of what was sent a client on this machine has still to read."""
+"""Count the bytes that a client on this machine has not read yet."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import socket
 from pathlib import Path
 from typing import Final
 
-CONNECTIONS: Final = Path("/proc/net/tcp")
-"""The system's table of connections over IPv4: both ends of those on loopback stand in it.
+_CONNECTION_TABLE: Final = Path("/proc/net/tcp")
+"""The system's table of IPv4 connections, with both ends of those on loopback (Linux only).
 
 Source: https://www.kernel.org/doc/Documentation/networking/proc_net_tcp.txt
 """
 
 
-def unread(connected: socket.socket) -> int:
-    """Return the bytes that wait in the client's socket; 0 where it has gone, or nobody tells."""
+def count_unread_bytes(connected: socket.socket) -> int:
+    """Return the bytes that wait in the client's socket; 0 if it is gone or there is no such table."""
     try:
         ours, theirs = connected.getsockname()[1], connected.getpeername()[1]
-        table = CONNECTIONS.read_text("ascii").splitlines()
+        table = _CONNECTION_TABLE.read_text("ascii").splitlines()
     except OSError:
         return 0
     for row in table:

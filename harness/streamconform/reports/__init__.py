@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from streamconform.errors import ReportError, UsageError
-from streamconform.run.merge import ordered
+from streamconform.run.merge import sort_trials
 from streamconform.run.results import Results
-from streamconform.suite.cassettes import write_whole
+from streamconform.suite.cassettes import write_atomically
 
 if TYPE_CHECKING:
     from streamconform.reports.matrix import PageContext
@@ -69,7 +69,7 @@ def write_report(
     `page_context` returns what the matrix page at a path needs besides results; it is called only by reports
     that need it. `baseline` is an earlier run, for the report that shows what changed.
     """
-    sorted_results = ordered(results)
+    sorted_results = sort_trials(results)
     match kind:
         case "matrix":
             text = _load_renderer(kind)(sorted_results, page_context(path))
@@ -112,6 +112,6 @@ def write_text(path: str, text: str) -> None:
         if target.exists() and not target.is_file():
             target.write_bytes(data)
         else:
-            write_whole(target, data)
+            write_atomically(target, data)
     except OSError as error:
         raise ReportError(f"`{path}` cannot be written: {error.strerror}") from error

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from streamconform.judge.match import same
+from streamconform.judge.match import is_equal
 from streamconform.model.event import BlockDelta, BlockEnd, BlockStart, Done, Event, Failed, UsageReport
 from streamconform.model.outcome import Block, Other, Outcome, Thinking, ToolCall, Usage
 
@@ -105,7 +105,7 @@ def _agrees(event: BlockStart | BlockDelta | BlockEnd, text: str, block: Block, 
         case BlockDelta(), _:
             return block_text is None or block_text.startswith(text)
         case BlockEnd(final=ToolCall() as final), ToolCall():
-            return block.complete is True and same(final.arguments, block.arguments)
+            return block.complete is True and is_equal(final.arguments, block.arguments)
         case BlockEnd(), _:
             return block_text is None or _text(event.final) == block_text
         case _:

@@ -13,13 +13,13 @@ from streamconform.adapters.interface import Answer, Greeting, Observation, Outp
 from streamconform.adapters.program import Collateral
 from streamconform.apis import APIS
 from streamconform.judge import decode
-from streamconform.judge.judge import Judgement, checks_of, checks_of_output, judge
-from streamconform.judge.round_trip import checks_of_round_trip
+from streamconform.judge.judge import Judgement, check_observation, check_output, judge
+from streamconform.judge.round_trip import check_round_trip
 from streamconform.model.capability import CALLED
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check
 from streamconform.printable import escape_line
-from streamconform.replay.exchange import Exchange
+from streamconform.replay.exchange import TrialExchange
 from streamconform.reports.describe import (
     VERDICT_LABELS,
     describe_difference,
@@ -29,8 +29,8 @@ from streamconform.reports.describe import (
 from streamconform.reports.divergence import place_events
 from streamconform.reports.style import StyledLine
 from streamconform.reports.terminal import STYLES, format_frames
-from streamconform.run.blame import MAX_POSITIONS, Blame, installed
-from streamconform.run.dispatch import over_http
+from streamconform.run.blame import MAX_POSITIONS, Blame, load_snapshots
+from streamconform.run.dispatch import apply_http_checks
 from streamconform.wire.frames import Frame
 from streamconform.wire.framings import split
 
@@ -55,7 +55,7 @@ class ExplainedTrial:
     answer: Answer | Collateral
     framewise: Answer | Collateral | None = None
     """The answer to the same bytes with one chunk per frame, which shows the frame of each event."""
-    exchange: Exchange | None = None
+    exchange: TrialExchange | None = None
     """The requests that the server received, if the trial ran over HTTP."""
 
 
@@ -139,33 +139,33 @@ def _judge(explained: ExplainedTrial) -> _Judged:
     if isinstance(answer, Collateral):
         return _Judged(None, [], ())
     claims = explained.greeting.claims(trial.case.api)
-    blame = Blame(installed())
-    judgement = judge(trial, answer, claims, blame.first_delta)
+    blame = Blame(load_snapshots())
+    judgement = judge(trial, answer, claims, blame.find_first_delta)
     if explained.exchange is not None:
-        judgement = over_http(judgement, explained.exchange, answer)
+        judgement = apply_http_checks(judgement, explained.exchange, answer)
     match trial, answer:
         case Trial(), Observation():
-            checks, _ = checks_of(trial, answer, claims, blame.first_delta)
-            failed = blame.told(trial, judgement.checks, claims)
+            checks, _ = check_observation(trial, answer, claims, blame.find_first_delta)
+            failed = blame.add_frames(trial, judgement.checks, claims)
             diverged = None if judgement.verdict == "pass" else _find_divergence(trial, answer, blame)
             return _Judged(judgement, checks, failed, diverged)
         case RoundTrip(), Observation():
-            checks, _ = checks_of_round_trip(trial, answer, claims)
+            checks, _ = check_round_trip(trial, answer, claims)
             return _Judged(judgement, checks, judgement.checks)
         case Call(), Output(output):
-            return _Judged(judgement, checks_of_output(trial, output), judgement.checks)
+            return _Judged(judgement, check_output(trial, output), judgement.checks)
         case _:
             return _Judged(judgement, [], judgement.checks)
 
 
 def _find_divergence(trial: Trial, answer: Observation, blame: Blame) -> int | None:
     """Return the first frame at which the events differ from a correct parser's; None if that is unknown."""
-    snapshots = blame.outcomes(trial) if isinstance(answer.events, list) else ()
+    snapshots = blame.list_outcomes(trial) if isinstance(answer.events, list) else ()
     if not snapshots or len(snapshots) >= MAX_POSITIONS:
         return None
     try:
-        return place_events(decode.events(answer.events), snapshots).diverged
-    except decode.Malformed:
+        return place_events(decode.decode_events(answer.events), snapshots).diverged
+    except decode.MalformedError:
         return None
 
 

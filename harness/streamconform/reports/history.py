@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from streamconform.model.result import ImplementationInfo, TrialResult
-from streamconform.run.merge import ordered
+from streamconform.run.merge import sort_trials
 from streamconform.run.pool import is_unexpected
 from streamconform.run.results import Results
 
@@ -79,7 +79,7 @@ def compare_results(before: Results, after: Results) -> History:
     name; if each of the results has a single implementation, those match. Each run decides for itself what
     counts as a failure, since either may have been `strict`.
     """
-    after = ordered(after)
+    after = sort_trials(after)
     pairs = _pair_implementations(before.header.implementations, after.header.implementations)
     earlier = {(trial.implementation, trial.id): trial for trial in before.trials}
     changes: list[Change] = []
@@ -89,7 +89,7 @@ def compare_results(before: Results, after: Results) -> History:
         kind = _classify(previous, trial, failed_before=failed_before, fails=_is_failure(trial, after))
         changes.append(Change(kind, previous, trial))
     gone_ids = {id(trial) for trial in earlier.values()}
-    gone = (Change("gone", trial, None) for trial in ordered(before).trials if id(trial) in gone_ids)
+    gone = (Change("gone", trial, None) for trial in sort_trials(before).trials if id(trial) in gone_ids)
     return History(before, after, pairs, (*changes, *gone))
 
 

@@ -1,1 +1,1 @@
-"""Trials to results."""
+"""Run trials and write their results."""

@@ -1,7 +1,8 @@
-"""Which frames decided a value: the reference's snapshots, loaded by name, compared frame by frame.
+"""Find the frames that decided a failing value, from the reference's outcome after each frame.
 
-Nothing is tracked while an implementation runs; frames are worked out for failing checks only, and once
-per body. Where no entry point in the group `streamconform.blame` reads the api, checks have no frames.
+Nothing is tracked while an implementation runs, so passing trials cost nothing: frames are computed for
+failing checks only, and once per body. The reference is reached by name, like any parser, through the entry
+point group `streamconform.blame`. Without an entry point that reads the API, checks have no frames.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from typing import Any, Final
 
 from streamconform.apis import APIS
 from streamconform.judge import align, decode
-from streamconform.judge.compare import field
-from streamconform.judge.match import same
+from streamconform.judge.compare import read_field
+from streamconform.judge.match import is_equal
 from streamconform.model.capability import CAPABILITIES, Claims
 from streamconform.model.outcome import Outcome, ToolCall
 from streamconform.model.trial import Trial
@@ -25,19 +26,19 @@ from streamconform.wire.framings import split
 
 GROUP: Final = "streamconform.blame"
 MAX_POSITIONS: Final = 500
-"""Snapshots taken of one body; longer streams are looked at twice, the second time where it changed."""
-REMEMBERED: Final = 16
-"""Bodies whose snapshots are kept; the deliveries of one case share few bodies."""
+"""Snapshots per body and pass; a longer stream gets a second pass, between the snapshots that differ."""
+MAX_BODIES: Final = 16
+"""Bodies whose snapshots are cached; the deliveries of one case share a few bodies."""
 
-NOTHING_YET: Final = Outcome(status="incomplete", content=())
+EMPTY_OUTCOME: Final = Outcome(status="incomplete", content=())
 """The outcome before the first frame."""
 
 Snapshots = Callable[[Any, list[int]], Iterator[dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Fed:
-    """What the reference is asked with in this process; the attributes that an adapter's run has."""
+class ReferenceInput:
+    """The reference's input in this process, with the attributes of `adapter_input.BytesInput`."""
 
     api: str
     status: int
@@ -49,56 +50,60 @@ class Fed:
 
 
 class Blame:
-    """Frames of checks, with a memory of the bodies that were looked at."""
+    """Finds the frames of checks, and caches the snapshots of recent bodies."""
 
     def __init__(self, snapshots: Snapshots | None) -> None:
-        """Use `snapshots`; None: no check has frames."""
+        """Use `snapshots`; with None, no check gets frames."""
         self._snapshots = snapshots
-        self._memory: dict[tuple[str, bytes], dict[int, Outcome]] = {}
+        self._cache: dict[tuple[str, bytes], dict[int, Outcome]] = {}
 
-    def told(self, trial: Trial, checks: Sequence[Check], claims: Claims) -> tuple[Check, ...]:
+    def add_frames(self, trial: Trial, checks: Sequence[Check], claims: Claims) -> tuple[Check, ...]:
         """Return `checks` with the frames of the delivered body after which their value changed."""
         if self._snapshots is None:
             return tuple(checks)
-        return tuple(replace(each, frames=self._frames(trial, each, claims)) for each in checks)
+        return tuple(replace(check, frames=self._find_frames(trial, check, claims)) for check in checks)
 
-    def first_delta(self, trial: Trial) -> int | None:
-        """Return the offset at which the frame ends that shows the first piece of any block."""
+    def find_first_delta(self, trial: Trial) -> int | None:
+        """Return the end offset of the first frame after which a block has text; None without one."""
         frames = self._split(trial)
-        for number, outcome in self._outcomes(trial, _spread(len(frames))):
-            if any(_visible(block) for block in outcome.content):
+        for number, outcome in self._outcomes(trial, _spread_positions(len(frames))):
+            if any(_has_text(block) for block in outcome.content):
                 return frames[number].end
         return None
 
-    def outcomes(self, trial: Trial) -> tuple[tuple[int, Outcome], ...]:
-        """Return (frame, outcome after it) of a body, of at most `MAX_POSITIONS` frames."""
-        return tuple(self._outcomes(trial, _spread(len(self._split(trial)))))
+    def list_outcomes(self, trial: Trial) -> tuple[tuple[int, Outcome], ...]:
+        """Return (frame number, outcome after it) for up to `MAX_POSITIONS` frames, evenly spread."""
+        return tuple(self._outcomes(trial, _spread_positions(len(self._split(trial)))))
 
-    def _frames(self, trial: Trial, failed: Check, claims: Claims) -> tuple[int, ...]:
-        of_a_proxy = trial.through is not None and failed.path in trial.through.rules
-        if failed.path.startswith("invariant.") or of_a_proxy:
-            return ()
+    def _find_frames(self, trial: Trial, failed: Check, claims: Claims) -> tuple[int, ...]:
+        is_proxy_rule = trial.through is not None and failed.path in trial.through.rules
+        if failed.path.startswith("invariant.") or is_proxy_rule:
+            return ()  # such a check does not compare a value of the outcome
         count = len(self._split(trial))
         reader = _Reader(trial, failed.path, claims)
-        changed = _changes(self._outcomes(trial, _spread(count)), reader)
+        changed = _find_changes(self._outcomes(trial, _spread_positions(count)), reader)
         if count > MAX_POSITIONS:
-            inside = [n for before, at in changed for n in range(before + 1, at + 1)]
-            picked = inside[:: max(1, len(inside) // MAX_POSITIONS)]
-            changed = _changes(self._outcomes(trial, sorted({*picked, *(at for _, at in changed)})), reader)
-        numbers = tuple(at for _, at in changed)
-        return _from_where_they_part(numbers, dict(self._outcomes(trial, list(numbers))), reader, failed.got)
+            candidates = [n for before, after in changed for n in range(before + 1, after + 1)]
+            sample = candidates[:: max(1, len(candidates) // MAX_POSITIONS)]
+            positions = sorted({*sample, *(after for _, after in changed)})
+            changed = _find_changes(self._outcomes(trial, positions), reader)
+        numbers = tuple(after for _, after in changed)
+        return _drop_agreeing_frames(numbers, dict(self._outcomes(trial, list(numbers))), reader, failed.got)
 
-    def _outcomes(self, trial: Trial, at: list[int]) -> list[tuple[int, Outcome]]:
-        """Return (frame, outcome after it) for each frame number in `at`."""
+    def _outcomes(self, trial: Trial, positions: list[int]) -> list[tuple[int, Outcome]]:
+        """Return (frame number, outcome after it) for each frame number in `positions`."""
         key = (f"{trial.case.api} {trial.case.cassette.status}", trial.body)
-        known = self._memory[key] = self._memory.pop(key, {})  # the one used last stands last
-        missing = [number for number in at if number not in known]
+        # Reinserting the entry keeps the dictionary ordered by last use, so that the first one is the oldest.
+        known = self._cache[key] = self._cache.pop(key, {})
+        missing = [number for number in positions if number not in known]
         if missing and self._snapshots is not None:
-            given = self._snapshots(_fed(trial), missing)
-            known |= {n: decode.outcome(each) for n, each in zip(missing, given, strict=False)}
-        while len(self._memory) > REMEMBERED:
-            del self._memory[next(iter(self._memory))]
-        return [(number, known[number]) for number in at if number in known]
+            snapshots = self._snapshots(_build_input(trial), missing)
+            known |= {
+                n: decode.decode_outcome(snapshot) for n, snapshot in zip(missing, snapshots, strict=False)
+            }
+        while len(self._cache) > MAX_BODIES:
+            del self._cache[next(iter(self._cache))]
+        return [(number, known[number]) for number in positions if number in known]
 
     @staticmethod
     def _split(trial: Trial) -> tuple[Frame, ...]:
@@ -107,21 +112,21 @@ class Blame:
 
 
 @cache
-def installed() -> Snapshots | None:
+def load_snapshots() -> Snapshots | None:
     """Return the snapshots function of the first entry point in the group, or None."""
     points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
-    return partial(_call, points[0]) if points else None
+    return partial(_call_entry_point, points[0]) if points else None
 
 
-def _call(point: EntryPoint, run: Any, at: list[int]) -> Iterator[dict[str, Any]]:
-    # loaded on the first call: a run in which every check passes never needs the reference in this process
+def _call_entry_point(point: EntryPoint, run: Any, positions: list[int]) -> Iterator[dict[str, Any]]:
+    # Loaded on the first call: a run in which every check passes never needs the reference in this process.
     snapshots: Snapshots = point.load()
-    return snapshots(run, at)
+    return snapshots(run, positions)
 
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads the value at a check's path from an outcome, aligned as the judge does it."""
+    """Reads the value at a check's path from an outcome, aligned as the judge aligns it."""
 
     trial: Trial
     path: str
@@ -129,41 +134,41 @@ class _Reader:
 
     def __call__(self, outcome: Outcome) -> Any:
         if not self.path.startswith("content."):
-            return field(outcome, self.path)
+            return read_field(outcome, self.path)
         expect = self.trial.expect
-        blocks = align.got_blocks(
-            outcome.content, self.claims or CAPABILITIES, align.named_kinds(expect.content or ())
+        blocks = align.normalize_received(
+            outcome.content, self.claims or CAPABILITIES, align.collect_kinds(expect.content or ())
         )
-        _, where, *rest = self.path.split(".")
-        if where == "length":
+        _, position, *rest = self.path.split(".")
+        if position == "length":
             return len(blocks)
-        if where == "complete_calls":
-            return sum(isinstance(each, ToolCall) and each.complete is True for each in blocks)
-        if not where.isdigit() or int(where) >= len(blocks):
-            return None  # what is told of all blocks together, such as of a cut, has no frame
-        block = blocks[int(where)]
+        if position == "complete_calls":
+            return sum(isinstance(block, ToolCall) and block.complete is True for block in blocks)
+        if not position.isdigit() or int(position) >= len(blocks):
+            return None  # a check of all blocks together, such as that of a cut stream, has no frame
+        block = blocks[int(position)]
         name = rest[-1]
         if name == "arguments" and isinstance(block, ToolCall):
             return [block.arguments_text, block.arguments]
         return getattr(block, name, None)
 
 
-def _changes(outcomes: list[tuple[int, Outcome]], reader: _Reader) -> list[tuple[int, int]]:
-    """Return (position before, position) of each position after which the value is another."""
-    found = []
-    value, before = reader(NOTHING_YET), -1
+def _find_changes(outcomes: list[tuple[int, Outcome]], reader: _Reader) -> list[tuple[int, int]]:
+    """Return (previous position, position) for each position after which the value differs."""
+    changes = []
+    value, before = reader(EMPTY_OUTCOME), -1
     for number, outcome in outcomes:
-        now = reader(outcome)
-        if not same(value, now):
-            found.append((before, number))
-        value, before = now, number
-    return found
+        new_value = reader(outcome)
+        if not is_equal(value, new_value):
+            changes.append((before, number))
+        value, before = new_value, number
+    return changes
 
 
-def _from_where_they_part(
+def _drop_agreeing_frames(
     numbers: tuple[int, ...], outcomes: dict[int, Outcome], reader: _Reader, got: Any
 ) -> tuple[int, ...]:
-    """Return for text the frames from the first one that says something else than what was got."""
+    """For text, drop the frames before the first one whose value is not a prefix of `got`."""
     if not isinstance(got, str):
         return numbers
     for i, number in enumerate(numbers):
@@ -173,20 +178,20 @@ def _from_where_they_part(
     return numbers
 
 
-def _visible(block: Any) -> bool:
+def _has_text(block: Any) -> bool:
     return bool(getattr(block, "text", None) or getattr(block, "arguments_text", None))
 
 
-def _spread(count: int) -> list[int]:
-    """Return up to `MAX_POSITIONS` frame numbers, evenly spread, the last one among them."""
+def _spread_positions(count: int) -> list[int]:
+    """Return up to `MAX_POSITIONS` frame numbers, evenly spread and including the last one."""
     if count <= MAX_POSITIONS:
         return list(range(count))
     return sorted({(i + 1) * count // MAX_POSITIONS - 1 for i in range(MAX_POSITIONS)})
 
 
-def _fed(trial: Trial) -> Fed:
+def _build_input(trial: Trial) -> ReferenceInput:
     cassette = trial.case.cassette
-    return Fed(
+    return ReferenceInput(
         api=trial.case.api,
         status=cassette.status,
         headers=cassette.headers,

@@ -1,4 +1,4 @@
-"""A program asked for a trial by its input: bytes with the run, pushed behind it, or from our server."""
+"""Send a trial to a program by its input mode: all bytes at once, chunk by chunk, or over HTTP."""
 
 from __future__ import annotations
 
@@ -11,125 +11,133 @@ from typing import TYPE_CHECKING, Any
 from streamconform.adapters.feed import Feed, Gate
 from streamconform.adapters.interface import Answer, Hang, Observation, Output
 from streamconform.adapters.program import Collateral, Program
-from streamconform.judge.compare import FAILED
-from streamconform.judge.judge import FirstDelta, Judgement, verdict_of
+from streamconform.judge.compare import FAILED_VERDICT
+from streamconform.judge.judge import FirstDelta, Judgement, decide_verdict
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check
-from streamconform.run.plan import Judged
+from streamconform.run.plan import ImplementationPlan
 
 if TYPE_CHECKING:
-    from streamconform.adapters.in_process import Inside
-    from streamconform.replay.exchange import Exchange
+    from streamconform.adapters.in_process import InProcessAdapter
+    from streamconform.replay.exchange import TrialExchange
     from streamconform.replay.server import ReplayServer
 
 
 @dataclass(slots=True)
-class Asker:
-    """Asks the programs of one implementation."""
+class Dispatcher:
+    """Sends trials to the programs of one implementation."""
 
-    judged: Judged
+    plan: ImplementationPlan
     first_delta: FirstDelta
     server: ReplayServer | None = None
     live: bool | None = None
-    """Whether its events come one by one; None until it was seen."""
+    """Whether it sends events one by one; None until an answer shows it."""
 
-    async def ask(
-        self, program: Program | Inside, trial: AnyTrial, seconds: float
-    ) -> tuple[Answer | Collateral, Exchange | None]:
-        """Return the answer of `program` to `trial`, and over HTTP what it asked the server."""
-        events = "events" in self.judged.greeting.claims(trial.case.api)
+    async def dispatch(
+        self, program: Program | InProcessAdapter, trial: AnyTrial, seconds: float
+    ) -> tuple[Answer | Collateral, TrialExchange | None]:
+        """Return the answer of `program` to `trial`, and over HTTP its exchange with the server."""
+        events = "events" in self.plan.greeting.claims(trial.case.api)
         if not isinstance(trial, Trial):
-            return await self._conversed(program, trial, seconds)
-        if self.judged.input == "bytes":
-            return await program.ask(trial, seconds, events=events), None
-        gate = self._gate(trial) if events and self.live is not False else None
-        server = self.server if self.judged.input == "http" else None
+            return await self._dispatch_conversation(program, trial, seconds)
+        if self.plan.input == "bytes":
+            return await program.run(trial, seconds, events=events), None
+        # An implementation that sends its events with the result gains nothing from a gate: it would wait for
+        # the gate's timeout in every trial.
+        gate = self._create_gate(trial) if events and self.live is not False else None
+        server = self.server if self.plan.input == "http" else None
         with server.exchange(trial, gate) if server is not None else nullcontext() as exchange:
-            feed = Feed(self.judged.input, exchange.base_url if exchange is not None else None, gate)
-            answer = await program.ask(trial, seconds, events=events, feed=feed)
+            feed = Feed(self.plan.input, exchange.base_url if exchange is not None else None, gate)
+            answer = await program.run(trial, seconds, events=events, feed=feed)
         if gate is not None and isinstance(answer, Observation) and answer.events:
-            self.live = gate.seen > 0
+            self.live = gate.events_seen > 0
         return answer, exchange
 
-    async def _conversed(
-        self, program: Program | Inside, trial: Call | RoundTrip, seconds: float
-    ) -> tuple[Answer | Collateral, Exchange | None]:
-        """Return the answer to a call, or over HTTP what was sent for a conversation."""
-        of_requests = isinstance(trial, RoundTrip) or trial.case.kind == "request"
-        server = self.server if self.judged.input == "http" and of_requests else None
+    async def _dispatch_conversation(
+        self, program: Program | InProcessAdapter, trial: Call | RoundTrip, seconds: float
+    ) -> tuple[Answer | Collateral, TrialExchange | None]:
+        """Return the answer to a call, or over HTTP the requests sent for a conversation."""
+        judges_requests = isinstance(trial, RoundTrip) or trial.case.kind == "request"
+        server = self.server if self.plan.input == "http" and judges_requests else None
         if server is None:
-            return await program.ask(trial, seconds, events=False), None
+            return await program.run(trial, seconds, events=False), None
         with server.exchange(trial) as exchange:
-            answer = await program.ask(trial, seconds, events=False, feed=Feed("http", exchange.base_url))
+            answer = await program.run(trial, seconds, events=False, feed=Feed("http", exchange.base_url))
         sent = exchange.sent_requests
         if isinstance(answer, Observation):
             answer = replace(answer, requests=sent)
             if isinstance(trial, Call) and sent:
-                answer = Output(sent[0])  # which is what the function would have returned
+                # The first request is what `build_request` would have returned, so the same checks apply, and
+                # known failures match under either input.
+                answer = Output(sent[0])
         return answer, exchange
 
-    def _gate(self, trial: Trial) -> Gate | None:
-        """Return the gate before the last chunk; None where the first delta cannot come out before it."""
+    def _create_gate(self, trial: Trial) -> Gate | None:
+        """Return the gate before the last chunk; None if no delta is possible before that chunk."""
         if trial.delivery != "recorded" or len(trial.chunks) < 2:
             return None
-        ends = self.first_delta(trial)
-        begins = sum(map(len, itertools.islice(trial.chunks, len(trial.chunks) - 1)))
-        return Gate(len(trial.chunks)) if ends is not None and ends <= begins else None
+        delta_end = self.first_delta(trial)
+        last_start = sum(map(len, itertools.islice(trial.chunks, len(trial.chunks) - 1)))
+        return Gate(len(trial.chunks)) if delta_end is not None and delta_end <= last_start else None
 
 
-def over_http(judgement: Judgement, exchange: Exchange, answer: Answer) -> Judgement:
-    """Return `judgement` with what the server saw: why nothing can be judged, or what was wrong.
+def apply_http_checks(judgement: Judgement, exchange: TrialExchange, answer: Answer) -> Judgement:
+    """Return `judgement` corrected by what the server observed: a skip, a missing request, a reason.
 
-    What is as expected, though nobody asked for it, does not pass: it was not read. A client that tells
-    of an error then may have refused to send the request at all, which says nothing of how it reads.
+    An expected outcome does not pass if the client never fetched the stream. If the client reports an error
+    instead, it may have refused to send the request, which says nothing about its parser: a skip.
     """
     if isinstance(exchange.trial, Call):
-        return _of_request(judgement, exchange, answer)
-    if exchange.unfit is not None and isinstance(answer, Observation):
-        return Judgement("skipped", None, reason=exchange.unfit)
+        return _judge_request_case(judgement, exchange, answer)
+    if exchange.mismatch is not None and isinstance(answer, Observation):
+        return Judgement("skipped", None, reason=exchange.mismatch)
     complaint = exchange.complaint
     if isinstance(answer, Observation) and judgement.verdict in ("pass", "warn") and not exchange.answered:
         if isinstance(answer.outcome, Mapping) and answer.outcome.get("status") == "error":
-            return Judgement("skipped", None, reason=f"the client failed by itself: {complaint}")
+            return Judgement("skipped", None, reason=f"the client reported an error of its own: {complaint}")
         return Judgement("faulted", "adapter", reason=f"not-asked: it answered, but {complaint}")
-    if isinstance(exchange.trial, RoundTrip) and isinstance(answer, Observation) and not exchange.asked:
-        return _unasked(answer, exchange)
+    if (
+        isinstance(exchange.trial, RoundTrip)
+        and isinstance(answer, Observation)
+        and not exchange.model_requests
+    ):
+        return _judge_missing_request(answer, exchange)
     if judgement.verdict == "pass":
         return judgement
-    told = [judgement.reason, complaint]
+    reasons = [judgement.reason, complaint]
     if isinstance(answer, Hang) and exchange.answered:
-        told.append(exchange.progress)
-    words = "; ".join(each for each in told if each is not None)
-    return replace(judgement, reason=words or None)
+        reasons.append(exchange.progress)
+    return replace(judgement, reason="; ".join(reason for reason in reasons if reason is not None) or None)
 
 
-def _of_request(judgement: Judgement, exchange: Exchange, answer: Answer) -> Judgement:
-    """Return the judgement on the first request for the model; who sent none may have refused to."""
+def _judge_request_case(judgement: Judgement, exchange: TrialExchange, answer: Answer) -> Judgement:
+    """Return the judgement on the first request for the model."""
     if isinstance(answer, Observation):
-        return _unasked(answer, exchange)
-    count = len(exchange.asked)
+        return _judge_missing_request(answer, exchange)
+    count = len(exchange.model_requests)
     if isinstance(answer, Output) and judgement.verdict != "pass" and count > 1:
-        return replace(judgement, reason=f"{count} requests came, the first is judged")
+        return replace(judgement, reason=f"{count} requests received; only the first is judged")
     return judgement
 
 
-def _unasked(answer: Observation, exchange: Exchange) -> Judgement:
-    """Return the judgement on who sent nothing: the client refused, where it tells of an error."""
+def _judge_missing_request(answer: Observation, exchange: TrialExchange) -> Judgement:
+    """Return the verdict when the client sent no request: a failure if it reports an error, else a fault."""
     outcome, level = answer.outcome, exchange.trial.level
     if not (isinstance(outcome, Mapping) and outcome.get("status") == "error"):
-        words = f"not-asked: it answered, but {exchange.complaint}"
-        return Judgement("faulted", "adapter", reason=words)
+        return Judgement("faulted", "adapter", reason=f"not-asked: it answered, but {exchange.complaint}")
     error = outcome.get("error")
-    said = error.get("message") if isinstance(error, Mapping) else None
+    error_message = error.get("message") if isinstance(error, Mapping) else None
     path = "request.body" if isinstance(exchange.trial, RoundTrip) else "body"
-    message = f"it was not sent: {said or exchange.complaint}"
-    refused = Check(path=path, level=level, verdict=FAILED[level], expected={}, message=message)
-    reason = None if said else exchange.complaint
-    return Judgement(verdict_of([refused]), "implementation", (refused,), reason=reason)
+    message = f"no request was sent: {error_message or exchange.complaint}"
+    check = Check(path=path, level=level, verdict=FAILED_VERDICT[level], expected={}, message=message)
+    reason = None if error_message else exchange.complaint
+    return Judgement(decide_verdict([check]), "implementation", (check,), reason=reason)
 
 
-def with_requests(told: Mapping[str, Any] | None, exchange: Exchange | None) -> Mapping[str, Any] | None:
-    """Return what results keep of an answer, with the requests that the server got."""
+def add_requests(
+    observation: Mapping[str, Any] | None, exchange: TrialExchange | None
+) -> Mapping[str, Any] | None:
+    """Return the `observation` of a result with the requests that the server received."""
     if exchange is None:
-        return told
-    return {**(told or {}), "requests": exchange.told()}
+        return observation
+    return {**(observation or {}), "requests": exchange.describe_requests()}

@@ -1,4 +1,4 @@
-"""Exit codes; the one place that maps what happened to a number."""
+"""Exit codes: the only place that maps the result of a run to a number."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
-    """What `conform` ends with."""
+    """The exit code of `conform`."""
 
     EXPECTED = 0
-    """Everything as expected."""
+    """No new failures."""
     UNEXPECTED = 1
-    """A trial failed, was faulted or hung, or the known-failures file is not true any more."""
+    """A trial failed, was faulted or timed out, or the known-failures file is out of date."""
     USAGE = 2
-    """Wrong usage, config, spec or cassette, or a selection that matches nothing."""
+    """Invalid usage, config, spec or cassette, or a selection that matches nothing."""
     UNUSABLE = 3
     """An implementation cannot be reached, or answered no trial."""
     BUG = 4
-    """Our own mistake."""
+    """A bug in streamconform."""
     NOTHING = 5
     """Nothing ran."""
     INTERRUPTED = 130
-    """Ctrl-C; what had ended is written."""
+    """Ctrl-C or SIGTERM; the results so far are written."""
 
 
 PRECEDENCE = (
@@ -34,35 +34,36 @@ PRECEDENCE = (
     Exit.NOTHING,
     Exit.EXPECTED,
 )
-"""Which code wins when several hold."""
+"""The order in which codes win when several apply."""
 
 
-def worst(*codes: Exit) -> Exit:
-    """Return the code that wins."""
+def select_exit(*codes: Exit) -> Exit:
+    """Return the code that wins; `EXPECTED` without any."""
     return min(codes, key=PRECEDENCE.index, default=Exit.EXPECTED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Happened:
-    """What became of a run."""
+class RunSummary:
+    """The facts about a run that decide its exit code."""
 
     interrupted: bool
     unexpected: bool
-    """A verdict that fails the run, or a known failure that is not true any more."""
-    asked: frozenset[int]
-    """The implementations of which anything was asked."""
+    """Whether a verdict fails the run, or a known-failures entry is out of date."""
+    attempted: frozenset[int]
+    """Implementations with at least one trial that was not skipped."""
     answered: frozenset[int]
+    """Implementations that answered at least one trial."""
 
 
-def of_run(run: Happened) -> Exit:
-    """Return what a run ends with."""
+def choose_exit(run: RunSummary) -> Exit:
+    """Return the exit code of a run."""
     codes = [Exit.EXPECTED]
     if run.interrupted:
         codes.append(Exit.INTERRUPTED)
     if run.unexpected:
         codes.append(Exit.UNEXPECTED)
-    if not run.asked:
+    if not run.attempted:
         codes.append(Exit.NOTHING)
-    if run.asked - run.answered and not run.interrupted:
+    if run.attempted - run.answered and not run.interrupted:
         codes.append(Exit.UNUSABLE)
-    return worst(*codes)
+    return select_exit(*codes)

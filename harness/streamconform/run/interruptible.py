@@ -1,4 +1,4 @@
-"""A run that can be interrupted, by Ctrl-C and by SIGTERM alike."""
+"""Run a coroutine that Ctrl-C and SIGTERM interrupt in the same way."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from collections.abc import Coroutine
 from typing import Any
 
 
-def run(main: Coroutine[Any, Any, None]) -> None:
-    """Run `main` to its end; Ctrl-C, or SIGTERM as CI systems send it, cancels it.
+def run_interruptible(main: Coroutine[Any, Any, None]) -> None:
+    """Run `main`; Ctrl-C or SIGTERM, which CI systems send, cancels it.
 
-    Raises `KeyboardInterrupt` then, when all that `main` began is ended. SIGTERM does not go by way of
-    SIGINT: jobs in the background of a script have that one ignored.
+    Raises `KeyboardInterrupt` after `main` has cleaned up.
     """
     try:
-        asyncio.run(_terminable(main))
+        asyncio.run(_cancel_on_sigterm(main))
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
 
 
-async def _terminable(main: Coroutine[Any, Any, None]) -> None:
+async def _cancel_on_sigterm(main: Coroutine[Any, Any, None]) -> None:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    assert task is not None, "a coroutine that runs is in a task"
-    before = signal.signal(signal.SIGTERM, lambda *_: loop.call_soon_threadsafe(task.cancel))
+    assert task is not None, "a running coroutine has a task"
+    # Not by raising SIGINT: background jobs of a shell script ignore that signal.
+    previous = signal.signal(signal.SIGTERM, lambda *_: loop.call_soon_threadsafe(task.cancel))
     try:
         await main
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, previous)

@@ -1,4 +1,4 @@
-"""Several results as one: shards of a run, and runs of several implementations."""
+"""Merge results files: shards of one run, and runs of several implementations."""
 
 from __future__ import annotations
 
@@ -12,106 +12,109 @@ from streamconform.errors import ReportError
 from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
 from streamconform.model.trial import DELIVERIES, FAULTS
 from streamconform.printable import escape_unprintable
-from streamconform.run.exits import Exit, worst
+from streamconform.run.exits import Exit, select_exit
 from streamconform.run.reading import FOLDERS
 from streamconform.run.results import Results
 
-PLACES: Final = (*DELIVERIES, *FAULTS)
+DELIVERY_ORDER: Final = (*DELIVERIES, *FAULTS)
+"""The order of a case's trials in merged results and reports."""
 
 
 def merge(runs: Sequence[tuple[str, Results]]) -> Results:
-    """Return several runs as one; each comes with the name of its file.
+    """Merge `runs`, pairs of a file name and its results.
 
-    Shards of one run are joined where they name the same implementation; implementations that only one
-    of them names stand beside each other. Raises `ReportError` where the runs are not of one suite and
-    seed, or where two of them have the same trial.
+    The trials of equal implementations are joined, as shards of one run. Raises `ReportError` if the runs
+    differ in suite or seed, or if two of them contain the same trial.
     """
     (first_name, first), *others = runs
     implementations: list[ImplementationInfo] = []
-    found: dict[tuple[int, str], str] = {}
+    files: dict[tuple[int, str], str] = {}
     trials: list[TrialResult] = []
     for name, run in runs:
-        _same_suite(first_name, first.header, name, run.header)
-        places = _placed(implementations, run.header.implementations)
+        _require_same_suite(first_name, first.header, name, run.header)
+        indexes = _map_implementations(implementations, run.header.implementations)
         for trial in run.trials:
-            at = places[trial.implementation]
-            if (at, trial.id) in found:
-                _twice(found[at, trial.id], name, implementations[at], trial)
-            found[at, trial.id] = name
-            trials.append(replace(trial, implementation=at))
+            index = indexes[trial.implementation]
+            if (index, trial.id) in files:
+                _report_duplicate(files[index, trial.id], name, implementations[index], trial)
+            files[index, trial.id] = name
+            trials.append(replace(trial, implementation=index))
     if not others:
-        return ordered(first)
+        return sort_trials(first)
     headers = [run.header for _, run in runs]
-    cases = max(len({trial.case for trial in trials}), *(each.cases for each in headers))
+    # Shards may split a case, so the number of cases is not a sum.
+    cases = max(len({trial.case for trial in trials}), *(header.cases for header in headers))
     header = replace(
         first.header,
         cases=cases,
-        trials=sum(each.trials for each in headers),
+        trials=sum(header.trials for header in headers),
         implementations=tuple(implementations),
-        date=max((each.date for each in headers if each.date), default=None),
-        selection={k: v for k, v in first.header.selection.items() if _agreed(headers, k, v)},
+        date=max((header.date for header in headers if header.date), default=None),
+        selection={k: v for k, v in first.header.selection.items() if _all_agree(headers, k, v)},
     )
-    return ordered(Results(header, tuple(trials), _footer([run.footer for _, run in runs])))
+    return sort_trials(Results(header, tuple(trials), _merge_footers([run.footer for _, run in runs])))
 
 
-def ordered(results: Results) -> Results:
-    """Return `results` with the trials in an order that does not tell which one ended first."""
-    return replace(results, trials=tuple(sorted(results.trials, key=_place)))
+def sort_trials(results: Results) -> Results:
+    """Return `results` with its trials in suite order, independent of which one ended first."""
+    return replace(results, trials=tuple(sorted(results.trials, key=_sort_key)))
 
 
-def _place(trial: TrialResult) -> tuple[Any, ...]:
+def _sort_key(trial: TrialResult) -> tuple[Any, ...]:
     name, _, rest = (trial.delivery or "").partition(".")
-    known = PLACES.index(name) if name in PLACES else len(PLACES)
-    numbers = [int(each) for each in re.findall(r"[0-9]{1,9}", rest)]
-    return trial.implementation, trial.case.split("/"), known, numbers, trial.id
+    order = DELIVERY_ORDER.index(name) if name in DELIVERY_ORDER else len(DELIVERY_ORDER)
+    numbers = [int(digits) for digits in re.findall(r"[0-9]{1,9}", rest)]
+    return trial.implementation, trial.case.split("/"), order, numbers, trial.id
 
 
-def _placed(known: list[ImplementationInfo], named: Sequence[ImplementationInfo]) -> list[int]:
-    """Return where each of `named` is in `known`, which grows by those that are not."""
-    places: list[int] = []
-    for info in named:
-        free = (i for i, each in enumerate(known) if each == info and i not in places)
-        at = next(free, len(known))
-        if at == len(known):
-            known.append(info)
-        places.append(at)
-    return places
+def _map_implementations(merged: list[ImplementationInfo], added: Sequence[ImplementationInfo]) -> list[int]:
+    """Return the index in `merged` of each info in `added`; append those that are missing."""
+    indexes: list[int] = []
+    for info in added:
+        # A run may name the same implementation twice, so an index is used once per run.
+        free = (i for i, other in enumerate(merged) if other == info and i not in indexes)
+        index = next(free, len(merged))
+        if index == len(merged):
+            merged.append(info)
+        indexes.append(index)
+    return indexes
 
 
-def _same_suite(one_name: str, one: Header, name: str, other: Header) -> None:
-    for what, here, there in (
-        ("of streamconform", one.version, other.version),
-        ("with the seed", one.seed, other.seed),
-        *((f"with the {each}", one.selection.get(each), other.selection.get(each)) for each in FOLDERS),
+def _require_same_suite(first_name: str, first: Header, other_name: str, other: Header) -> None:
+    for name, first_value, other_value in (
+        ("streamconform version", first.version, other.version),
+        ("seed", first.seed, other.seed),
+        *((folder, first.selection.get(folder), other.selection.get(folder)) for folder in FOLDERS),
     ):
-        if here != there:
+        if first_value != other_value:
             raise ReportError(
-                f"`{one_name}` was made {what} `{here}`, `{name}` {what} `{there}`: make a report of each"
+                f"`{first_name}` and `{other_name}` differ in {name} (`{first_value}`, `{other_value}`); "
+                "make one report per file"
             )
 
 
-def _twice(one: str, other: str, info: ImplementationInfo, trial: TrialResult) -> NoReturn:
-    where = f"twice in `{one}`" if one == other else f"in `{one}` and in `{other}`"
+def _report_duplicate(first: str, other: str, info: ImplementationInfo, trial: TrialResult) -> NoReturn:
+    where = f"twice in `{first}`" if first == other else f"in both `{first}` and `{other}`"
     what = f"`{escape_unprintable(trial.id[:200])}` of `{escape_unprintable(info.impl[:200])}`"
-    raise ReportError(f"{what} is {where}: shards of a run share no trial; make a report of each run")
+    raise ReportError(f"{what} is {where}; shards of a run share no trial, so make one report per run")
 
 
-def _agreed(headers: Sequence[Header], key: str, value: Any) -> bool:
-    return all(each.selection.get(key) == value for each in headers)
+def _all_agree(headers: Sequence[Header], key: str, value: Any) -> bool:
+    return all(header.selection.get(key) == value for header in headers)
 
 
-def _footer(footers: Sequence[Footer | None]) -> Footer | None:
-    """Return one footer for all; None where a run was killed."""
-    whole = [each for each in footers if each is not None]
-    if len(whole) < len(footers):
+def _merge_footers(footers: Sequence[Footer | None]) -> Footer | None:
+    """Return one footer for all runs; None if one of them was killed."""
+    complete = [footer for footer in footers if footer is not None]
+    if len(complete) < len(footers):
         return None
     counts: Counter[str] = Counter()
-    for each in whole:
-        counts.update(each.counts)
-    codes = [Exit(each.exit) if each.exit in set(Exit) else Exit.BUG for each in whole]
+    for footer in complete:
+        counts.update(footer.counts)
+    codes = [Exit(footer.exit) if footer.exit in set(Exit) else Exit.BUG for footer in complete]
     return Footer(
         counts=dict(counts),
-        exit=worst(*codes),
-        complete=all(each.complete for each in whole),
-        problems=tuple(dict.fromkeys(problem for each in whole for problem in each.problems)),
+        exit=select_exit(*codes),
+        complete=all(footer.complete for footer in complete),
+        problems=tuple(dict.fromkeys(problem for footer in complete for problem in footer.problems)),
     )

@@ -1,4 +1,4 @@
-"""What a run is going to do: settings, trials and implementations; no I/O."""
+"""Plan a run: its settings, and the trials of each implementation. No I/O."""
 
 from __future__ import annotations
 
@@ -9,50 +9,50 @@ from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Greeting
 from streamconform.apis import APIS
 from streamconform.errors import UsageError
-from streamconform.judge.judge import not_claimed
-from streamconform.judge.proxy_expectation import seen_through
+from streamconform.judge.judge import explain_unclaimed
+from streamconform.judge.proxy_expectation import adapt_to_proxy
 from streamconform.model.case import AnyCase, Case
 from streamconform.model.result import ImplementationInfo
-from streamconform.model.trial import AnyTrial, Input, Trial, inputs
+from streamconform.model.trial import AnyTrial, Input, Trial, supported_inputs
 from streamconform.suite.load import COMMON
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a run is carried out."""
+    """The settings of a run."""
 
     workers: int
-    """Programs per implementation."""
+    """Parallel programs per implementation."""
     timeout: float
-    """Seconds for one trial."""
+    """Seconds per trial."""
     seed: int = 0
     strict: bool = False
     maxfail: int = 0
-    """Unexpected verdicts after which the run stops; 0: never."""
+    """Unexpected verdicts after which the run stops; 0 for no limit."""
     input: Input | None = None
-    """How implementations are fed; None: as each prefers."""
+    """The input mode; None for the first one in each implementation's `inputs`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """An implementation and the trials that it is judged on."""
+class ImplementationPlan:
+    """An implementation, the trials to run and the trials to skip."""
 
     index: int
     connection: Connection
     greeting: Greeting
     trials: tuple[AnyTrial, ...]
     skipped: tuple[tuple[AnyTrial, str], ...]
-    """Trials that are not asked, with the reason."""
+    """Trials that are not run, each with the reason."""
     input: Input = "bytes"
 
-    def seen(self, trial: AnyTrial) -> AnyTrial:
-        """Return `trial` as it is judged: through another api where the implementation is a proxy."""
+    def apply_proxy_view(self, trial: AnyTrial) -> AnyTrial:
+        """Return `trial` with the expectation for the proxied stream if the implementation is a proxy."""
         through = self.greeting.through
-        return seen_through(trial, through) if through is not None and isinstance(trial, Trial) else trial
+        return adapt_to_proxy(trial, through) if through is not None and isinstance(trial, Trial) else trial
 
     @property
     def info(self) -> ImplementationInfo:
-        """Return what results say of the implementation."""
+        """Return the implementation's entry in the results header."""
         greeting = self.greeting
         return ImplementationInfo(
             name=greeting.name,
@@ -63,53 +63,55 @@ class Judged:
             input=self.input,
             claims={
                 api or COMMON: tuple(sorted(greeting.claims(api)))
-                for api in (*(each for each in APIS if greeting.apis is None or each in greeting.apis), None)
+                for api in (*(name for name in APIS if greeting.apis is None or name in greeting.apis), None)
             },
         )
 
 
-def divide(
+def plan_implementation(
     index: int,
     connection: Connection,
     greeting: Greeting,
     trials: Sequence[AnyTrial],
-    asked_input: Input | None = None,
-) -> Judged:
-    """Return what is asked of an implementation and what is skipped, by what it claims.
+    requested_input: Input | None = None,
+) -> ImplementationPlan:
+    """Divide `trials` into those to run and those to skip, by the implementation's claims.
 
-    Trials that need another input than it is fed by are none of its. Raises `UsageError` where it does
-    not take `asked_input`.
+    Trials that need a different input mode are excluded. Raises `UsageError` if the implementation does not
+    support `requested_input`.
     """
-    fed = asked_input or greeting.inputs[0]
-    if fed not in greeting.inputs:
-        taken = ", ".join(f"`{each}`" for each in greeting.inputs)
-        raise UsageError(f"`--input {fed}`: `{connection.impl}` takes {taken} (its `inputs`)")
+    # The suite is expanded for HTTP, which has the most trials: the input mode is known only here, after the
+    # greeting.
+    mode = requested_input or greeting.inputs[0]
+    if mode not in greeting.inputs:
+        supported = ", ".join(f"`{name}`" for name in greeting.inputs)
+        raise UsageError(f"`--input {mode}`: `{connection.impl}` supports only {supported} (its `inputs`)")
     reasons: dict[str, str | None] = {}
-    asked: list[AnyTrial] = []
+    planned: list[AnyTrial] = []
     skipped: list[tuple[AnyTrial, str]] = []
     for trial in trials:
-        if fed not in inputs(trial):
+        if mode not in supported_inputs(trial):
             continue
         case = trial.case
         if case.id not in reasons:
-            reasons[case.id] = unclaimed(case, greeting)
+            reasons[case.id] = explain_skip(case, greeting)
         reason = reasons[case.id]
         if reason is None:
-            asked.append(trial)
+            planned.append(trial)
         else:
             skipped.append((trial, reason))
-    return Judged(index, connection, greeting, tuple(asked), tuple(skipped), fed)
+    return ImplementationPlan(index, connection, greeting, tuple(planned), tuple(skipped), mode)
 
 
-def unclaimed(case: AnyCase, greeting: Greeting) -> str | None:
-    """Return why nothing of `case` is asked of an implementation, or None."""
+def explain_skip(case: AnyCase, greeting: Greeting) -> str | None:
+    """Return why an implementation skips `case`, or None if it does not."""
     if greeting.apis is not None and case.api is not None and case.api not in greeting.apis:
-        return f"the api {case.api} is not claimed"
-    if greeting.through is not None and isinstance(case, Case) and _answers(case) != 1:
-        return f"its stream has {_answers(case)} answers, and the client of a proxy asks for one"
-    return not_claimed(case, greeting.claims(case.api))
+        return f"the API {case.api} is not claimed"
+    if greeting.through is not None and isinstance(case, Case) and _count_choices(case) != 1:
+        return f"its stream has {_count_choices(case)} choices, but the client of a proxy requests one"
+    return explain_unclaimed(case, greeting.claims(case.api))
 
 
-def _answers(case: Case) -> object:
-    """Return how many answers the recorded request asks for, with `n` of OpenAI."""
+def _count_choices(case: Case) -> object:
+    """Return the number of choices requested (OpenAI's `n`)."""
     return (case.cassette.request.body or {}).get("n", 1)

@@ -1,4 +1,4 @@
-"""Trials to results: programs asked in parallel, each answer judged as it comes."""
+"""Run trials on parallel programs and judge each answer as it arrives."""
 
 from __future__ import annotations
 
@@ -10,202 +10,229 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from streamconform.adapters.interface import Answer, Fault, Hang
+from streamconform.adapters.interface import Answer, Hang, ProtocolFault
 from streamconform.adapters.program import Collateral, Program
 from streamconform.errors import ImplementationError
-from streamconform.judge.judge import Judgement, judge, observation_json
+from streamconform.judge.judge import Judgement, judge, serialize_answer
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AnyTrial, Trial
 from streamconform.model.verdict import UNEXPECTED
 from streamconform.run.blame import Blame
-from streamconform.run.dispatch import Asker, over_http, with_requests
-from streamconform.run.plan import Judged, Settings
+from streamconform.run.dispatch import Dispatcher, add_requests, apply_http_checks
+from streamconform.run.plan import ImplementationPlan, Settings
 
 if TYPE_CHECKING:
-    from streamconform.replay.exchange import Exchange
+    from streamconform.replay.exchange import TrialExchange
     from streamconform.replay.server import ReplayServer
 
 GIVE_UP_AFTER = 50
-"""Programs of one implementation that may end in a row without an answer between them."""
-GIVE_UP_AT_ONCE = 10
-"""The same, where none of its programs ever answered."""
+"""Consecutive programs of one implementation that may end or time out without an answer in between."""
+GIVE_UP_WITHOUT_ANSWER = 10
+"""The same limit while no program of the implementation has ever answered."""
 TRIALS_PER_WORKER = 8
-"""A further worker is started for every so many trials."""
+"""Trials per worker that justify one more worker."""
 
 Emit = Callable[[TrialResult], TrialResult]
-"""Takes a result and gives it back as it was written: with known failures told apart."""
-Watch = Callable[[Judged, AnyTrial, Answer], None]
-"""Sees every answer as it comes, those that passed too, which results do not keep."""
+"""Records a result and returns it as recorded, with `known` and `stale` verdicts applied."""
+AnswerObserver = Callable[[ImplementationPlan, AnyTrial, Answer], None]
+"""Receives every answer, including those of passing trials, which the results file does not keep."""
 
 
-class Stopped(Exception):
-    """As many unexpected verdicts as `--maxfail` allows."""
+class MaxFailReached(Exception):
+    """The number of unexpected verdicts reached `--maxfail`."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """What happened so far, over all implementations."""
+    """Counts over the whole run, and the consecutive failures of the current implementation."""
 
     answered: set[int] = field(default_factory=set)
-    """The implementations that answered anything at all."""
+    """Implementations that answered at least one trial."""
     unexpected: int = 0
-    barren: int = 0
-    """Programs of the implementation at work that ended since the last answer."""
+    consecutive_failures: int = 0
+    """Programs of the current implementation that ended or timed out since its last answer."""
+    last_fault: str = ""
+    """Why the last of them did."""
+
+    def record_answer(self, implementation: int, answer: Answer) -> None:
+        """Count a protocol fault or a timeout as a failure; any other answer resets the count."""
+        match answer:
+            case ProtocolFault(message=message):
+                self.record_failure(message)
+            case Hang(seconds):
+                self.record_failure(f"no answer in {seconds:g} s")
+            case _:
+                self.answered.add(implementation)
+                self.consecutive_failures = 0
+
+    def record_failure(self, message: str) -> None:
+        """Count a program that ended without an answer."""
+        self.last_fault = message
+        self.consecutive_failures += 1
 
     def gave_up(self, implementation: int) -> bool:
-        """Return whether there is no point in asking on."""
-        limit = GIVE_UP_AFTER if implementation in self.answered else GIVE_UP_AT_ONCE
-        return self.barren >= limit
+        """Return whether the implementation failed too often in a row to run more trials."""
+        limit = GIVE_UP_AFTER if implementation in self.answered else GIVE_UP_WITHOUT_ANSWER
+        return self.consecutive_failures >= limit
+
+    def create_fault(self) -> ProtocolFault:
+        """Return the answer to the trials that are not run because the implementation was given up."""
+        count = self.consecutive_failures
+        return ProtocolFault(
+            "gave-up", f"not run: the program ended {count} times in a row ({self.last_fault})"
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
-    """What every worker needs: how to run, where frames come from, where results go."""
+class WorkerContext:
+    """The settings and services that all workers share."""
 
     settings: Settings
     blame: Blame
     emit: Emit
     tally: Tally
-    watch: Watch | None = None
+    on_answer: AnswerObserver | None = None
     server: ReplayServer | None = None
-    """Where implementations ask that are fed over HTTP."""
+    """The server for implementations whose input is `http`."""
 
 
 @dataclass(slots=True)
-class Work:
-    """The trials of one implementation that wait, and those to ask again alone."""
+class WorkQueue:
+    """The pending trials of one implementation, and those to retry in isolation."""
 
-    judged: Judged
-    waiting: deque[AnyTrial]
-    asker: Asker
-    again: list[AnyTrial] = field(default_factory=list)
-    last_fault: str = ""
+    plan: ImplementationPlan
+    pending: deque[AnyTrial]
+    dispatcher: Dispatcher
+    retries: list[AnyTrial] = field(default_factory=list)
 
 
-async def judge_all(judged: Judged, bench: Bench, program: Program) -> None:
-    """Ask for every trial of `judged` and emit its result; raises `Stopped`.
+async def judge_all(plan: ImplementationPlan, context: WorkerContext, program: Program) -> None:
+    """Run every trial of `plan` and emit its result; raises `MaxFailReached`.
 
-    Each worker has a program of its own, the first one `program`, which has been started, asked for as many
-    trials at once as the program allows. Trials
-    that were in flight with others when a program ended are asked again, one at a time.
+    Each worker has a program of its own, which runs as many trials at once as it allows; the first worker
+    uses `program`, which is already started. If a program ends while several trials are in flight, nobody
+    knows which one is to blame: they are retried one at a time.
     """
-    for trial, reason in judged.skipped:
-        bench.emit(_result(judged, trial, Judgement("skipped", None, reason=reason), 0.0))
-    bench.tally.barren = 0
-    asker = Asker(judged, bench.blame.first_delta, bench.server)
-    work = Work(judged, deque(judged.trials), asker)
-    await _together(work, judged.greeting.concurrency, bench, program)
-    if work.again:
-        work.waiting.extend(sorted(work.again, key=judged.trials.index))
-        await _together(work, 1, bench)
+    for trial, reason in plan.skipped:
+        context.emit(_make_result(plan, trial, Judgement("skipped", None, reason=reason), 0.0))
+    context.tally.consecutive_failures = 0
+    context.tally.last_fault = ""
+    dispatcher = Dispatcher(plan, context.blame.find_first_delta, context.server)
+    queue = WorkQueue(plan, deque(plan.trials), dispatcher)
+    await _run_workers(queue, plan.greeting.concurrency, context, program)
+    if queue.retries:
+        queue.pending.extend(sorted(queue.retries, key=plan.trials.index))
+        await _run_workers(queue, 1, context)
 
 
-async def _together(work: Work, lanes: int, bench: Bench, program: Program | None = None) -> None:
-    most = 1 if work.judged.greeting.through else bench.settings.workers  # a proxy has one upstream
-    # starting a program costs more than a few trials, so a small run has one worker
-    workers = min(most, math.ceil(len(work.waiting) / TRIALS_PER_WORKER))
+async def _run_workers(
+    queue: WorkQueue, concurrency: int, context: WorkerContext, program: Program | None = None
+) -> None:
+    limit = 1 if queue.plan.greeting.through else context.settings.workers  # a proxy has one upstream
+    # Starting a program costs more than a few trials, so a small run has one worker.
+    workers = min(limit, math.ceil(len(queue.pending) / TRIALS_PER_WORKER))
     programs = [program, *(None for _ in range(workers - 1))][:workers]
-    tasks = [asyncio.create_task(_worker(work, lanes, bench, own)) for own in programs]
+    tasks = [asyncio.create_task(_run_worker(queue, concurrency, context, started)) for started in programs]
     try:
         await asyncio.gather(*tasks)
     finally:
         for task in tasks:
-            if not task.cancelling():  # a second time would interrupt the end of its program
+            if not task.cancelling():  # a second cancellation would interrupt the shutdown of its program
                 task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _worker(work: Work, lanes: int, bench: Bench, started: Program | None) -> None:
-    """Use the program that was started, then start others, as they end, until nothing waits."""
-    while work.waiting:
-        program = started or Program(work.judged.connection)
+async def _run_worker(
+    queue: WorkQueue, concurrency: int, context: WorkerContext, started: Program | None
+) -> None:
+    """Use the `started` program, if any, then start one program after another until no trial is pending."""
+    while queue.pending:
+        program = started or Program(queue.plan.connection)
         stopped = False
         try:
-            if started is None and not bench.tally.gave_up(work.judged.index):
+            if started is None and not context.tally.gave_up(queue.plan.index):
                 await program.start()
             started = None
             async with asyncio.TaskGroup() as group:
-                for _ in range(lanes):
-                    group.create_task(_lane(program, work, bench))
-        except* Stopped:
-            stopped = True  # raised from here it would come in a group
+                for _ in range(concurrency):
+                    group.create_task(_run_trials(program, queue, context))
+        except* MaxFailReached:
+            stopped = True  # raising here would wrap the exception in a group
         except* ImplementationError as error:
-            work.last_fault = str(error.exceptions[0])
-            bench.tally.barren += 1
+            context.tally.record_failure(str(error.exceptions[0]))
         finally:
             await program.stop()
         if stopped:
-            raise Stopped
+            raise MaxFailReached
 
 
-async def _lane(program: Program, work: Work, bench: Bench) -> None:
-    """Take trials and ask `program` for them until it is dead or nothing waits."""
-    tally, settings, index = bench.tally, bench.settings, work.judged.index
-    while work.waiting and (not program.dead or tally.gave_up(index)):
-        trial = work.waiting.popleft()
+async def _run_trials(program: Program, queue: WorkQueue, context: WorkerContext) -> None:
+    """Run pending trials on `program` until it is dead or no trial is left."""
+    tally, settings, plan = context.tally, context.settings, queue.plan
+    while queue.pending and (not program.dead or tally.gave_up(plan.index)):
+        trial = queue.pending.popleft()
         started = time.perf_counter()
         answer: Answer | Collateral
-        exchange: Exchange | None = None
-        if tally.gave_up(index):
-            words = f"not asked: the program ended {tally.barren} times in a row ({work.last_fault})"
-            answer = Fault("gave-up", words)
+        exchange: TrialExchange | None = None
+        gave_up = tally.gave_up(plan.index)
+        if gave_up:
+            answer = tally.create_fault()
         else:
-            answer, exchange = await work.asker.ask(program, trial, settings.timeout)
+            answer, exchange = await queue.dispatcher.dispatch(program, trial, settings.timeout)
         ms = (time.perf_counter() - started) * 1000
         if isinstance(answer, Collateral):
-            work.again.append(trial)
+            queue.retries.append(trial)
             return
-        _count(answer, work, tally)
-        if bench.watch is not None:
-            bench.watch(work.judged, trial, answer)
-        result = bench.emit(result_of(work.judged, trial, answer, exchange, ms, bench.blame))
+        if not gave_up:
+            tally.record_answer(plan.index, answer)
+        if context.on_answer is not None:
+            context.on_answer(plan, trial, answer)
+        result = context.emit(build_result(plan, trial, answer, exchange, ms, context.blame))
         if is_unexpected(result, strict=settings.strict):
             tally.unexpected += 1
             if settings.maxfail and tally.unexpected >= settings.maxfail:
-                raise Stopped
+                raise MaxFailReached
 
 
-def result_of(
-    judged: Judged, trial: AnyTrial, answer: Answer, exchange: Exchange | None, ms: float, blame: Blame
+def build_result(
+    plan: ImplementationPlan,
+    trial: AnyTrial,
+    answer: Answer,
+    exchange: TrialExchange | None,
+    ms: float,
+    blame: Blame,
 ) -> TrialResult:
-    """Return what comes of an answer: judged, with the frames of what fails; known failures are not told."""
-    claims = judged.greeting.claims(trial.case.api)
-    trial = judged.seen(trial)
-    judgement = judge(trial, answer, claims, blame.first_delta)
+    """Judge an answer and return its result, with the frames of failing checks.
+
+    The known-failures file is not applied yet.
+    """
+    claims = plan.greeting.claims(trial.case.api)
+    trial = plan.apply_proxy_view(trial)
+    judgement = judge(trial, answer, claims, blame.find_first_delta)
     if judgement.checks and isinstance(trial, Trial):
-        judgement = replace(judgement, checks=blame.told(trial, judgement.checks, claims))
+        judgement = replace(judgement, checks=blame.add_frames(trial, judgement.checks, claims))
     if exchange is not None:
-        judgement = over_http(judgement, exchange, answer)
-    return _result(judged, trial, judgement, ms, answer, exchange)
+        judgement = apply_http_checks(judgement, exchange, answer)
+    return _make_result(plan, trial, judgement, ms, answer, exchange)
 
 
 def is_unexpected(result: TrialResult, *, strict: bool) -> bool:
-    """Return whether a result makes the run fail; under `strict` a warning does."""
+    """Return whether a result makes the run fail; under `strict`, a warning does too."""
     return result.verdict in UNEXPECTED or (strict and result.verdict == "warn")
 
 
-def _count(answer: Answer, work: Work, tally: Tally) -> None:
-    if isinstance(answer, Fault | Hang):
-        work.last_fault = (
-            answer.message if isinstance(answer, Fault) else f"no answer in {answer.seconds:g} s"
-        )
-        tally.barren += 1
-    else:
-        tally.answered.add(work.judged.index)
-        tally.barren = 0
-
-
-def _result(
-    judged: Judged,
+def _make_result(
+    plan: ImplementationPlan,
     trial: AnyTrial,
     judgement: Judgement,
     ms: float,
     answer: Answer | None = None,
-    exchange: Exchange | None = None,
+    exchange: TrialExchange | None = None,
 ) -> TrialResult:
+    # Reports read nothing but the results file, so a result that needs attention carries its case's title.
     clean = judgement.verdict == "pass" and not judgement.checks
     return TrialResult(
-        implementation=judged.index,
+        implementation=plan.index,
         id=trial.id,
         case=trial.case.id,
         delivery=trial.delivery,
@@ -216,7 +243,7 @@ def _result(
         checks=judgement.checks,
         passed=judgement.passed,
         reason=judgement.reason,
-        observation=None if clean or answer is None else with_requests(observation_json(answer), exchange),
+        observation=None if clean or answer is None else add_requests(serialize_answer(answer), exchange),
         title=None if clean else trial.case.title,
         guards=() if clean else trial.case.guards,
     )

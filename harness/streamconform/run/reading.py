@@ -1,4 +1,4 @@
-"""`results.jsonl` read back, whole or cut. The types of `model/result.py` are the format."""
+"""Read `results.jsonl`, complete or truncated. The types in `model/result.py` define the format."""
 
 from __future__ import annotations
 
@@ -19,59 +19,59 @@ from streamconform.run.results import SCHEMA, Results
 T = TypeVar("T")
 
 MAX_LINE: Final = 64 * 1024 * 1024
-"""The longest line that is read: what an implementation made of the largest body, in JSON, fits."""
-IN_WORDS: Final[Mapping[type, str]] = {
-    str: "text",
-    int: "a whole number",
+"""The longest line that is read: the outcome of the largest body fits in it."""
+TYPE_NAMES: Final[Mapping[type, str]] = {
+    str: "a string",
+    int: "an integer",
     float: "a number",
     bool: "true or false",
 }
 FOLDERS: Final = ("specs", "cassettes")
-"""Entries of a selection that commands in reports name."""
-SUITE: Final = ("version", "cases", "trials")
-"""Fields of a header that stand one level deeper in the file."""
+"""Members of `selection` that reports repeat in the commands they print."""
+SUITE_FIELDS: Final = ("version", "cases", "trials")
+"""Fields of `Header` that the file nests in `suite`."""
 
 
-class _Unfit(Exception):
-    """What a line has at a place is not what the format has there."""
+class _InvalidLine(Exception):
+    """A line does not match the format."""
 
 
 def read(path: Path) -> Results:
-    """Return what `path` holds, up to its last whole line where the run was killed.
+    """Read the results in `path`, up to the last complete line if the run was killed.
 
-    `footer` is None then. Fields that nobody knows yet are left out. Raises `ReportError`, which names
-    the line, where this is no results file, and where there is not even a header.
+    `footer` is None in that case. Unknown fields are ignored. Raises `ReportError`, with the line number, for
+    a file that is not a results file or has no header.
     """
     header: Header | None = None
     footer: Footer | None = None
     trials: list[TrialResult] = []
     number = 0
-    for number, line in enumerate(_lines(path), start=1):
+    for number, line in enumerate(_read_lines(path), start=1):
         if not line.strip():
             continue
-        told = _decoded(path, number, line)
-        if told is None:
+        record = _decode_line(path, number, line)
+        if record is None:
             break
         try:
-            match told.get("kind"), header, footer:
+            match record.get("kind"), header, footer:
                 case "header", None, None:
-                    header = _header(told)
+                    header = _build_header(record)
                 case "trial", Header(), None:
-                    trials.append(_trial(told, header))
+                    trials.append(_build_trial(record, header))
                 case "footer", Header(), None:
-                    footer = _made(Footer, told, "")
+                    footer = _convert(Footer, record, "")
                 case kind, _, _:
-                    _misplaced(kind, header)
-        except _Unfit as error:
-            _malformed(path, number, str(error))
+                    _reject_kind(kind, header)
+        except _InvalidLine as error:
+            _raise_malformed(path, number, str(error))
     if header is None:
-        before = "the run was ended before it had begun" if number else "it is empty"
-        raise ReportError(f"`{path}` holds no results: {before}; `conform run` writes them")
+        reason = "the run was killed before its first line was written" if number else "the file is empty"
+        raise ReportError(f"`{path}` contains no results: {reason}; `conform run` writes them")
     return Results(header, tuple(trials), footer)
 
 
-def _lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of `path`; the last one has no line end where the run was killed."""
+def _read_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of `path`; after a killed run, the last one has no line end."""
     try:
         with path.open("rb") as file:
             while line := file.readline(MAX_LINE + 1):
@@ -81,117 +81,120 @@ def _lines(path: Path) -> Iterator[bytes]:
         raise ReportError(f"`{path}` cannot be read: {error.strerror}{hint}") from error
 
 
-def _decoded(path: Path, number: int, line: bytes) -> dict[str, Any] | None:
-    """Return the JSON object of a line, None where it was cut; raises `ReportError` for anything else."""
+def _decode_line(path: Path, number: int, line: bytes) -> dict[str, Any] | None:
+    """Return the JSON object in a line, or None for a truncated line; raises `ReportError` otherwise."""
     if len(line) > MAX_LINE:
-        _malformed(path, number, f"a line is at most {MAX_LINE} bytes long")
+        _raise_malformed(path, number, f"line exceeds {MAX_LINE} bytes")
     try:
-        told = json.loads(line.decode(), parse_constant=_refuse, parse_float=_finite)
+        record = json.loads(line.decode(), parse_constant=_reject_constant, parse_float=_parse_finite)
     except (ValueError, RecursionError) as error:
         if not line.endswith(b"\n"):
             return None
-        what = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        _malformed(path, number, f"no JSON: {what}")
-    if not isinstance(told, dict):
-        _malformed(path, number, "a line of results is a JSON object")
-    return told
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        _raise_malformed(path, number, f"invalid JSON: {reason}")
+    if not isinstance(record, dict):
+        _raise_malformed(path, number, "expected a JSON object")
+    return record
 
 
-def _malformed(path: Path, number: int, message: str) -> NoReturn:
+def _raise_malformed(path: Path, number: int, message: str) -> NoReturn:
     raise ReportError(str(Problem(str(path), number, escape_unprintable(message[:400]))))
 
 
-def _refuse(word: str) -> float:
-    """Refuse NaN and Infinity, which only Python takes for JSON."""
-    raise ValueError(f"`{word}` is no number")
+def _reject_constant(name: str) -> float:
+    """Reject NaN and Infinity, which Python's parser accepts although JSON does not have them."""
+    raise ValueError(f"`{name}` is not a JSON number")
 
 
-def _finite(text: str) -> float:
-    """Return the number; one that no double holds is refused, because nothing could write it again."""
+def _parse_finite(text: str) -> float:
+    """Return the number; reject one beyond a double, because no report could write it."""
     number = float(text)
-    return number if math.isfinite(number) else _refuse(text)
+    return number if math.isfinite(number) else _reject_constant(text)
 
 
-def _misplaced(kind: Any, header: Header | None) -> NoReturn:
+def _reject_kind(kind: Any, header: Header | None) -> NoReturn:
     if kind not in ("header", "trial", "footer"):
-        raise _Unfit("a line of results is a header, a trial or a footer, by its `kind`")
+        raise _InvalidLine("`kind` is not `header`, `trial` or `footer`")
     if header is None:
-        raise _Unfit("the first line of results is a header")
-    raise _Unfit("a second header" if kind == "header" else "nothing follows a footer")
+        raise _InvalidLine("the first line is not a header")
+    raise _InvalidLine("a second header" if kind == "header" else "a line after the footer")
 
 
-def _header(told: dict[str, Any]) -> Header:
-    if told.get("schema") != SCHEMA:
-        raise _Unfit(f"results in the format `{told.get('schema')}`; this version reads `{SCHEMA}`")
-    suite = told.get("suite")
+def _build_header(record: dict[str, Any]) -> Header:
+    if record.get("schema") != SCHEMA:
+        raise _InvalidLine(f"unsupported format `{record.get('schema')}`; this version reads `{SCHEMA}`")
+    suite = record.get("suite")
     if not isinstance(suite, dict):
-        raise _Unfit("`suite` is not an object")
-    header = _made(Header, told | {name: suite[name] for name in SUITE if name in suite}, "")
+        raise _InvalidLine("`suite` is not an object")
+    header = _convert(Header, record | {name: suite[name] for name in SUITE_FIELDS if name in suite}, "")
     for name in FOLDERS:
         if not isinstance(header.selection.get(name), str | None):
-            raise _Unfit(f"`selection.{name}` is not text")
+            raise _InvalidLine(f"`selection.{name}` is not a string")
     return header
 
 
-def _trial(told: dict[str, Any], header: Header) -> TrialResult:
-    trial = _made(TrialResult, told, "")
+def _build_trial(record: dict[str, Any], header: Header) -> TrialResult:
+    trial = _convert(TrialResult, record, "")
     if not 0 <= trial.implementation < len(header.implementations):
-        raise _Unfit(f"`implementation`: the header has no implementation {trial.implementation}")
+        raise _InvalidLine(f"`implementation`: the header has no implementation {trial.implementation}")
     return trial
 
 
 @cache
-def _hints(kind: type) -> Mapping[str, Any]:
+def _get_type_hints(kind: type) -> Mapping[str, Any]:
     return get_type_hints(kind)
 
 
 @cache
-def _shape(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+def _get_shape(kind: Any) -> tuple[Any, tuple[Any, ...]]:
     return ("dataclass" if is_dataclass(kind) else get_origin(kind)), get_args(kind)
 
 
-def _made(kind: type[T], told: Any, at: str) -> T:
-    """Return `told` as a value of `kind`, which is a type that fields of results have; raises `_Unfit`.
+def _convert(kind: type[T], value: Any, path: str) -> T:
+    """Convert a JSON value to `kind`, the type of a field of the results; raises `_InvalidLine`.
 
-    The types are the format: a field that they grow by is read without a word here.
+    Driven by the types, so that a new field of a dataclass needs no change here.
     """
-    made: Any = told
-    if kind is Any or type(told) is kind:
-        return cast("T", made)
-    origin, inner = _shape(cast("Any", kind))
+    converted: Any = value
+    if kind is Any or type(value) is kind:
+        return cast("T", converted)
+    origin, inner = _get_shape(cast("Any", kind))
     fits = False
     if origin == "dataclass":
-        fits = isinstance(told, dict)
-        made = _values(kind, told, at) if fits else None
+        fits = isinstance(value, dict)
+        converted = _convert_fields(kind, value, path) if fits else None
     elif origin is Literal:
-        fits = isinstance(told, str) and told in inner
+        fits = isinstance(value, str) and value in inner
     elif origin in (UnionType, Union):
         fits = True
-        chosen = next(each for each in inner if each is not type(None))
-        made = None if told is None else _made(chosen, told, at)
+        member = next(option for option in inner if option is not type(None))
+        converted = None if value is None else _convert(member, value, path)
     elif origin is tuple:
-        fits = isinstance(told, list)
-        made = tuple(_made(inner[0], each, f"{at}.{i}") for i, each in enumerate(told)) if fits else None
+        fits = isinstance(value, list)
+        items = value if fits else ()
+        converted = tuple(_convert(inner[0], item, f"{path}.{i}") for i, item in enumerate(items))
     elif origin is not None:
-        fits = isinstance(told, dict)
-        made = {name: _made(inner[1], each, f"{at}.{name}") for name, each in told.items()} if fits else None
+        fits = isinstance(value, dict)
+        members = value.items() if fits else ()
+        converted = {name: _convert(inner[1], item, f"{path}.{name}") for name, item in members}
     elif kind is float:
-        fits = type(told) is int
+        fits = type(value) is int
     if not fits:
         other = "a list" if origin is tuple else "an object"
-        wanted = f"one of {', '.join(inner)}" if origin is Literal else IN_WORDS.get(kind, other)
-        raise _Unfit(f"`{at}` is not {wanted}" if at else f"this is not {wanted}")
-    return cast("T", made)
+        expected = f"one of {', '.join(inner)}" if origin is Literal else TYPE_NAMES.get(kind, other)
+        raise _InvalidLine(f"`{path}` is not {expected}" if path else f"this is not {expected}")
+    return cast("T", converted)
 
 
-def _values(kind: Any, told: Mapping[str, Any], at: str) -> Any:
+def _convert_fields(kind: Any, record: Mapping[str, Any], path: str) -> Any:
     values = {}
     for field in fields(kind):
-        where = f"{at}.{field.name}" if at else field.name
-        if field.name in told:
-            values[field.name] = _made(_hints(kind)[field.name], told[field.name], where)
+        field_path = f"{path}.{field.name}" if path else field.name
+        if field.name in record:
+            values[field.name] = _convert(_get_type_hints(kind)[field.name], record[field.name], field_path)
         elif field.default is MISSING and field.default_factory is MISSING:
-            if type(None) not in get_args(_hints(kind)[field.name]):
-                raise _Unfit(f"`{where}` is missing")
+            # A required field that may be null may also be absent: the writer omits empty values.
+            if type(None) not in get_args(_get_type_hints(kind)[field.name]):
+                raise _InvalidLine(f"`{field_path}` is missing")
             values[field.name] = None
     return kind(**values)

@@ -1,4 +1,7 @@
-"""`results.jsonl`: written line by line as trials end, so that nothing is lost. `reading` reads it back."""
+"""Write `results.jsonl` line by line as trials end, so that nothing is lost; `reading` reads it.
+
+This file is the only truth about a run: every report is a projection of it and needs nothing else.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,13 @@ from streamconform.model.verdict import Check
 
 SCHEMA = "results.v1"
 OPTIONAL = frozenset({"reason", "observation", "known", "tracked", "title", "guards"})
-"""Fields of a trial that are left out where they hold nothing."""
+"""Fields of a trial that are omitted if they are empty."""
 
 _ENCODED: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class ResultsWriter:
-    """Writes a header, trials and a footer; each line is on disk when `write` returns."""
+    """Writes a header, trials and a footer; each line is in the file when `write` returns."""
 
     def __init__(self, path: Path) -> None:
         """Open `path` for writing; raises `ReportError`."""
@@ -47,7 +50,7 @@ class ResultsWriter:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """A results file. `footer` is None where the run was cut."""
+    """The contents of a results file; `footer` is None if the run was killed."""
 
     header: Header
     trials: tuple[TrialResult, ...]
@@ -58,36 +61,36 @@ def to_json(line: Header | TrialResult | Footer) -> dict[str, Any]:
     """Return the JSON form of one line."""
     match line:
         case Header():
-            day = {} if line.date is None else {"date": line.date}
+            date = {} if line.date is None else {"date": line.date}
             return {
                 "kind": "header",
                 "schema": SCHEMA,
-                **day,
+                **date,
                 "suite": {"version": line.version, "cases": line.cases, "trials": line.trials},
-                "implementations": [_info(each) for each in line.implementations],
+                "implementations": [_info_to_json(info) for info in line.implementations],
                 "selection": dict(line.selection),
                 "seed": line.seed,
             }
         case TrialResult():
-            told = {name: getattr(line, name) for name in TrialResult.__slots__}
-            told["checks"] = [check_json(each) for each in line.checks]
-            return {"kind": "trial"} | {k: v for k, v in told.items() if k not in OPTIONAL or v}
+            members = {name: getattr(line, name) for name in TrialResult.__slots__}
+            members["checks"] = [check_to_json(check) for check in line.checks]
+            return {"kind": "trial"} | {k: v for k, v in members.items() if k not in OPTIONAL or v}
         case Footer():
-            told = {name: getattr(line, name) for name in Footer.__slots__}
-            told["problems"] = [asdict(each) for each in line.problems]
-            return {"kind": "footer"} | told
+            members = {name: getattr(line, name) for name in Footer.__slots__}
+            members["problems"] = [asdict(problem) for problem in line.problems]
+            return {"kind": "footer"} | members
 
 
-def _info(info: ImplementationInfo) -> dict[str, Any]:
-    told = asdict(info)
+def _info_to_json(info: ImplementationInfo) -> dict[str, Any]:
+    members = asdict(info)
     if info.claims is None:
-        del told["claims"]
-    return told
+        del members["claims"]
+    return members
 
 
-def check_json(check: Check) -> dict[str, Any]:
+def check_to_json(check: Check) -> dict[str, Any]:
     """Return the JSON form of a check."""
-    told = {name: getattr(check, name) for name in Check.__slots__}
+    members = {name: getattr(check, name) for name in Check.__slots__}
     if check.message is None:
-        del told["message"]
-    return told | {"frames": list(check.frames)}
+        del members["message"]
+    return members | {"frames": list(check.frames)}

@@ -1,4 +1,4 @@
-"""A whole run: greet the implementations, judge them one after the other, write results as they come."""
+"""Execute a run: greet the implementations, judge them one after the other, write results as they arrive."""
 
 from __future__ import annotations
 
@@ -14,17 +14,24 @@ from streamconform import __version__
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.program import Program
 from streamconform.errors import SelectionError
-from streamconform.known_failures.context import Listed, checked, untrue
-from streamconform.known_failures.match import Checked, Finding, Settler, audit
+from streamconform.known_failures.context import KnownFailuresContext, get_checked_paths, list_problems
+from streamconform.known_failures.match import CheckedPaths, OutdatedEntry, Settler, find_outdated
 from streamconform.model.result import Footer, Header, TrialResult
 from streamconform.model.trial import AnyTrial
 from streamconform.model.verdict import VERDICTS
-from streamconform.run.blame import Blame, installed
-from streamconform.run.exits import Exit, Happened, of_run
-from streamconform.run.interruptible import run
-from streamconform.run.merge import ordered
-from streamconform.run.plan import Judged, Settings, divide
-from streamconform.run.pool import Bench, Stopped, Tally, Watch, is_unexpected, judge_all
+from streamconform.run.blame import Blame, load_snapshots
+from streamconform.run.exits import Exit, RunSummary, choose_exit
+from streamconform.run.interruptible import run_interruptible
+from streamconform.run.merge import sort_trials
+from streamconform.run.plan import ImplementationPlan, Settings, plan_implementation
+from streamconform.run.pool import (
+    AnswerObserver,
+    MaxFailReached,
+    Tally,
+    WorkerContext,
+    is_unexpected,
+    judge_all,
+)
 from streamconform.run.results import Results, ResultsWriter
 
 if TYPE_CHECKING:
@@ -32,51 +39,52 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
-    """What is to be judged against what."""
+class RunRequest:
+    """The implementations to judge, and the trials to judge them on."""
 
     connections: tuple[Connection, ...]
     trials: tuple[AnyTrial, ...]
     settings: Settings
     selection: Mapping[str, Any]
+    """The options that selected the trials, for the results header."""
     blame: bool = True
-    """Whether failing checks get their frames; working them out costs time."""
-    listed: tuple[Listed, ...] = ()
-    """The files of known failures that are about what is judged."""
+    """Whether to find the frames of failing checks, which takes time."""
+    known_failures: tuple[KnownFailuresContext, ...] = ()
+    """The known-failures files of these implementations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What a run tells while it goes on."""
+    """Callbacks during a run."""
 
-    begun: Callable[[Header], None]
-    ended: Callable[[TrialResult], None]
-    answered: Watch | None = None
+    on_start: Callable[[Header], None]
+    on_result: Callable[[TrialResult], None]
+    on_answer: AnswerObserver | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
-    """A run's results, sorted, and what to exit with."""
+class FinishedRun:
+    """The sorted results of a run and its exit code."""
 
     results: Results
     exit: Exit
-    plain: tuple[TrialResult, ...]
-    """The trials as they were judged, before known failures were told apart."""
-    findings: tuple[tuple[Finding, ...], ...]
-    """What is not true any more in each of the order's known-failures files."""
-    checked: Callable[[TrialResult], Checked]
-    """The paths that a trial was judged on."""
+    unsettled: tuple[TrialResult, ...]
+    """The results before the known-failures files were applied."""
+    outdated: tuple[tuple[OutdatedEntry, ...], ...]
+    """The outdated entries of each known-failures file, in the order of the request."""
+    checked_paths: Callable[[TrialResult], CheckedPaths]
+    """Returns the paths that a trial was judged on."""
 
 
-def conduct(order: Order, path: Path, progress: Progress) -> Finished:
-    """Run `order`, write `path` line by line, and return the results.
+def execute_run(request: RunRequest, path: Path, progress: Progress) -> FinishedRun:
+    """Execute `request`, write `path` line by line, and return the results.
 
-    Raises `ImplementationError` before anything is judged where an implementation cannot be reached.
-    Ctrl-C, or SIGTERM as CI systems send it, ends every program, writes the footer and gives exit code 130.
+    Raises `ImplementationError` before any trial runs if an implementation cannot be reached. Ctrl-C or
+    SIGTERM, which CI systems send, stops every program, writes the footer and results in exit code 130.
     """
-    runner = _Runner(order, path, progress)
+    runner = _Runner(request, path, progress)
     try:
-        run(runner.run())
+        run_interruptible(runner.run())
     except KeyboardInterrupt:
         runner.interrupted = True
         if runner.header is None:
@@ -85,133 +93,145 @@ def conduct(order: Order, path: Path, progress: Progress) -> Finished:
 
 
 class _Runner:
-    """The state of one run: what has ended so far."""
+    """The state of one run."""
 
-    def __init__(self, order: Order, path: Path, progress: Progress) -> None:
-        self.order = order
+    def __init__(self, request: RunRequest, path: Path, progress: Progress) -> None:
+        self.request = request
         self.path = path
         self.progress = progress
         self.header: Header | None = None
         self.interrupted = False
-        self.cut_short = False
+        self._stopped_early = False
         self._writer: ResultsWriter | None = None
         self._tally = Tally()
-        self._ended: list[TrialResult] = []
-        self._plain: list[TrialResult] = []
-        self._judged: list[Judged] = []
-        self._trials = {trial.id: trial for trial in order.trials}
-        known, strict = [each.known for each in order.listed], order.settings.strict
-        self._settle = [
-            Settler((file for file in known if file.about(each.impl)), self._checked, strict=strict)
-            for each in order.connections
+        self._settled: list[TrialResult] = []
+        self._unsettled: list[TrialResult] = []
+        self._plans: list[ImplementationPlan] = []
+        self._trials = {trial.id: trial for trial in request.trials}
+        files = [context.known for context in request.known_failures]
+        strict = request.settings.strict
+        self._settlers = [
+            Settler(
+                (file for file in files if file.applies_to(connection.impl)),
+                self._get_checked_paths,
+                strict=strict,
+            )
+            for connection in request.connections
         ]
 
     async def run(self) -> None:
-        order = self.order
-        async with contextlib.AsyncExitStack() as programs:
-            await self._run(order, programs)
+        async with contextlib.AsyncExitStack() as stack:
+            await self._run(self.request, stack)
 
-    async def _run(self, order: Order, programs: contextlib.AsyncExitStack) -> None:
-        # the program that is greeted is also the first worker's: starting one can take a second
-        started = [Program(connection) for connection in order.connections]
+    async def _run(self, request: RunRequest, stack: contextlib.AsyncExitStack) -> None:
+        # The first worker uses the program that answered the greeting: starting one can take a second.
+        programs = [Program(connection) for connection in request.connections]
         greetings = []
-        for program in started:
-            programs.push_async_callback(program.stop)
+        for program in programs:
+            stack.push_async_callback(program.stop)
             greetings.append(await program.start())
-        self._judged = [
-            divide(i, connection, greeting, order.trials, order.settings.input)
-            for i, (connection, greeting) in enumerate(zip(order.connections, greetings, strict=True))
+        self._plans = [
+            plan_implementation(i, connection, greeting, request.trials, request.settings.input)
+            for i, (connection, greeting) in enumerate(zip(request.connections, greetings, strict=True))
         ]
         planned = [
-            trial for each in self._judged for trial in (*each.trials, *(left for left, _ in each.skipped))
+            trial for plan in self._plans for trial in (*plan.trials, *(trial for trial, _ in plan.skipped))
         ]
-        if order.trials and not planned:
-            raise SelectionError("what is selected is there over HTTP only: `--input http`")
+        if request.trials and not planned:
+            raise SelectionError("the selected trials need HTTP: pass `--input http`")
         self.header = Header(
             version=__version__,
             cases=len({trial.case.id for trial in planned}),
             trials=len(planned),
-            implementations=tuple(each.info for each in self._judged),
-            selection=order.selection,
-            seed=order.settings.seed,
+            implementations=tuple(plan.info for plan in self._plans),
+            selection=request.selection,
+            seed=request.settings.seed,
             date=datetime.now(UTC).date().isoformat(),
         )
         self._writer = ResultsWriter(self.path)
         self._writer.write(self.header)
-        self.progress.begun(self.header)
-        blame = Blame(installed() if order.blame else None)
-        over_http = any(each.input == "http" for each in self._judged)
-        async with _replay_server() if over_http else contextlib.nullcontext() as server:
-            bench = Bench(order.settings, blame, self._emit, self._tally, self.progress.answered, server)
+        self.progress.on_start(self.header)
+        blame = Blame(load_snapshots() if request.blame else None)
+        over_http = any(plan.input == "http" for plan in self._plans)
+        async with _create_server() if over_http else contextlib.nullcontext() as server:
+            context = WorkerContext(
+                request.settings, blame, self._emit, self._tally, self.progress.on_answer, server
+            )
             try:
-                for judged, program in zip(self._judged, started, strict=True):
-                    await judge_all(judged, bench, program)
-            except Stopped:
-                self.cut_short = True
+                for plan, program in zip(self._plans, programs, strict=True):
+                    await judge_all(plan, context, program)
+            except MaxFailReached:
+                self._stopped_early = True
 
     def _emit(self, result: TrialResult) -> TrialResult:
         assert self._writer is not None, "results are written after the header"
-        settled = self._settle[result.implementation](result)
+        # Known failures are applied here and not at the end, so that `-x` stops at the first new failure.
+        settled = self._settlers[result.implementation](result)
         self._writer.write(settled)
-        self._plain.append(result)
-        self._ended.append(settled)
-        self.progress.ended(settled)
+        self._unsettled.append(result)
+        self._settled.append(settled)
+        self.progress.on_result(settled)
         return settled
 
-    def finish(self) -> Finished:
-        assert self.header is not None, "a run that never began has raised"
-        assert self._writer is not None, "the header was written"
-        findings = self._findings()
-        exit_ = self._exit(findings)
-        counts = Counter(result.verdict for result in self._ended)
+    def finish(self) -> FinishedRun:
+        assert self.header is not None, "`run` wrote the header or raised"
+        assert self._writer is not None, "`run` wrote the header or raised"
+        outdated = self._find_outdated()
+        exit_ = self._choose_exit(outdated)
+        counts = Counter(result.verdict for result in self._settled)
         footer = Footer(
             counts={verdict: counts[verdict] for verdict in VERDICTS},
             exit=exit_,
-            complete=not self.interrupted and not self.cut_short,
-            problems=untrue(self.order.listed, findings),
+            complete=not self.interrupted and not self._stopped_early,
+            problems=list_problems(self.request.known_failures, outdated),
         )
         with self._writer:
             self._writer.write(footer)
-        place = {id_: i for i, id_ in enumerate(self._trials)}
-        plain = sorted(self._plain, key=lambda each: (each.implementation, place[each.id]))
-        results = ordered(Results(self.header, tuple(self._ended), footer))
-        return Finished(results, exit_, tuple(plain), findings, self._checked)
+        position = {id_: i for i, id_ in enumerate(self._trials)}
+        unsettled = sorted(self._unsettled, key=lambda result: (result.implementation, position[result.id]))
+        results = sort_trials(Results(self.header, tuple(self._settled), footer))
+        return FinishedRun(results, exit_, tuple(unsettled), outdated, self._get_checked_paths)
 
-    def _checked(self, result: TrialResult) -> Checked:
-        judged = self._judged[result.implementation]
-        trial = judged.seen(self._trials[result.id])
-        return checked(trial, judged.greeting.claims(trial.case.api))
+    def _get_checked_paths(self, result: TrialResult) -> CheckedPaths:
+        plan = self._plans[result.implementation]
+        trial = plan.apply_proxy_view(self._trials[result.id])
+        return get_checked_paths(trial, plan.greeting.claims(trial.case.api))
 
-    def _findings(self) -> tuple[tuple[Finding, ...], ...]:
-        """Return what is wrong with each file; of a run that was interrupted nobody can say."""
+    def _find_outdated(self) -> tuple[tuple[OutdatedEntry, ...], ...]:
+        """Return the outdated entries of each file; none after an interrupt, which leaves trials unjudged."""
         if self.interrupted:
-            return tuple(() for _ in self.order.listed)
-        impls = [each.impl for each in self.order.connections]
+            return tuple(() for _ in self.request.known_failures)
+        impls = [connection.impl for connection in self.request.connections]
         return tuple(
-            audit(
-                listed.known,
-                [each for each in self._plain if listed.known.about(impls[each.implementation])],
-                self._checked,
-                unmatched=listed.unmatched,
-                today=listed.today,
+            find_outdated(
+                context.known,
+                [
+                    result
+                    for result in self._unsettled
+                    if context.known.applies_to(impls[result.implementation])
+                ],
+                self._get_checked_paths,
+                unmatched=context.unmatched,
+                today=context.today,
             )
-            for listed in self.order.listed
+            for context in self.request.known_failures
         )
 
-    def _exit(self, findings: Sequence[Sequence[Finding]]) -> Exit:
-        strict = self.order.settings.strict
-        return of_run(
-            Happened(
+    def _choose_exit(self, outdated: Sequence[Sequence[OutdatedEntry]]) -> Exit:
+        strict = self.request.settings.strict
+        unexpected = any(is_unexpected(result, strict=strict) for result in self._settled)
+        return choose_exit(
+            RunSummary(
                 interrupted=self.interrupted,
-                unexpected=any(findings) or any(is_unexpected(each, strict=strict) for each in self._ended),
-                asked=frozenset(each.implementation for each in self._ended if each.verdict != "skipped"),
+                unexpected=any(outdated) or unexpected,
+                attempted=frozenset(r.implementation for r in self._settled if r.verdict != "skipped"),
                 answered=frozenset(self._tally.answered),
             )
         )
 
 
-def _replay_server() -> ReplayServer:
-    # imported here: only a run over HTTP needs it
+def _create_server() -> ReplayServer:
+    # Imported here, because only a run over HTTP needs it.
     from streamconform.replay.server import ReplayServer
 
     return ReplayServer()

@@ -1,7 +1,7 @@
-"""An implementation judged one trial at a time, for who is not async and decides himself what comes next.
+"""Judge one trial at a time, for a synchronous caller that chooses the next trial, such as pytest.
 
-`conform run` asks many at once (`pool`); here one program is kept between trials, and started anew when it
-ended. Nothing of an implementation gets out but its results.
+`conform run` runs many trials in parallel (`pool`). Here one program is kept between trials and restarted
+after it ends.
 """
 
 from __future__ import annotations
@@ -15,59 +15,58 @@ from threading import Thread
 from typing import Any, TypeVar
 
 from streamconform.adapters.connect import Connection
-from streamconform.adapters.in_process import Inside, Perform
-from streamconform.adapters.interface import Answer, Fault, Hang
+from streamconform.adapters.in_process import InProcessAdapter, Perform
+from streamconform.adapters.interface import Answer, ProtocolFault
 from streamconform.adapters.program import Collateral, Program
 from streamconform.errors import ImplementationError
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AnyTrial
-from streamconform.replay.exchange import Exchange
+from streamconform.replay.exchange import TrialExchange
 from streamconform.replay.server import ReplayServer
 from streamconform.run.blame import Blame
-from streamconform.run.dispatch import Asker
-from streamconform.run.plan import Judged, Settings, divide
-from streamconform.run.pool import Tally, result_of
+from streamconform.run.dispatch import Dispatcher
+from streamconform.run.plan import ImplementationPlan, Settings, plan_implementation
+from streamconform.run.pool import Tally, build_result
 
 T = TypeVar("T")
-Make = Callable[[Connection], Program | Inside]
+ProgramFactory = Callable[[Connection], Program | InProcessAdapter]
 
 
-class Single:
-    """One implementation; `begin`, then `judge` as often as wanted, one after the other, then `end`."""
+class SingleRunner:
+    """One implementation: call `begin`, then `judge` for one trial after another, then `end`."""
 
     def __init__(
-        self, connection: Connection, settings: Settings, blame: Blame, make: Make = Program
+        self, connection: Connection, settings: Settings, blame: Blame, make: ProgramFactory = Program
     ) -> None:
-        """Hold how it is reached and judged; nothing is started yet."""
+        """Hold the settings without starting anything."""
         self.connection = connection
         self._settings, self._blame, self._make = settings, blame, make
-        self._program: Program | Inside | None = None
-        self._asker: Asker | None = None
+        self._program: Program | InProcessAdapter | None = None
+        self._dispatcher: Dispatcher | None = None
         self._tally = Tally()
-        self._last_fault = ""
         self._stack = contextlib.AsyncExitStack()
 
-    async def begin(self, trials: Sequence[AnyTrial]) -> Judged:
-        """Return what it is judged on of `trials`; raises `ImplementationError` and `UsageError`."""
+    async def begin(self, trials: Sequence[AnyTrial]) -> ImplementationPlan:
+        """Start the program and plan `trials`; raises `ImplementationError` and `UsageError`."""
         program = self._make(self.connection)
         self._program = program
         greeting = await program.start()
-        judged = divide(0, self.connection, greeting, trials, self._settings.input)
-        over_http = judged.input == "http"
+        plan = plan_implementation(0, self.connection, greeting, trials, self._settings.input)
+        over_http = plan.input == "http"
         server = await self._stack.enter_async_context(ReplayServer()) if over_http else None
-        self._asker = Asker(judged, self._blame.first_delta, server)
-        return judged
+        self._dispatcher = Dispatcher(plan, self._blame.find_first_delta, server)
+        return plan
 
     async def judge(self, trial: AnyTrial) -> TrialResult:
-        """Return what comes of `trial`; after a hang or a crash the next one gets a new program."""
-        assert self._asker is not None, "it has begun"
+        """Run and judge `trial`; after a timeout or a crash the next trial gets a new program."""
+        assert self._dispatcher is not None, "`begin` was awaited"
         started = time.perf_counter()
-        answer, exchange = await self._answer(self._asker, trial)
+        answer, exchange = await self._answer(self._dispatcher, trial)
         ms = (time.perf_counter() - started) * 1000
-        return result_of(self._asker.judged, trial, answer, exchange, ms, self._blame)
+        return build_result(self._dispatcher.plan, trial, answer, exchange, ms, self._blame)
 
     async def end(self) -> None:
-        """End the program and the server."""
+        """Stop the program and the server."""
         program, self._program = self._program, None
         try:
             if program is not None:
@@ -77,41 +76,32 @@ class Single:
 
     @property
     def raised(self) -> BaseException | None:
-        """Return what an adapter in this process raised in the last trial."""
-        return self._program.raised if isinstance(self._program, Inside) else None
+        """Return the exception that an adapter in this process raised in the last trial."""
+        return self._program.raised if isinstance(self._program, InProcessAdapter) else None
 
-    async def _answer(self, asker: Asker, trial: AnyTrial) -> tuple[Answer, Exchange | None]:
-        tally, index = self._tally, asker.judged.index
+    async def _answer(self, dispatcher: Dispatcher, trial: AnyTrial) -> tuple[Answer, TrialExchange | None]:
+        tally, index = self._tally, dispatcher.plan.index
         if tally.gave_up(index):
-            words = f"not asked: the program ended {tally.barren} times in a row ({self._last_fault})"
-            return Fault("gave-up", words), None
-        exchange: Exchange | None = None
+            return tally.create_fault(), None
+        exchange: TrialExchange | None = None
         answer: Answer | Collateral
         try:
-            program = await self._alive()
+            program = await self._ensure_program()
         except ImplementationError as error:
-            answer = Fault("exited", str(error))
+            answer = ProtocolFault("exited", str(error))
         else:
             try:
-                answer, exchange = await asker.ask(program, trial, self._settings.timeout)
+                answer, exchange = await dispatcher.dispatch(program, trial, self._settings.timeout)
             except asyncio.CancelledError:
-                await program.stop()  # whoever asked waits no more: what still comes must not go to the next
+                await program.stop()  # its late answer must not become that of the next trial
                 raise
         if isinstance(answer, Collateral):
-            answer = Fault("exited", "the program was ended")
-        match answer:
-            case Fault(message=message):
-                self._last_fault = message
-                tally.barren += 1
-            case Hang(seconds):
-                self._last_fault = f"no answer in {seconds:g} s"
-                tally.barren += 1
-            case _:
-                tally.answered.add(index)
-                tally.barren = 0
+            answer = ProtocolFault("exited", "the program was ended")
+        tally.record_answer(index, answer)
         return answer, exchange
 
-    async def _alive(self) -> Program | Inside:
+    async def _ensure_program(self) -> Program | InProcessAdapter:
+        """Return the running program, or start a new one."""
         program = self._program
         if program is not None and not program.dead:
             return program
@@ -122,8 +112,8 @@ class Single:
         return self._program
 
 
-class Blocking:
-    """A loop in a thread of its own; `run` waits for a coroutine, and meanwhile does what it asks for."""
+class BlockingLoop:
+    """An event loop in its own thread; `run` waits for a coroutine and performs its jobs meanwhile."""
 
     def __init__(self) -> None:
         """Start the thread."""
@@ -133,9 +123,9 @@ class Blocking:
         self._thread.start()
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Return what `coroutine` returns, or raise what it raises; an interrupt ends it."""
+        """Return or raise what `coroutine` does; an interrupt cancels it."""
         jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self._jobs = jobs  # a new one: what was interrupted may have left something in the last
+        self._jobs = jobs  # a new queue: an interrupted coroutine may have left jobs in the previous one
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         future.add_done_callback(lambda _: jobs.put(None))
         try:
@@ -148,18 +138,21 @@ class Blocking:
 
     @property
     def perform(self) -> Perform:
-        """Return what calls a function in the thread that waits in `run`."""
+        """Return a function that calls another one in the thread that waits in `run`.
 
-        async def performed(function: Callable[[], Any]) -> Any:
+        That is the caller's thread, which a debugger controls.
+        """
+
+        async def perform_job(function: Callable[[], Any]) -> Any:
             done: asyncio.Future[tuple[Any, ImplementationError | None]] = self._loop.create_future()
 
             def job() -> None:
-                told: tuple[Any, ImplementationError | None]
+                result: tuple[Any, ImplementationError | None]
                 try:
-                    told = function(), None
+                    result = function(), None
                 except ImplementationError as error:
-                    told = None, error
-                self._loop.call_soon_threadsafe(done.set_result, told)
+                    result = None, error
+                self._loop.call_soon_threadsafe(done.set_result, result)
 
             self._jobs.put(job)
             value, error = await done
@@ -167,20 +160,20 @@ class Blocking:
                 raise error
             return value
 
-        return performed
+        return perform_job
 
     def close(self) -> None:
-        """End the thread, and what still runs in it."""
+        """Stop the thread and cancel the tasks that still run in it."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
-        self._loop.run_until_complete(_ended())
+        self._loop.run_until_complete(_cancel_tasks())
         self._loop.close()
 
 
-async def _ended() -> None:
-    """End every other task of the loop."""
-    left = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in left:
+async def _cancel_tasks() -> None:
+    """Cancel every other task of the loop and wait for them."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
         task.cancel()
-    await asyncio.gather(*left, return_exceptions=True)
+    await asyncio.gather(*tasks, return_exceptions=True)
     await asyncio.get_running_loop().shutdown_asyncgens()

@@ -1,8 +1,8 @@
-"""The published JSON Schemas, and documents checked against them with line numbers.
+"""The published JSON Schemas, and the validation of documents with line numbers.
 
-jsonschema gives the verdict and the words on what is wrong. A suite has hundreds of files with nothing
-wrong, which jsonschema_rs accepts sixty times faster; a test holds that it never accepts more. Both are
-imported on first use: most commands and the hot path never need them.
+jsonschema decides and provides the error messages. A suite has hundreds of valid files, which jsonschema_rs
+accepts sixty times faster; a test checks that it never accepts more. Both are imported on first use, because
+most commands and the hot path never need them.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from streamconform.yaml_text.reader import Document
 
+__all__ = ["NAMES", "accepts", "build_validator", "check_document", "find_problems", "load_schema"]
+
 NAMES = (
     "spec.v1",
     "cassette.v1",
@@ -37,15 +39,15 @@ NAMES = (
 )
 
 MAX_PROBLEMS = 20
-"""Problems listed for one document."""
+"""Maximum number of problems reported per document."""
 
 
 @cache
-def schema(name: str) -> dict[str, Any]:
+def load_schema(name: str) -> dict[str, Any]:
     """Return the schema `name` (one of `NAMES`) as a mapping."""
     text = files(__name__).joinpath(f"{name}.json").read_text("utf-8")
     loaded: dict[str, Any] = json.loads(text)
-    if name == "spec.v1":  # its file does not list the APIs, so that a new one is one module
+    if name == "spec.v1":  # its file does not list the APIs, so that adding one touches one module only
         definition = loaded["$defs"]["api"]
         definition["enum"] = [*APIS]
         del definition["type"]
@@ -53,169 +55,170 @@ def schema(name: str) -> dict[str, Any]:
 
 
 @cache
-def validator(name: str, definition: str | None = None, *, authored: bool = False) -> Draft202012Validator:
+def build_validator(
+    name: str, definition: str | None = None, *, authored: bool = False
+) -> Draft202012Validator:
     """Return a validator for the schema `name`, or for one of its `$defs`.
 
-    `authored` is for files that people write: there 5.0 is no integer, and a regular expression has to
-    be one.
+    `authored` is for files that people write: it rejects 5.0 as an integer, and invalid regular expressions.
     """
     from jsonschema import Draft202012Validator, FormatChecker, validators
     from referencing import Registry, Resource
 
-    every = [Resource.from_contents(schema(each)) for each in NAMES]
-    registry: Registry[Any] = every @ Registry()
-    root: dict[str, Any] = schema(name)
+    resources = [Resource.from_contents(load_schema(member)) for member in NAMES]
+    registry: Registry[Any] = resources @ Registry()
+    root: dict[str, Any] = load_schema(name)
     if definition is not None:
         root = {"$ref": f"{root['$id']}#/$defs/{definition}"}
     types = Draft202012Validator.TYPE_CHECKER
     formats = FormatChecker(())
     if authored:
         types = types.redefine("integer", lambda _, value: type(value) is int)
-        formats.checks("regex", raises=(re.error, OverflowError, RecursionError))(_compiles)
+        formats.checks("regex", raises=(re.error, OverflowError, RecursionError))(_compile_pattern)
     extend: Any = validators.extend
-    made: Draft202012Validator = extend(Draft202012Validator, {"pattern": _pattern}, type_checker=types)(
-        root, registry=registry, format_checker=formats
-    )
-    return made
+    instance: Draft202012Validator = extend(
+        Draft202012Validator, {"pattern": _check_pattern}, type_checker=types
+    )(root, registry=registry, format_checker=formats)
+    return instance
 
 
 @cache
-def acceptor(name: str) -> jsonschema_rs.Draft202012Validator:
+def _build_acceptor(name: str) -> jsonschema_rs.Draft202012Validator:
     """Return a fast validator for files that people write; see `accepts`."""
     import jsonschema_rs
 
-    registry = jsonschema_rs.Registry([(schema(each)["$id"], schema(each)) for each in NAMES])
+    registry = jsonschema_rs.Registry([(load_schema(member)["$id"], load_schema(member)) for member in NAMES])
     return jsonschema_rs.Draft202012Validator(
-        schema(name), registry=registry, validate_formats=True, formats={"regex": _is_expression}
+        load_schema(name), registry=registry, validate_formats=True, formats={"regex": _is_pattern}
     )
 
 
 def accepts(name: str, value: Any) -> bool:
-    """Return whether `value` surely fits the schema `name`, as a file; False says nothing."""
+    """Return whether `value` certainly matches the schema `name`, as a file; False decides nothing."""
     try:
-        return acceptor(name).is_valid(_without_whole_floats(value))
+        return _build_acceptor(name).is_valid(_replace_whole_floats(value))
     except ValueError:  # text that is not Unicode
         return False
 
 
-def check(name: str, document: Document) -> tuple[Problem, ...]:
+def check_document(name: str, document: Document) -> tuple[Problem, ...]:
     """Return every problem of a YAML document against the schema `name`, with its line."""
     if accepts(name, document.value):
         return ()
-    found = []
-    for at, message in _told(validator(name, authored=True).iter_errors(document.value)):
-        where = ".".join(str(step) for step in at)
-        found.append(
-            (document.line(at) or 0, document.problem(at, f"`{where}`: {message}" if where else message))
-        )
-    return tuple(problem for _, problem in sorted(found, key=lambda pair: pair[0]))[:MAX_PROBLEMS]
+    problems = []
+    for path, message in _describe_errors(build_validator(name, authored=True).iter_errors(document.value)):
+        dotted = ".".join(str(step) for step in path)
+        text = f"`{dotted}`: {message}" if dotted else message
+        problems.append((document.line(path) or 0, document.problem(path, text)))
+    return tuple(problem for _, problem in sorted(problems, key=lambda pair: pair[0]))[:MAX_PROBLEMS]
 
 
-def problems(name: str, value: Any, definition: str | None = None) -> tuple[str, ...]:
+def find_problems(name: str, value: Any, definition: str | None = None) -> tuple[str, ...]:
     """Return every problem of a JSON value against the schema `name`, as `path: message`."""
-    told = _told(validator(name, definition).iter_errors(value))
-    return tuple(f"{'.'.join(map(str, at)) or '(whole)'}: {message}" for at, message in told)[:MAX_PROBLEMS]
+    errors = _describe_errors(build_validator(name, definition).iter_errors(value))
+    problems = (f"{'.'.join(map(str, path)) or '(whole)'}: {message}" for path, message in errors)
+    return tuple(problems)[:MAX_PROBLEMS]
 
 
-def _pattern(_: Any, wanted: str, value: Any, __: Any) -> Iterator[ValidationError]:
-    """Yield an error where `value` does not fit; `$` is the end, as in ECMA 262, not before a last LF."""
+def _check_pattern(_: Any, wanted: str, value: Any, __: Any) -> Iterator[ValidationError]:
+    """Yield an error if `value` does not match; `$` is the very end, as in ECMA 262, not before a last LF."""
     from jsonschema.exceptions import ValidationError
 
     if isinstance(value, str) and not re.search(re.sub(r"\$$", r"\\Z", wanted), value):
         yield ValidationError(f"{value!r} does not match {wanted!r}")
 
 
-def _compiles(value: Any) -> bool:
-    """Return True; raises what `re` raises where `value` is text but no regular expression."""
+def _compile_pattern(value: Any) -> bool:
+    """Return True; raises what `re` raises if `value` is a string but not a regular expression."""
     return not isinstance(value, str) or re.compile(value) is not None
 
 
-def _is_expression(value: str) -> bool:
+def _is_pattern(value: str) -> bool:
     try:
-        return _compiles(value)
+        return _compile_pattern(value)
     except (re.error, OverflowError, RecursionError):
         return False
 
 
-def _without_whole_floats(value: Any) -> Any:
+def _replace_whole_floats(value: Any) -> Any:
     """Return `value` with numbers such as 5.0 replaced by 5.5.
 
-    JSON Schema calls 5.0 an integer; in files that people write it is none, as `validator` holds. No schema
-    here bounds a number that may have a fraction, so the replacement is valid exactly where 5.0 is.
+    JSON Schema calls 5.0 an integer, but `build_validator` rejects it as one in files that people write. No
+    schema here limits a number that may have a fraction, so the replacement is valid exactly where 5.0 is.
     """
     if isinstance(value, dict):
-        return {key: _without_whole_floats(item) for key, item in value.items()}
+        return {key: _replace_whole_floats(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_without_whole_floats(item) for item in value]
+        return [_replace_whole_floats(item) for item in value]
     return value + 0.5 if isinstance(value, float) and value.is_integer() else value
 
 
-def _told(errors: Iterator[ValidationError]) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield (path, words) of each error, going down to the branch that was meant."""
-    for error in sorted(errors, key=lambda each: [str(step) for step in each.absolute_path]):
-        deepest = _meant(error)
-        at = tuple(deepest.absolute_path)
-        unknown = _unknown(deepest) if deepest.validator == "additionalProperties" else []
+def _describe_errors(errors: Iterator[ValidationError]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield (path, message) for each error, taken from the branch that the author most likely meant."""
+    for error in sorted(errors, key=lambda error: [str(step) for step in error.absolute_path]):
+        deepest = _find_deepest(error)
+        path = tuple(deepest.absolute_path)
+        unknown = _list_unknown_keys(deepest) if deepest.validator == "additionalProperties" else []
         for key in unknown:
-            known = ", ".join(f"`{each}`" for each in sorted(_any(deepest.schema)["properties"]))
-            yield (*at, key), f"unknown key `{key}`; known are {known}"
+            known = ", ".join(f"`{name}`" for name in sorted(_untyped(deepest.schema)["properties"]))
+            yield (*path, key), f"unknown key `{key}`; expected {known}"
         if not unknown:
-            yield at, _words(deepest)
+            yield path, _describe_error(deepest)
 
 
-def _meant(error: ValidationError) -> ValidationError:
-    """Return the most telling error inside a failed `oneOf` or `anyOf`."""
+def _find_deepest(error: ValidationError) -> ValidationError:
+    """Return the most specific error inside a failed `oneOf` or `anyOf`."""
     while error.context:
         branches: dict[Any, list[ValidationError]] = {}
         for inner in error.context:
             branches.setdefault(inner.schema_path[0], []).append(inner)
-        error = min(branches.values(), key=_strangeness)[0]
+        error = min(branches.values(), key=_rank_branch)[0]
     return error
 
 
-def _strangeness(errors: list[ValidationError]) -> tuple[bool, bool, int]:
-    """Rank a failed branch: another kind of value, another discriminator (`kind`, `op`), more errors."""
-    other_kind = any(e.validator == "type" and not e.relative_path for e in errors)
-    return other_kind, any(e.validator == "const" for e in errors), len(errors)
+def _rank_branch(errors: list[ValidationError]) -> tuple[bool, bool, int]:
+    """Rank a failed branch, best first: right type, right discriminator (`kind`, `op`), fewest errors."""
+    wrong_type = any(e.validator == "type" and not e.relative_path for e in errors)
+    return wrong_type, any(e.validator == "const" for e in errors), len(errors)
 
 
-def _unknown(error: ValidationError) -> list[str]:
-    """Return the keys that may not be there, in the order of the file."""
-    known = _any(error.schema).get("properties", {})
-    return [key for key in _any(error.instance) if known and key not in known]
+def _list_unknown_keys(error: ValidationError) -> list[str]:
+    """Return the unknown keys, in the order of the file."""
+    known = _untyped(error.schema).get("properties", {})
+    return [key for key in _untyped(error.instance) if known and key not in known]
 
 
-def _words(error: ValidationError) -> str:
-    """Return the message for a person: short, with what was expected."""
+def _describe_error(error: ValidationError) -> str:
+    """Return a short message for a person, with the expected value."""
     match error.validator:
         case "enum":
-            choices = ", ".join("null" if c is None else f"`{c}`" for c in _any(error.validator_value))
-            return f"{_shown(error.instance)} is not one of {choices}"
+            choices = ", ".join("null" if c is None else f"`{c}`" for c in _untyped(error.validator_value))
+            return f"{_quote(error.instance)} is not one of {choices}"
         case "const":
-            return f"{_shown(error.instance)} instead of {_shown(error.validator_value)}"
+            return f"expected {_quote(error.validator_value)}, got {_quote(error.instance)}"
         case "required":
             return "key `{}` is missing".format(error.message.split("'")[1])
         case "format":
-            return f"{_shown(error.instance)} is not a regular expression: {error.cause}"
+            return f"{_quote(error.instance)} is not a regular expression: {error.cause}"
         case "type":
-            wanted = error.validator_value
-            kinds = " or ".join(wanted) if isinstance(wanted, list) else str(wanted)
-            hint = "; quote it" if "string" in kinds and isinstance(error.instance, int | float) else ""
-            return f"{_shown(error.instance)} is not a {kinds}{hint}"
+            expected = error.validator_value
+            types = " or ".join(expected) if isinstance(expected, list) else str(expected)
+            hint = "; quote it" if "string" in types and isinstance(error.instance, int | float) else ""
+            return f"{_quote(error.instance)} is not a {types}{hint}"
         case "pattern":
-            about = error.schema.get("description") if isinstance(error.schema, dict) else None
-            return f"{_shown(error.instance)} does not fit `{error.validator_value}`" + (
-                f" ({about})" if about else ""
+            description = error.schema.get("description") if isinstance(error.schema, dict) else None
+            return f"{_quote(error.instance)} does not match `{error.validator_value}`" + (
+                f" ({description})" if description else ""
             )
         case _:
             return error.message if len(error.message) <= 300 else error.message[:297] + "…"
 
 
-def _any(value: Any) -> Any:
-    """Return `value`; the library types what an error always has as possibly unset."""
+def _untyped(value: Any) -> Any:
+    """Return `value` untyped; the library types attributes that errors always have as possibly unset."""
     return value
 
 
-def _shown(value: Any) -> str:
+def _quote(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return f"`{text if len(text) <= 80 else text[:77] + '…'}`"

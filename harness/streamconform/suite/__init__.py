@@ -1,1 +1,1 @@
-"""Specs and cassettes on disk to cases and trials."""
+"""Load specs and cassettes from disk, select cases, and expand them into trials."""

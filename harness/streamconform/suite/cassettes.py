@@ -1,4 +1,4 @@
-"""Cassettes on disk: load and verify, save. `cassettes/<api>/<name>.yaml` beside the raw body."""
+"""Load, verify and save cassettes: `cassettes/<api>/<name>.yaml`, with the raw body in a file beside it."""
 
 from __future__ import annotations
 
@@ -21,56 +21,56 @@ from streamconform.model.cassette import (
     Recorded,
     Request,
 )
-from streamconform.schemas import check
+from streamconform.schemas import check_document
 from streamconform.yaml_text import reader
 from streamconform.yaml_text.writer import Flow, dump
 
 MAX_BODY = 16 * 1024 * 1024
-"""The largest body that is read or saved: the largest answer a provider streams is under 4 MB."""
+"""The largest body that is loaded or saved; the largest answer that a provider streams is under 4 MB."""
 
-NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
-MODELINE = "# yaml-language-server: $schema=../../harness/streamconform/schemas/cassette.v1.json\n"
+_MODELINE = "# yaml-language-server: $schema=../../harness/streamconform/schemas/cassette.v1.json\n"
 
 
 def load(folder: Path, api: str, name: str) -> Cassette:
-    """Return the cassette `name` of `api` under `folder`, its digest verified.
+    """Return the cassette `name` of `api` under `folder`, after verifying the digests of its files.
 
-    Raises `SourceError` with every problem: a missing file, a wrong field, a wrong digest, chunk marks
-    that do not fit the body.
+    Raises `SourceError` with every problem: a missing file, an invalid field, a wrong digest, chunk marks
+    that do not match the body.
     """
     path = folder / api / f"{name}.yaml"
     if not path.is_file():
         raise SourceError((Problem(str(path), None, "no such cassette"),))
     document = reader.read(path)
-    problems = check("cassette.v1", document)
+    problems = check_document("cassette.v1", document)
     if problems:
         raise SourceError(problems)
-    meta = document.value
-    response = meta["response"]
-    found: list[Problem] = []
-    body = _sidecar(path, document, "response", found)
-    twin = _sidecar(path, document, "twin", found) if "twin" in meta else None
+    metadata = document.value
+    response = metadata["response"]
+    file_problems: list[Problem] = []
+    body = _read_sidecar(path, document, "response", file_problems)
+    twin = _read_sidecar(path, document, "twin", file_problems) if "twin" in metadata else None
     marks = tuple(ChunkMark(offset, ms) for offset, ms in response.get("chunks", ()))
     if body is not None:
-        found += _mark_problems(document, marks, len(body))
-    if found or body is None:
-        raise SourceError(tuple(found))
+        file_problems += _check_marks(document, marks, len(body))
+    if file_problems or body is None:
+        raise SourceError(tuple(file_problems))
     return Cassette(
         api=api,
         name=name,
         request=Request(
-            method=meta["request"]["method"],
-            path=meta["request"]["path"],
-            headers=meta["request"].get("headers", {}),
-            body=meta["request"]["body"],
+            method=metadata["request"]["method"],
+            path=metadata["request"]["path"],
+            headers=metadata["request"].get("headers", {}),
+            body=metadata["request"]["body"],
         ),
         status=response["status"],
         headers=response["headers"],
         body=body,
         suffix=response["body"].rpartition(".")[2],
         marks=marks,
-        provenance=_provenance(meta["provenance"]),
+        provenance=_parse_provenance(metadata["provenance"]),
         twin=twin,
     )
 
@@ -78,71 +78,79 @@ def load(folder: Path, api: str, name: str) -> Cassette:
 def save(folder: Path, cassette: Cassette) -> Path:
     """Write `cassette` under `folder` and return the path of its YAML file.
 
-    The body is written first and each file is renamed into place, so that a crash never leaves
-    metadata that speaks of bytes which are not there.
+    Raises `SourceError` for a body over `MAX_BODY`, an invalid name, or text that YAML cannot represent.
     """
     if len(cassette.body) > MAX_BODY:
-        raise SourceError((Problem(cassette.name, None, f"body larger than {MAX_BODY} bytes"),))
-    if not NAME.fullmatch(cassette.name):
-        words = "a cassette's name is lower-case words and digits joined by hyphens"
-        raise SourceError((Problem(cassette.name, None, words),))
-    home = folder / cassette.api
-    home.mkdir(parents=True, exist_ok=True)
-    path = home / f"{cassette.name}.yaml"
-    write_whole(home / f"{cassette.name}.{cassette.suffix}", cassette.body)
-    twin = home / f"{cassette.name}.twin.json"
+        raise SourceError((Problem(cassette.name, None, f"the body is larger than {MAX_BODY} bytes"),))
+    if not _NAME.fullmatch(cassette.name):
+        message = "a cassette's name consists of lower-case words and digits joined by hyphens"
+        raise SourceError((Problem(cassette.name, None, message),))
+    api_folder = folder / cassette.api
+    api_folder.mkdir(parents=True, exist_ok=True)
+    path = api_folder / f"{cassette.name}.yaml"
+    # The body comes first, so that a crash never leaves metadata whose bytes are missing.
+    write_atomically(api_folder / f"{cassette.name}.{cassette.suffix}", cassette.body)
+    twin = api_folder / f"{cassette.name}.twin.json"
     if cassette.twin is not None:
-        write_whole(twin, cassette.twin)
+        write_atomically(twin, cassette.twin)
     else:
         twin.unlink(missing_ok=True)
     schema = folder.parent / "harness/streamconform/schemas/cassette.v1.json"
-    modeline = MODELINE if schema.is_file() else ""  # a user's folder has no schema beside it
-    write_whole(path, (modeline + dump(_meta(cassette), "request")).encode())
+    modeline = _MODELINE if schema.is_file() else ""  # a user's folder has no schema beside it
+    write_atomically(path, (modeline + dump(_build_metadata(cassette), "request")).encode())
     return path
 
 
-def _sidecar(path: Path, document: reader.Document, key: str, problems: list[Problem]) -> bytes | None:
-    """Return the bytes of the file that `key` names, or None with the problem noted."""
+def _read_sidecar(path: Path, document: reader.Document, key: str, problems: list[Problem]) -> bytes | None:
+    """Return the bytes of the file that `key` names, or None after adding to `problems`."""
     entry: dict[str, str] = document.value[key]
-    beside = path.parent / entry["body"]
-    stem = beside.name.partition(".")[0]
+    sidecar = path.parent / entry["body"]
+    stem = sidecar.name.partition(".")[0]
     if stem != path.stem:
-        problems.append(document.problem((key, "body"), f"`{beside.name}` must begin with `{path.stem}.`"))
+        problems.append(document.problem((key, "body"), f"`{sidecar.name}` must begin with `{path.stem}.`"))
         return None
     try:
-        with beside.open("rb") as file:
+        with sidecar.open("rb") as file:
             data = file.read(MAX_BODY + 1)
     except OSError as error:
-        problems.append(document.problem((key, "body"), f"`{beside.name}`: {error.strerror}"))
+        problems.append(document.problem((key, "body"), f"`{sidecar.name}`: {error.strerror}"))
         return None
     if len(data) > MAX_BODY:
-        problems.append(document.problem((key, "body"), f"`{beside.name}` is larger than {MAX_BODY} bytes"))
+        problems.append(document.problem((key, "body"), f"`{sidecar.name}` is larger than {MAX_BODY} bytes"))
         return None
     digest = hashlib.sha256(data).hexdigest()
     if digest != entry["sha256"]:
-        words = f"`{beside.name}` has SHA-256 {digest}, expected {entry['sha256']}: the bytes were changed"
-        problems.append(document.problem((key, "sha256"), words))
+        message = f"`{sidecar.name}` was changed: its SHA-256 is {digest}, expected {entry['sha256']}"
+        problems.append(document.problem((key, "sha256"), message))
     return data
 
 
-def _mark_problems(document: reader.Document, marks: tuple[ChunkMark, ...], size: int) -> list[Problem]:
+def _check_marks(document: reader.Document, marks: tuple[ChunkMark, ...], size: int) -> list[Problem]:
     if not marks:
         return []
     problems = []
-    at = ("response", "chunks")
+    path = ("response", "chunks")
     if marks[0].offset != 0:
-        problems.append(document.problem((*at, 0), f"the first chunk begins at 0, not {marks[0].offset}"))
+        problems.append(
+            document.problem((*path, 0), f"the first chunk must begin at 0, not {marks[0].offset}")
+        )
     for i, (before, after) in enumerate(pairwise(marks), start=1):
         if after.offset <= before.offset or after.ms < before.ms:
             problems.append(
-                document.problem((*at, i), "chunk marks must rise in offset and not fall in time")
+                document.problem(
+                    (*path, i), "offsets of chunk marks must increase, and times must not decrease"
+                )
             )
     if marks[-1].offset >= max(size, 1):
-        problems.append(document.problem((*at, len(marks) - 1), f"beyond the body's {size} bytes"))
+        problems.append(
+            document.problem(
+                (*path, len(marks) - 1), f"the chunk begins after the end of the body ({size} bytes)"
+            )
+        )
     return problems
 
 
-def _provenance(entry: Mapping[str, Any]) -> Provenance:
+def _parse_provenance(entry: Mapping[str, Any]) -> Provenance:
     fields = {key: value for key, value in entry.items() if key != "kind"}
     match entry["kind"]:
         case "recorded":
@@ -153,24 +161,24 @@ def _provenance(entry: Mapping[str, Any]) -> Provenance:
             return Authored(**fields)
 
 
-def _meta(cassette: Cassette) -> dict[str, Any]:
-    """Return the mapping that `cassette.v1.json` describes, keys in the order of reading."""
-    given = cassette.provenance
-    provenance: dict[str, Any] = {"kind": given.kind}
-    match given:
+def _build_metadata(cassette: Cassette) -> dict[str, Any]:
+    """Return the mapping that `cassette.v1.json` describes, with the keys in reading order."""
+    origin = cassette.provenance
+    provenance: dict[str, Any] = {"kind": origin.kind}
+    match origin:
         case Recorded():
             provenance |= {
-                "server": given.server,
-                "model": given.model,
-                "date": given.date,
-                "tool": given.tool,
+                "server": origin.server,
+                "model": origin.model,
+                "date": origin.date,
+                "tool": origin.tool,
             }
         case Derived():
-            provenance |= {"from": given.source, "recipe": given.recipe}
+            provenance |= {"from": origin.source, "recipe": origin.recipe}
         case Authored():
-            provenance |= {"source": given.source}
-    if given.note is not None:
-        provenance["note"] = given.note
+            provenance |= {"source": origin.source}
+    if origin.note is not None:
+        provenance["note"] = origin.note
     request: dict[str, Any] = {"method": cassette.request.method, "path": cassette.request.path}
     if cassette.request.headers:
         request["headers"] = dict(cassette.request.headers)
@@ -182,7 +190,7 @@ def _meta(cassette: Cassette) -> dict[str, Any]:
     }
     if cassette.marks:
         response["chunks"] = Flow(Flow((mark.offset, mark.ms)) for mark in cassette.marks)
-    meta: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "cassette": 1,
         "provenance": provenance,
         "request": request | {"body": cassette.request.body},
@@ -190,12 +198,12 @@ def _meta(cassette: Cassette) -> dict[str, Any]:
     }
     if cassette.twin is not None:
         digest = hashlib.sha256(cassette.twin).hexdigest()
-        meta["twin"] = {"body": f"{cassette.name}.twin.json", "sha256": digest}
-    return meta
+        metadata["twin"] = {"body": f"{cassette.name}.twin.json", "sha256": digest}
+    return metadata
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write `data` beside `path` and rename it into place: there is all of it, or what was there before."""
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write `data` to a temporary file and rename it to `path`, which never holds a part of `data`."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

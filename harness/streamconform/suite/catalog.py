@@ -1,8 +1,7 @@
-"""The ids of all cases, found without parsing the specs, so that a run loads only the cases it needs.
+"""Find the ids of all cases without parsing the specs, so that a run loads only the cases it needs.
 
-A full load parses every spec and every cassette, which takes more than a second. A run of one case should not
-pay for that: ids are read off the text of the specs, the selection is made on ids, and only then are the
-selected cases loaded.
+Loading every spec and cassette takes more than a second, which a run of one case should not pay: ids are read
+from the text of the specs, the selection is made on ids, and only the selected cases are loaded.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from pathlib import Path
 from typing import Final
 
 from streamconform.model.case import AnyCase
-from streamconform.suite.load import COMMON, Sources, load, spec_files
+from streamconform.suite.load import Sources, list_spec_files, load
 from streamconform.yaml_text import reader
 
-CASES: Final = re.compile(rb"^cases:[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?\n)*( *)- ", re.MULTILINE)
+_CASES_KEY: Final = re.compile(rb"^cases:[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?\n)*( *)- ", re.MULTILINE)
 """The key `cases` and the indentation of its first item, in block style."""
 
 
 @dataclass(frozen=True)
 class Catalog:
-    """The ids of every case of a suite, by the spec file that holds them."""
+    """The ids of all cases of a suite, by spec file."""
 
     sources: Sources
     files: Mapping[Path, tuple[str, ...]]
@@ -37,45 +36,35 @@ class Catalog:
     def load(self, ids: Collection[str] | None = None) -> tuple[AnyCase, ...]:
         """Return the cases `ids` (all by default) in the order of the files.
 
-        Only the spec files and cassettes of these cases are read. Raises `SourceError` with every problem
-        found in them.
+        Only their spec files and cassettes are read. Raises `SourceError` with every problem in these.
         """
         if ids is None:
             return load(self.sources)
         wanted = frozenset(ids)
-        files = [path for path, own in self.files.items() if not wanted.isdisjoint(own)]
+        files = [path for path, case_ids in self.files.items() if not wanted.isdisjoint(case_ids)]
         return load(self.sources, files, wanted)
 
 
 def read_catalog(sources: Sources) -> Catalog:
-    """Return the catalog of the specs; raises `SourceError` where a spec cannot be read as YAML at all."""
-    return Catalog(sources, {path: case_ids(path) for path in spec_files(sources.specs)})
+    """Return the catalog of the specs; raises `SourceError` if a spec is not even valid YAML."""
+    return Catalog(sources, {path: read_case_ids(path) for path in list_spec_files(sources.specs)})
 
 
-def case_ids(path: Path) -> tuple[str, ...]:
-    """Return the ids of the cases in a spec file, from its text if it is in block style, else parsed."""
+def read_case_ids(path: Path) -> tuple[str, ...]:
+    """Return the ids of the cases in a spec file, which is parsed only if it is not in block style."""
     data = reader.read_bytes(path, str(path))
-    names = _scan(data)
+    names = _scan_ids(data)
     if names is None:
-        names = _parse(data, path)
+        names = _parse_ids(data, path)
     return tuple(f"{path.parent.name}/{path.stem}/{name}" for name in names)
 
 
-def api_of(case_id: str) -> str | None:
-    """Return the API that a case belongs to; None for cases of functions, which belong to none."""
-    folder = case_id.partition("/")[0]
-    return None if folder == COMMON else folder
-
-
-def _scan(data: bytes) -> list[str] | None:
-    """Return the ids of the items of `cases`, or None unless every item has one on a line of its own.
-
-    Nothing inside an item can be taken for another item: block style indents everything that belongs to an
-    item deeper than its dash.
-    """
-    start = CASES.search(data)
+def _scan_ids(data: bytes) -> list[str] | None:
+    """Return the ids of the items of `cases`, or None unless each item has its id on a separate line."""
+    start = _CASES_KEY.search(data)
     if start is None:
         return None
+    # Block style indents everything inside an item deeper than its dash, so nothing inside can look like one.
     indent = start[1]
     body = data[start.end() - len(indent) - 2 :]
     items = re.findall(rb"^%b- " % indent, body, re.MULTILINE)
@@ -85,8 +74,8 @@ def _scan(data: bytes) -> list[str] | None:
     return [name.decode() for _, name in ids] if len(ids) == len(items) else None
 
 
-def _parse(data: bytes, path: Path) -> list[str]:
-    """Return the ids as the YAML parser finds them; loading the file reports entries without one."""
+def _parse_ids(data: bytes, path: Path) -> list[str]:
+    """Return the ids that the YAML parser finds; a case without an id is reported when the file is loaded."""
     value = reader.parse(data, str(path)).value
     cases = value.get("cases") if isinstance(value, dict) else None
     entries = cases if isinstance(cases, list) else []

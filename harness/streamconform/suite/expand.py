@@ -1,4 +1,4 @@
-"""Cases to trials: every delivery and fault that applies, at the lower of both levels; or a call."""
+"""Expand cases into trials: each applicable delivery and fault, at the lower of both levels; or one call."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from streamconform.apis import APIS
 from streamconform.delivery.deliver import deliver
-from streamconform.delivery.faults import faults as broken
+from streamconform.delivery.faults import derive_faults as broken
 from streamconform.errors import SelectionError
 from streamconform.model.case import AnyCase, CallCase, Case, Level, RoundTripCase
 from streamconform.model.trial import (
@@ -20,7 +20,7 @@ from streamconform.model.trial import (
     Input,
     RoundTrip,
     Trial,
-    lower,
+    lower_level,
 )
 
 
@@ -31,104 +31,105 @@ def expand(
     seed: int,
     faults: FaultSet = "none",
 ) -> Iterator[AnyTrial]:
-    """Yield the trials of `cases`, in their order: deliveries in the order of the table, then faults.
+    """Yield the trials of each case: its deliveries in the order of `DELIVERIES`, then its faults.
 
-    A delivery whose chunks equal those of an earlier one of the case is left out: the same trial twice
-    tells nothing. A case without bytes is one trial, whatever is asked for.
+    A case without bytes is a single trial, whatever `deliveries` and `faults` are.
     """
-    asked = set(deliveries)
-    wanted = [name for name in DELIVERIES if name in asked]
+    requested = set(deliveries)
+    names = [name for name in DELIVERIES if name in requested]
     for case in cases:
         if isinstance(case, CallCase):
             yield Call(case)
             continue
         if isinstance(case, RoundTripCase):
-            yield from _there_and_back(case, wanted, seed)
+            yield from _expand_round_trip(case, names, seed)
             continue
         framed = APIS[case.api].detect_framing(case.cassette.status, case.cassette.body)
-        yield from _delivered(case, framed, wanted, input_mode, seed)
+        yield from _expand_deliveries(case, framed, names, input_mode, seed)
         if faults != "none":
-            yield from _broken(case, framed, every=faults == "all", http=input_mode == "http")
+            yield from _expand_faults(case, framed, every=faults == "all", http=input_mode == "http")
 
 
-def _delivered(
-    case: Case, framed: Framing, wanted: Iterable[str], input_mode: Input, seed: int
+def _expand_deliveries(
+    case: Case, framed: Framing, names: Iterable[str], input_mode: Input, seed: int
 ) -> Iterator[Trial]:
     skipped = case.skip.deliveries if case.skip else frozenset[str]()
     seen: set[tuple[bool, tuple[bytes, ...]]] = set()
-    for name in wanted:
+    for name in names:
         delivery = DELIVERIES[name]
         if name in skipped or framed not in delivery.framings or input_mode not in delivery.inputs:
             continue
         chunks = deliver(case.cassette, framed, name, f"{seed}:{case.id}")
-        same = name == "gzip", chunks  # which is done to the chunks on the way
-        if same not in seen:
-            seen.add(same)
-            yield Trial(case, name, lower(case.level, delivery_level(case.api, name)), chunks)
+        # A delivery with the same chunks as an earlier one would be the same trial; gzip differs on the way.
+        key = name == "gzip", chunks
+        if key not in seen:
+            seen.add(key)
+            yield Trial(case, name, lower_level(case.level, find_delivery_level(case.api, name)), chunks)
 
 
-def _there_and_back(case: RoundTripCase, wanted: Iterable[str], seed: int) -> Iterator[RoundTrip]:
-    """Yield the round trips of a case; one that cuts both answers like an earlier one is left out."""
+def _expand_round_trip(case: RoundTripCase, names: Iterable[str], seed: int) -> Iterator[RoundTrip]:
+    """Yield the round trips of a case, skipping those with the same chunks as an earlier one."""
     seen: set[tuple[tuple[bytes, ...], ...]] = set()
-    for name in wanted:
+    for name in names:
         if name not in OF_ROUND_TRIPS:
             continue
-        first, second = (_whole(answer, name, seed) for answer in (case.first, case.second))
+        first, second = (_deliver_answer(answer, name, seed) for answer in (case.first, case.second))
         if (first.chunks, second.chunks) not in seen:
             seen.add((first.chunks, second.chunks))
             yield RoundTrip(case, first, second)
 
 
-def _whole(answer: Case, name: str, seed: int) -> Trial:
-    """Return one of the answers of a round trip, as it is delivered."""
+def _deliver_answer(answer: Case, name: str, seed: int) -> Trial:
+    """Return the trial of one answer of a round trip."""
     framed = APIS[answer.api].detect_framing(answer.cassette.status, answer.cassette.body)
     chunks = deliver(answer.cassette, framed, name, f"{seed}:{answer.id}:{answer.cassette.name}")
-    return Trial(answer, name, lower(answer.level, delivery_level(answer.api, name)), chunks)
+    return Trial(answer, name, lower_level(answer.level, find_delivery_level(answer.api, name)), chunks)
 
 
-def _broken(case: Case, framed: Framing, *, every: bool, http: bool) -> Iterator[Trial]:
+def _expand_faults(case: Case, framed: Framing, *, every: bool, http: bool) -> Iterator[Trial]:
     for fault in broken(case, framed, every=every, http=http):
-        level = lower(case.level, FAULTS[fault.name.partition(".")[0]])
+        level = lower_level(case.level, FAULTS[fault.name.partition(".")[0]])
         yield Trial(case, fault.name, level, fault.chunks, fault.expect)
 
 
-def there_and_back(case: RoundTripCase, name: str, seed: int) -> RoundTrip:
-    """Return the trial `name` of a round trip; raises `SelectionError` where it has no such delivery."""
-    made = tuple(_there_and_back(case, (name,), seed))
-    if not made:
-        raise SelectionError(f"`{case.id}` has no `{name}`; a round trip has {', '.join(OF_ROUND_TRIPS)}")
-    return made[0]
+def make_round_trip(case: RoundTripCase, name: str, seed: int) -> RoundTrip:
+    """Return the trial `name` of a round trip; raises `SelectionError` if it has no such delivery."""
+    trial = next(_expand_round_trip(case, (name,), seed), None)
+    if trial is None:
+        available = ", ".join(OF_ROUND_TRIPS)
+        raise SelectionError(f"`{case.id}` has no delivery `{name}`; round trips have {available}")
+    return trial
 
 
-def one(case: Case, name: str, seed: int) -> Trial:
-    """Return the trial `name` of a case: a delivery, or a fault, over whatever input.
+def make_trial(case: Case, name: str, seed: int) -> Trial:
+    """Return the trial `name` of a case, a delivery or a fault, for any input mode.
 
-    A fault is named with its frame; without, it is the one that tells most. Raises `SelectionError` for
-    one that the case does not have.
+    A fault without a frame number is the one that `--faults one` selects. Raises `SelectionError` if the case
+    has no such trial.
     """
     kind, numbered, _ = name.partition(".")
     if kind not in FAULTS:
         if name not in DELIVERIES:
-            known = f"{', '.join(DELIVERIES)}, and {', '.join(FAULTS)}"
-            raise SelectionError(f"no delivery `{name}`; known are {known}")
-        for each in expand((case,), (name,), "http", seed):
-            if isinstance(each, Trial):
-                return each
+            available = f"{', '.join(DELIVERIES)}, and the faults {', '.join(FAULTS)}"
+            raise SelectionError(f"no delivery `{name}`; available: {available}")
+        for trial in expand((case,), (name,), "http", seed):
+            if isinstance(trial, Trial):
+                return trial
         raise SelectionError(f"`{case.id}` has no `{name}`: its body has no such form, or the case skips it")
     trials = [
-        each
-        for each in expand((case,), (), "http", seed, "all" if numbered else "one")
-        if isinstance(each, Trial)
+        trial
+        for trial in expand((case,), (), "http", seed, "all" if numbered else "one")
+        if isinstance(trial, Trial)
     ]
-    for each in trials:
-        if name in (each.delivery, each.delivery.partition(".")[0]):
-            return each
-    there = ", ".join(each.delivery for each in trials) or "none"
-    raise SelectionError(f"`{case.id}` has no fault `{name}`; it has {there}")
+    for trial in trials:
+        if name in (trial.delivery, trial.delivery.partition(".")[0]):
+            return trial
+    available = ", ".join(trial.delivery for trial in trials) or "none"
+    raise SelectionError(f"`{case.id}` has no fault `{name}`; available: {available}")
 
 
-def delivery_level(api: str, name: str) -> Level:
-    """Return the level of a delivery: the table's, or the api's where the provider's words decide."""
+def find_delivery_level(api: str, name: str) -> Level:
+    """Return the level of a delivery: the API's for unknown events and fields, else that in `DELIVERIES`."""
     extensions = APIS[api].extensions
     match name:
         case "unknown-event":

@@ -1,4 +1,4 @@
-"""The `expect` mapping of a spec, shorthands undone, to an `Expectation`; and how leaves are shown."""
+"""Parse the `expect` mapping of a spec into an `Expectation`, expanding its shorthands."""
 
 from __future__ import annotations
 
@@ -11,75 +11,75 @@ from streamconform.model.leaf import AnyOf, Leaf, Literally, Matches, PrefixOf, 
 from streamconform.model.outcome import BlockType
 
 MATCHERS: Final = ("matches", "present", "any_of", "prefix_of")
-THINKING_FIELDS: Final = ("text", "signature", "redacted")
-LITERAL_JSON: Final = ("arguments", "data")
-"""Leaves that are any JSON value, in which nothing is a matcher."""
+_THINKING_FIELDS: Final = ("text", "signature", "redacted")
+_LITERAL_FIELDS: Final = ("arguments", "data")
+"""Fields that hold arbitrary JSON: a tool may have an argument called `matches`, so nothing is a matcher."""
 
 
 def parse(expect: Mapping[str, Any]) -> Expectation:
-    """Return the expectation in `expect`, which fits the schema."""
-    fields: dict[str, Leaf] = {"status": leaf(expect["status"])}
+    """Return the expectation in `expect`, which the schema has accepted."""
+    fields: dict[str, Leaf] = {"status": parse_leaf(expect["status"])}
     stop = expect["stop"]
     if isinstance(stop, Mapping) and ("reason" in stop or "raw" in stop):
-        fields |= {f"stop.{name}": leaf(value) for name, value in stop.items()}
+        fields |= {f"stop.{name}": parse_leaf(value) for name, value in stop.items()}
     else:
-        fields["stop.reason"] = leaf(stop)
+        fields["stop.reason"] = parse_leaf(stop)
     for group in ("usage", "cost", "error"):
         if group not in expect:
             continue
         if expect[group] is None:
             fields[group] = Literally(None)
         else:
-            fields |= {f"{group}.{name}": leaf(value) for name, value in expect[group].items()}
+            fields |= {f"{group}.{name}": parse_leaf(value) for name, value in expect[group].items()}
     for name in ("model", "response_id"):
         if name in expect:
-            fields[name] = leaf(expect[name])
+            fields[name] = parse_leaf(expect[name])
     if "error" not in expect and expect["status"] == "complete":
         fields["error"] = Literally(None)
-    return Expectation(tuple(block(each) for each in expect["content"]), fields)
+    return Expectation(tuple(parse_block(entry) for entry in expect["content"]), fields)
 
 
-def output(expect: Mapping[str, Any]) -> Literally | AnyOf:
-    """Return what a call must return: the value of `output`, or one of `any_of`. Both are literal JSON."""
+def parse_output(expect: Mapping[str, Any]) -> Literally | AnyOf:
+    """Return the expected result of a function: the value of `output`, or one of `any_of`; literal JSON."""
     return (
         AnyOf(tuple(expect["any_of"]), expect["why"]) if "any_of" in expect else Literally(expect["output"])
     )
 
 
-def block(entry: Mapping[str, Any]) -> ExpectedBlock:
-    """Return the block in `entry`, a mapping with one key, the block's type."""
-    ((key, given),) = entry.items()
-    type_ = cast(BlockType, key)  # the schema has only these keys
+def parse_block(entry: Mapping[str, Any]) -> ExpectedBlock:
+    """Return the content block in `entry`, a mapping whose only key is the block's type."""
+    ((key, value),) = entry.items()
+    type_ = cast(BlockType, key)  # the schema allows only these keys
     match type_:
         case "text" | "refusal":
-            return ExpectedBlock(type_, {"text": leaf(given)})
+            return ExpectedBlock(type_, {"text": parse_leaf(value)})
         case "thinking":
-            whole = isinstance(given, Mapping) and any(name in given for name in THINKING_FIELDS)
-            fields = {name: leaf(value) for name, value in given.items()} if whole else {"text": leaf(given)}
-            return ExpectedBlock(type_, fields)
+            if isinstance(value, Mapping) and not value.keys().isdisjoint(_THINKING_FIELDS):
+                return ExpectedBlock(type_, _parse_fields(value))
+            return ExpectedBlock(type_, {"text": parse_leaf(value)})
         case "tool_call":
             defaults: dict[str, Leaf] = {"complete": Literally(True), "executor": Literally("client")}
-            return ExpectedBlock(type_, defaults | _fields(given))
+            return ExpectedBlock(type_, defaults | _parse_fields(value))
         case "other":
-            return ExpectedBlock(type_, _fields(given))
+            return ExpectedBlock(type_, _parse_fields(value))
 
 
-def leaf(given: Any) -> Leaf:
-    """Return the literal, or the matcher that stands in its place."""
-    if not isinstance(given, Mapping):
-        return Literally(given)
-    why = given.get("why")
-    if "matches" in given:
-        return Matches(re.compile(given["matches"]), why)
-    if "present" in given:
-        return Present(given["present"], why)
-    if "any_of" in given:
-        return AnyOf(tuple(given["any_of"]), why)
-    return PrefixOf(given["prefix_of"], why)
+def parse_leaf(value: Any) -> Leaf:
+    """Return the matcher that a mapping describes; any other value is expected literally."""
+    if not isinstance(value, Mapping):
+        return Literally(value)
+    why = value.get("why")
+    if "matches" in value:
+        return Matches(re.compile(value["matches"]), why)
+    if "present" in value:
+        return Present(value["present"], why)
+    if "any_of" in value:
+        return AnyOf(tuple(value["any_of"]), why)
+    return PrefixOf(value["prefix_of"], why)
 
 
-def shown(expected: Leaf) -> Any:
-    """Return the JSON value by which results and reports name what was expected."""
+def serialize_leaf(expected: Leaf) -> Any:
+    """Return the JSON form of an expected value, as results and reports show it."""
     match expected:
         case Literally(value):
             return value
@@ -93,5 +93,8 @@ def shown(expected: Leaf) -> Any:
             return {"prefix_of": text}
 
 
-def _fields(given: Mapping[str, Any]) -> dict[str, Leaf]:
-    return {name: Literally(value) if name in LITERAL_JSON else leaf(value) for name, value in given.items()}
+def _parse_fields(entry: Mapping[str, Any]) -> dict[str, Leaf]:
+    return {
+        name: Literally(value) if name in _LITERAL_FIELDS else parse_leaf(value)
+        for name, value in entry.items()
+    }

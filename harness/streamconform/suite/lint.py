@@ -1,4 +1,4 @@
-"""What a spec or a cassette can have wrong beyond what loading finds."""
+"""Find mistakes in specs and cassettes that loading does not report."""
 
 from __future__ import annotations
 
@@ -6,109 +6,122 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Final
 
 from streamconform.errors import Problem, SelectionError, SourceError
-from streamconform.model.case import Case, RoundTripCase
+from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.leaf import Literally
 from streamconform.suite import cassettes
-from streamconform.suite.load import Loaded, Sources, collect, spec_files
-from streamconform.suite.profiles import load_all
+from streamconform.suite.load import LoadResult, Sources, collect, list_spec_files
+from streamconform.suite.profiles import load_profiles
 
-METADATA = ".yaml"
+_METADATA_SUFFIX: Final = ".yaml"
 
 
 def lint_all(sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
-    """Return how many cases there are, and every problem of specs and cassettes, unused ones too."""
-    loaded = collect(sources, spec_files(sources.specs))
+    """Return the number of cases, and every problem of specs, cassettes and profiles.
+
+    Cassettes without a case are a problem; with `strict`, so are unreviewed cases and those without sources
+    or tags.
+    """
+    loaded = collect(sources, list_spec_files(sources.specs))
     problems = list(loaded.problems)
-    problems += _unused(sources, loaded)
-    problems += _unjudgeable(loaded)
-    problems += _profiles(sources, loaded)
+    problems += _check_unused(sources, loaded)
+    problems += _check_comparable(loaded)
+    problems += _check_profiles(sources, loaded)
     if strict:
-        problems += _unfinished(loaded)
+        problems += _check_finished(loaded)
     return len(loaded.cases), problems
 
 
 def lint_paths(paths: Iterable[Path], sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
-    """Return the same for single files: specs (their cassettes too), or metadata of cassettes."""
-    cases = 0
+    """Return the same for the given paths: spec files with their cassettes, cassette metadata, or folders."""
+    total = 0
     problems: list[Problem] = []
     for path in paths:
         if path.is_dir():
-            found, wrong = _folder(path, sources, strict=strict)
+            count, path_problems = _lint_folder(path, sources, strict=strict)
         elif _is_cassette(path):
-            found, wrong = 0, _cassette(path)
+            count, path_problems = 0, _lint_cassette(path)
         else:
-            loaded = collect(_sources_of(path, sources), [path])
-            found = len(loaded.cases)
-            wrong = [*loaded.problems, *_unjudgeable(loaded), *(_unfinished(loaded) if strict else ())]
-        cases += found
-        problems += wrong
-    return cases, problems
+            count, path_problems = _lint_spec(path, sources, strict=strict)
+        total += count
+        problems += path_problems
+    return total, problems
 
 
-def _folder(path: Path, sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
-    beside = path.resolve().parent / "cassettes"
-    own = Sources(path, beside if beside.is_dir() else sources.cassettes)
-    if not spec_files(path):
-        raise SelectionError(f"`{path}` holds no specs; expected <api>/<topic>.yaml in it")
-    return lint_all(own, strict=strict)
+def _lint_folder(path: Path, sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
+    if not list_spec_files(path):
+        raise SelectionError(f"no specs in `{path}`; expected files <api>/<topic>.yaml")
+    return lint_all(Sources(path, _find_cassettes(path.resolve(), sources)), strict=strict)
 
 
-def _sources_of(path: Path, sources: Sources) -> Sources:
-    """Return the sources of a spec file: cassettes beside its `specs` folder, else those given."""
-    root = path.resolve().parent.parent
-    beside = root.parent / "cassettes"
-    return Sources(root, beside if beside.is_dir() else sources.cassettes)
+def _lint_spec(path: Path, sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
+    specs = path.resolve().parent.parent
+    loaded = collect(Sources(specs, _find_cassettes(specs, sources)), [path])
+    problems = [*loaded.problems, *_check_comparable(loaded)]
+    if strict:
+        problems += _check_finished(loaded)
+    return len(loaded.cases), problems
+
+
+def _find_cassettes(specs: Path, sources: Sources) -> Path:
+    """Return the `cassettes` folder beside the `specs` folder, or that of `sources` if there is none."""
+    beside = specs.parent / "cassettes"
+    return beside if beside.is_dir() else sources.cassettes
 
 
 def _is_cassette(path: Path) -> bool:
     return path.resolve().parent.parent.name == "cassettes"
 
 
-def _cassette(path: Path) -> list[Problem]:
-    home = path.resolve().parent
+def _lint_cassette(path: Path) -> list[Problem]:
+    api_folder = path.resolve().parent
     try:
-        cassettes.load(home.parent, home.name, path.stem)
+        cassettes.load(api_folder.parent, api_folder.name, path.stem)
     except SourceError as error:
         return list(error.problems)
     return []
 
 
-def _unused(sources: Sources, loaded: Loaded) -> Iterator[Problem]:
-    """Yield cassettes that no case names, and files that belong to no cassette."""
-    for home in sorted(path for path in sources.cassettes.glob("*") if path.is_dir()):
-        names = {path.stem for path in home.glob(f"*{METADATA}")}
-        for path in sorted(home.iterdir()):
+def _check_unused(sources: Sources, loaded: LoadResult) -> Iterator[Problem]:
+    """Yield a problem per cassette without a case, and per file without a cassette."""
+    for folder in sorted(path for path in sources.cassettes.glob("*") if path.is_dir()):
+        names = {path.stem for path in folder.glob(f"*{_METADATA_SUFFIX}")}
+        for path in sorted(folder.iterdir()):
             stem = path.name.partition(".")[0]
-            if path.suffix == METADATA and (home.name, path.stem) not in loaded.used:
-                yield Problem(str(path), None, "no case uses this cassette; write one, or delete it")
+            if path.suffix == _METADATA_SUFFIX and (folder.name, path.stem) not in loaded.used:
+                yield Problem(
+                    str(path), None, "no case uses this cassette; add a case or delete the cassette"
+                )
             elif stem not in names:
-                yield Problem(str(path), None, f"belongs to no cassette; `{stem}{METADATA}` is missing")
+                message = f"this file belongs to no cassette: `{stem}{_METADATA_SUFFIX}` is missing"
+                yield Problem(str(path), None, message)
 
 
-def _unjudgeable(loaded: Loaded) -> Iterator[Problem]:
-    """Yield expectations that, for what an implementation does not claim, could not be compared."""
+def _check_comparable(loaded: LoadResult) -> Iterator[Problem]:
+    """Yield a problem per expectation that cannot be compared once unclaimed capabilities are left out."""
     for case in loaded.cases:
         if isinstance(case, RoundTripCase):
-            yield from _unmatched(case)
-    for case in _outcomes(loaded):
+            yield from _check_tool_results(case)
+    for case in _list_stream_cases(loaded):
         content = case.expect.content or ()
-        for block, after in pairwise(content):
-            pair = (block.fields.get("text"), after.fields.get("text"))
-            joined = block.type == after.type and block.type in ("text", "refusal")
-            if joined and not all(isinstance(text, Literally) for text in pair):
-                words = f"case `{case.id}`: neighbouring {block.type} blocks are one: no matcher there"
-                yield Problem(case.path, case.line, words)
+        for block, following in pairwise(content):
+            # Without the claim that separates them, two neighbors are compared as one joined text, and
+            # matchers cannot be joined.
+            texts = (block.fields.get("text"), following.fields.get("text"))
+            can_join = block.type == following.type and block.type in ("text", "refusal")
+            if can_join and not all(isinstance(text, Literally) for text in texts):
+                yield _report(case, f"neighboring {block.type} blocks may be joined; use no matchers in them")
         for block in content:
-            if block.type == "thinking" and "signature" in block.fields and "text" not in block.fields:
-                words = f"case `{case.id}`: thinking with a `signature` names its `text` too, if empty"
-                if block.fields.get("redacted") is None:
-                    yield Problem(case.path, case.line, words)
+            # Without the claim `signatures`, the text alone decides whether the block is compared at all.
+            signed = block.type == "thinking" and "signature" in block.fields
+            if signed and "text" not in block.fields and block.fields.get("redacted") is None:
+                yield _report(case, "a thinking block with a `signature` needs a `text`, even if empty")
 
 
-def _outcomes(loaded: Loaded) -> Iterator[Case]:
-    """Yield what has an expected outcome: cases of streams, and both answers of round trips."""
+def _list_stream_cases(loaded: LoadResult) -> Iterator[Case]:
+    """Yield everything with an expected outcome: stream cases, and both answers of round trips."""
     for case in loaded.cases:
         match case:
             case Case():
@@ -119,48 +132,49 @@ def _outcomes(loaded: Loaded) -> Iterator[Case]:
                 pass
 
 
-def _unmatched(case: RoundTripCase) -> Iterator[Problem]:
-    """Yield results of no tool of the conversation, and those that no call of the first answer asks for."""
-    given = [each["name"] for each in case.results]
-    tools = {each["name"] for each in case.conversation.get("tools", ())}
-    for name in dict.fromkeys(given):
+def _check_tool_results(case: RoundTripCase) -> Iterator[Problem]:
+    """Yield a problem per tool result without a declared tool, or that the first answer does not call."""
+    names = [result["name"] for result in case.results]
+    tools = {tool["name"] for tool in case.conversation.get("tools", ())}
+    for name in dict.fromkeys(names):
         if name not in tools:
-            words = f"case `{case.id}`: a result of `{name}`, which is no tool of the conversation"
-            yield Problem(case.path, case.line, words)
-    called = _called(case.first)
-    if called is not None and Counter(called) != Counter(given):
-        words = f"case `{case.id}`: results of {', '.join(given)}; the first answer calls {', '.join(called)}"
-        yield Problem(case.path, case.line, words)
+            yield _report(case, f"there is a result of `{name}`, but the conversation has no such tool")
+    calls = _list_client_calls(case.first)
+    if calls is not None and Counter(calls) != Counter(names):
+        message = f"there are results of {', '.join(names)}, but the first answer calls {', '.join(calls)}"
+        yield _report(case, message)
 
 
-def _called(answer: Case) -> list[str] | None:
-    """Return the names of the client's calls that are expected; None where not all are said literally."""
+def _list_client_calls(answer: Case) -> list[str] | None:
+    """Return the expected names of the client's calls; None if one of them is not a literal."""
     if answer.expect.content is None:
         return None
-    calls = [each.fields for each in answer.expect.content if each.type == "tool_call"]
-    own = [each.get("name") for each in calls if each["executor"] == Literally("client")]
-    names = [str(each.value) for each in own if isinstance(each, Literally)]
-    return names if len(names) == len(own) else None
+    calls = [block.fields for block in answer.expect.content if block.type == "tool_call"]
+    client_calls = [fields.get("name") for fields in calls if fields["executor"] == Literally("client")]
+    names = [str(name.value) for name in client_calls if isinstance(name, Literally)]
+    return names if len(names) == len(client_calls) else None
 
 
-def _profiles(sources: Sources, loaded: Loaded) -> tuple[Problem, ...]:
-    """Return what is wrong with profiles; while a spec cannot be read nobody knows which cases there are."""
-    if loaded.problems:
+def _check_profiles(sources: Sources, loaded: LoadResult) -> tuple[Problem, ...]:
+    if loaded.problems:  # the list of cases is incomplete, so profiles would seem to name unknown cases
         return ()
     try:
-        load_all(sources.specs, [case.id for case in loaded.cases])
+        load_profiles(sources.specs, [case.id for case in loaded.cases])
     except SourceError as error:
         return error.problems
     return ()
 
 
-def _unfinished(loaded: Loaded) -> Iterator[Problem]:
-    """Yield what a draft may leave out and the bundled suite may not."""
+def _check_finished(loaded: LoadResult) -> Iterator[Problem]:
+    """Yield what a draft may omit and a case of the bundled suite may not."""
     for case in loaded.cases:
         if not case.reviewed:
-            words = f"case `{case.id}` is a draft (`reviewed: false`): check it against the documentation"
-            yield Problem(case.path, case.line, words)
+            yield _report(case, "it is a draft (`reviewed: false`); check it against the documentation")
         if not case.sources:
-            yield Problem(case.path, case.line, f"case `{case.id}` names no `sources` for its expectation")
+            yield _report(case, "no `sources` for the expectation")
         if not case.tags:
-            yield Problem(case.path, case.line, f"case `{case.id}` has no `tags`")
+            yield _report(case, "no `tags`")
+
+
+def _report(case: AnyCase, message: str) -> Problem:
+    return Problem(case.path, case.line, f"case `{case.id}`: {message}")

@@ -1,51 +1,43 @@
-"""Specs on disk to cases: every mistake of every file at once, each with its line."""
+"""Load specs into cases; report every mistake of every file at once, each with its line."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from streamconform.apis import APIS
 from streamconform.errors import Problem, SelectionError, SourceError
 from streamconform.model.case import NOTHING_EXPECTED, AnyCase, CallCase, Case, RoundTripCase, Skip
 from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Usage
-from streamconform.schemas import check
+from streamconform.schemas import check_document
 from streamconform.suite import cassettes, expectation, request_expectation
 from streamconform.yaml_text import reader
 
-STREAM = "stream"
-"""The kind of a spec that names none."""
-COMMON = "common"
-"""Folder of the specs that belong to no api."""
+COMMON: Final = "common"
+"""The folder of the specs that belong to no API."""
+_DEFAULT_KIND: Final = "stream"
+"""The kind of a spec without the key `kind`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where specs and cassettes are."""
+    """The folders that hold specs and cassettes."""
 
     specs: Path
     cassettes: Path
 
 
 @dataclass(slots=True)
-class Loaded:
-    """What could be read, and what was wrong with the rest."""
+class LoadResult:
+    """The cases that could be loaded, and the problems of the rest."""
 
     cases: list[AnyCase] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     used: set[tuple[str, str]] = field(default_factory=set)
-    """(api, cassette name) of every cassette that a case names."""
-    ids: Collection[str] | None = None
-    """The cases to load; None: all."""
-
-    def entries(self, document: reader.Document) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the entries of a spec that are to be loaded, each with its number."""
-        for i, entry in enumerate(document.value["cases"]):
-            if self.ids is None or _case_id(document.value, entry) in self.ids:
-                yield i, entry
+    """(API, cassette name) of every cassette that a case names."""
 
 
 def load(
@@ -55,151 +47,156 @@ def load(
 
     Raises `SourceError` with every problem of the files, and of the cassettes that these cases name.
     """
-    loaded = collect(sources, spec_files(sources.specs) if files is None else files, ids)
-    if loaded.problems:
-        raise SourceError(tuple(loaded.problems))
-    return tuple(loaded.cases)
+    result = collect(sources, list_spec_files(sources.specs) if files is None else files, ids)
+    if result.problems:
+        raise SourceError(tuple(result.problems))
+    return tuple(result.cases)
 
 
-def spec_files(folder: Path) -> list[Path]:
-    """Return the spec files under `folder`, sorted: only folders named like an api, and `common`."""
+def list_spec_files(folder: Path) -> list[Path]:
+    """Return the spec files in the subfolders of `folder` that are named after an API, and in `common`."""
     if not folder.is_dir():
-        raise SelectionError(f"`{folder}` is not a folder; `--specs` names the folder that holds one per api")
+        raise SelectionError(
+            f"`{folder}` is not a folder; `--specs` expects a folder with one subfolder per API"
+        )
     return [path for name in (*APIS, COMMON) for path in sorted((folder / name).glob("*.yaml"))]
 
 
-def collect(sources: Sources, files: Sequence[Path], ids: Collection[str] | None = None) -> Loaded:
+def collect(sources: Sources, files: Sequence[Path], ids: Collection[str] | None = None) -> LoadResult:
     """Return the cases in `files`, and every problem of the files and of the cassettes their cases name.
 
-    With `ids`, the files are checked as a whole, but only these cases are made and only their cassettes read.
+    With `ids`, each file is still checked as a whole, but only these cases are built and only their
+    cassettes are read.
     """
-    loaded = Loaded(ids=ids)
-    known: dict[tuple[str, str], Cassette | None] = {}
+    loader = _Loader(sources, ids)
     for path in files:
+        loader.load_file(path)
+    return loader.result
+
+
+class _Loader:
+    """Loads spec files one by one into `result`; a cassette that several cases name is read once."""
+
+    def __init__(self, sources: Sources, ids: Collection[str] | None) -> None:
+        self.result = LoadResult()
+        self._sources, self._ids = sources, ids
+        self._cassettes: dict[tuple[str, str], Cassette | None] = {}
+
+    def load_file(self, path: Path) -> None:
         try:
             document = reader.read(path)
         except SourceError as error:
-            loaded.problems += error.problems
-            continue
-        problems = list(check("spec.v1", document))
+            self.result.problems += error.problems
+            return
+        problems = list(check_document("spec.v1", document))
         if not problems:
-            problems += [*_naming(path, document), *_matchers(document)]
-        loaded.problems += problems
+            problems += [*_check_names(path, document), *_check_matchers(document)]
+        self.result.problems += problems
         if problems:
-            continue
-        match document.value.get("kind", STREAM):
+            return
+        match document.value.get("kind", _DEFAULT_KIND):
             case "stream":
-                _streams(sources, path, document, known, loaded)
+                self._load_stream_cases(document)
             case "round_trip":
-                _round_trips(sources, path, document, known, loaded)
+                self._load_round_trips(document)
             case _:
-                loaded.cases += _calls(path, document, loaded)
-    return loaded
+                self._load_call_cases(document)
+
+    def _select_entries(self, document: reader.Document) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the entries of the cases to load, each with its index in the file."""
+        for i, entry in enumerate(document.value["cases"]):
+            if self._ids is None or _build_case_id(document.value, entry) in self._ids:
+                yield i, entry
+
+    def _load_stream_cases(self, document: reader.Document) -> None:
+        for i, entry in self._select_entries(document):
+            cassette = self._load_cassette(document, entry["cassette"], ("cases", i, "cassette"))
+            if cassette is not None:
+                head = _read_head(document, i)
+                self.result.cases.append(_build_stream_case(entry, cassette, head))
+
+    def _load_round_trips(self, document: reader.Document) -> None:
+        for i, entry in self._select_entries(document):
+            first, second = (
+                self._load_cassette(document, name, ("cases", i, "cassettes", n))
+                for n, name in enumerate(entry["cassettes"])
+            )
+            if first is not None and second is not None:
+                head = _read_head(document, i)
+                self.result.cases.append(_build_round_trip(entry, first, second, head))
+
+    def _load_call_cases(self, document: reader.Document) -> None:
+        spec = document.value
+        is_request = spec["kind"] == "request"
+        parse = request_expectation.parse if is_request else expectation.parse_output
+        self.result.cases += [
+            CallCase(
+                api=spec.get("api"),
+                kind=spec["kind"],
+                input=entry["conversation" if is_request else "input"],
+                expect=parse(entry["expect"]),
+                **_read_head(document, i),
+            )
+            for i, entry in self._select_entries(document)
+        ]
+
+    def _load_cassette(
+        self, document: reader.Document, name: str, value_path: reader.ValuePath
+    ) -> Cassette | None:
+        """Return the cassette `name`, or None if it is invalid; its problems are reported on first use."""
+        key = (document.value["api"], name)
+        self.result.used.add(key)
+        if key not in self._cassettes:
+            self._cassettes[key] = None
+            try:
+                self._cassettes[key] = cassettes.load(self._sources.cassettes, *key)
+            except SourceError as error:
+                problem = document.problem(value_path, f"cassette `{name}` cannot be used")
+                self.result.problems += [problem, *error.problems]
+        return self._cassettes[key]
 
 
-def _naming(path: Path, document: reader.Document) -> Iterator[Problem]:
+def _check_names(path: Path, document: reader.Document) -> Iterator[Problem]:
+    """Yield a problem where `api`, `topic` or an id contradicts the path or an earlier id."""
     spec, folder = document.value, path.parent.name
     api = spec.get("api")
     if api is not None and api != folder:
-        yield document.problem(("api",), f"`{api}` stands in the folder `{folder}`; they must agree")
+        yield document.problem(("api",), f"`api` is `{api}` but the folder is `{folder}`; they must agree")
     if api is None and folder != COMMON:
-        words = (
-            f"a spec of kind `{spec['kind']}` belongs to no api: it stands in `{COMMON}`, not in `{folder}`"
+        message = (
+            f"specs of kind `{spec['kind']}` belong to no API; move the file from `{folder}` to `{COMMON}`"
         )
-        yield document.problem(("kind",), words)
+        yield document.problem(("kind",), message)
     if spec["topic"] != path.stem:
-        yield document.problem(("topic",), f"`{spec['topic']}` stands in `{path.name}`; they must agree")
-    first: dict[str, int | None] = {}
+        message = f"`topic` is `{spec['topic']}` but the file is `{path.name}`; they must agree"
+        yield document.problem(("topic",), message)
+    first_lines: dict[str, int | None] = {}
     for i, entry in enumerate(spec["cases"]):
-        line = document.line(("cases", i, "id"))
-        if entry["id"] in first:
-            words = f"case `{entry['id']}` stands twice, first in line {first[entry['id']]}"
-            yield document.problem(("cases", i, "id"), words)
-        first.setdefault(entry["id"], line)
+        id_path = ("cases", i, "id")
+        if entry["id"] in first_lines:
+            message = f"duplicate case `{entry['id']}`, first defined in line {first_lines[entry['id']]}"
+            yield document.problem(id_path, message)
+        first_lines.setdefault(entry["id"], document.line(id_path))
 
 
-def _matchers(document: reader.Document) -> Iterator[Problem]:
-    """Yield the matchers in expected requests that are none."""
-    kind = document.value.get("kind", STREAM)
-    within = {"request": ("expect",), "round_trip": ("expect", "request")}.get(kind, ())
-    for i, entry in enumerate(document.value["cases"] if within else ()):
+def _check_matchers(document: reader.Document) -> Iterator[Problem]:
+    """Yield the invalid matchers in expected requests."""
+    kind = document.value.get("kind", _DEFAULT_KIND)
+    expect_path = {"request": ("expect",), "round_trip": ("expect", "request")}.get(kind, ())
+    for i, entry in enumerate(document.value["cases"] if expect_path else ()):
         expect = entry["expect"] if kind == "request" else entry["expect"]["request"]
         for name in ("must", "may"):
-            for at, words in request_expectation.faults(expect.get(name, {}), (name,)):
-                yield document.problem(("cases", i, *within, *at), f"`{'.'.join(map(str, at))}`: {words}")
+            for path, message in request_expectation.find_matcher_errors(expect.get(name, {}), (name,)):
+                value_path = ("cases", i, *expect_path, *path)
+                yield document.problem(value_path, f"`{'.'.join(map(str, path))}`: {message}")
 
 
-def _streams(
-    sources: Sources,
-    path: Path,
-    document: reader.Document,
-    known: dict[tuple[str, str], Cassette | None],
-    loaded: Loaded,
-) -> None:
-    for i, entry in loaded.entries(document):
-        cassette = _cassette(sources, document, ("cases", i, "cassette"), known, loaded)
-        if cassette is not None:
-            loaded.cases.append(_stream(cassette.api, entry, cassette, _head(path, document, i)))
-
-
-def _round_trips(
-    sources: Sources,
-    path: Path,
-    document: reader.Document,
-    known: dict[tuple[str, str], Cassette | None],
-    loaded: Loaded,
-) -> None:
-    for i, entry in loaded.entries(document):
-        answers = [
-            _cassette(sources, document, ("cases", i, "cassettes", n), known, loaded) for n in range(2)
-        ]
-        first, second = answers
-        if first is not None and second is not None:
-            loaded.cases.append(_round_trip(entry, first, second, _head(path, document, i)))
-
-
-def _cassette(
-    sources: Sources,
-    document: reader.Document,
-    at: tuple[str | int, ...],
-    known: dict[tuple[str, str], Cassette | None],
-    loaded: Loaded,
-) -> Cassette | None:
-    """Return the cassette whose name stands at a place of a spec; None where it cannot be used."""
-    name = document.value
-    for step in at:
-        name = name[step]
-    key = (document.value["api"], name)
-    loaded.used.add(key)
-    if key not in known:
-        known[key] = None
-        try:
-            known[key] = cassettes.load(sources.cassettes, *key)
-        except SourceError as error:
-            loaded.problems += [document.problem(at, f"cassette `{name}` cannot be used"), *error.problems]
-    return known[key]
-
-
-def _calls(path: Path, document: reader.Document, loaded: Loaded) -> Iterator[CallCase]:
+def _read_head(document: reader.Document, index: int) -> dict[str, Any]:
+    """Return the fields of `CaseHead`, which cases of all kinds share, except the API."""
     spec = document.value
-    for i, entry in loaded.entries(document):
-        request = spec["kind"] == "request"
-        expect = request_expectation.parse if request else expectation.output
-        yield CallCase(
-            api=spec.get("api"),
-            kind=spec["kind"],
-            input=entry["conversation" if request else "input"],
-            expect=expect(entry["expect"]),
-            **_head(path, document, i),
-        )
-
-
-def _head(path: Path, document: reader.Document, number: int) -> dict[str, Any]:
-    """Return the fields that a case of any kind has, but the api."""
-    spec = document.value
-    entry = spec["cases"][number]
+    entry = spec["cases"][index]
     return {
-        "id": _case_id(spec, entry),
+        "id": _build_case_id(spec, entry),
         "title": entry["title"],
         "level": entry.get("level", "must"),
         "why": entry.get("why"),
@@ -207,23 +204,23 @@ def _head(path: Path, document: reader.Document, number: int) -> dict[str, Any]:
         "tags": frozenset(entry.get("tags", ())),
         "sources": tuple(entry.get("sources", ())),
         "guards": tuple(entry.get("guards", ())),
-        "path": str(path),
-        "line": document.line(("cases", number)) or 0,
+        "path": document.path,
+        "line": document.line(("cases", index)) or 0,
     }
 
 
-def _case_id(spec: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
+def _build_case_id(spec: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
     return f"{spec.get('api', COMMON)}/{spec['topic']}/{entry['id']}"
 
 
-def _stream(api: str, entry: Mapping[str, Any], cassette: Cassette, head: Mapping[str, Any]) -> Case:
+def _build_stream_case(entry: Mapping[str, Any], cassette: Cassette, head: Mapping[str, Any]) -> Case:
     skip = entry.get("skip")
     return Case(
-        api=api,
+        api=cassette.api,
         cassette=cassette,
         expect=expectation.parse(entry["expect"]),
         pricing=entry.get("pricing"),
-        usage_seen=tuple(Usage(**seen) for seen in entry.get("usage_seen", ())),
+        usage_seen=tuple(Usage(**usage) for usage in entry.get("usage_seen", ())),
         skip=None
         if skip is None
         else Skip(skip["why"], frozenset(skip.get("deliveries", ())), frozenset(skip.get("faults", ()))),
@@ -231,16 +228,16 @@ def _stream(api: str, entry: Mapping[str, Any], cassette: Cassette, head: Mappin
     )
 
 
-def _round_trip(
+def _build_round_trip(
     entry: Mapping[str, Any], first: Cassette, second: Cassette, head: Mapping[str, Any]
 ) -> RoundTripCase:
-    expect, priced = entry["expect"], {"pricing": entry.get("pricing"), **head}
-    before = expectation.parse(expect["first"]) if "first" in expect else NOTHING_EXPECTED
-    after = expectation.parse(expect["outcome"])
+    expect, shared = entry["expect"], {"pricing": entry.get("pricing"), **head}
+    first_expect = expectation.parse(expect["first"]) if "first" in expect else NOTHING_EXPECTED
+    second_expect = expectation.parse(expect["outcome"])
     return RoundTripCase(
         api=first.api,
-        first=Case(api=first.api, cassette=first, expect=before, **priced),
-        second=Case(api=second.api, cassette=second, expect=after, **priced),
+        first=Case(api=first.api, cassette=first, expect=first_expect, **shared),
+        second=Case(api=second.api, cassette=second, expect=second_expect, **shared),
         conversation=entry["conversation"],
         results=tuple(entry["results"]),
         request=request_expectation.parse(expect["request"]),

@@ -1,6 +1,6 @@
-"""Profiles: `<specs>/profiles/NAME.yaml`, frozen lists of cases with their deliveries and faults.
+"""Read profiles: `<specs>/profiles/NAME.yaml`, frozen lists of cases with their deliveries and faults.
 
-`next` is no file: it is every case that no profile lists, what a later profile may take in.
+The profile `next` has no file: it consists of the cases in no profile, the candidates for a later one.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Final
 
 from streamconform.errors import Problem, SelectionError, SourceError
 from streamconform.model.trial import FaultSet
-from streamconform.schemas import check
-from streamconform.suite.select import closest
+from streamconform.schemas import check_document
+from streamconform.suite.select import suggest_cases
 from streamconform.yaml_text import reader
 
-FOLDER: Final = "profiles"
-NEXT: Final = "next"
+_PROFILES_FOLDER: Final = "profiles"
+NEXT_PROFILE: Final = "next"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """A list of case ids; `deliveries` and `faults` are None where it leaves them to the options."""
+    """A list of case ids; `deliveries` and `faults` are None where the command-line options decide."""
 
     name: str
     title: str
@@ -32,33 +32,33 @@ class Profile:
     faults: FaultSet | None
 
 
-def profile(specs: Path, name: str, ids: Sequence[str]) -> Profile:
-    """Return the profile `name` of the folder `specs`, whose cases are `ids`.
+def load_profile(specs: Path, name: str, ids: Sequence[str]) -> Profile:
+    """Return the profile `name` of the folder `specs`; `ids` are the ids of all cases.
 
-    Raises `SelectionError` where there is none of that name, and `SourceError` with every problem of its
-    file: a case that does not exist is one. For `next` every profile is read.
+    For `next`, all profiles are read. Raises `SelectionError` for an unknown name, and `SourceError` with
+    every problem in the profile's file, unknown cases included.
     """
-    files = {path.stem: path for path in profile_files(specs)}
-    if name == NEXT:
-        listed = {id_ for each in load_all(specs, ids) for id_ in each.cases}
-        rest = tuple(id_ for id_ in ids if id_ not in listed)
+    files = {path.stem: path for path in list_profile_files(specs)}
+    if name == NEXT_PROFILE:
+        assigned = {id_ for profile in load_profiles(specs, ids) for id_ in profile.cases}
+        rest = tuple(id_ for id_ in ids if id_ not in assigned)
         if not rest:
-            raise SelectionError("`--profile next` holds no case: a profile lists every one")
-        title = "What no profile lists yet"
-        return Profile(name=NEXT, title=title, frozen=False, cases=rest, deliveries=None, faults=None)
+            raise SelectionError("`--profile next` selects nothing: every case is in a profile")
+        title = "Cases in no profile yet"
+        return Profile(name=NEXT_PROFILE, title=title, frozen=False, cases=rest, deliveries=None, faults=None)
     if name not in files:
-        known = ", ".join(f"`{each}`" for each in (*files, NEXT))
-        raise SelectionError(f"no profile `{name}` in `{specs / FOLDER}`; known are {known}")
-    return _read(files[name], ids)
+        known = ", ".join(f"`{known_name}`" for known_name in (*files, NEXT_PROFILE))
+        raise SelectionError(f"no profile `{name}` in `{specs / _PROFILES_FOLDER}`; available: {known}")
+    return _read_profile(files[name], ids)
 
 
-def load_all(specs: Path, ids: Sequence[str]) -> tuple[Profile, ...]:
-    """Return every profile of `specs`; raises `SourceError` with every problem of every file."""
+def load_profiles(specs: Path, ids: Sequence[str]) -> tuple[Profile, ...]:
+    """Return all profiles of `specs`; raises `SourceError` with every problem of every file."""
     loaded: list[Profile] = []
     problems: list[Problem] = []
-    for path in profile_files(specs):
+    for path in list_profile_files(specs):
         try:
-            loaded.append(_read(path, ids))
+            loaded.append(_read_profile(path, ids))
         except SourceError as error:
             problems += error.problems
     if problems:
@@ -66,39 +66,42 @@ def load_all(specs: Path, ids: Sequence[str]) -> tuple[Profile, ...]:
     return tuple(loaded)
 
 
-def profile_files(specs: Path) -> list[Path]:
-    """Return the files of profiles, sorted."""
-    return sorted((specs / FOLDER).glob("*.yaml"))
+def list_profile_files(specs: Path) -> list[Path]:
+    """Return the profile files, sorted."""
+    return sorted((specs / _PROFILES_FOLDER).glob("*.yaml"))
 
 
-def _read(path: Path, ids: Sequence[str]) -> Profile:
+def _read_profile(path: Path, ids: Sequence[str]) -> Profile:
     document = reader.read(path)
-    problems = check("profile.v1", document) or tuple(_problems(path, document, ids))
+    problems = check_document("profile.v1", document) or tuple(_check_profile(path, document, ids))
     if problems:
         raise SourceError(problems)
-    given = document.value
+    entry = document.value
     return Profile(
-        name=given["name"],
-        title=given["title"],
-        frozen=given["frozen"],
-        cases=tuple(given["cases"]),
-        deliveries=tuple(given["deliveries"]),
-        faults=given["faults"],
+        name=entry["name"],
+        title=entry["title"],
+        frozen=entry["frozen"],
+        cases=tuple(entry["cases"]),
+        deliveries=tuple(entry["deliveries"]),
+        faults=entry["faults"],
     )
 
 
-def _problems(path: Path, document: reader.Document, ids: Sequence[str]) -> Iterator[Problem]:
-    name, listed = document.value["name"], document.value["cases"]
+def _check_profile(path: Path, document: reader.Document, ids: Sequence[str]) -> Iterator[Problem]:
+    name = document.value["name"]
     if name != path.stem:
-        yield document.problem(("name",), f"`{name}` stands in `{path.name}`; they must agree")
-    if name == NEXT:
-        yield document.problem(("name",), f"`{NEXT}` is every case that no profile lists; take another name")
+        message = f"`name` is `{name}` but the file is `{path.name}`; they must agree"
+        yield document.problem(("name",), message)
+    if name == NEXT_PROFILE:
+        message = f"`{NEXT_PROFILE}` is reserved for the cases in no profile; choose another name"
+        yield document.problem(("name",), message)
     known = frozenset(ids)
-    first: dict[str, int | None] = {}
-    for i, id_ in enumerate(listed):
-        at = ("cases", i)
-        if id_ in first:
-            yield document.problem(at, f"case `{id_}` stands twice, first in line {first[id_]}")
+    first_lines: dict[str, int | None] = {}
+    for i, id_ in enumerate(document.value["cases"]):
+        value_path = ("cases", i)
+        if id_ in first_lines:
+            message = f"duplicate case `{id_}`, first listed in line {first_lines[id_]}"
+            yield document.problem(value_path, message)
         elif id_ not in known:
-            yield document.problem(at, f"no case `{id_}`{closest(id_, ids)}")
-        first.setdefault(id_, document.line(at))
+            yield document.problem(value_path, f"no case `{id_}`{suggest_cases(id_, ids)}")
+        first_lines.setdefault(id_, document.line(value_path))

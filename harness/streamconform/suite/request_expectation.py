@@ -1,4 +1,4 @@
-"""The `expect` mapping of a request case to a `RequestExpectation`, and how what is wanted is shown."""
+"""Parse the `expect` mapping of a request case into a `RequestExpectation`."""
 
 from __future__ import annotations
 
@@ -9,68 +9,72 @@ from typing import Any, Final
 from streamconform.model.request import Exactly, Fields, Items, JsonText, RequestExpectation, SameAs, Wanted
 from streamconform.suite import expectation
 
-OWN: Final = ("exactly", "json", "same_as")
-"""Matchers that only requests have; they stand in place of any value."""
-BESIDE: Final = "why"
+_WHY_KEY: Final = "why"
 
 
 def parse(expect: Mapping[str, Any]) -> RequestExpectation:
-    """Return the expectation in `expect`, which fits the schema."""
+    """Return the expectation in `expect`, which the schema has accepted."""
     return RequestExpectation(
-        must=_fields(expect.get("must", {})),
-        may=_fields(expect.get("may", {})),
+        must=_parse_fields(expect.get("must", {})),
+        may=_parse_fields(expect.get("may", {})),
         must_not=tuple(expect.get("must_not", ())),
-        headers={name.lower(): expectation.leaf(value) for name, value in expect.get("headers", {}).items()},
-        path=expectation.leaf(expect["path"]) if "path" in expect else None,
+        headers={
+            name.lower(): expectation.parse_leaf(value) for name, value in expect.get("headers", {}).items()
+        },
+        path=expectation.parse_leaf(expect["path"]) if "path" in expect else None,
     )
 
 
-def wanted(given: Any) -> Wanted:
-    """Return what `given` asks for: a mapping is an object, unless its only key is a matcher's name."""
-    if isinstance(given, list):
-        return Items(tuple(map(wanted, given)))
-    if not isinstance(given, Mapping):
-        return expectation.leaf(given)
-    match [key for key in given if key != BESIDE]:
+def parse_value(value: Any) -> Wanted:
+    """Return the expectation in `value`: a mapping is an object, unless its only key names a matcher."""
+    if isinstance(value, list):
+        return Items(tuple(map(parse_value, value)))
+    if not isinstance(value, Mapping):
+        return expectation.parse_leaf(value)
+    match [key for key in value if key != _WHY_KEY]:
         case ["exactly"]:
-            return Exactly(given["exactly"])
+            return Exactly(value["exactly"])
         case ["json"]:
-            return JsonText(given["json"])
+            return JsonText(value["json"])
         case ["same_as"]:
-            return SameAs(given["same_as"])
+            return SameAs(value["same_as"])
         case [name] if name in expectation.MATCHERS:
-            return expectation.leaf(given)
+            return expectation.parse_leaf(value)
         case _:
-            return _fields(given)
+            return _parse_fields(value)
 
 
-def faults(given: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield the place of every matcher that is none, and what is wrong: the schema does not look for them."""
-    if isinstance(given, list):
-        for i, each in enumerate(given):
-            yield from faults(each, (*at, i))
-    if not isinstance(given, Mapping):
+def find_matcher_errors(
+    value: Any, path: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield the path and the message of every invalid matcher inside `value`."""
+    # The schema cannot find them: to it, a body is any JSON.
+    if isinstance(value, list):
+        for i, item in enumerate(value):
+            yield from find_matcher_errors(item, (*path, i))
+    if not isinstance(value, Mapping):
         return
-    match [key for key in given if key != BESIDE]:
+    match [key for key in value if key != _WHY_KEY]:
         case ["exactly" | "json"]:
             return
         case ["matches"]:
-            words = _no_expression(given["matches"])
+            message = _check_regex(value["matches"])
         case ["present"]:
-            words = None if isinstance(given["present"], bool) else "expected true or false"
+            message = None if isinstance(value["present"], bool) else "expected true or false"
         case ["any_of"]:
-            words = None if isinstance(given["any_of"], list) and given["any_of"] else "expected values"
+            is_list = isinstance(value["any_of"], list) and value["any_of"]
+            message = None if is_list else "expected a list of at least one value"
         case ["prefix_of" | "same_as" as name]:
-            words = None if isinstance(given[name], str) else "expected text"
+            message = None if isinstance(value[name], str) else "expected text"
         case _:
-            for name, each in given.items():
-                yield from faults(each, (*at, name))
+            for name, member in value.items():
+                yield from find_matcher_errors(member, (*path, name))
             return
-    if words is not None:
-        yield at, f"{words}, got {given}"
+    if message is not None:
+        yield path, f"{message}, got {value}"
 
 
-def _no_expression(pattern: Any) -> str | None:
+def _check_regex(pattern: Any) -> str | None:
     try:
         re.compile(pattern)
     except (re.error, TypeError, OverflowError, RecursionError) as error:
@@ -78,9 +82,9 @@ def _no_expression(pattern: Any) -> str | None:
     return None
 
 
-def shown(want: Wanted) -> Any:
-    """Return the JSON value by which results and reports name what was wanted."""
-    match want:
+def serialize_value(expected: Wanted) -> Any:
+    """Return the JSON form of an expected value, as results and reports show it."""
+    match expected:
         case Exactly(value):
             return value
         case JsonText(value):
@@ -88,12 +92,12 @@ def shown(want: Wanted) -> Any:
         case SameAs(path):
             return {"same_as": path}
         case Fields(fields):
-            return {name: shown(each) for name, each in fields.items()}
+            return {name: serialize_value(member) for name, member in fields.items()}
         case Items(items):
-            return [shown(each) for each in items]
+            return [serialize_value(item) for item in items]
         case leaf:
-            return expectation.shown(leaf)
+            return expectation.serialize_leaf(leaf)
 
 
-def _fields(given: Mapping[str, Any]) -> Fields:
-    return Fields({name: wanted(value) for name, value in given.items()})
+def _parse_fields(entry: Mapping[str, Any]) -> Fields:
+    return Fields({name: parse_value(value) for name, value in entry.items()})

@@ -1,7 +1,7 @@
-"""Which cases and trials: patterns over ids, apis, levels, shards.
+"""Select cases and trials by id patterns, APIs, levels and shards.
 
-An id is made of components, divided by `/`, `@`, `:` and `.`. In a pattern `*` stands for one component
-or a part of one, `**` for any number of them. A pattern without `*` or `/` is a word to be found in the id.
+An id consists of components separated by `/`, `@`, `:` and `.`. In a pattern, `*` matches one component or a
+part of one, and `**` any number of components. A pattern without `*` or `/` matches any id that contains it.
 """
 
 from __future__ import annotations
@@ -18,81 +18,79 @@ from streamconform.model.case import LEVELS, Level
 from streamconform.model.trial import FAULTS, AnyTrial
 
 
-class Parts(NamedTuple):
-    """A pattern divided like an id, `case@delivery:check`; None where it says nothing about that part."""
+class PatternParts(NamedTuple):
+    """A pattern split like an id, `case@delivery:check`; None for a part that it does not restrict."""
 
     case: re.Pattern[str]
     delivery: re.Pattern[str] | None
     check: re.Pattern[str] | None
 
-    def delivers(self, name: str | None) -> bool:
-        """Return whether the pattern is about trials of this delivery; None: of a call, which has none."""
+    def matches_delivery(self, name: str | None) -> bool:
+        """Return whether the pattern matches trials of this delivery; None is the delivery of a call."""
         return self.delivery is None or (name is not None and self.delivery.match(name) is not None)
 
 
-def glob(pattern: str) -> re.Pattern[str]:
-    """Return the expression that matches the whole ids that `pattern` means."""
+def compile_glob(pattern: str) -> re.Pattern[str]:
+    """Return the regular expression for `pattern`, which matches whole ids."""
     parts = re.split(r"(\*\*|\*)", pattern)
-    words = {"**": ".*", "*": r"[^/@:.]*"}
-    return re.compile("".join(words.get(part, re.escape(part)) for part in parts) + r"\Z", re.DOTALL)
+    wildcards = {"**": ".*", "*": r"[^/@:.]*"}
+    return re.compile("".join(wildcards.get(part, re.escape(part)) for part in parts) + r"\Z", re.DOTALL)
 
 
 @cache
-def parts(pattern: str) -> Parts:
-    """Return the parts of a glob; one without `@` is about every trial, one without `:` about no check.
-
-    A pattern has at most one `@` and one `:`, as ids have, so that nothing else could match it.
-    """
+def split_pattern(pattern: str) -> PatternParts:
+    """Return the parts of a glob: without `@` it matches every trial of a case, without `:` no check."""
+    # Ids have at most one `@` and one `:`, so a pattern with more of them could match nothing.
     subject, colon, check = pattern.partition(":")
     case, at, delivery = subject.partition("@")
-    return Parts(glob(case), glob(delivery) if at else None, glob(check) if colon else None)
+    return PatternParts(
+        compile_glob(case), compile_glob(delivery) if at else None, compile_glob(check) if colon else None
+    )
 
 
 def matches(pattern: str, trial_id: str) -> bool:
-    """Return whether `pattern` means the trial; without `@` it is about the case in it."""
+    """Return whether `pattern` matches the trial; a glob without `@` is compared with its case only."""
     if "*" not in pattern and "/" not in pattern:
         return pattern in trial_id
     subject = trial_id if "@" in pattern else trial_id.partition("@")[0]
-    return glob(pattern).match(subject) is not None
+    return compile_glob(pattern).match(subject) is not None
 
 
 def select_apis(ids: Sequence[str], apis: Collection[str]) -> tuple[str, ...]:
-    """Return the case ids of `apis`, all if none is named; raises `SelectionError` for one without cases."""
+    """Return the case ids of `apis`, or all if empty; raises `SelectionError` for an API without cases."""
     present = dict.fromkeys(id_.partition("/")[0] for id_ in ids)
     for api in apis:
         if api not in present:
-            raise SelectionError(
-                f"no case for the API `{api}`; there are cases for {_listed(sorted(present))}"
-            )
+            raise SelectionError(f"no cases for the API `{api}`; available: {_format_names(sorted(present))}")
     return tuple(id_ for id_ in ids if not apis or id_.partition("/")[0] in apis)
 
 
 def select_ids(ids: Sequence[str], patterns: Sequence[str], deliveries: Sequence[str]) -> tuple[str, ...]:
-    """Return the ids of the cases that may have a trial which matches one of `patterns`.
+    """Return the ids of the cases that may have a trial that matches one of `patterns`.
 
-    `deliveries` are the names that trials may have; of faults, without the number of the frame.
-    Raises `SelectionError` for a pattern that matches none, with the closest case ids.
+    `deliveries` are the possible deliveries and faults of trials; faults without the frame number. Raises
+    `SelectionError`, with the closest case ids, for a pattern that matches nothing.
     """
     chosen: set[str] = set()
     for pattern in patterns:
-        hits = {id_ for id_ in ids if _may_match(pattern, id_, deliveries)}
-        if not hits:
-            raise SelectionError(f"`-k {pattern}` matches no trial{closest(pattern, ids)}")
-        chosen |= hits
+        matching = {id_ for id_ in ids if _may_match(pattern, id_, deliveries)}
+        if not matching:
+            raise SelectionError(f"`-k {pattern}` matches no trial{suggest_cases(pattern, ids)}")
+        chosen |= matching
     return tuple(id_ for id_ in ids if not patterns or id_ in chosen)
 
 
 def _may_match(pattern: str, case_id: str, deliveries: Sequence[str]) -> bool:
     subject, at, _ = pattern.partition("@")
     if "*" in pattern or "/" in pattern:
-        return glob(subject).match(case_id) is not None
+        return compile_glob(subject).match(case_id) is not None
     if at:
         return case_id.endswith(subject)
-    return pattern in case_id or any(_in_name(pattern, name) for name in deliveries)
+    return pattern in case_id or any(_may_be_in_name(pattern, name) for name in deliveries)
 
 
-def _in_name(word: str, name: str) -> bool:
-    """Return whether `word` may be found in a delivery's name, or in a fault's with some frame's number."""
+def _may_be_in_name(word: str, name: str) -> bool:
+    """Return whether `word` is in a delivery's name, or may be in a fault's name with a frame number."""
     stem, dot, number = word.partition(".")
     if name not in FAULTS:
         return word in name
@@ -104,83 +102,84 @@ def _in_name(word: str, name: str) -> bool:
 def select_trials(
     trials: Iterable[AnyTrial], patterns: Sequence[str], *, lenient: bool = False
 ) -> tuple[AnyTrial, ...]:
-    """Return the trials that any of `patterns` means (all where there is none).
+    """Return the trials that match any of `patterns`, or all if there are none.
 
-    Raises `SelectionError` for a pattern that means none, unless `lenient`: of a part of the suite.
+    Raises `SelectionError` for a pattern that matches no trial, unless `lenient`: in one shard of the suite
+    that is no mistake.
     """
     chosen: list[AnyTrial] = []
-    hit: set[str] = set()
+    used: set[str] = set()
     for trial in trials:
-        meant = [each for each in patterns if matches(each, trial.id)]
-        hit.update(meant)
-        if meant or not patterns:
+        matching = [pattern for pattern in patterns if matches(pattern, trial.id)]
+        used.update(matching)
+        if matching or not patterns:
             chosen.append(trial)
     for pattern in patterns:
-        if pattern not in hit and not lenient:
+        if pattern not in used and not lenient:
             raise SelectionError(
-                f"`-k {pattern}` matches no trial of the deliveries and faults that were asked for;"
-                " `--deliver full --faults all` asks for all of them, `--input http` for round trips"
+                f"`-k {pattern}` matches no trial in the selected deliveries and faults;"
+                " `--deliver full --faults all` selects all of them, `--input http` adds round trips"
             )
     return tuple(chosen)
 
 
-def at_least(level: Level, asked: Level) -> bool:
-    """Return whether `level` is as strict as `asked`, or stricter."""
-    return LEVELS.index(level) <= LEVELS.index(asked)
+def is_at_least(level: Level, minimum: Level) -> bool:
+    """Return whether `level` is as strict as `minimum`, or stricter."""
+    return LEVELS.index(level) <= LEVELS.index(minimum)
 
 
 class Shard(NamedTuple):
-    """One part of a suite that is divided into `parts`, from 1."""
+    """Shard `number` (from 1) of the `total` shards of a suite."""
 
     number: int
-    parts: int
+    total: int
 
-    def holds(self, case_id: str) -> bool:
-        """Return whether a case is in this part: its id decides, so its trials stay together."""
+    def includes(self, case_id: str) -> bool:
+        """Return whether a case is in this shard."""
+        # The case's id decides, not the trial's, so that all trials of a case stay together.
         digest = hashlib.sha256(case_id.encode()).digest()
-        return int.from_bytes(digest[:8]) % self.parts == self.number - 1
+        return int.from_bytes(digest[:8]) % self.total == self.number - 1
 
 
-def shard(text: str) -> Shard:
-    """Return the shard that `K/N` names; raises `SelectionError`."""
-    found = re.fullmatch(r"([0-9]{1,4})/([0-9]{1,4})", text)
-    if found is None or not 1 <= int(found[1]) <= int(found[2]):
+def parse_shard(text: str) -> Shard:
+    """Return the shard `K/N`; raises `SelectionError` if `text` has another form."""
+    match = re.fullmatch(r"([0-9]{1,4})/([0-9]{1,4})", text)
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
         raise SelectionError(f"`--shard {text}`: expected K/N with K from 1 to N, such as `2/5`")
-    return Shard(int(found[1]), int(found[2]))
+    return Shard(int(match[1]), int(match[2]))
 
 
 def find_id(name: str, ids: Sequence[str]) -> str:
-    """Return the id of the case `name`: an id, or the end of one if that is unique. `@DELIVERY` is ignored.
+    """Return the case id that `name` denotes: a full id, or a unique ending of one; `@DELIVERY` is ignored.
 
-    Raises `SelectionError` if there is no such case, or several.
+    Raises `SelectionError` if no case, or more than one, matches.
     """
-    wanted = name.partition("@")[0]
-    hits = [id_ for id_ in ids if id_ == wanted or id_.endswith(f"/{wanted}")]
-    if len(hits) == 1:
-        return hits[0]
-    if hits:
-        raise SelectionError(f"`{name}` is ambiguous: {_listed(hits)}")
-    near = _near(wanted, ids)
-    raise SelectionError(
-        f"no case `{name}`" + (f"; did you mean {_listed(near)}?" if near else "; see `conform list`")
-    )
+    ending = name.partition("@")[0]
+    candidates = [id_ for id_ in ids if id_ == ending or id_.endswith(f"/{ending}")]
+    if len(candidates) == 1:
+        return candidates[0]
+    if candidates:
+        raise SelectionError(f"`{name}` is ambiguous: {_format_names(candidates)}")
+    similar = _find_similar_ids(ending, ids)
+    hint = f"; did you mean {_format_names(similar)}?" if similar else "; `conform list` shows the ids"
+    raise SelectionError(f"no case `{name}`{hint}")
 
 
-def closest(pattern: str, ids: Sequence[str]) -> str:
-    """Return a hint with the case ids that are most like `pattern`, or with the way to list them."""
-    near = _near(pattern.partition("@")[0].replace("*", "").strip("/"), ids)
-    return f"; the closest cases are {_listed(near)}" if near else "; `conform list` shows the ids"
+def suggest_cases(pattern: str, ids: Sequence[str]) -> str:
+    """Return the end of a message that names the case ids closest to `pattern`, or how to list all ids."""
+    similar = _find_similar_ids(pattern.partition("@")[0].replace("*", "").strip("/"), ids)
+    return f"; closest cases: {_format_names(similar)}" if similar else "; `conform list` shows the ids"
 
 
-def _near(wanted: str, ids: Sequence[str]) -> list[str]:
-    """Return up to three case ids whose end, of as many components as `wanted` has, is most like it."""
-    count = wanted.count("/") + 1
-    ends: dict[str, list[str]] = {}
+def _find_similar_ids(name: str, ids: Sequence[str]) -> list[str]:
+    """Return up to three case ids whose ending, with as many components as `name`, is most similar to it."""
+    count = name.count("/") + 1
+    endings: dict[str, list[str]] = {}
     for id_ in ids:
-        ends.setdefault("/".join(id_.split("/")[-count:]), []).append(id_)
-    close = difflib.get_close_matches(wanted, ends, n=3, cutoff=0.5)
-    return [id_ for end in close for id_ in ends[end]][:3]
+        endings.setdefault("/".join(id_.split("/")[-count:]), []).append(id_)
+    closest = difflib.get_close_matches(name, endings, n=3, cutoff=0.5)
+    return [id_ for ending in closest for id_ in endings[ending]][:3]
 
 
-def _listed(words: Sequence[str]) -> str:
-    return ", ".join(f"`{word}`" for word in words) or "none"
+def _format_names(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "none"

@@ -1,1 +1,1 @@
-"""How bodies are framed; whole bodies, nothing of what is in the payloads."""
+"""Split whole bodies into frames, and write frames; payloads are not interpreted."""

@@ -1,7 +1,7 @@
-"""Binary event streams as frames: `split` a whole body, and the bytes of one message.
+"""Split and write AWS binary event streams (https://smithy.io/2.0/aws/amazon-eventstream.html).
 
-This is the harness's own reading of https://smithy.io/2.0/aws/amazon-eventstream.html, whole body at once:
-two lengths and their checksum, headers, a payload, and the checksum of all that.
+A message is two lengths and their checksum, headers, a payload, and the checksum of everything before. This
+implementation is the harness's own and reads a whole body at once.
 """
 
 from __future__ import annotations
@@ -14,113 +14,117 @@ from typing import Final, Literal
 from streamconform.wire.frames import Frame
 
 PRELUDE: Final = struct.Struct(">III")
-CHECKSUM: Final = struct.Struct(">I")
-OVERHEAD: Final = PRELUDE.size + CHECKSUM.size
+_CHECKSUM: Final = struct.Struct(">I")
+_OVERHEAD: Final = PRELUDE.size + _CHECKSUM.size
 
-STRING: Final = 7
-FIXED: Final[Mapping[int, int]] = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
-"""Bytes of a header's value by its type: true, false, byte, short, integer, long, timestamp, uuid."""
-SIZED: Final = frozenset({6, STRING})
-"""Types whose value has its length (two bytes) before it: byte array, string."""
+_STRING_TYPE: Final = 7
+_FIXED_SIZES: Final[Mapping[int, int]] = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
+"""Size of a header's value in bytes, by type: true, false, byte, short, integer, long, timestamp, uuid."""
+_SIZED_TYPES: Final = frozenset({6, _STRING_TYPE})
+"""Types whose value is preceded by its length in two bytes: byte array, string."""
 
-NAMES: Final = (":event-type", ":exception-type", ":error-code")
-"""Headers that name what a message is: an event, a modelled error, any other error."""
+_NAME_HEADERS: Final = (":event-type", ":exception-type", ":error-code")
+"""Headers that name a message: as an event, as a modeled error, as any other error."""
 
 Kind = Literal["event", "exception"]
 
 
 def split(body: bytes) -> tuple[Frame, ...]:
-    """Return the messages of `body`, up to the first that is cut or broken.
+    """Return the messages of `body` up to the first that is cut or corrupt.
 
-    Behind a wrong checksum or length nobody knows where the next message begins, and the specification
-    ends the stream there. A message without payload is a frame too: an error may have headers only.
+    After a wrong checksum or length the next message cannot be located, and the specification ends the stream
+    there. A message without a payload is a frame too, since an error may have only headers.
     """
     frames = []
     start = 0
-    while (frame := _message(body, start)) is not None:
+    while (frame := _read_message(body, start)) is not None:
         frames.append(frame)
         start = frame.end
     return tuple(frames)
 
 
-def event(payload: bytes, name: str, kind: Kind = "event") -> bytes:
-    """Return the bytes of the message that says `payload` is the event, or the exception, `name`."""
+def encode_event(payload: bytes, name: str, kind: Kind = "event") -> bytes:
+    """Return the message with `payload` as the event, or the exception, `name`."""
     headers = {f":{kind}-type": name, ":content-type": "application/json", ":message-type": kind}
-    return message(b"".join(_string(*each) for each in headers.items()), payload)
+    return encode_message(b"".join(_encode_string(*header) for header in headers.items()), payload)
 
 
-def message(headers: bytes, payload: bytes) -> bytes:
-    """Return the bytes of one message, lengths and checksums made for what is in it."""
-    total = OVERHEAD + len(headers) + len(payload)
+def encode_message(headers: bytes, payload: bytes) -> bytes:
+    """Return a message with these encoded headers and this payload."""
+    total = _OVERHEAD + len(headers) + len(payload)
     lengths = struct.pack(">II", total, len(headers))
-    whole = lengths + _checksum(lengths) + headers + payload
-    return whole + _checksum(whole)
+    content = lengths + _encode_checksum(lengths) + headers + payload
+    return content + _encode_checksum(content)
 
 
-def with_payload(one: bytes, payload: bytes) -> bytes:
-    """Return the message `one` with its headers as they are and another payload."""
-    length = PRELUDE.unpack_from(one)[1]
-    return message(one[PRELUDE.size : PRELUDE.size + length], payload)
+def replace_payload(original: bytes, payload: bytes) -> bytes:
+    """Return the message `original` with another payload and the same headers."""
+    length = PRELUDE.unpack_from(original)[1]
+    return encode_message(original[PRELUDE.size : PRELUDE.size + length], payload)
 
 
-def resealed(before: bytes, after: bytes) -> bytes:
-    """Return `after` with the checksums of those messages made anew that differ from `before`.
+def update_checksums(before: bytes, after: bytes) -> bytes:
+    """Return `after` with new checksums in the messages that differ from `before`.
 
-    `after` is `before` with bytes replaced by as many bytes. A checksum that was wrong stays wrong.
+    `after` is `before` with bytes replaced, of the same length. A checksum that was wrong stays wrong.
     """
     out = bytearray(after)
     for frame in split(before):
-        place = slice(frame.start, frame.end)
-        if frame.value is not None and after[place] != before[place]:
+        span = slice(frame.start, frame.end)
+        if frame.value is not None and after[span] != before[span]:
             start, stop = frame.value
-            out[place] = message(after[frame.start + PRELUDE.size : start], after[start:stop])
+            out[span] = encode_message(after[frame.start + PRELUDE.size : start], after[start:stop])
     return bytes(out)
 
 
-def _message(body: bytes, start: int) -> Frame | None:
-    """Return the message that begins at `start`, or None where none is whole and sound there."""
-    if len(body) - start < OVERHEAD:
+def _read_message(body: bytes, start: int) -> Frame | None:
+    """Return the message that begins at `start`, or None if it is incomplete or corrupt."""
+    if len(body) - start < _OVERHEAD:
         return None
     total, length, checksum = PRELUDE.unpack_from(body, start)
     end = start + total
-    if total < OVERHEAD + length or end > len(body):
+    if total < _OVERHEAD + length or end > len(body):
         return None
     view = memoryview(body)
-    sound = checksum == zlib.crc32(view[start : start + 8])
-    if not sound or CHECKSUM.unpack_from(body, end - 4)[0] != zlib.crc32(view[start : end - 4]):
+    lengths_valid = checksum == zlib.crc32(view[start : start + 8])
+    if not lengths_valid or _CHECKSUM.unpack_from(body, end - 4)[0] != zlib.crc32(view[start : end - 4]):
         return None
     value = (start + PRELUDE.size + length, end - 4)
-    headers = _headers(body[start + PRELUDE.size : value[0]])
+    headers = _read_headers(body[start + PRELUDE.size : value[0]])
     if headers is None:
         return None
-    name = next((headers[each] for each in NAMES if each in headers), None)
+    name = next((headers[header] for header in _NAME_HEADERS if header in headers), None)
     return Frame(start, end, body[slice(*value)], value, name)
 
 
-def _headers(data: bytes) -> dict[str, str] | None:
-    """Return the headers that are strings, by name; None where they do not fill `data` exactly."""
-    found: dict[str, str] = {}
+def _read_headers(data: bytes) -> dict[str, str] | None:
+    """Return the string headers by name, or None if the headers do not fill `data` exactly."""
+    headers: dict[str, str] = {}
     position = 0
     while position < len(data):
         name = data[position + 1 : position + 1 + data[position]]
-        kind_at = position + 1 + data[position]
-        if not name or kind_at >= len(data):
+        kind_position = position + 1 + data[position]
+        if not name or kind_position >= len(data):
             return None
-        kind = data[kind_at]
-        value = kind_at + (3 if kind in SIZED else 1)
-        size = int.from_bytes(data[kind_at + 1 : value]) if kind in SIZED else FIXED.get(kind)
+        kind = data[kind_position]
+        value = kind_position + (3 if kind in _SIZED_TYPES else 1)
+        size = (
+            int.from_bytes(data[kind_position + 1 : value])
+            if kind in _SIZED_TYPES
+            else _FIXED_SIZES.get(kind)
+        )
         if size is None or value + size > len(data):
             return None
         position = value + size
-        if kind == STRING:
-            found[name.decode("utf-8", "replace")] = data[value:position].decode("utf-8", "replace")
-    return found
+        if kind == _STRING_TYPE:
+            headers[name.decode("utf-8", "replace")] = data[value:position].decode("utf-8", "replace")
+    return headers
 
 
-def _string(name: str, value: str) -> bytes:
+def _encode_string(name: str, value: str) -> bytes:
     key, data = name.encode(), value.encode()
-    return bytes((len(key),)) + key + bytes((STRING,)) + len(data).to_bytes(2) + data
+    return bytes((len(key),)) + key + bytes((_STRING_TYPE,)) + len(data).to_bytes(2) + data
 
 
-def _checksum(data: bytes) -> bytes:
-    return CHECKSUM.pack(zlib.crc32(data))
+def _encode_checksum(data: bytes) -> bytes:
+    return _CHECKSUM.pack(zlib.crc32(data))

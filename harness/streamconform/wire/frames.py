@@ -1,4 +1,4 @@
-"""A frame: what one SSE event, NDJSON line, array element or binary message is in the bytes."""
+"""`Frame`: one SSE event, NDJSON line, array element or binary message in a body."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One frame of a body, `body[start:end]`, with the JSON text in it.
+    """One frame of a body, `body[start:end]`. Frames are numbered from 0 in the order of the body.
 
-    `payload` is the text a parser sees; `value` is where it stands in the body if it stands there in
-    one piece, so that it can be replaced, else None. Frames are numbered from 0 in the order of the body.
+    `payload` is the text that a parser sees. `value` is its span in the body, so that it can be replaced, or
+    None if the payload is not contiguous there.
     """
 
     start: int
@@ -18,4 +18,4 @@ class Frame:
     payload: bytes
     value: tuple[int, int] | None
     event: str | None = None
-    """The SSE event name, where one is given."""
+    """The name of the event, if the frame has one."""

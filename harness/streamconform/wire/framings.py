@@ -1,7 +1,4 @@
-"""The framings of a stream: how a body is split into frames, and what it is sent as. Pure.
-
-Nothing here reads a payload: parsing is the implementation's business.
-"""
+"""The framings of streams: split a body into frames, replace a payload, look up the content type. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from streamconform.model.trial import Framing
 from streamconform.wire import eventstream, json_array, json_text, ndjson, sse
 from streamconform.wire.frames import Frame
 
-SPLITTERS: Final[Mapping[Framing, Callable[[bytes], tuple[Frame, ...]]]] = {
+_SPLITTERS: Final[Mapping[Framing, Callable[[bytes], tuple[Frame, ...]]]] = {
     "sse": sse.split,
     "ndjson": ndjson.split,
     "json_array": json_array.split,
@@ -33,8 +30,8 @@ MEDIA_TYPES: Final[Mapping[Framing, str]] = {
 
 @lru_cache(maxsize=8)
 def split(framed: Framing, body: bytes) -> tuple[Frame, ...]:
-    """Return the frames of `body`; a document has none. Cached: the same body is split many times."""
-    return SPLITTERS[framed](body)
+    """Return the frames of `body`; a document has none. Cached, since each delivery splits the same body."""
+    return _SPLITTERS[framed](body)
 
 
 def is_stream(framed: Framing, body: bytes) -> bool:
@@ -42,16 +39,16 @@ def is_stream(framed: Framing, body: bytes) -> bool:
     frames = split(framed, body)
     if not frames or framed != "ndjson":
         return bool(frames)
-    first = json_text.parse(frames[0].payload)  # any text has lines, so the first must be an object
+    first = json_text.parse(frames[0].payload)  # any text has lines: require an object
     return first is not None and first.kind == "object"
 
 
-def with_payload(framed: Framing, body: bytes, frame: Frame, payload: bytes) -> bytes:
-    """Return the bytes of `frame` with another payload; unchanged where the payload is in several pieces."""
+def replace_payload(framed: Framing, body: bytes, frame: Frame, payload: bytes) -> bytes:
+    """Return the bytes of `frame` with another payload; unchanged if its payload is not contiguous."""
     whole = body[frame.start : frame.end]
     if frame.value is None:
         return whole
     if framed == "eventstream":
-        return eventstream.with_payload(whole, payload)
+        return eventstream.replace_payload(whole, payload)
     start, stop = frame.value
     return body[frame.start : start] + payload + body[stop : frame.end]

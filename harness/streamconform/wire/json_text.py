@@ -1,6 +1,6 @@
-"""JSON as text: where its tokens stand, so that it can be rearranged without being written anew.
+"""Find the tokens of JSON text and rearrange them without decoding.
 
-Writing a value anew would change numbers, escapes and duplicate keys; moving spans of text does not.
+Decoding and encoding a value would change numbers, escapes and duplicate keys; moving spans of text does not.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from typing import NoReturn
 
 import orjson
 
-TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
-MAX_DEPTH = 200
-"""Deeper payloads are left as they are."""
-REMEMBERED = 512
-"""Texts whose tokens are kept: the payloads of one body, which several deliveries rearrange in turn."""
+_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+_MAX_DEPTH = 200
+"""Payloads that are nested deeper are not rearranged."""
+_CACHE_SIZE = 512
+"""Texts whose tokens are cached: about the payloads of one body, which several deliveries rearrange."""
 
 
-KINDS = {ord("{"): "object", ord("["): "array"}
+_KINDS = {ord("{"): "object", ord("["): "array"}
 
 
 @dataclass(slots=True)
 class Node:
-    """A value and its span; an object has `keys` (spans) beside the `items`, an array only `items`."""
+    """A value and its span; an object has `keys` (spans) and `items`, an array only `items`."""
 
     start: int
     end: int
@@ -36,42 +36,40 @@ class Node:
     items: list[Node] = field(default_factory=list)
 
 
-@lru_cache(maxsize=REMEMBERED)
-def tokens(text: bytes) -> tuple[tuple[int, int], ...] | None:
-    """Return the spans of the tokens of `text`, or None where it is not JSON.
-
-    What is broken has to stay broken in the same way, and `[DONE]` as it is.
-    """
-    return tuple(token.span() for token in TOKEN.finditer(text)) if _is_json(text) else None
+@lru_cache(maxsize=_CACHE_SIZE)
+def find_tokens(text: bytes) -> tuple[tuple[int, int], ...] | None:
+    """Return the spans of the tokens of `text`, or None if it is not JSON."""
+    # Invalid JSON and `[DONE]` must pass through unchanged: deliveries do not alter what a stream says.
+    return tuple(token.span() for token in _TOKEN.finditer(text)) if _is_json(text) else None
 
 
 def is_json(text: bytes) -> bool:
-    """Return whether `text` is one JSON value; bytes that are not UTF-8 inside strings do not count."""
+    """Return whether `text` is one JSON value; invalid UTF-8 inside strings is tolerated."""
     try:
-        json.loads(text.decode("utf-8", "replace"), parse_constant=_refuse)
+        json.loads(text.decode("utf-8", "replace"), parse_constant=_reject_constant)
     except (ValueError, RecursionError):
         return False
     return True
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=_CACHE_SIZE)
 def parse(text: bytes) -> Node | None:
-    """Return the value of `text` as spans, or None where the text is not one object or array.
+    """Return the value of `text` as spans, or None if the text is not one object or array.
 
-    The value is shared: nobody may change it.
+    The value is cached and must not be changed.
     """
-    spans = tokens(text)
+    spans = find_tokens(text)
     if not spans:
         return None
     open_nodes: list[Node] = []
     key: tuple[int, int] | None = None
     root: Node | None = None
     for i, (start, end) in enumerate(spans):
-        mark = text[start]
-        if mark in b",:":
+        first = text[start]
+        if first in b",:":
             continue
-        if mark in b"}]":
-            if not open_nodes or len(open_nodes) > MAX_DEPTH:
+        if first in b"}]":
+            if not open_nodes or len(open_nodes) > _MAX_DEPTH:
                 return None
             root = open_nodes.pop()
             root.end = end
@@ -82,7 +80,7 @@ def parse(text: bytes) -> Node | None:
         if parent is not None and parent.kind == "object" and key is None:
             key = (start, end)
             continue
-        node = Node(start, end, KINDS.get(mark, "scalar"))
+        node = Node(start, end, _KINDS.get(first, "scalar"))
         if parent is not None:
             parent.items.append(node)
             if key is not None:
@@ -96,21 +94,18 @@ def parse(text: bytes) -> Node | None:
 def reverse_keys(text: bytes) -> bytes:
     """Return `text` with the members of every object in reverse order.
 
-    Objects with duplicate keys keep their order, because the last of them wins.
+    Objects with duplicate keys keep their order, because the last duplicate wins.
     """
     root = parse(text)
-    return text if root is None else _rewritten(text, root, _reversed)
+    return text if root is None else _rewrite(text, root, _reverse_order)
 
 
 def add_member(text: bytes, member: bytes, paths: Sequence[tuple[str, ...]]) -> bytes:
-    """Return `text` with `member` put last into each object that `paths` name from the root.
-
-    In a path `*` is every item of an array.
-    """
+    """Return `text` with `member` appended to each object at `paths`, in which `*` is every array item."""
     root = parse(text)
     if root is None or root.kind != "object":
         return text
-    ends = sorted({node.end - 1 for path in paths for node in _at(text, root, path)})
+    ends = sorted({node.end - 1 for path in paths for node in _find_objects(text, root, path)})
     out = bytearray(text)
     for end in reversed(ends):
         separator = b"" if text[:end].rstrip().endswith(b"{") else b","
@@ -119,14 +114,14 @@ def add_member(text: bytes, member: bytes, paths: Sequence[tuple[str, ...]]) -> 
 
 
 def pad(text: bytes, space: bytes) -> bytes:
-    """Return `text` with `space` between any two tokens."""
-    spans = tokens(text)
+    """Return `text` with `space` between every two tokens."""
+    spans = find_tokens(text)
     return text if not spans else space.join(text[start:end] for start, end in spans)
 
 
 def break_after(text: bytes, every: int) -> list[bytes]:
-    """Return `text` in pieces that end behind every `every`-th token."""
-    spans = tokens(text)
+    """Return `text` in pieces that end after every `every`-th token."""
+    spans = find_tokens(text)
     if not spans:
         return [text]
     cuts = [0, *(end for _, end in spans[every - 1 : -1 : every]), len(text)]
@@ -134,10 +129,11 @@ def break_after(text: bytes, every: int) -> list[bytes]:
 
 
 def _is_json(text: bytes) -> bool:
-    """Return whether `text` is JSON. orjson refuses half a surrogate pair, deep nesting and huge numbers."""
+    """Return whether `text` is JSON."""
     try:
         orjson.loads(text)
     except orjson.JSONDecodeError:
+        # orjson is fast, but rejects lone surrogates, deep nesting and huge numbers.
         try:
             json.loads(text.decode(), parse_int=str)
         except (ValueError, RecursionError):
@@ -145,32 +141,32 @@ def _is_json(text: bytes) -> bool:
     return True
 
 
-def _at(text: bytes, root: Node, path: tuple[str, ...]) -> list[Node]:
+def _find_objects(text: bytes, root: Node, path: tuple[str, ...]) -> list[Node]:
     nodes = [root]
     for name in path:
-        nodes = [child for node in nodes for child in _children(text, node, name)]
+        nodes = [child for node in nodes for child in _find_children(text, node, name)]
     return [node for node in nodes if node.kind == "object"]
 
 
-def _children(text: bytes, node: Node, name: str) -> list[Node]:
+def _find_children(text: bytes, node: Node, name: str) -> list[Node]:
     if node.kind == "array":
         return node.items if name == "*" else []
     quoted = b'"' + name.encode() + b'"'
-    found = [item for key, item in zip(node.keys, node.items, strict=False) if text[slice(*key)] == quoted]
-    return found[-1:]
+    items = [item for key, item in zip(node.keys, node.items, strict=False) if text[slice(*key)] == quoted]
+    return items[-1:]  # the last duplicate wins
 
 
-def _rewritten(text: bytes, node: Node, arrange: Callable[[bytes, Node], list[int]]) -> bytes:
+def _rewrite(text: bytes, node: Node, arrange: Callable[[bytes, Node], list[int]]) -> bytes:
     if node.kind == "scalar":
         return text[node.start : node.end]
-    values = [_rewritten(text, item, arrange) for item in node.items]
+    values = [_rewrite(text, item, arrange) for item in node.items]
     if node.kind == "array":
         return b"[" + b",".join(values) + b"]"
     order = arrange(text, node)
     return b"{" + b",".join(text[slice(*node.keys[i])] + b":" + values[i] for i in order) + b"}"
 
 
-def _reversed(text: bytes, node: Node) -> list[int]:
+def _reverse_order(text: bytes, node: Node) -> list[int]:
     order = list(range(len(node.items)))
     keys = [text[slice(*key)] for key in node.keys]
     escaped = any(b"\\" in key for key in keys)
@@ -178,6 +174,6 @@ def _reversed(text: bytes, node: Node) -> list[int]:
     return order[::-1] if len(names) == len(order) else order
 
 
-def _refuse(constant: str) -> NoReturn:
-    """Refuse NaN and Infinity, which only Python takes for JSON."""
+def _reject_constant(constant: str) -> NoReturn:
+    """Reject NaN and Infinity, which Python accepts although they are not JSON."""
     raise ValueError(constant)

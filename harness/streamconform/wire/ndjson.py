@@ -1,22 +1,18 @@
-"""NDJSON bodies as frames: one JSON value a line. `split` a whole body, and the bytes of one line.
-
-This is the harness's own reading of https://github.com/ndjson/ndjson-spec, whole body at once.
-"""
+"""Split and write NDJSON bodies, one JSON value per line (https://github.com/ndjson/ndjson-spec)."""
 
 from __future__ import annotations
 
 from streamconform.wire import json_text
 from streamconform.wire.frames import Frame
 
-SPACE = b" \t\r\n"
-"""What JSON takes for white space; so a line may end with CR LF too."""
+_WHITESPACE = b" \t\r\n"
+"""White space in JSON; a line may therefore end with CR LF as well."""
 
 
 def split(body: bytes) -> tuple[Frame, ...]:
-    """Return the lines of `body` that are not blank, whatever stands in them.
+    """Return the lines of `body` that are not blank, valid JSON or not.
 
-    A last line without its line end counts if it is JSON; else the body was cut inside it, and it is
-    left out.
+    An unterminated last line is included if it is JSON; otherwise the body was cut inside it.
     """
     frames = []
     start = 0
@@ -24,14 +20,14 @@ def split(body: bytes) -> tuple[Frame, ...]:
         line_end = body.find(b"\n", start)
         end = len(body) if line_end < 0 else line_end + 1
         line = body[start:end]
-        payload = line.strip(SPACE)
+        payload = line.strip(_WHITESPACE)
         if payload and (line_end >= 0 or json_text.is_json(payload)):
-            at = end - len(line.lstrip(SPACE))
-            frames.append(Frame(start, end, payload, (at, at + len(payload))))
+            value_start = end - len(line.lstrip(_WHITESPACE))
+            frames.append(Frame(start, end, payload, (value_start, value_start + len(payload))))
         start = end
     return tuple(frames)
 
 
-def line(payload: bytes) -> bytes:
-    """Return the bytes of one line with its LF."""
+def encode_line(payload: bytes) -> bytes:
+    """Return one line with its LF."""
     return payload + b"\n"

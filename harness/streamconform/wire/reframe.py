@@ -1,7 +1,6 @@
-"""Payload lines back to a framing: a source kept a stream as one JSON payload per line. Pure.
+"""Restore the framing of a stream that was kept as one JSON payload per line. Pure.
 
-Many projects keep a stream as `.jsonl`, its SSE framing removed. The payloads keep their bytes; only the
-framing around them is new.
+Many projects store a stream as `.jsonl`, without its SSE framing. The bytes of the payloads stay the same.
 """
 
 from __future__ import annotations
@@ -12,29 +11,29 @@ from collections.abc import Callable, Iterable
 from streamconform.wire import eventstream, json_text, sse
 
 Writer = Callable[[Iterable[bytes]], bytes]
-"""Returns the body whose frames hold these payloads."""
+"""Returns the body whose frames have these payloads."""
 
 
-class NotStrippedError(ValueError):
-    """A line is not the payload of one frame."""
+class NotPayloadError(ValueError):
+    """A line is not the payload of a frame."""
 
 
-def restore(text: bytes, write: Writer) -> bytes:
+def restore_framing(text: bytes, write: Writer) -> bytes:
     """Return the body whose payloads are the lines of `text`, framed by `write`; empty lines are ignored.
 
     Raises `NotStrippedError` with the number of the line.
     """
     lines = [(n, line) for n, line in enumerate(text.split(b"\n"), start=1) if line.strip()]
     if not lines:
-        raise NotStrippedError("it holds no line")
+        raise NotPayloadError("the file has no lines")
     for number, line in lines:
-        if type_of(line) is None:
-            raise NotStrippedError(f"line {number} is not a JSON object")
+        if read_type(line) is None:
+            raise NotPayloadError(f"line {number} is not a JSON object")
     return write(line.rstrip(b"\r") for _, line in lines)
 
 
-def type_of(payload: bytes) -> str | None:
-    """Return the `type` of a payload, empty where it has none; None where it is not an object."""
+def read_type(payload: bytes) -> str | None:
+    """Return the `type` of a payload, empty if it has none; None if the payload is not an object."""
     try:
         value = json.loads(payload)
     except (ValueError, RecursionError):
@@ -47,17 +46,17 @@ def type_of(payload: bytes) -> str | None:
 
 def write_named_events(payloads: Iterable[bytes]) -> bytes:
     """Return SSE events, each named after the type of its payload."""
-    return b"".join(sse.event(payload, type_of(payload) or None) for payload in payloads)
+    return b"".join(sse.encode_event(payload, read_type(payload) or None) for payload in payloads)
 
 
 def write_events(payloads: Iterable[bytes]) -> bytes:
     """Return SSE events without names."""
-    return b"".join(sse.event(payload, None) for payload in payloads)
+    return b"".join(sse.encode_event(payload, None) for payload in payloads)
 
 
 def write_events_and_done(payloads: Iterable[bytes]) -> bytes:
     """Return SSE events without names, and `[DONE]` after them."""
-    return write_events(payloads) + sse.event(b"[DONE]", None)
+    return write_events(payloads) + sse.encode_event(b"[DONE]", None)
 
 
 def write_lines(payloads: Iterable[bytes]) -> bytes:
@@ -66,16 +65,18 @@ def write_lines(payloads: Iterable[bytes]) -> bytes:
 
 
 def write_messages(payloads: Iterable[bytes]) -> bytes:
-    """Return binary messages: a payload is an object whose only key names the event in its value."""
+    """Return binary messages from payloads of the form `{event name: message payload}`."""
     return b"".join(
-        eventstream.event(*_member(number, payload)) for number, payload in enumerate(payloads, 1)
+        eventstream.encode_event(*_read_member(number, payload)) for number, payload in enumerate(payloads, 1)
     )
 
 
-def _member(number: int, payload: bytes) -> tuple[bytes, str]:
-    """Return the value of the only member of `payload`, as it is written there, and the member's name."""
+def _read_member(number: int, payload: bytes) -> tuple[bytes, str]:
+    """Return the text of the only member's value in `payload`, and the member's name."""
     root = json_text.parse(payload)
     if root is None or len(root.keys) != 1:
-        raise NotStrippedError(f"payload {number} does not name one event: expected {{name: event}}")
+        raise NotPayloadError(
+            f"payload {number} is not an object with one key; expected {{event name: payload}}"
+        )
     value = root.items[0]
     return payload[value.start : value.end], json.loads(payload[slice(*root.keys[0])])

@@ -1,7 +1,7 @@
-"""SSE bodies as frames: `split` a whole body, and the lines in it.
+"""Split and write SSE bodies (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 
-This is the harness's own reading of https://html.spec.whatwg.org/multipage/server-sent-events.html,
-whole body at once. Parsers that are judged read the same format incrementally.
+This implementation is the harness's own and reads a whole body at once; the parsers under test read the same
+format incrementally.
 """
 
 from __future__ import annotations
@@ -15,52 +15,52 @@ from streamconform.wire.frames import Frame
 BOM = b"\xef\xbb\xbf"
 
 
-class Line(NamedTuple):
-    """`body[start:stop]` is the line, `body[stop:end]` its end (empty at the end of the body)."""
+class SseLine(NamedTuple):
+    """A line: `body[start:stop]` is its text, `body[stop:end]` its end (empty at the end of the body)."""
 
     start: int
     stop: int
     end: int
 
 
-def lines(body: bytes) -> Iterator[Line]:
-    """Yield the lines of `body`; ends are LF, CR LF and CR, nothing else."""
+def split_lines(body: bytes) -> Iterator[SseLine]:
+    """Yield the lines of `body`; line ends are LF, CR LF and CR."""
     position = len(BOM) if body.startswith(BOM) else 0
-    for line in body[position:].splitlines(keepends=True):  # of bytes: str knows more line ends
+    for line in body[position:].splitlines(keepends=True):  # of bytes: `str.splitlines` splits at more
         end = position + len(line)
-        yield Line(position, position + len(line.rstrip(b"\r\n")), end)
+        yield SseLine(position, position + len(line.rstrip(b"\r\n")), end)
         position = end
 
 
 def split(body: bytes) -> tuple[Frame, ...]:
     """Return the events of `body` that carry data.
 
-    An event without its blank line at the end of the body counts if its data is JSON or `[DONE]`;
-    else the body was cut inside it, and it is left out.
+    An unterminated event at the end of the body is included if its data is JSON or `[DONE]`; otherwise the
+    body was cut inside it.
     """
     frames = []
-    block: list[Line] = []
-    for line in lines(body):
+    block: list[SseLine] = []
+    for line in split_lines(body):
         if line.start != line.stop:
             block.append(line)
             continue
-        frame = _event(body, block, line.end)
+        frame = _read_event(body, block, line.end)
         if frame is not None:
             frames.append(frame)
         block = []
-    last = _event(body, block, len(body))
+    last = _read_event(body, block, len(body))
     if last is not None and (last.payload.strip() == b"[DONE]" or json_text.is_json(last.payload)):
         frames.append(last)
     return tuple(frames)
 
 
-def event(payload: bytes, name: str | None) -> bytes:
-    """Return the bytes of one event with LF line ends."""
-    head = b"" if name is None else b"event: " + name.encode() + b"\n"
-    return head + b"data: " + payload + b"\n\n"
+def encode_event(payload: bytes, name: str | None) -> bytes:
+    """Return one event with LF line ends."""
+    name_line = b"" if name is None else b"event: " + name.encode() + b"\n"
+    return name_line + b"data: " + payload + b"\n\n"
 
 
-def _event(body: bytes, block: list[Line], end: int) -> Frame | None:
+def _read_event(body: bytes, block: list[SseLine], end: int) -> Frame | None:
     name = None
     values: list[tuple[int, int]] = []
     for line in block:

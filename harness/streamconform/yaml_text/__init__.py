@@ -1,1 +1,1 @@
-"""YAML in and out: the only package that reads or writes YAML."""
+"""Read and write YAML; no other package does."""

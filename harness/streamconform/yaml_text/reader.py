@@ -1,9 +1,7 @@
-"""YAML text to plain values with line numbers; the only place that reads YAML.
+"""Read YAML into plain values with line numbers.
 
-What is accepted is smaller than YAML: one document, the core types of YAML 1.2 (no dates, no octal,
-`NO` is a string), no anchors, aliases or tags, no duplicate keys, at most 64 levels. Values are built from
-the parser's events, and nothing is composed: aliases could blow up, and deep nesting crashes libyaml's
-binding.
+Only a subset of YAML is accepted: one document, the core types of YAML 1.2 (no dates, no octal, `NO` is a
+string), no anchors, aliases or tags, no duplicate keys, at most 64 levels.
 """
 
 from __future__ import annotations
@@ -22,225 +20,230 @@ MAX_BYTES = 4 * 1024 * 1024
 """The largest YAML file that is read; the largest bundled one has under 200 kB."""
 MAX_DEPTH = 64
 MAX_DIGITS = 400
-"""Of a whole number: far beyond any count, and Python refuses to read some thousands."""
+"""Of an integer: far more than any count needs, and below Python's own limit (4,300 by default)."""
 MAX_PROBLEMS = 50
-"""Syntax problems reported for one file: after that many the rest is noise."""
+"""Syntax problems reported per file: one mistake can cause thousands."""
 
-Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
-FLOAT = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][-+]?[0-9]+)?")
-LEADING_ZERO = re.compile(r"[-+]?0[0-9xob]")
-NUMBER_START = frozenset("+-.0123456789")
-NULLS = frozenset({"", "~", "null", "Null", "NULL"})
-BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+_FLOAT = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][-+]?[0-9]+)?")
+_LEADING_ZERO = re.compile(r"[-+]?0[0-9xob]")
+_NUMBER_START = frozenset("+-.0123456789")
+_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+_BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 
-Path_ = tuple[str | int, ...]
+ValuePath = tuple[str | int, ...]
 
 
 class Document(NamedTuple):
-    """The value of a file and, for each path into it, the line (from 1) where it stands."""
+    """The value of a YAML file, with the line number (from 1) of each path into it."""
 
     path: str
     value: Any
-    lines: dict[Path_, int]
+    lines: dict[ValuePath, int]
 
-    def line(self, at: Path_) -> int | None:
-        """Return the line of `at`, or of its nearest ancestor that has one."""
-        while at and at not in self.lines:
-            at = at[:-1]
-        return self.lines.get(at)
+    def line(self, value_path: ValuePath) -> int | None:
+        """Return the line of `value_path`, or of its nearest ancestor that has one."""
+        while value_path and value_path not in self.lines:
+            value_path = value_path[:-1]
+        return self.lines.get(value_path)
 
-    def problem(self, at: Path_, message: str) -> Problem:
-        """Return `message` as a problem at the line of `at`."""
-        return Problem(self.path, self.line(at), message)
+    def problem(self, value_path: ValuePath, message: str) -> Problem:
+        """Return `message` as a problem at the line of `value_path`."""
+        return Problem(self.path, self.line(value_path), message)
 
 
-def read(path: Path, shown: str | None = None) -> Document:
-    """Return the document in `path`; raises `SourceError` with every problem found in it."""
-    name = shown or str(path)
-    return parse(read_bytes(path, name), name)
+def read(path: Path) -> Document:
+    """Return the document in `path`; raises `SourceError` with every problem in the file."""
+    return parse(read_bytes(path, str(path)), str(path))
 
 
 def read_bytes(path: Path, name: str) -> bytes:
-    """Return what is in `path`, which problems call `name`; raises `SourceError` where that is too much."""
+    """Return the contents of `path`; raises `SourceError` if it is unreadable or over `MAX_BYTES`."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise SourceError((Problem(name, None, f"cannot be read: {error.strerror}"),)) from error
     if len(data) > MAX_BYTES:
-        raise SourceError((Problem(name, None, f"larger than {MAX_BYTES} bytes; split the file"),))
+        raise SourceError((Problem(name, None, f"the file is larger than {MAX_BYTES} bytes; split it"),))
     return data
 
 
 def parse(data: bytes, name: str) -> Document:
-    """Return the document in `data`; `name` is what problems call it."""
+    """Return the document in `data`, which problems call `name`; raises `SourceError` with every problem."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise SourceError((Problem(name, line, f"not UTF-8 at byte {error.start}"),)) from error
+    # Values are built from the parser's events, not composed by it: PyYAML would expand aliases without
+    # bound, and deep nesting crashes libyaml's binding.
     builder = _Builder(name)
     try:
-        for event in yaml.parse(text, Loader=Loader):
-            if not builder.take(event, _line(event.start_mark)):
+        for event in yaml.parse(text, Loader=_Loader):
+            if not builder.handle_event(event, _line(event.start_mark)):
                 break
     except yaml.YAMLError as error:
-        builder.found.append(_syntax(error, name, data))
-    if not (builder.documents or builder.found):
-        builder.found.append(Problem(name, 1, "the file is empty"))
-    if builder.found:
-        raise SourceError(tuple(builder.found))
+        builder.problems.append(_describe_syntax_error(error, name, data))
+    if not (builder.documents or builder.problems):
+        builder.problems.append(Problem(name, 1, "the file is empty"))
+    if builder.problems:
+        raise SourceError(tuple(builder.problems))
     return Document(name, builder.root, builder.lines)
 
 
-def ambiguous(text: str) -> bool:
-    """Return whether `text`, unquoted, would be read as something else than text, or be refused."""
-    plain = NULLS | BOOLEANS.keys()
-    return text in plain or any(each.match(text) for each in (INTEGER, FLOAT, LEADING_ZERO))
+def is_ambiguous(text: str) -> bool:
+    """Return whether `text`, if unquoted, would be rejected or read as a value that is not text."""
+    words = _NULLS | _BOOLEANS.keys()
+    return text in words or any(pattern.match(text) for pattern in (_INTEGER, _FLOAT, _LEADING_ZERO))
 
 
 @dataclass(slots=True)
-class _Open:
-    """A mapping or sequence whose end has not come; `key` is that of the value that comes next."""
+class _OpenCollection:
+    """A mapping or sequence that has not ended; `key` is the key of its next value."""
 
     value: dict[str, Any] | list[Any]
-    at: Path_
+    path: ValuePath
     key: str | None = None
+
+    @property
+    def expects_key(self) -> bool:
+        """Whether the next event is a key of this mapping."""
+        return isinstance(self.value, dict) and self.key is None
 
 
 class _Builder:
-    """Builds values from the parser's events, one after the other: no recursion, whatever the depth."""
+    """Builds values from the parser's events without recursion, at any depth."""
 
     def __init__(self, name: str) -> None:
         self.root: Any = None
-        self.lines: dict[Path_, int] = {}
-        self.found: list[Problem] = []
+        self.lines: dict[ValuePath, int] = {}
+        self.problems: list[Problem] = []
         self.documents = 0
         self._name = name
-        self._open: list[_Open] = []
+        self._open: list[_OpenCollection] = []
 
-    def take(self, event: Any, line: int) -> bool:
-        """Take the event that begins in `line`; return whether to go on."""
-        # Most events are scalars, and types are compared exactly: a suite has 300,000 events.
+    def handle_event(self, event: Any, line: int) -> bool:
+        """Handle the event that begins in `line`; return whether to continue."""
+        # Exact types are compared, scalars first, because it is fast: the suite has 300,000 events.
         match type(event):
             case yaml.ScalarEvent:
-                self._scalar(event, line)
+                self._add_scalar(event, line)
             case yaml.MappingEndEvent | yaml.SequenceEndEvent:
                 self._open.pop()
             case yaml.MappingStartEvent | yaml.SequenceStartEvent:
-                return self._begin(event, line)
+                return self._open_collection(event, line)
             case yaml.AliasEvent:
-                self._problem(line, f"alias `*{event.anchor}`: write the value out, aliases are not allowed")
-                self._put(None, line)
+                self._report(line, f"alias `*{event.anchor}`: aliases are not allowed; repeat the value")
+                self._add_value(None, line)
             case yaml.DocumentStartEvent:
                 self.documents += 1
                 if self.documents == 2:
-                    return self._stop(line, "a second document: one per file")
-            case _:  # the ends of documents and streams
+                    return self._stop(line, "second YAML document; expected one per file")
+            case _:  # document end, stream start and end
                 pass
-        return len(self.found) < MAX_PROBLEMS
+        return len(self.problems) < MAX_PROBLEMS
 
-    def _check(self, event: Any, line: int) -> None:
-        """Report an anchor or a tag."""
+    def _reject_anchor_or_tag(self, event: Any, line: int) -> None:
         if event.anchor is not None:
-            self._problem(line, f"anchor `&{event.anchor}`: anchors are not allowed")
+            self._report(line, f"anchor `&{event.anchor}`: anchors are not allowed")
         elif event.tag is not None:
-            self._problem(line, f"tag `{event.tag}`: tags are not allowed, only plain values")
+            self._report(line, f"tag `{event.tag}`: tags are not allowed; write a plain value")
 
-    def _scalar(self, event: Any, line: int) -> None:
+    def _add_scalar(self, event: Any, line: int) -> None:
         if event.anchor is not None or event.tag is not None:
-            self._check(event, line)
-        inside = self._open[-1] if self._open else None
-        if inside is not None and isinstance(inside.value, dict) and inside.key is None:
-            inside.key = event.value
-            if event.value in inside.value:
-                self._problem(line, f"key `{event.value}` stands twice in one mapping")
-            self.lines[(*inside.at, event.value)] = line
+            self._reject_anchor_or_tag(event, line)
+        parent = self._open[-1] if self._open else None
+        if parent is not None and parent.expects_key:
+            parent.key = event.value
+            if event.value in parent.value:
+                self._report(line, f"duplicate key `{event.value}`")
+            self.lines[(*parent.path, event.value)] = line
             return
         try:
-            value = scalar(event.value, plain=not event.style)  # libyaml calls plain style "", PyYAML None
+            # libyaml reports plain style as "", PyYAML's own parser as None.
+            value = parse_scalar(event.value, plain=not event.style)
         except ValueError as error:
-            self._problem(line, str(error))
+            self._report(line, str(error))
             value = None
-        self._put(value, line)
+        self._add_value(value, line)
 
-    def _begin(self, event: Any, line: int) -> bool:
+    def _open_collection(self, event: Any, line: int) -> bool:
         if event.anchor is not None or event.tag is not None:
-            self._check(event, line)
-        inside = self._open[-1] if self._open else None
-        if inside is not None and isinstance(inside.value, dict) and inside.key is None:
-            return self._stop(line, "a mapping's key must be a word")
+            self._reject_anchor_or_tag(event, line)
+        parent = self._open[-1] if self._open else None
+        if parent is not None and parent.expects_key:
+            return self._stop(line, "a mapping key must be a scalar")
         if len(self._open) == MAX_DEPTH:
             return self._stop(line, f"nested deeper than {MAX_DEPTH} levels")
         value: dict[str, Any] | list[Any] = {} if isinstance(event, yaml.MappingStartEvent) else []
-        self._open.append(_Open(value, self._put(value, line)))
+        self._open.append(_OpenCollection(value, self._add_value(value, line)))
         return True
 
-    def _put(self, value: Any, line: int) -> Path_:
-        """Put a value where it belongs and return its path."""
-        inside = self._open[-1] if self._open else None
-        if inside is None:
+    def _add_value(self, value: Any, line: int) -> ValuePath:
+        """Add a value to the innermost open collection and return its path."""
+        parent = self._open[-1] if self._open else None
+        if parent is None:
             self.root = value
             self.lines[()] = line
             return ()
-        if isinstance(inside.value, list):
-            at = (*inside.at, len(inside.value))
-            inside.value.append(value)
-            self.lines[at] = line
-            return at
-        at = (*inside.at, inside.key or "")
-        inside.value[inside.key or ""] = value
-        inside.key = None
-        return at
+        if isinstance(parent.value, list):
+            path = (*parent.path, len(parent.value))
+            parent.value.append(value)
+            self.lines[path] = line
+            return path
+        path = (*parent.path, parent.key or "")
+        parent.value[parent.key or ""] = value
+        parent.key = None
+        return path
 
-    def _problem(self, line: int, message: str) -> None:
-        self.found.append(Problem(self._name, line, message))
+    def _report(self, line: int, message: str) -> None:
+        self.problems.append(Problem(self._name, line, message))
 
     def _stop(self, line: int, message: str) -> bool:
-        self._problem(line, message)
+        self._report(line, message)
         return False
 
 
 def _line(mark: Any) -> int:
-    """Return the line of a mark, from 1; the binding types its marks as optional, but they never are."""
+    """Return the line of a mark, from 1; the stubs type marks as optional, but events always have one."""
     return int(mark.line) + 1
 
 
-def _syntax(error: yaml.YAMLError, name: str, data: bytes) -> Problem:
+def _describe_syntax_error(error: yaml.YAMLError, name: str, data: bytes) -> Problem:
     mark = getattr(error, "problem_mark", None)
-    words = getattr(error, "problem", None) or str(error).splitlines()[0]
+    message = getattr(error, "problem", None) or str(error).splitlines()[0]
     context = getattr(error, "context", None)
     line = None if mark is None else mark.line + 1
-    if isinstance(error, yaml.reader.ReaderError):  # a character that may not stand in YAML
+    if isinstance(error, yaml.reader.ReaderError):  # a character that YAML does not allow
         line = data.count(b"\n", 0, error.position) + 1
-    return Problem(name, line, f"not YAML: {words}" + (f" ({context})" if context else ""))
+    return Problem(name, line, f"invalid YAML: {message}" + (f" ({context})" if context else ""))
 
 
-def scalar(text: str, *, plain: bool) -> Any:
-    """Return the YAML 1.2 core value of `text`; what is not `plain` (quoted, a block) is always text.
+def parse_scalar(text: str, *, plain: bool) -> Any:
+    """Return the YAML 1.2 core value of `text`; a scalar that is not `plain` (quoted, a block) is text.
 
-    Raises `ValueError`, with words for the author, where readers of YAML do not agree.
+    Raises `ValueError` with a message for the file's author where YAML readers disagree about the value.
     """
     if not plain:
         return text
-    if text in NULLS:
+    if text in _NULLS:
         return None
-    if text in BOOLEANS:
-        return BOOLEANS[text]
-    if text[0] not in NUMBER_START:
+    if text in _BOOLEANS:
+        return _BOOLEANS[text]
+    if text[0] not in _NUMBER_START:
         return text
-    if INTEGER.fullmatch(text):
+    if _INTEGER.fullmatch(text):
         if len(text) > MAX_DIGITS:
-            raise ValueError(f"a number of more than {MAX_DIGITS} digits")
+            raise ValueError(f"the number has more than {MAX_DIGITS} digits")
         return int(text)
-    if LEADING_ZERO.match(text) and not text.strip("-+").startswith("0."):
-        words = "a number with a leading zero means different things to YAML readers; quote it"
-        raise ValueError(f"`{text}`: {words}")
-    if FLOAT.fullmatch(text):
+    if _LEADING_ZERO.match(text) and not text.strip("-+").startswith("0."):
+        raise ValueError(f"`{text}`: YAML readers disagree about a number with a leading zero; quote it")
+    if _FLOAT.fullmatch(text):
         number = float(text)
         if not math.isfinite(number):
-            raise ValueError(f"`{text}`: a number beyond the range of a double")
+            raise ValueError(f"`{text}`: the number is beyond the range of a double")
         return number
     return text

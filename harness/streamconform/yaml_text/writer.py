@@ -1,4 +1,4 @@
-"""Plain values to YAML that `yaml_text` reads back equal: no anchors, and text quoted where it must be."""
+"""Write plain values as YAML that `reader` reads back unchanged: no anchors, text quoted where needed."""
 
 from __future__ import annotations
 
@@ -9,51 +9,49 @@ import yaml
 from streamconform.errors import Problem, SourceError
 from streamconform.yaml_text import reader
 
-WIDTH = 110
+_WIDTH = 110
 
 
 class Flow(list[Any]):
-    """A list that is written in one line."""
+    """A list that is written on one line."""
 
 
 class FlowMap(dict[str, Any]):
-    """A mapping that is written in one line."""
+    """A mapping that is written on one line."""
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes what `yaml_text` reads: no anchors, and non-ASCII text escaped in double quotes."""
+    """A dumper whose output `reader` accepts: no anchors, no ambiguous text."""
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Return True: equal objects are written out each time."""
+        """Return True, so that an object that occurs twice is written twice."""
         del data
         return True
 
 
-def dump(value: Any, what: str) -> str:
-    """Return YAML that loads back equal; readable Unicode where YAML's readers keep it.
+def dump(value: Any, name: str) -> str:
+    """Return YAML that `reader` reads back as `value`.
 
-    Raises `SourceError`, which names `what`, where no YAML can carry the text.
+    Raises `SourceError`, which calls the value `name`, for text that YAML cannot represent.
     """
+    # Unicode is written as it is unless a reader would change it (U+2028, say); then it is escaped.
     for unicode in (True, False):
-        text = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=unicode, width=WIDTH)
+        text = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=unicode, width=_WIDTH)
         try:
             if reader.parse(text.encode(), "").value == value:
                 return text
         except (SourceError, UnicodeEncodeError):
             continue
-    raise SourceError((Problem(what, None, "holds text that YAML cannot carry"),))
+    raise SourceError((Problem(name, None, "contains text that YAML cannot represent"),))
 
 
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
-    """Quote what our reader, which reads YAML 1.2, would not read as text, and text of several lines.
-
-    PyYAML writes for YAML 1.1.
-    """
-    style = '"' if "\n" in text or reader.ambiguous(text) else None
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
+    # PyYAML quotes what YAML 1.1 readers misread; our reader follows YAML 1.2, which differs (`0o17`, `1e5`).
+    style = '"' if "\n" in text or reader.is_ambiguous(text) else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
-_Dumper.add_representer(str, _text)
+_Dumper.add_representer(str, _represent_text)
 _Dumper.add_representer(
     Flow, lambda dumper, data: dumper.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=True)
 )

@@ -17,14 +17,14 @@ from unittest.mock import patch
 
 from streamconform.adapters import program as program_module
 from streamconform.adapters.connect import Connection
-from streamconform.adapters.interface import Answer, Errored, Fault, Skipped
+from streamconform.adapters.interface import Answer, Errored, ProtocolFault, Skipped
 from streamconform.errors import ImplementationError
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import Trial
 from streamconform.model.verdict import Check
 from streamconform.reports.terminal import Terminal
 from streamconform.run.plan import Settings
-from streamconform.run.session import Finished, Order, Progress, conduct
+from streamconform.run.session import FinishedRun, Progress, RunRequest, execute_run
 
 from .. import builders
 from .clients import CLIENTS
@@ -80,7 +80,7 @@ def happens(broken: Broken) -> Happened:
     with tempfile.TemporaryDirectory() as folder, _mark() as mark, _bounds(broken):
         connection = _connection(broken, Path(folder))
         terminal = Terminal(quiet=0, verbose=0, strict=False, stream=out)
-        order = Order(
+        order = RunRequest(
             connections=(connection,),
             trials=tuple(_trial(number, broken) for number in NUMBERS),
             settings=Settings(workers=1, timeout=_timeout(broken)),
@@ -88,7 +88,7 @@ def happens(broken: Broken) -> Happened:
             blame=False,
         )
         try:
-            finished = conduct(
+            finished = execute_run(
                 order,
                 Path(folder) / "results.jsonl",
                 Progress(terminal.start, terminal.advance, lambda *seen: answers.append(seen[2])),
@@ -122,7 +122,7 @@ def row(broken: Broken, seen: Happened) -> str:
     return f"| {broken.does} | {seen.verdict} | {kind} | {_cell(seen.reads)} |"
 
 
-def _judged(finished: Finished, answers: list[Answer], printed: str, left: frozenset[int]) -> Happened:
+def _judged(finished: FinishedRun, answers: list[Answer], printed: str, left: frozenset[int]) -> Happened:
     trials = sorted(finished.results.trials, key=lambda each: NUMBERS.index(each.case.rpartition("/")[2]))
     bad = next((each for each in trials if each.verdict != "pass"), None)
     kind = next((_kind(each) for each in answers if _kind(each)), "")
@@ -145,7 +145,7 @@ def _told(check: Check) -> str:
 
 def _kind(answer: Answer) -> str:
     match answer:
-        case Fault(kind):
+        case ProtocolFault(kind):
             return kind
         case Errored():
             return "errored"

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from streamconform.adapters.interface import Observation
 from streamconform.judge import decode
-from streamconform.judge.judge import checks_of
+from streamconform.judge.judge import check_observation
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import Trial
@@ -21,7 +21,7 @@ from streamconform.reports.describe import describe_failure, format_value
 from streamconform.reports.divergence import Placement, place_events
 from streamconform.reports.html.source import Suite
 from streamconform.reports.html.wires import case_to_json, limit_text, wire_to_json
-from streamconform.run.blame import MAX_POSITIONS, Blame, installed
+from streamconform.run.blame import MAX_POSITIONS, Blame, load_snapshots
 from streamconform.run.results import Results
 
 MAX_CHECKS: Final = 24
@@ -71,7 +71,7 @@ class FailureRows:
         self.budget = budget
         self._results, self._suite, self._case_numbers, self._new = results, suite, case_numbers, new
         self._failures: list[Failure] = []
-        self._blame = Blame(installed())
+        self._blame = Blame(load_snapshots())
 
     def add(self, failure: Failure, implementation: int) -> int:
         """Add a short row for `failure` and return its number."""
@@ -145,12 +145,12 @@ class FailureRows:
 
     def _place_events(self, trial: Trial, events: Any) -> Placement | None:
         """Return the frames of the events; None if there are no events or no snapshots of the stream."""
-        snapshots = self._blame.outcomes(trial) if isinstance(events, list) else ()
+        snapshots = self._blame.list_outcomes(trial) if isinstance(events, list) else ()
         if not snapshots or len(snapshots) >= MAX_POSITIONS:
             return None
         try:
-            return place_events(decode.events(events), snapshots)
-        except decode.Malformed:
+            return place_events(decode.decode_events(events), snapshots)
+        except decode.MalformedError:
             return None
 
 
@@ -214,7 +214,7 @@ def _list_passed_checks(first: TrialResult, trial: Trial, observation: Mapping[s
     capabilities are assumed, and checks that then fail are left out.
     """
     failed = {check.path for check in first.checks}
-    checks, _ = checks_of(
+    checks, _ = check_observation(
         trial, Observation(observation["outcome"]), CAPABILITIES - {"events"}, lambda _: None
     )
     passed = [

@@ -14,7 +14,7 @@ from streamconform.printable import escape_line
 from streamconform.resources import find_bundled
 from streamconform.run.results import Results
 from streamconform.suite.catalog import read_catalog
-from streamconform.suite.expand import one
+from streamconform.suite.expand import make_trial
 from streamconform.suite.load import Sources
 
 
@@ -31,7 +31,7 @@ class Suite:
         if not isinstance(case, Case):
             return None
         try:
-            return one(case, delivery, seed)
+            return make_trial(case, delivery, seed)
         except ConformError:
             return None
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from streamconform.adapters.interface import Observation
 from streamconform.judge import align, decode
-from streamconform.judge.compare import field
+from streamconform.judge.compare import read_field
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import Case
 from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Outcome, ToolCall
-from streamconform.run.blame import Fed
+from streamconform.run.blame import ReferenceInput
 from streamconform.tools.minimise.failure_signature import leaf
 from streamconform.tools.record import draft
 
@@ -53,13 +53,15 @@ class Read:
         )
 
 
-def by_reference(cassette: Cassette, case: Case) -> Read:
+def decode_by_reference(cassette: Cassette, case: Case) -> Read:
     """Return what the reference makes of `cassette`, with the prices of `case`."""
     from streamconform_reference import adapter
 
-    fed = Fed(cassette.api, cassette.status, cassette.headers, (cassette.body,), pricing=case.pricing)
+    fed = ReferenceInput(
+        cassette.api, cassette.status, cassette.headers, (cassette.body,), pricing=case.pricing
+    )
     *events, last = adapter(fed)
-    return Read(Observation(last["outcome"], events), decode.outcome(last["outcome"]))
+    return Read(Observation(last["outcome"], events), decode.decode_outcome(last["outcome"]))
 
 
 def expect(read: Read, body: bytes, case: Case, path: str) -> dict[str, Any]:
@@ -67,18 +69,18 @@ def expect(read: Read, body: bytes, case: Case, path: str) -> dict[str, Any]:
 
     `path` is the check that fails; blocks say what it is about too, where a draft leaves it out.
     """
-    expected = draft.expected(read.outcome, body)
+    expected = draft.build_expect(read.outcome, body)
     for name in (*case.expect.fields, *([] if path.startswith(("content.", "invariant.")) else [path])):
         group, _, member = name.partition(".")
         if group in ("usage", "cost", "error") and member:
             own = expected.get(group)
             if own is None and group == "error":
                 continue
-            value = _plain(field(read.outcome, name))
+            value = _plain(read_field(read.outcome, name))
             if value is not None or group != "cost":
                 expected[group] = {**(own or {}), member: value}
         elif group in ("model", "response_id"):
-            expected[group] = field(read.outcome, group)
+            expected[group] = read_field(read.outcome, group)
     _with_leaf(expected["content"], read.outcome, *leaf(path))
     return expected
 
@@ -87,7 +89,7 @@ def _with_leaf(entries: list[Mapping[str, Any]], outcome: Outcome, type_: str, n
     """Add the field `name` of each block of a type to what is expected of it."""
     if type_ not in ("tool_call", "thinking"):
         return
-    blocks = align.got_blocks(outcome.content, CAPABILITIES, frozenset())
+    blocks = align.normalize_received(outcome.content, CAPABILITIES, frozenset())
     for i, (entry, block) in enumerate(zip(entries, blocks, strict=True)):
         if block.type == type_ and hasattr(block, name):
             own = entry[type_] if isinstance(entry[type_], Mapping) else {"text": entry[type_]}

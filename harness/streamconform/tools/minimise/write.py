@@ -11,7 +11,7 @@ from typing import Any, Final
 from streamconform.errors import SourceError
 from streamconform.model.cassette import Cassette, ChunkMark, Derived
 from streamconform.printable import escape_line
-from streamconform.schemas import check
+from streamconform.schemas import check_document
 from streamconform.suite import cassettes
 from streamconform.tools.minimise.oracle import Candidate
 from streamconform.tools.minimise.search import Search
@@ -50,12 +50,12 @@ def write(folder: Path, search: Search, case: Candidate, command: str) -> Writte
     kept = _cassette(case, name, command)
     text = spec(case, kept, command, str(search.oracle.target))
     path = folder / "specs" / given.api / f"{name}.yaml"
-    problems = check("spec.v1", reader.parse(text.encode(), str(path)))
+    problems = check_document("spec.v1", reader.parse(text.encode(), str(path)))
     if problems:
         raise SourceError(tuple(problems))
     path.parent.mkdir(parents=True, exist_ok=True)
     metadata = cassettes.save(folder / "cassettes", kept)
-    cassettes.write_whole(path, text.encode())
+    cassettes.write_atomically(path, text.encode())
     return Written(folder, metadata, path, f"{given.api}/{name}/{CASE}")
 
 
@@ -83,7 +83,7 @@ def spec(case: Candidate, kept: Cassette, command: str, what: str) -> str:
             entry[key] = [*values]
     if own.pricing is not None:
         entry["pricing"] = _plain(own.pricing)
-    seen = draft.usage_seen(case.read.observation.events, case.read.outcome)
+    seen = draft.collect_usage_seen(case.read.observation.events, case.read.outcome)
     if seen:
         entry["usage_seen"] = [FlowMap(each) for each in seen]
     if own.skip is not None:

@@ -8,20 +8,20 @@ from typing import Final
 
 from streamconform.apis import APIS
 from streamconform.errors import SelectionError
-from streamconform.known_failures.match import Checked
+from streamconform.known_failures.match import CheckedPaths
 from streamconform.known_failures.model import KnownFailure
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
-from streamconform.suite.select import matches, parts
+from streamconform.suite.select import matches, split_pattern
 from streamconform.tools.probe import checks
 from streamconform.tools.probe.refusals import REFUSALS, Refusal
 from streamconform.tools.probe.scenarios import SCENARIOS, Kind, Scenario
-from streamconform.tools.record.live import Recording
+from streamconform.tools.record.live import RawRecording
 
-NOTHING: Final = Recording(
+NOTHING: Final = RawRecording(
     path="/", request_headers={}, request_body=b"{}", status=200, headers={}, body=b"{}", marks=(), cut=None
 )
-REFUSED: Final = Recording(
+REFUSED: Final = RawRecording(
     path="/", request_headers={}, request_body=b"{}", status=400, headers={}, body=b"{}", marks=(), cut=None
 )
 
@@ -65,13 +65,13 @@ def _cases(api: str, *, keyed: bool) -> Iterator[Case]:
         yield Case(f"probe/{api}/count-tokens", "Counts of tokens", "count")
 
 
-def checked(api: str, case: Case, result: TrialResult | None = None) -> Checked:
+def checked(api: str, case: Case, result: TrialResult | None = None) -> CheckedPaths:
     """Return the paths of the checks of a question; of `result`, those that were certainly made."""
     possible = frozenset(each.path for each in _judged_on_nothing(api, case))
     first = {each.path for each in result.checks if each.verdict == "fail"} if result else set()
     if first & {"http.status", "http.answer", "document.json", "error.json"}:
-        return Checked(frozenset(first), possible | {"http.answer"})
-    return Checked(possible, possible | {"http.answer"})
+        return CheckedPaths(frozenset(first), possible | {"http.answer"})
+    return CheckedPaths(possible, possible | {"http.answer"})
 
 
 def unmatched(entries: Sequence[KnownFailure], api: str) -> frozenset[int]:
@@ -80,10 +80,10 @@ def unmatched(entries: Sequence[KnownFailure], api: str) -> frozenset[int]:
     return frozenset(
         number
         for number, entry in enumerate(entries)
-        for where in (parts(entry.match),)
+        for where in (split_pattern(entry.match),)
         if not any(
             where.case.match(id_)
-            and where.delivers(None)
+            and where.matches_delivery(None)
             and (where.check is None or any(where.check.match(path) for path in paths))
             for id_, paths in every
         )

@@ -12,21 +12,21 @@ from typing import Any, Final
 from streamconform import __version__
 from streamconform.apis import APIS
 from streamconform.errors import ImplementationError
-from streamconform.judge.judge import verdict_of
-from streamconform.known_failures.context import Listed, untrue
-from streamconform.known_failures.match import Checked, Finding, Settler, audit
+from streamconform.judge.judge import decide_verdict
+from streamconform.known_failures.context import KnownFailuresContext, list_problems
+from streamconform.known_failures.match import CheckedPaths, OutdatedEntry, Settler, find_outdated
 from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
 from streamconform.model.verdict import VERDICTS, Check
-from streamconform.run.exits import Happened, of_run
-from streamconform.run.merge import ordered
+from streamconform.run.exits import RunSummary, choose_exit
+from streamconform.run.merge import sort_trials
 from streamconform.run.pool import is_unexpected
 from streamconform.run.results import Results, ResultsWriter
-from streamconform.run.session import Finished, Progress
+from streamconform.run.session import FinishedRun, Progress
 from streamconform.tools.probe import checks
 from streamconform.tools.probe.plan import Case, checked
 from streamconform.tools.probe.requests import Asking, Question, broken, counts, question
-from streamconform.tools.record.errors import BadAddress, BadHeader, CannotConnect, NoAnswer
-from streamconform.tools.record.live import Recording, record
+from streamconform.tools.record.errors import BadAddress, BadHeader, CannotConnect, NoResponse
+from streamconform.tools.record.live import RawRecording, record
 
 MAX_BYTES: Final = 4 * 1024 * 1024
 """Bound of an answer: every scenario asks for a short one."""
@@ -48,7 +48,7 @@ class Order:
     command: str
     """What makes this probe again, for reports; it holds no key."""
     selection: Mapping[str, Any] = field(default_factory=dict)
-    listed: tuple[Listed, ...] = ()
+    listed: tuple[KnownFailuresContext, ...] = ()
 
 
 class _NotAnsweredError(Exception):
@@ -59,7 +59,7 @@ class _NotAnsweredError(Exception):
         self.verdict, self.words = verdict, words
 
 
-def conduct(order: Order, path: Path, progress: Progress) -> Finished:
+def conduct(order: Order, path: Path, progress: Progress) -> FinishedRun:
     """Ask every question of `order`, write `path` line by line, and return the results.
 
     Raises `ImplementationError` before anything is written where nobody listens, and `RecordError` for an
@@ -80,7 +80,7 @@ class _Probe:
         self.interrupted = False
         self.by_id = {case.id: case for case in order.cases}
 
-    def run(self) -> Finished:
+    def run(self) -> FinishedRun:
         order = self.order
         header = Header(
             version=__version__,
@@ -94,7 +94,7 @@ class _Probe:
         first = self._result(order.cases[0])
         with ResultsWriter(self.path) as writer:
             writer.write(header)
-            self.progress.begun(header)
+            self.progress.on_start(header)
             try:
                 for number, case in enumerate(order.cases):
                     plain = first if number == 0 else self._result(case)
@@ -102,7 +102,7 @@ class _Probe:
                     self.plain.append(plain)
                     self.ended.append(settled)
                     writer.write(settled)
-                    self.progress.ended(settled)
+                    self.progress.on_result(settled)
                     if self._enough():
                         self.cut_short = number + 1 < len(order.cases)
                         break
@@ -115,20 +115,22 @@ class _Probe:
         silent = not self.answered and len(self.ended) >= GIVE_UP_AFTER
         return silent or bool(self.order.maxfail and bad >= self.order.maxfail)
 
-    def _finish(self, header: Header, writer: ResultsWriter) -> Finished:
+    def _finish(self, header: Header, writer: ResultsWriter) -> FinishedRun:
         listed = self.order.listed
-        findings: tuple[tuple[Finding, ...], ...] = tuple(() for _ in listed)
+        findings: tuple[tuple[OutdatedEntry, ...], ...] = tuple(() for _ in listed)
         if not self.interrupted:
             findings = tuple(
-                audit(each.known, self.plain, self._checked, unmatched=each.unmatched, today=each.today)
+                find_outdated(
+                    each.known, self.plain, self._checked, unmatched=each.unmatched, today=each.today
+                )
                 for each in listed
             )
         unexpected = any(is_unexpected(each, strict=self.order.strict) for each in self.ended)
-        exit_ = of_run(
-            Happened(
+        exit_ = choose_exit(
+            RunSummary(
                 interrupted=self.interrupted,
                 unexpected=any(findings) or unexpected,
-                asked=frozenset({0} if self.ended else ()),
+                attempted=frozenset({0} if self.ended else ()),
                 answered=frozenset({0} if self.answered else ()),
             )
         )
@@ -137,24 +139,24 @@ class _Probe:
             counts={verdict: tally[verdict] for verdict in VERDICTS},
             exit=exit_,
             complete=not self.interrupted and not self.cut_short,
-            problems=untrue(listed, findings),
+            problems=list_problems(listed, findings),
         )
         writer.write(footer)
-        results = ordered(Results(header, tuple(self.ended), footer))
-        return Finished(results, exit_, tuple(self.plain), findings, self._checked)
+        results = sort_trials(Results(header, tuple(self.ended), footer))
+        return FinishedRun(results, exit_, tuple(self.plain), findings, self._checked)
 
-    def _checked(self, result: TrialResult) -> Checked:
+    def _checked(self, result: TrialResult) -> CheckedPaths:
         return checked(self.order.asking.api, self.by_id[result.id], result)
 
     def _result(self, case: Case) -> TrialResult:
         """Return what came of one question; raises only where the server cannot be asked at all."""
         began = time.perf_counter()
         reason: str | None = None
-        came: Recording | None = None
+        came: RawRecording | None = None
         try:
             came, found = self._asked(case)
             self.answered = True
-            verdict = verdict_of(found)
+            verdict = decide_verdict(found)
             if case.scenario and case.scenario.may_refuse and found[0].verdict == "fail":
                 reason = checks.refused(self.order.asking.api, came)
                 verdict, found = ("skipped", []) if reason else (verdict, found)
@@ -182,7 +184,7 @@ class _Probe:
             title=case.title if wrong else None,
         )
 
-    def _asked(self, case: Case) -> tuple[Recording, list[Check]]:
+    def _asked(self, case: Case) -> tuple[RawRecording, list[Check]]:
         asking = self.order.asking
         if case.kind == "refusal":
             assert case.refusal is not None, "a refusal says what is broken"
@@ -205,7 +207,7 @@ class _Probe:
             self.streamed[scenario.name] = outcome
         return came, found
 
-    def _sent(self, asked: Question) -> Recording:
+    def _sent(self, asked: Question) -> RawRecording:
         where = self.order.base_url
         try:
             came = record(
@@ -223,7 +225,7 @@ class _Probe:
             if not self.answered and not self.ended:
                 raise ImplementationError(str(error)) from error
             raise _NotAnsweredError("fail", f"nobody listens any more: {error.why}") from error
-        except NoAnswer as error:
+        except NoResponse as error:
             late = error.why.startswith("nothing came within")
             raise _NotAnsweredError("hang" if late else "fail", f"no HTTP answer: {error.why}") from error
         if came.cut == "timeout":
@@ -239,7 +241,7 @@ def _info(order: Order) -> ImplementationInfo:
     return ImplementationInfo(name=name, version=None, language=None, issues=None, impl=url, input="http")
 
 
-def _shown(came: Recording) -> dict[str, Any]:
+def _shown(came: RawRecording) -> dict[str, Any]:
     """Return what results keep of an answer that did not pass: the whole of it is text for people."""
     body = came.body[:65536].decode("utf-8", "backslashreplace")
     return {"status": came.status, "headers": dict(came.headers), "body": body}

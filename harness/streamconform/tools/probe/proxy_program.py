@@ -19,8 +19,8 @@ from streamconform_reference.apis.grammars import GRAMMARS
 from streamconform_reference.grammars.grammar import Deviation
 
 from streamconform.adapters import host
-from streamconform.adapters.adapter_input import HttpRun
-from streamconform.adapters.proxy_address import ProxyAddress, read
+from streamconform.adapters.adapter_input import HttpInput
+from streamconform.adapters.proxy_address import ProxyAddress, parse_address
 from streamconform.tools.probe import proxy_client, proxy_rules
 from streamconform.tools.probe.proxy_client import Answer, NotHttp, chunks, question
 from streamconform.tools.probe.proxy_upstream import Relay, Upstream
@@ -45,11 +45,11 @@ class UnreadableProxyError(Exception):
     """The proxy gave no HTTP answer."""
 
 
-def adapter(address: ProxyAddress, relay: Relay) -> Callable[[HttpRun], Iterator[Json]]:
+def adapter(address: ProxyAddress, relay: Relay) -> Callable[[HttpInput], Iterator[Json]]:
     """Return the adapter that judges the proxy at `address`, whose upstream `relay` is."""
     client = proxy_client.client()
 
-    def proxied(run: HttpRun) -> Iterator[Json]:
+    def proxied(run: HttpInput) -> Iterator[Json]:
         upstream = relay.upstream = Upstream(run.base_url)
         asking, answer, stream = question(address, run.request), Answer(), _Stream(address.from_api)
         try:
@@ -125,8 +125,8 @@ def _deviations(
 
 def main(given: str) -> None:
     """Serve the proxy at `given` until `stop`; exits with 3 where nobody listens, or the port is taken."""
-    out = host.own_stdout()
-    address = read(given)
+    out = host.redirect_stdout()
+    address = parse_address(given)
     where = urlsplit(address.url)
     port = where.port or (443 if where.scheme == "https" else 80)
     try:

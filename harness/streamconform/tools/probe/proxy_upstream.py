@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from streamconform.replay.sending import AGAIN, RESET, TO_READ, TO_TAKE
-from streamconform.replay.socket_queue import unread
+from streamconform.replay.sending import _POLL_SECONDS, _PROCESS_SECONDS, _READ_SECONDS, _RESET
+from streamconform.replay.socket_queue import count_unread_bytes
 
 HOST: Final = "127.0.0.1"
 READ: Final = 65536
@@ -168,16 +168,16 @@ def _back(far: socket.socket, near: socket.socket) -> None:
 
 def _until_read(connected: socket.socket) -> None:
     """Return when the proxy has read, and had time to make something of it: as the server waits."""
-    for _ in range(int(TO_READ / AGAIN)):
-        if not unread(connected):
+    for _ in range(int(_READ_SECONDS / _POLL_SECONDS)):
+        if not count_unread_bytes(connected):
             break
-        time.sleep(AGAIN)
-    time.sleep(TO_TAKE)
+        time.sleep(_POLL_SECONDS)
+    time.sleep(_PROCESS_SECONDS)
 
 
 def _reset(connected: socket.socket) -> None:
     with contextlib.suppress(OSError):
-        connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         connected.shutdown(socket.SHUT_RD)
         connected.close()
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import DELIVERIES
 from streamconform.run.results import Results
-from streamconform.suite.select import glob
+from streamconform.suite.select import compile_glob
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def matrix(
     rows = []
     for index, (name, (patterns, bugs)) in enumerate(mutants.items()):
         own = [each for each in results.trials if each.implementation == index]
-        meant = [glob(pattern) for pattern in patterns]
+        meant = [compile_glob(pattern) for pattern in patterns]
         failed = [f"{each.id}:{c.path}" for each in own for c in each.checks if c.verdict != "may"]
         rows.append(
             Killed(

@@ -93,8 +93,8 @@ def event_order(seen: Transcript) -> Iterator[Problem]:
     """Yield where events do not fit each other or the outcome."""
     for each in _with_events(seen):
         try:
-            outcome, events = decode.outcome(each.outcome), decode.events(each.events)
-        except decode.Malformed:
+            outcome, events = decode.decode_outcome(each.outcome), decode.decode_events(each.events)
+        except decode.MalformedError:
             continue  # that is told by the checks of the forms
         for rule in invariants.EVENT_RULES.values():
             words = rule(outcome, events)

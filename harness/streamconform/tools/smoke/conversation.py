@@ -13,7 +13,7 @@ from typing import Any, Final
 from streamconform.adapters import protocol
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.feed import Feed
-from streamconform.adapters.process import LineTooLongError, Process, unusable
+from streamconform.adapters.process import LineTooLongError, Process, describe_unusable
 from streamconform.adapters.program import HELLO_SECONDS
 from streamconform.apis import APIS
 from streamconform.errors import ImplementationError
@@ -87,12 +87,12 @@ def lines(step: Step, hello: Mapping[str, Any], feeds: Mapping[str, Feed]) -> It
     yield from step.before
     for id_, stream in step.runs.items():
         events = "events" in claimed(hello, stream.api)
-        usual = protocol.run(id_, stream.trial, events=events, feed=feeds[id_])
+        usual = protocol.encode_run(id_, stream.trial, events=events, feed=feeds[id_])
         yield _line({**json.loads(usual), **step.changes}) if step.changes else usual
     for id_, stream in step.runs.items():
         if feeds[id_].input == "push":
-            yield from (protocol.chunk(id_, chunk) for chunk in stream.trial.chunks)
-            yield protocol.eof(id_)
+            yield from (protocol.encode_chunk(id_, chunk) for chunk in stream.trial.chunks)
+            yield protocol.encode_eof(id_)
 
 
 def _line(message: Mapping[str, Any]) -> bytes:
@@ -137,7 +137,7 @@ class _Conversation:
                     served[id_] = stack.enter_context(server.exchange(stream.trial))
                 feeds[id_] = Feed(way, served[id_].base_url if served else None)
             seen = await self._exchange(step, tuple(lines(step, hello, feeds)))
-        asked = {id_: None if served and served[id_].unfit else each for id_, each in seen.asked.items()}
+        asked = {id_: None if served and served[id_].mismatch else each for id_, each in seen.asked.items()}
         told = (each.complaint for id_, each in served.items() if asked[id_] is not None)
         return replace(seen, asked=asked, complaints=tuple(each for each in told if each is not None))
 
@@ -154,17 +154,17 @@ class _Conversation:
         try:
             async with asyncio.timeout(HELLO_SECONDS):
                 with contextlib.suppress(OSError):  # its end is seen when it is read
-                    await process.send(protocol.hello())
-                line = await process.line()
+                    await process.send(protocol.encode_hello())
+                line = await process.read_line()
         except TimeoutError as error:
-            words = unusable(impl, f"no greeting in {HELLO_SECONDS:g} s", process.stderr())
+            words = describe_unusable(impl, f"no greeting in {HELLO_SECONDS:g} s", process.stderr_tail())
             raise ImplementationError(words) from error
         except LineTooLongError as error:
             words = f"its greeting is a line of more than {protocol.MAX_LINE} bytes"
-            raise ImplementationError(unusable(impl, words, process.stderr())) from error
+            raise ImplementationError(describe_unusable(impl, words, process.stderr_tail())) from error
         if not line:
-            await process.ended()
-            words = unusable(impl, "it ended before it answered the greeting", process.stderr())
+            await process.wait_for_exit()
+            words = describe_unusable(impl, "it ended before it answered the greeting", process.stderr_tail())
             raise ImplementationError(words)
         return Message(line)
 
@@ -182,12 +182,12 @@ class _Conversation:
                 await self._read(process, step, said)
         except TimeoutError:
             late = True
-            ended = None if process.code is None else process.ending()
+            ended = None if process.exit_code is None else process.describe_exit()
         except LineTooLongError:
             ended = f"a line of more than {protocol.MAX_LINE} bytes was read no further"
         except EOFError:
-            await process.ended()
-            ended = process.ending()
+            await process.wait_for_exit()
+            ended = process.describe_exit()
         if late or ended is not None:
             await self._gone()
         return Exchange(step=step.name, asked=step.asked, said=tuple(said), ended=ended, late=late)
@@ -196,7 +196,7 @@ class _Conversation:
         """Read lines into `said` until every run is answered; raises `EOFError` at the end."""
         waiting = set(step.asked)
         while waiting:
-            line = await process.line()
+            line = await process.read_line()
             if not line:
                 raise EOFError
             said.append(Message(line))
@@ -212,7 +212,7 @@ class _Conversation:
         if self.process is not None:
             reading = asyncio.create_task(_rest(self.process, leftover))
             stopped = await self.process.stop(protocol.STOP)
-            code = self.process.code
+            code = self.process.exit_code
             with contextlib.suppress(TimeoutError):  # a child of the program can hold its stdout open
                 await asyncio.wait_for(reading, LAST_WORDS_SECONDS)
         return Transcript(
@@ -234,5 +234,5 @@ class _Conversation:
 
 async def _rest(process: Process, said: list[Message]) -> None:
     with contextlib.suppress(LineTooLongError):
-        while len(said) < MAX_LINES and (line := await process.line()):
+        while len(said) < MAX_LINES and (line := await process.read_line()):
             said.append(Message(line))

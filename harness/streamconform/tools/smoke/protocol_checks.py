@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from streamconform.adapters.protocol import VERSION, shown
+from streamconform.adapters.protocol import VERSION, quote_line
 from streamconform.apis import APIS
 from streamconform.model.capability import CAPABILITIES
 from streamconform.printable import escape_unprintable
@@ -82,7 +82,7 @@ def greeting(seen: Transcript) -> Iterator[Problem]:
         yield Problem(wrong)
         return
     if given.get("op") != "hello":
-        yield Problem(f"expected a line with `op` `hello`, got {shown(seen.greeting.line)}")
+        yield Problem(f"expected a line with `op` `hello`, got {quote_line(seen.greeting.line)}")
         return
     plain = {key: value for key, value in given.items() if key not in ("capabilities", "apis")}
     for words in misfits("protocol.v1", plain, "hello", "hello"):
@@ -136,10 +136,10 @@ def stdout(seen: Transcript) -> Iterator[Problem]:
             continue
         op = given.get("op")
         if op not in ("result", "event"):
-            yield Problem(f"`op` is {op!a}, expected `result` or `event`: {shown(message.line)}", step)
+            yield Problem(f"`op` is {op!a}, expected `result` or `event`: {quote_line(message.line)}", step)
         elif given.get("id") not in asked and given.get("id") is not None:
             if step != "unknown op":
-                words = f"a message for a run that was never asked: {shown(message.line)}"
+                words = f"a message for a run that was never asked: {quote_line(message.line)}"
                 yield Problem(f"{words}; send back the id of the run", step)
         else:
             for words in misfits("protocol.v1", {**given, **_plain(given)}, op, op):
@@ -201,7 +201,9 @@ def unknown_op(seen: Transcript) -> Iterator[Problem]:
             continue
         for message in each.said:
             if message.read[0] is not None and message.object.get("id") not in asked:
-                yield Problem(f"it said {shown(message.line)} to an `op` that it does not know; say nothing")
+                yield Problem(
+                    f"it said {quote_line(message.line)} to an `op` that it does not know; say nothing"
+                )
 
 
 def unknown_api(seen: Transcript) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from streamconform.schemas import problems
+from streamconform.schemas import find_problems
 
 SHOWN: Final = 80
 """Characters of a value that a message shows."""
@@ -76,7 +76,7 @@ HINTS: Final = (
 
 def misfits(schema: str, value: Any, root: str, definition: str | None = None) -> tuple[str, ...]:
     """Return each misfit of `value`, called `root`, as `root.path: what is there; what is to be done`."""
-    return tuple(_told(problem, value, root) for problem in problems(schema, value, definition))
+    return tuple(_told(problem, value, root) for problem in find_problems(schema, value, definition))
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:

@@ -9,7 +9,7 @@ from streamconform.apis import APIS
 from streamconform.model.case import NOTHING_EXPECTED, Case
 from streamconform.resources import find_bundled
 from streamconform.suite.cassettes import load
-from streamconform.suite.expand import one
+from streamconform.suite.expand import make_trial
 from streamconform.tools.smoke.transcript import Stream
 
 CUT: Final = "cut-after-frame"
@@ -23,9 +23,9 @@ def streams(api: str) -> tuple[Stream, Stream, Stream]:
     text, call = _case(api, of.text_cassette), _case(api, of.call_cassette)
     asked = {"name": of.call_name, "arguments": of.call_arguments}
     return (
-        Stream(name="text", trial=one(text, "recorded", 0), status="complete", text=of.text),
-        Stream(name="tool-call", trial=one(call, "recorded", 0), status="complete", call=asked),
-        Stream(name="cut", trial=one(text, CUT, 0), status="incomplete", text=of.text),
+        Stream(name="text", trial=make_trial(text, "recorded", 0), status="complete", text=of.text),
+        Stream(name="tool-call", trial=make_trial(call, "recorded", 0), status="complete", call=asked),
+        Stream(name="cut", trial=make_trial(text, CUT, 0), status="incomplete", text=of.text),
     )
 
 

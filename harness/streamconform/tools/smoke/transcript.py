@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, get_args
 
-from streamconform.adapters.protocol import ProtocolFault, parsed
+from streamconform.adapters.protocol import ProtocolError, parse_object
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.trial import Input, Trial
 
@@ -42,8 +42,8 @@ class Message:
     def read(self) -> tuple[Mapping[str, Any] | None, str]:
         """Return the object in the line and no words, or None and what is wrong."""
         try:
-            return parsed(self.line), ""
-        except ProtocolFault as fault:
+            return parse_object(self.line), ""
+        except ProtocolError as fault:
             return None, fault.message
 
     @property

@@ -200,7 +200,7 @@ function makeWireSection(failure, wire) {
   const view = { kind: "payload", all: false, redraw: null };
   const box = el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Frames of the stream" });
   view.redraw = (target) => {
-    box.replaceChildren(...timeline(failure, wire, view));
+    box.replaceChildren(...makeTimeline(failure, wire, view));
     const row = target && document.getElementById(target);
     if (row) { row.scrollIntoView({ block: "center" }); row.focus(); }
   };

@@ -45,7 +45,7 @@ function show() {
     page.hidden = false;
     if (target.missing !== undefined) {
       page.replaceChildren(el("p", {}, el("a", { href: lastList }, "← All results")), el("h1", { tabindex: "-1", id: "case-title" }, "No such case in this run"), el("p", {}, el("code", {}, escapeNodes(target.missing))));
-    } else page.replaceChildren(...casePage(target.c, target.delivery, target.i));
+    } else page.replaceChildren(...makeCasePage(target.c, target.delivery, target.i));
     const title = document.getElementById("case-title");
     document.title = `${title.textContent} · streamconform`;
     window.scrollTo(0, 0);

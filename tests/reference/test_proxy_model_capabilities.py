@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from streamconform_proxy import thinking_refused, thinks
-from streamconform_proxy.model_capabilities import NOT_SUPPORTED, gated
+from streamconform_proxy import can_think, is_thinking_refusal
+from streamconform_proxy.model_capabilities import NOT_SUPPORTED, check_thinking
 from streamconform_reference.requests.errors import RequestError
 
 THINKERS = """
@@ -38,45 +38,45 @@ FAILING = (
 
 
 @pytest.mark.parametrize("model", THINKERS.split())
-def test_a_model_thinks_by_how_its_name_begins(model: str) -> None:
-    assert thinks(model)
+def test_a_models_name_prefix_decides(model: str) -> None:
+    assert can_think(model)
 
 
 @pytest.mark.parametrize("model", ["", *OTHERS.split()])
-def test_no_other_model_does(model: str) -> None:
-    assert not thinks(model)
+def test_other_models_cannot_think(model: str) -> None:
+    assert not can_think(model)
 
 
 @pytest.mark.parametrize("wish", [{}, {"budget": 1024}, {"effort": "high"}])
-def test_thinking_of_a_model_that_does_not_is_refused(wish: dict[str, Any]) -> None:
+def test_thinking_is_rejected_for_a_model_that_cannot(wish: dict[str, Any]) -> None:
     with pytest.raises(RequestError) as refusal:
-        gated({"model": "llama3:8b", "messages": [], "thinking": wish}, "ollama-chat")
+        check_thinking({"model": "llama3:8b", "messages": [], "thinking": wish}, "ollama-chat")
     assert (refusal.value.status, refusal.value.type) == (400, NOT_SUPPORTED)
-    assert "`llama3:8b` does not think" in refusal.value.message
+    assert "model `llama3:8b` does not support it" in refusal.value.message
     assert "deepseek-r1" in refusal.value.message
 
 
 def test_no_thinking_is_requested_of_any_model() -> None:
-    asked = {"model": "llama3", "messages": []}
-    assert gated(asked, "ollama-chat") == asked
-    assert gated({**asked, "thinking": "off"}, "ollama-chat") == asked
+    conversation = {"model": "llama3", "messages": []}
+    assert check_thinking(conversation, "ollama-chat") == conversation
+    assert check_thinking({**conversation, "thinking": "off"}, "ollama-chat") == conversation
 
 
 def test_thinking_is_disabled_for_a_model_that_thinks() -> None:
-    asked = {"model": "qwen3", "messages": [], "thinking": "off"}
-    assert gated(asked, "ollama-chat") == asked
+    conversation = {"model": "qwen3", "messages": [], "thinking": "off"}
+    assert check_thinking(conversation, "ollama-chat") == conversation
 
 
-def test_the_table_is_about_no_other_upstream() -> None:
-    asked = {"model": "gpt-6", "messages": [], "thinking": {"budget": 1024}}
-    assert gated(asked, "openai-chat") == asked
+def test_other_upstreams_are_not_checked() -> None:
+    conversation = {"model": "gpt-6", "messages": [], "thinking": {"budget": 1024}}
+    assert check_thinking(conversation, "openai-chat") == conversation
 
 
 @pytest.mark.parametrize(("status", "document"), REFUSING)
 def test_a_server_rejects_thinking(status: int, document: Any) -> None:
-    assert thinking_refused(status, json.dumps(document).encode())
+    assert is_thinking_refusal(status, json.dumps(document).encode())
 
 
 @pytest.mark.parametrize(("status", "document"), FAILING)
 def test_other_failures_are_not_about_thinking(status: int, document: Any) -> None:
-    assert not thinking_refused(status, b"<html>" if document is None else json.dumps(document).encode())
+    assert not is_thinking_refusal(status, b"<html>" if document is None else json.dumps(document).encode())

@@ -1,4 +1,4 @@
-"""Two hundred streams at a time, round after round, most of which end badly: nothing is left of them."""
+"""Two hundred streams at a time, in several rounds; most break off, and none leaks anything."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from collections import Counter
 from urllib.parse import urlsplit
 
 import pytest
-from streamconform_proxy.bounds import Bounds
+from streamconform_proxy.bounds import ProxyBounds
 
 from .program import started
-from .started import ASKED, proxied, run
+from .started import REQUEST, proxied, run
 from .upstreams import last, playing, record
 
 STREAMS = 200
 RECORDS = 8
 TEXT = "Grüße an alle " * 8
 BAD_ENDS = ("leave", "leave", "reset", "error", "end of file")
-"""`leave` is the client's, the others are the upstream's."""
+"""`leave` is up to the client, the others to the upstream."""
 GROWTH = 6 * 1024
-"""Kilobytes that a process may have more after rounds than before: what the allocator keeps."""
+"""Kilobytes by which a process may grow between rounds, because the allocator keeps memory."""
 
 
 class Rounds:
-    """An upstream that answers none of a round before all of it is there."""
+    """An upstream that answers a round's requests only when all have arrived."""
 
     def __init__(self):
-        self.here = 0
-        self.all_here = asyncio.Event()
+        self.arrived = 0
+        self.all_arrived = asyncio.Event()
 
     def begin(self):
-        self.here = 0
-        self.all_here = asyncio.Event()
+        self.arrived = 0
+        self.all_arrived = asyncio.Event()
 
     async def __call__(self, received, wire):
         how = received.body["messages"][0]["content"]
         await wire.head()
         await wire.send(record(content=TEXT))
-        self.here += 1
-        if self.here == STREAMS:
-            self.all_here.set()
-        await self.all_here.wait()
+        self.arrived += 1
+        if self.arrived == STREAMS:
+            self.all_arrived.set()
+        await self.all_arrived.wait()
         for _ in range(RECORDS):
             await wire.send(record(content=TEXT))
             await asyncio.sleep(0)
@@ -60,10 +60,10 @@ class Rounds:
 
 
 async def client(url, how):
-    """Return how a stream ended for its client."""
+    """Return how the stream ended for its client."""
     place = urlsplit(url)
     reader, writer = await asyncio.open_connection(place.hostname, place.port)
-    body = json.dumps({**ASKED, "messages": [{"role": "user", "content": how}]}).encode()
+    body = json.dumps({**REQUEST, "messages": [{"role": "user", "content": how}]}).encode()
     head = (
         f"POST /v1/messages HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {len(body)}\r\n\r\n"
     )
@@ -86,51 +86,51 @@ async def client(url, how):
 
 
 async def one_round(url, upstream, rounds, ends):
-    """Have every stream of a round end, and be gone upstream too; return how many ended in which way."""
+    """Run one round until no upstream connection is open; return how its streams ended."""
     rounds.begin()
-    told = await asyncio.gather(*(client(url, ends[i % len(ends)]) for i in range(STREAMS)))
+    results = await asyncio.gather(*(client(url, ends[i % len(ends)]) for i in range(STREAMS)))
     await upstream.closed()
-    return Counter(told)
+    return Counter(results)
 
 
 WARM = ("whole", *BAD_ENDS)
 ROUNDS = (BAD_ENDS, ("whole",))
 
 
-def due(ends):
-    """Return how the streams of a round have to end."""
-    words = {"whole": "whole", "leave": "left"}
-    return Counter(words.get(ends[i % len(ends)], "error") for i in range(STREAMS))
+def count_expected(ends):
+    """Return how the streams of a round must end."""
+    results = {"whole": "whole", "leave": "left"}
+    return Counter(results.get(ends[i % len(ends)], "error") for i in range(STREAMS))
 
 
 @pytest.mark.slow
-def test_of_many_streams_no_socket_and_no_memory_is_left():
+def test_many_streams_leak_no_sockets_and_no_memory():
     async def test():
         rounds = Rounds()
         async with playing(rounds) as upstream, started(upstream.url, "-q") as proxy:
-            sockets = proxy.sockets()
-            assert await one_round(proxy.url, upstream, rounds, WARM) == due(WARM)
-            before = proxy.kilobytes()
+            sockets = proxy.count_sockets()
+            assert await one_round(proxy.url, upstream, rounds, WARM) == count_expected(WARM)
+            before = proxy.measure_kilobytes()
             for ends in ROUNDS:
-                assert await one_round(proxy.url, upstream, rounds, ends) == due(ends)
-            while proxy.sockets() > sockets:  # noqa: ASYNC110 - it is another process, and tells nobody
+                assert await one_round(proxy.url, upstream, rounds, ends) == count_expected(ends)
+            while proxy.count_sockets() > sockets:  # noqa: ASYNC110 - another process, which does not notify us
                 await asyncio.sleep(0.01)
-            assert proxy.kilobytes() - before < GROWTH
-            code, log = await proxy.ended(signal.SIGTERM)
-            assert (code, log.count("\n")) == (0, 1), log  # that it stops
+            assert proxy.measure_kilobytes() - before < GROWTH
+            code, log = await proxy.wait_for_exit(signal.SIGTERM)
+            assert (code, log.count("\n")) == (0, 1), log  # the line about stopping
 
     run(test())
 
 
 @pytest.mark.slow
-def test_of_many_streams_no_task_is_left():
+def test_many_streams_leak_no_tasks():
     async def test():
         rounds = Rounds()
-        async with proxied(rounds, bounds=Bounds(streams=STREAMS)) as between:
+        async with proxied(rounds, bounds=ProxyBounds(streams=STREAMS)) as setup:
             before = asyncio.all_tasks()
-            assert await one_round(between.proxy.url, between.upstream, rounds, WARM) == due(WARM)
+            assert await one_round(setup.proxy.url, setup.upstream, rounds, WARM) == count_expected(WARM)
             while asyncio.all_tasks() - before:  # noqa: ASYNC110 - the tasks are those of a server
                 await asyncio.sleep(0)
-            assert len(between.log) == STREAMS
+            assert len(setup.log) == STREAMS
 
     run(test())

@@ -1,4 +1,4 @@
-"""What the proxy sends is held to the grammar of the client's api, as `conform probe` holds any server's."""
+"""The proxy's streams are checked against the grammar of the client's API, by `conform probe`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .upstreams import playing
 
 
 def legal(api):
-    """Return the play of a server of this api without any mistake."""
+    """Return the play of a correct server of this API."""
     answer = _answerer(api, Broken())
 
     async def play(received, wire):
@@ -31,7 +31,7 @@ def legal(api):
 @pytest.mark.parametrize(
     ("client", "upstream"), [("anthropic-messages", "openai-chat"), ("openai-chat", "anthropic-messages")]
 )
-def test_the_proxy_is_a_legal_server_where_its_upstream_is_one(client, upstream, tmp_path):
+def test_the_proxys_streams_are_legal_if_the_upstreams_are(client, upstream, tmp_path):
     async def test():
         async with (
             playing(legal(upstream)) as server,

@@ -1,0 +1,109 @@
+"""The Python API: load cases, run implementations, judge an outcome, write a report.
+
+    >>> from streamconform import load_cases, run_suite, write_report
+    >>> len(load_cases(["openai-chat/tool-calls/**"])) > 0
+    True
+    >>> results = run_suite("mypkg", select=["openai-chat/**"], deliver="fast")   # doctest: +SKIP
+    >>> write_report("html", "report.html", results)                              # doctest: +SKIP
+
+These four functions, the values that they return and the exceptions in `streamconform.errors` follow
+semantic versioning: within a major version they only grow. Every other module is internal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from streamconform import reports
+from streamconform.adapters.connect import connect
+from streamconform.adapters.interface import Answer, Observation, Output
+from streamconform.cli import options
+from streamconform.errors import SelectionError
+from streamconform.judge.judge import Judgement, judge
+from streamconform.model.capability import CAPABILITIES
+from streamconform.model.case import AnyCase, Case, RoundTripCase
+from streamconform.model.trial import Call
+from streamconform.run.plan import Settings
+from streamconform.run.results import Results
+from streamconform.run.session import Progress, RunRequest, execute_run
+from streamconform.suite.expand import make_trial
+
+__all__ = ["judge_outcome", "load_cases", "run_suite", "write_report"]
+
+
+def load_cases(
+    select: Sequence[str] = (), *, specs: str | None = None, cassettes: str | None = None
+) -> tuple[AnyCase, ...]:
+    """Return the cases whose id matches one of the patterns, as for `conform run -k`; all by default.
+
+    `specs` and `cassettes` are folders, by default the bundled ones. Raises `SourceError` if a spec or a
+    cassette is wrong, and `SelectionError` if a pattern matches nothing.
+    """
+    settings = {"select": tuple(select), "specs": specs, "cassettes": cassettes, "deliver": "fast"}
+    trials = options.select(settings).trials
+    return tuple({trial.case.id: trial.case for trial in trials}.values())
+
+
+def run_suite(
+    *impls: str,
+    select: Sequence[str] = (),
+    deliver: str = "standard",
+    workers: int | None = None,
+    timeout: float = 10.0,
+    strict: bool = False,
+    path: str | Path = ".conform/results.jsonl",
+) -> Results:
+    """Judge implementations, named as for `conform run --impl`, and return the results.
+
+    `path` is written line by line while the run goes on. Raises `ImplementationError` if an implementation
+    cannot be reached, `SelectionError` if nothing is selected, and `SourceError` for a broken spec.
+    """
+    selection = options.select({"select": tuple(select), "deliver": deliver})
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    request = RunRequest(
+        connections=tuple(connect(impl) for impl in impls or ("reference",)),
+        trials=selection.trials,
+        settings=Settings(workers=workers or options.count_default_workers(), timeout=timeout, strict=strict),
+        selection={"select": tuple(select) or None, "deliver": deliver, "strict": strict or None},
+    )
+    return execute_run(request, target, Progress(lambda _: None, lambda _: None)).results
+
+
+def judge_outcome(
+    case: AnyCase,
+    outcome: Any,
+    *,
+    events: Sequence[Mapping[str, Any]] | None = None,
+    delivery: str = "recorded",
+) -> Judgement:
+    """Return the checks and the verdict for an outcome that was made elsewhere.
+
+    `outcome` and `events` are in the normal form (docs/outcome.md), as JSON values; for a case of a function,
+    `outcome` is its output. Raises `SelectionError` for a round trip, which only a run over HTTP can judge.
+    """
+    if isinstance(case, RoundTripCase):
+        raise SelectionError(f"`{case.id}` tests requests, which only a server sees; use `run_suite`")
+    answer: Answer
+    if isinstance(case, Case):
+        trial: Any = make_trial(case, delivery, 0)
+        answer = Observation(outcome, None if events is None else list(events))
+    else:
+        trial = Call(case)
+        answer = Output(outcome)
+    claims = CAPABILITIES if events is not None else CAPABILITIES - {"events"}
+    return judge(trial, answer, claims, lambda _: None)
+
+
+def write_report(kind: str, path: str | Path, results: Results) -> None:
+    """Write a report of `results`: json, junit, markdown, github, badge or html. Raises `ReportError`."""
+    if kind == "html":
+        reports.write_report(kind, str(path), results, _no_page)
+        return
+    reports.write_text(str(path), reports.render(kind, results))
+
+
+def _no_page(path: str) -> Any:
+    raise AssertionError(f"only the matrix asks where its page is: {path}")

@@ -1,0 +1,218 @@
+"""`python -m MODULE` in a process of its own that starts in milliseconds: a fork of one that imported it.
+
+Importing the command line costs more CPU time than most commands, and hundreds of tests run one. A server,
+started once per pytest process, imports the module and forks for each command. A command therefore has its
+own process, folder, environment and file descriptors, as if a shell had started it. Tests about the start
+itself (imports, signals, hash seeds, Python's encodings) start a new Python instead.
+"""
+
+from __future__ import annotations
+
+import array
+import atexit
+import contextlib
+import functools
+import gc
+import importlib
+import json
+import os
+import random
+import runpy
+import selectors
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Self
+
+LENGTH = struct.Struct("!I")
+PRELOADED = {
+    "streamconform": ("asyncio", "httpx", "h11", "jsonschema", "rich.progress", "streamconform_reference"),
+    "pytest": (
+        "_pytest.assertion.rewrite",
+        "asyncio",
+        "click",
+        "h11",
+        "jsonschema_rs",
+        "rich.console",
+        "yaml",
+    ),
+}
+"""Module to what it imports late. pytest wants to import its plugins, such as ours, itself."""
+
+
+class Server:
+    """The process that forks, as the tests see it."""
+
+    def __init__(self, module: str) -> None:
+        self.folder = tempfile.TemporaryDirectory(prefix="conform-")
+        self.address = str(Path(self.folder.name) / "socket")
+        self.process = subprocess.Popen(
+            (sys.executable, __file__, module, self.address), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        self.process.stdout.readline()  # it listens
+
+    def close(self) -> None:
+        """End the server."""
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+        self.folder.cleanup()
+
+
+@functools.cache
+def server(module: str) -> Server:
+    """Return this process's server for a module, started on first use."""
+    started = Server(module)
+    atexit.register(started.close)
+    return started
+
+
+class Forked:
+    """A running `python -m MODULE WORDS`; kill it by its `pid`."""
+
+    def __init__(
+        self, module: str, words: Sequence[str], cwd: Path, env: Mapping[str, str], files: Sequence[int]
+    ) -> None:
+        self.connection = socket.socket(socket.AF_UNIX)
+        self.connection.connect(server(module).address)
+        text = json.dumps({"words": words, "cwd": str(cwd), "env": dict(env)}).encode()
+        rights = array.array("i", files).tobytes()
+        self.connection.sendmsg([LENGTH.pack(len(text))], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+        self.connection.sendall(text)
+        self.pid = LENGTH.unpack(_receive(self.connection, LENGTH.size))[0]
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit code; raises `TimeoutError`."""
+        self.connection.settimeout(timeout)
+        return LENGTH.unpack(_receive(self.connection, LENGTH.size))[0]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if exception[0] is not None:
+            os.kill(self.pid, signal.SIGKILL)
+        self.connection.close()
+
+
+def run(
+    module: str,
+    words: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    stdin: str = "",
+    merged: bool = False,
+    timeout: float = 120,
+) -> subprocess.CompletedProcess[str]:
+    """Return what `python -m MODULE WORDS` prints and exits with; `merged` is `2>&1`."""
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8") as given,
+        tempfile.TemporaryFile("w+", encoding="utf-8") as out,
+        tempfile.TemporaryFile("w+", encoding="utf-8") as err,
+    ):
+        given.write(stdin)
+        given.seek(0)
+        files = [each.fileno() for each in (given, out, out if merged else err)]
+        with Forked(module, words, cwd, env, files) as forked:
+            code = forked.wait(timeout)
+        out.seek(0)
+        err.seek(0)
+        return subprocess.CompletedProcess(words, code, out.read(), err.read())
+
+
+def _receive(connection: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        part = connection.recv(size - len(data))
+        if not part:
+            raise EOFError("the server of forks has ended")
+        data += part
+    return data
+
+
+def _serve(address: str, modules: Sequence[str]) -> socket.socket | None:
+    """Fork for every connection until stdin ends; returns the connection in a child."""
+    for name in modules:
+        importlib.import_module(name)
+    gc.collect()
+    gc.freeze()  # a collection in a child would copy every page
+    running: dict[int, socket.socket] = {}
+    wake, awake = socket.socketpair()
+    for end in (wake, awake):
+        end.setblocking(False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(awake.fileno(), warn_on_full_buffer=False)
+    with socket.socket(socket.AF_UNIX) as listener, selectors.DefaultSelector() as selector, wake, awake:
+        listener.bind(address)
+        listener.listen(64)
+        for source in (listener, sys.stdin, wake):
+            selector.register(source, selectors.EVENT_READ)
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        while True:
+            for key, _ in selector.select():
+                if key.fileobj is sys.stdin:
+                    return None
+                if key.fileobj is wake:
+                    wake.recv(4096)
+                    _report(running)
+                    continue
+                connection, _ = listener.accept()
+                pid = os.fork()
+                if not pid:
+                    signal.set_wakeup_fd(-1)
+                    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                    for other in running.values():
+                        other.close()
+                    return connection
+                running[pid] = connection
+
+
+def _report(running: dict[int, socket.socket]) -> None:
+    """Send the exit codes of the children that have ended."""
+    while running:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if not pid:
+            return
+        with running.pop(pid) as connection, contextlib.suppress(OSError):  # a test that failed has gone
+            connection.sendall(LENGTH.pack(os.waitstatus_to_exitcode(status) & 0xFFFFFFFF))
+
+
+def _modules(module: str) -> list[str]:
+    modules = [module, *PRELOADED[module]]
+    if module == "streamconform":
+        from streamconform.cli import MODULES, VERBS
+
+        modules += [f"streamconform.cli.{MODULES.get(verb, verb)}" for verb in VERBS]
+    return modules
+
+
+def _become(module: str, connection: socket.socket) -> None:
+    """Be `python -m MODULE WORDS`, as the connection says: exits as it does."""
+    with connection:
+        head, ancillary, _, _ = connection.recvmsg(LENGTH.size, socket.CMSG_SPACE(12))
+        order = json.loads(_receive(connection, LENGTH.unpack(head)[0]))
+        connection.sendall(LENGTH.pack(os.getpid()))
+    for number, file in enumerate(array.array("i", ancillary[0][2])):
+        os.dup2(file, number)
+        os.close(file)
+    os.chdir(order["cwd"])
+    os.environ.clear()
+    os.environ.update(order["env"])
+    random.seed()
+    sys.path[0] = order["cwd"]
+    sys.argv[1:] = order["words"]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    name, address = sys.argv[1:]
+    child = _serve(address, _modules(name))
+    if child is not None:
+        _become(name, child)

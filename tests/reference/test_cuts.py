@@ -1,0 +1,81 @@
+"""The answer of every API is the same however the network cuts the bytes."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from . import (
+    bedrock_converse_streams,
+    chunkings,
+    cohere_chat_streams,
+    google_generate_streams,
+    ollama_chat_streams,
+    openai_chat_streams,
+    openai_responses_streams,
+    streams,
+)
+from .exchange import Answer, assert_event_rules, decode, joined_deltas
+
+STREAMS = {
+    (api, name): body
+    for api, table in {
+        "anthropic-messages": streams.STREAMS,
+        "bedrock-converse": bedrock_converse_streams.STREAMS,
+        "cohere-chat": cohere_chat_streams.STREAMS,
+        "google-generate": google_generate_streams.STREAMS,
+        "ollama-chat": ollama_chat_streams.STREAMS,
+        "openai-chat": openai_chat_streams.STREAMS,
+        "openai-responses": openai_responses_streams.STREAMS,
+    }.items()
+    for name, body in table.items()
+}
+EVERY_CUT = 400
+"""Bytes up to which a body is cut once at every place.
+
+A decoder gets whole frames: only the framings see cuts, and their tests cut small bodies everywhere. Longer
+bodies are cut at random places here.
+"""
+
+
+@cache
+def uncut(api: str, name: str) -> Answer:
+    return decode(STREAMS[api, name], api=api)
+
+
+def cut(body: bytes) -> list[list[bytes]]:
+    few = len(body) <= EVERY_CUT
+    return [
+        chunkings.bytewise(body),
+        *(chunkings.at_random(body, seed) for seed in range(5)),
+        *(chunkings.two_way_cuts(body) if few else chunkings.some_two_way_cuts(body, 40)),
+    ]
+
+
+@pytest.mark.parametrize(("api", "name"), STREAMS)
+def test_the_answer_does_not_depend_on_the_cuts(api: str, name: str) -> None:
+    expected = uncut(api, name)
+    assert_event_rules(expected)
+    for chunks in cut(STREAMS[api, name]):
+        answer = decode(chunks, api=api)
+        assert answer.outcome == expected.outcome
+        assert joined_deltas(answer.events) == joined_deltas(expected.events)
+
+
+@settings(max_examples=300)
+@given(key=st.sampled_from(sorted(STREAMS)), cuts=st.lists(st.integers(0, 4000), max_size=12))
+def test_the_answer_is_the_same_for_any_cuts(key: tuple[str, str], cuts: list[int]) -> None:
+    answer = decode(chunkings.at(STREAMS[key], cuts), api=key[0])
+    assert answer.outcome == uncut(*key).outcome
+    assert joined_deltas(answer.events) == joined_deltas(uncut(*key).events)
+    assert_event_rules(answer)
+
+
+@settings(max_examples=60)
+@given(name=st.sampled_from(sorted(streams.STREAMS)), cuts=st.lists(st.integers(0, 2500), max_size=8))
+def test_cuts_change_no_event_of_anthropic_messages(name: str, cuts: list[int]) -> None:
+    answer = decode(chunkings.at(streams.STREAMS[name], cuts))
+    assert answer.events == uncut("anthropic-messages", name).events
