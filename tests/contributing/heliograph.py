@@ -19,7 +19,7 @@ class Client:
 
 
 class Stream:
-    stop_reason = None
+    model = stop_reason = None
 
     def __init__(self, url, request):
         self.request = urllib.request.Request(url, json.dumps(request).encode())
@@ -27,6 +27,7 @@ class Stream:
     def __iter__(self):
         with urllib.request.urlopen(self.request) as lines:
             for record in map(json.loads, lines):
+                self.model = record["model"]
                 yield record["message"]["content"]
                 for call in record["message"].get("tool_calls", []):
                     yield SimpleNamespace(id=call["id"], **call["function"])

@@ -21,4 +21,4 @@ def adapter(run: Any) -> dict[str, Any]:
         else:
             content.append(build_call(item.id, item.name, item.arguments))
     reason = STOP_REASONS.get(stream.stop_reason, "other") if stream.stop_reason else None
-    return build_outcome(content, reason, stream.stop_reason)
+    return build_outcome(content, reason, stream.stop_reason, model=stream.model)
