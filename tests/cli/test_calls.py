@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from .project import Project
+from .project import ROOT, Project
 
 ADAPTER = """
 def adapter(run):
@@ -27,7 +27,11 @@ HEAL = ("run", "-i", "mine", "-k", "common/**")
 
 @pytest.fixture
 def project(tmp_path):
-    return Project(tmp_path).with_file("mine/conform.py", ADAPTER).with_file("mine/__init__.py", "")
+    """A project whose suite is the bundled cases of this kind, so that loading takes no time."""
+    made = Project(tmp_path).with_file("mine/conform.py", ADAPTER).with_file("mine/__init__.py", "")
+    for path in (ROOT / "specs/common").glob("*.yaml"):
+        made = made.with_file(f"suite/common/{path.name}", path.read_text("utf-8"))
+    return made.with_file("conform.toml", f'specs = "suite"\ncassettes = "{ROOT / "cassettes"}"\n')
 
 
 def results(folder):

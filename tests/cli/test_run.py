@@ -36,12 +36,6 @@ adapter.capabilities = []
 """
 
 
-def test_the_bundled_reference_passes_every_bundled_case(project):
-    ran = project.run("run", "--deliver", "fast")
-    assert ran.code == 0, ran.out
-    assert re.fullmatch(r"No failures: [\d,]+ passed in \d+\.\d s", ran.last)
-
-
 def test_a_program_over_the_protocol_agrees_with_the_in_process_run(project):
     here = project.run("run", "-k", "anthropic-messages/thinking/**", "--report", "json=a.json")
     there = project.run(
@@ -113,8 +107,10 @@ def test_a_json_report_on_stdout_is_not_mixed_with_prose(project):
 
 
 def test_the_json_report_is_the_same_for_the_same_run(project):
-    once = project.run("run", "-k", ONE, "--report", "json=-", "-i", "mutant:usage-summed").out
-    assert once == project.run("run", "-k", ONE, "--report", "json=-", "-i", "mutant:usage-summed").out
+    words = ("run", "-k", ONE, "--report", "json=-", "-i", "mutant:usage-summed")
+    once, command = project.run(*words).out, (*CONFORM, *words)
+    again = subprocess.run(command, cwd=project.folder, capture_output=True, text=True, check=False)
+    assert once == again.stdout, "the hash seed of a new Python is another"
 
 
 def test_a_folder_that_cannot_be_written_is_one_clear_message(project):
@@ -149,7 +145,8 @@ def test_the_run_stops_at_the_first_failure_when_asked(project):
 
 
 def test_a_hanging_adapter_costs_its_trials_and_the_run_goes_on(project):
-    adapter = TEXT_ONLY.replace("def adapter(run):", "def adapter(run):\n    while run.status >= 400: pass")
+    hang = "def adapter(run):\n    while run.status >= 400: time.sleep(1)"
+    adapter = "import time\n" + TEXT_ONLY.replace("def adapter(run):", hang)
     ran = (
         project.with_file("mypkg/__init__.py", "")
         .with_file("mypkg/conform.py", adapter)
@@ -164,9 +161,9 @@ def test_a_hanging_adapter_costs_its_trials_and_the_run_goes_on(project):
             "--deliver",
             "fast",
             "-k",
-            "http-401",
+            "anthropic-messages/errors/http-401*",
             "-k",
-            "text-then",
+            "anthropic-messages/tool-use/text-then-call",
         )
     )
     assert ran.code == 1
@@ -230,12 +227,12 @@ def _children(folder):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("run", "-i", "nosuchpackage"), 3, "no module `nosuchpackage`"),
-        (("run", "-i", "cmd:nosuchprogram"), 3, "`nosuchprogram`: No such file"),
-        (("run", "-i", "json"), 3, "no module `json.conform`"),
-        (("run", "-i", "python:json:nosuch"), 3, "module `json` has no `nosuch`"),
-        (("run", "-i", "magic:x"), 2, "unknown form `magic:`"),
-        (("run", "-i", "mutant:nosuch"), 3, "module `streamconform_mutants` has no `nosuch`"),
+        (("run", "-k", ONE, "-i", "nosuchpackage"), 3, "no module `nosuchpackage`"),
+        (("run", "-k", ONE, "-i", "cmd:nosuchprogram"), 3, "`nosuchprogram`: No such file"),
+        (("run", "-k", ONE, "-i", "json"), 3, "no module `json.conform`"),
+        (("run", "-k", ONE, "-i", "python:json:nosuch"), 3, "module `json` has no `nosuch`"),
+        (("run", "-k", ONE, "-i", "magic:x"), 2, "unknown form `magic:`"),
+        (("run", "-k", ONE, "-i", "mutant:nosuch"), 3, "module `streamconform_mutants` has no `nosuch`"),
         (("run", "-k", "nosuch"), 2, "`-k nosuch` matches no trial"),
         (("run", "-k", "anthropic-messages/text/**", "-k", "a/b"), 2, "`-k a/b` matches no trial"),
         (("run", "--api", "telegraph"), 2, "'telegraph' is not one of"),
