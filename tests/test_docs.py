@@ -6,10 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
-from streamconform import config
+from streamconform import config, reports
+from streamconform.adapters.connect import FORMS
 from streamconform.cli import VERBS
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.trial import DELIVERIES, FAULTS
+from streamconform.peers.table import PEERS
 from streamconform.run.exits import Exit
 from streamconform_mutants import MUTANTS
 
@@ -56,6 +58,13 @@ def test_every_config_key_delivery_and_capability_is_documented():
     assert [name for name in (*DELIVERIES, *FAULTS) if f"| `{name}` |" not in documented("specs.md")] == []
     later = {"requests", "count_tokens"}
     assert [name for name in CAPABILITIES - later if f"`{name}`" not in documented("adapters.md")] == []
+
+
+def test_every_adapter_form_peer_and_report_is_documented():
+    assert [form for form in FORMS if f"| `{form}:" not in documented("adapters.md").replace('"', "")] == []
+    assert [peer for peer in PEERS if f"| `{peer}` |" not in documented("peers.md")] == []
+    kinds = (*reports.REPORTS, *reports.SUITE_REPORTS, reports.STREAMED)
+    assert [kind for kind in kinds if f"| `{kind}` |" not in documented("reports.md")] == []
 
 
 def test_every_mutant_is_on_the_page_of_the_selftest():

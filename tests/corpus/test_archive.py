@@ -43,7 +43,7 @@ def test_the_files_that_are_selected_are_read_in_the_order_of_their_paths(tmp_pa
 
 def test_the_digest_is_that_of_the_file(tmp_path):
     path = written(tmp_path, b"anything")
-    assert archive.digest(path) == hashlib.sha256(b"anything").hexdigest()
+    assert archive.compute_digest(path) == hashlib.sha256(b"anything").hexdigest()
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_bomb_ends_at_its_bound(tmp_path, monkeypatch, bound, members, words):
 def test_an_archive_that_is_too_large_is_not_even_hashed(tmp_path, monkeypatch):
     monkeypatch.setattr(archive, "MAX_ARCHIVE", 5)
     with pytest.raises(SourceError, match="larger than 5 bytes"):
-        archive.digest(written(tmp_path, b"123456"))
+        archive.compute_digest(written(tmp_path, b"123456"))
 
 
 WHOLE = packed([("a-1/tests/cassettes/a.yaml", bytes(range(256)) * 400)])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import pytest
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.outcome import Error, Other, Outcome, Stop, Text, Thinking, ToolCall, Usage
-from streamconform.tools.compare.differences import differences
+from streamconform.tools.compare.differences import find_differences
 
 CALL = ToolCall(id="toolu_1", name="f", arguments={"a": 1}, arguments_text='{"a": 1}', complete=True)
 OUTCOME = Outcome(
@@ -86,7 +86,7 @@ PARTED = {
 
 
 def parted(one, other, claims=CAPABILITIES, body=BODY, *, same):
-    found = differences(one, other, claims, body, same_implementation=same)
+    found = find_differences(one, other, claims, body, same_implementation=same)
     return [(each.path, each.how) for each in found]
 
 
@@ -117,5 +117,5 @@ def test_ids_that_the_recording_does_not_have_may_differ():
 
 
 def test_a_kind_has_no_positions():
-    (found,) = differences(OUTCOME, text("Hi"), CAPABILITIES, BODY, same_implementation=False)
+    (found,) = find_differences(OUTCOME, text("Hi"), CAPABILITIES, BODY, same_implementation=False)
     assert (found.path, found.kind) == ("content.1.text", "content.*.text")

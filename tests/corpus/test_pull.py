@@ -39,7 +39,7 @@ NOTHING = "pip finds no source distribution"
 @pytest.fixture
 def root(offered):
     del offered
-    return cache.home(os.environ["CONFORM_CACHE"])
+    return cache.locate_root(os.environ["CONFORM_CACHE"])
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def quietly(done, total):
 def test_what_streams_is_imported_and_everything_else_is_counted(offered, root):
     found = pull(root, sdist(offered, FILES), quietly)
     assert found.recordings == {"anthropic-messages": 2, "openai-chat": 1}
-    assert found.left == {SAME_BYTES: 1, NOT_ASKED: 1, "not a stream": 1, "not a cassette of vcrpy": 1}
+    assert found.left == {SAME_BYTES: 1, NOT_ASKED: 1, "not a stream": 1, "not a vcrpy cassette": 1}
     folder = read(found.folder, (), None)
     assert [(case.id, case.cassette.status) for case in folder.cases] == [
         ("anthropic-messages/test-a-one.sse", 200),
@@ -70,7 +70,7 @@ def test_what_streams_is_imported_and_everything_else_is_counted(offered, root):
     assert "sk-ant-secret" not in "".join(
         path.read_text("utf-8") for path in found.folder.rglob("*") if path.is_file()
     )
-    assert cache.pulled(root, KNOWN) == found
+    assert cache.read_pulled(root, KNOWN) == found
     assert [each.name for each in root.iterdir()] == [KNOWN.key]
 
 
@@ -150,7 +150,7 @@ def test_a_pull_that_is_interrupted_leaves_nothing(offered, root, at):
     with pytest.raises(KeyboardInterrupt):
         pull(root, source, interrupt)
     assert list(root.iterdir()) == []
-    assert cache.pulled(root, source) is None
+    assert cache.read_pulled(root, source) is None
     assert pull(root, source, quietly).recordings
 
 
@@ -205,7 +205,7 @@ def test_a_pull_from_the_command_line_says_what_is_wrong(offered, project):
     assert "Traceback" not in ran.err
     unknown = project.run("corpus", "pull", "nobody")
     assert unknown.code == 2
-    assert f"no source `nobody`; known are {', '.join(SOURCES)}" in unknown.err
+    assert f"unknown source `nobody`; available: {', '.join(SOURCES)}" in unknown.err
 
 
 def test_a_pull_tells_what_came_of_it(offered, root):
@@ -222,7 +222,7 @@ def test_a_pull_tells_what_came_of_it(offered, root):
 def test_a_folder_that_pull_did_not_write_is_told_with_the_way_out(root):
     (root / KNOWN.key).mkdir(parents=True)
     with pytest.raises(SourceError, match=f"conform corpus drop {KNOWN.name}"):
-        cache.pulled(root, KNOWN)
+        cache.read_pulled(root, KNOWN)
 
 
 def test_what_a_killed_pull_left_goes_with_the_source(root):
@@ -234,10 +234,10 @@ def test_what_a_killed_pull_left_goes_with_the_source(root):
 def test_the_cache_is_where_the_user_says(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    assert cache.home(None) == tmp_path / ".cache" / "streamconform" / "corpus"
+    assert cache.locate_root(None) == tmp_path / ".cache" / "streamconform" / "corpus"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert cache.home(None) == tmp_path / "xdg" / "streamconform" / "corpus"
-    assert cache.home(str(tmp_path / "own")) == tmp_path / "own" / "corpus"
+    assert cache.locate_root(None) == tmp_path / "xdg" / "streamconform" / "corpus"
+    assert cache.locate_root(str(tmp_path / "own")) == tmp_path / "own" / "corpus"
 
 
 def test_the_table_of_sources_is_sound():

@@ -5,17 +5,15 @@ Blocks of peers that are not installed stay unchanged.
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 from streamconform.peers import environments
 from streamconform.peers.table import PEERS
 
+from ..cli.project import Project
 from .blocks import ROOT, fill, strip_lines
 
 PAGES = (ROOT / "README.md", ROOT / "docs" / "cli.md")
@@ -24,12 +22,8 @@ PEER = re.compile(r"\bpeer:([a-z-]+)")
 
 def run_command(command: str) -> str:
     """Return what `command` prints in an empty folder."""
-    argv = [sys.executable, "-m", "streamconform", *shlex.split(command)[1:]]
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(
-            argv, cwd=folder, capture_output=True, text=True, check=False, env=os.environ | {"NO_COLOR": "1"}
-        )
-    return strip_lines(done.stdout)
+        return strip_lines(Project(Path(folder)).run(*shlex.split(command)[1:]).out)
 
 
 def is_runnable(command: str) -> bool:

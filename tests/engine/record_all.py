@@ -19,7 +19,7 @@ from streamconform.apis import APIS
 from streamconform.errors import ConformError
 from streamconform.model.cassette import Cassette
 from streamconform.suite import cassettes
-from streamconform.tools.record.exchange import Order, exchange
+from streamconform.tools.record.exchange import RecordJob, record_exchange
 from streamconform.wire.framings import split
 
 from .bodies import BODIES, MODEL, SCENARIOS, body
@@ -63,7 +63,7 @@ def _one(api: str, name: str, base_url: str, given: argparse.Namespace) -> bool:
 
 def _record(api: str, name: str, base_url: str) -> Cassette:
     scenario = SCENARIOS[name]
-    order = Order(
+    order = RecordJob(
         api=api,
         base_url=base_url,
         model=MODEL,
@@ -75,8 +75,8 @@ def _record(api: str, name: str, base_url: str) -> Cassette:
         note=scenario.get("note"),
     )
     if scenario.get("first"):
-        exchange(order)
-    return exchange(order).cassette
+        record_exchange(order)
+    return record_exchange(order).cassette
 
 
 def _same(cassette: Cassette, folder: Path) -> bool:

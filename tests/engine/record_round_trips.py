@@ -18,7 +18,7 @@ from typing import Any
 from streamconform.errors import ConformError
 from streamconform.model.cassette import Cassette
 from streamconform.suite import cassettes
-from streamconform.tools.record.exchange import Order, exchange
+from streamconform.tools.record.exchange import RecordJob, record_exchange
 
 from .bodies import BODIES, MODEL, ROUND_TRIPS, request, turns_of
 from .engine import SERVER, install, running
@@ -149,7 +149,7 @@ def _trip(api: str, name: str, base_url: str, given: argparse.Namespace) -> bool
 
 
 def _record(api: str, name: str, half: str, body_: Json, base_url: str) -> Cassette:
-    order = Order(
+    order = RecordJob(
         api=api,
         base_url=base_url,
         model=MODEL,
@@ -158,7 +158,7 @@ def _record(api: str, name: str, half: str, body_: Json, base_url: str) -> Casse
         server=SERVER,
         note=ROUND_TRIPS[name].get("note"),
     )
-    return exchange(order).cassette
+    return record_exchange(order).cassette
 
 
 def _same(cassette: Cassette, folder: Path) -> bool:

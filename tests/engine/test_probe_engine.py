@@ -12,7 +12,7 @@ from streamconform.suite import cassettes
 from streamconform.tools.probe import checks
 from streamconform.tools.probe.refusals import REFUSALS
 from streamconform.tools.probe.scenarios import SCENARIOS
-from streamconform.tools.record.live import Recording
+from streamconform.tools.record.live import RawRecording
 
 from ..cli.project import Project
 from .bodies import MODEL
@@ -68,7 +68,7 @@ KNOWN = {
 def found(api, question):
     """Return the checks that do not pass for the recording of a question."""
     cassette = cassettes.load(find_bundled("cassettes"), api, f"llama-cpp-{RECORDED[question]}")
-    came = Recording(
+    came = RawRecording(
         path="/",
         request_headers={},
         request_body=b"{}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
-from streamconform.tools.record.providers import streaming
+from streamconform.tools.record.providers import build_streaming_body
 
 from .bodies import BODIES, MODEL, ROUND_TRIPS
 from .engine import SERVER
@@ -21,8 +21,8 @@ def recorded(api, name):
 @pytest.mark.parametrize(("api", "name"), EACH)
 def test_the_second_request_is_made_of_the_first_answer_s_bytes(api, name):
     first, second = recorded(api, name)
-    assert first.request.body == streaming(body(api, name), MODEL)
-    assert second.request.body == streaming(body(api, name, first.body), MODEL)
+    assert first.request.body == build_streaming_body(body(api, name), MODEL)
+    assert second.request.body == build_streaming_body(body(api, name, first.body), MODEL)
     assert {(each.status, each.provenance.server) for each in (first, second)} == {(200, SERVER)}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
-from streamconform.tools.record.providers import streaming
+from streamconform.tools.record.providers import build_streaming_body
 
 from .bodies import BODIES, MODEL, SCENARIOS, body
 from .engine import SERVER
@@ -22,7 +22,7 @@ def recorded(api, name):
 @pytest.mark.parametrize(("api", "name"), EACH)
 def test_a_recording_holds_the_request_of_its_scenario(api, name):
     cassette = recorded(api, name)
-    assert cassette.request.body == streaming(body(api, name), MODEL)
+    assert cassette.request.body == build_streaming_body(body(api, name), MODEL)
     assert (cassette.status >= 400) == SCENARIOS[name].get("error", False)
     assert (cassette.twin is not None) == SCENARIOS[name].get("twin", False)
     assert (cassette.provenance.server, cassette.provenance.note) == (SERVER, SCENARIOS[name].get("note"))

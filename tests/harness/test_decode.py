@@ -138,7 +138,7 @@ def mutated(draw, valid):
 def accepted(reader, value):
     try:
         reader(value)
-    except decode.Malformed:
+    except decode.MalformedError:
         return False
     return True
 
@@ -147,33 +147,33 @@ def accepted(reader, value):
 @given(outcomes)
 def test_every_outcome_that_fits_the_schema_is_read(value):
     assert OUTCOMES.is_valid(value)
-    decode.outcome(value)
+    decode.decode_outcome(value)
 
 
 @EXAMPLES
 @given(mutated(outcomes))
 def test_an_outcome_is_read_just_when_it_fits_the_schema(value):
-    assert accepted(decode.outcome, value) == OUTCOMES.is_valid(value)
+    assert accepted(decode.decode_outcome, value) == OUTCOMES.is_valid(value)
 
 
 @EXAMPLES
 @given(events)
 def test_every_event_that_fits_the_schema_is_read(value):
     assert EVENTS.is_valid(value)
-    decode.event(value)
+    decode.decode_event(value)
 
 
 @EXAMPLES
 @given(mutated(events))
 def test_an_event_is_read_just_when_it_fits_the_schema(value):
-    assert accepted(decode.event, value) == EVENTS.is_valid(value)
+    assert accepted(decode.decode_event, value) == EVENTS.is_valid(value)
 
 
 @pytest.mark.parametrize("field", ["status", "content", "stop", "usage", "cost", "error", "model"])
 def test_anything_in_a_field_is_read_just_when_it_fits_the_schema(field):
     for value in WRONG:
         whole = {"status": "complete", "content": []} | {field: value}
-        assert accepted(decode.outcome, whole) == OUTCOMES.is_valid(whole), value
+        assert accepted(decode.decode_outcome, whole) == OUTCOMES.is_valid(whole), value
 
 
 @pytest.mark.parametrize("name", [*BLOCK_EVENTS, "usage", "done", "error", "", None, 1])
@@ -181,14 +181,16 @@ def test_anything_as_an_index_is_read_just_when_it_fits_the_schema(name):
     for value in WRONG:
         rest = {"delta": "x", "text": "x", "tool_call": {}, "status": "error"}
         whole = {"type": name, "content_index": value} | rest
-        assert accepted(decode.event, whole) == EVENTS.is_valid(whole), value
+        assert accepted(decode.decode_event, whole) == EVENTS.is_valid(whole), value
 
 
 def test_anything_at_the_top_is_read_just_when_it_fits_the_schema():
     for value in WRONG:
-        assert accepted(decode.outcome, value) == OUTCOMES.is_valid(value), value
-        assert accepted(decode.event, value) == EVENTS.is_valid(value), value
-        assert accepted(decode.block, value) == build_validator("outcome.v1", "block").is_valid(value), value
+        assert accepted(decode.decode_outcome, value) == OUTCOMES.is_valid(value), value
+        assert accepted(decode.decode_event, value) == EVENTS.is_valid(value), value
+        assert accepted(decode.decode_block, value) == build_validator("outcome.v1", "block").is_valid(
+            value
+        ), value
 
 
 def test_deep_arguments_are_not_walked():
@@ -197,10 +199,10 @@ def test_deep_arguments_are_not_walked():
     for _ in range(100_000):
         deep = [deep]
     call = {"type": "tool_call", "arguments": deep}
-    assert decode.outcome({"status": "complete", "content": [call]}).content[0].arguments is deep
+    assert decode.decode_outcome({"status": "complete", "content": [call]}).content[0].arguments is deep
 
 
 def test_what_is_omitted_is_null_and_null_is_the_default():
     said = {"status": "complete", "content": [{"type": "thinking"}, {"type": "tool_call", "executor": None}]}
     nulls = said | dict.fromkeys(("stop", "usage", "cost", "error", "model", "response_id"))
-    assert decode.outcome(said) == decode.outcome(nulls)
+    assert decode.decode_outcome(said) == decode.decode_outcome(nulls)

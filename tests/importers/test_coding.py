@@ -8,7 +8,7 @@ import zlib
 import brotli
 import pytest
 from streamconform.tools.record.importers import coding
-from streamconform.tools.record.importers.coding import Undecodable, decoded
+from streamconform.tools.record.importers.coding import Undecodable, decode_body
 
 TEXT = "data: Grüß dich\n\n".encode() * 50
 
@@ -31,23 +31,23 @@ TEXT = "data: Grüß dich\n\n".encode() * 50
     ],
 )
 def test_the_text_comes_out(body, encoding):
-    assert decoded(body, encoding) == coding.Decoded(TEXT)
+    assert decode_body(body, encoding) == coding.DecodedBody(TEXT)
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "br"])
 def test_a_stream_that_was_cut_gives_what_came_and_says_so(encoding):
     noise = bytes(range(33, 120)) * 40 + TEXT
     whole = gzip.compress(noise, 0) if encoding == "gzip" else brotli.compress(noise, quality=0)
-    found = decoded(whole[:-20], encoding)
+    found = decode_body(whole[:-20], encoding)
     assert noise.startswith(found.body)
-    assert found.note == f"The {encoding} stream ends before its end: the recording was cut."
+    assert found.note == f"The {encoding} data is truncated: the recording was cut."
 
 
 def test_what_is_neither_text_nor_in_its_coding_is_told():
     with pytest.raises(Undecodable, match="neither text nor gzip"):
-        decoded(b"\xff\x00\x01", "gzip")
-    with pytest.raises(Undecodable, match="neither text nor zstd: known are gzip"):
-        decoded(b"\x28\xb5\x2f\xfd\xff", "zstd")
+        decode_body(b"\xff\x00\x01", "gzip")
+    with pytest.raises(Undecodable, match="neither text nor zstd: supported codings are gzip"):
+        decode_body(b"\x28\xb5\x2f\xfd\xff", "zstd")
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "br", "deflate"])
@@ -55,10 +55,10 @@ def test_a_bomb_is_refused(monkeypatch, encoding):
     monkeypatch.setattr(coding, "MAX_BODY", 10_000)
     compress = {"gzip": gzip.compress, "br": brotli.compress, "deflate": zlib.compress}[encoding]
     with pytest.raises(Undecodable, match="larger than 10000 bytes"):
-        decoded(compress(bytes(1_000_000)), encoding)
+        decode_body(compress(bytes(1_000_000)), encoding)
 
 
 def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(Undecodable, match="install `brotli`"):
-        decoded(brotli.compress(TEXT) + b"\xff", "br")
+        decode_body(brotli.compress(TEXT) + b"\xff", "br")

@@ -42,7 +42,7 @@ def test_a_file_becomes_a_cassette_and_a_case_that_runs(project):
 def test_a_draft_says_that_it_is_one_and_strict_lint_refuses_it(project):
     project.run("import", "incident.sse", *API)
     text = spec(project).read_text("utf-8")
-    assert "# DRAFT: what the bundled parser made of the stream" in text
+    assert "# DRAFT: the output of the bundled parser" in text
     (case,) = yaml.safe_load(text)["cases"]
     assert case["reviewed"] is False
     assert case["expect"]["content"] == [{"text": "Grüß dich 🌍"}]
@@ -73,7 +73,7 @@ def test_a_case_of_the_same_name_is_never_overwritten(project):
         path.unlink()
     again = project.run("import", "incident.sse", *API)
     assert again.code == 2
-    assert "has a case `incident` already" in again.err
+    assert "already has a case `incident`" in again.err
     assert list((project.folder / "cassettes/anthropic-messages").iterdir()) == []
 
 
@@ -83,7 +83,7 @@ def test_a_spec_that_no_case_can_be_appended_to_is_left_as_it_is(project):
     with_spec = project.with_file("specs/anthropic-messages/other.yaml", text)
     made = with_spec.run("import", "incident.sse", *API, "--topic", "other")
     assert made.code == 2
-    assert "no case can be appended to" in made.err
+    assert "cannot append a case to" in made.err
     assert spec(project, "other").read_text() == text
 
 
@@ -135,7 +135,7 @@ def test_what_looks_like_a_key_is_refused_until_it_is_allowed(project):
 
 
 WRONG = {
-    "no api": (("incident.sse",), "give `--api`"),
+    "no api": (("incident.sse",), "pass --api"),
     "no file": (("nothing.sse", *API), "cannot be read"),
     "one name for two": (("incident.sse", "incident.sse", *API, "--name", "a"), "one by one"),
     "the same twice": (("incident.sse", "incident.sse", *API), "two imports have the same name"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamconform.apis import APIS
 from streamconform.errors import SourceError
-from streamconform.tools.record.importers import take
+from streamconform.tools.record.importers import import_file
 from streamconform.wire import eventstream
 from streamconform.wire.reframe import NotPayloadError, restore_framing
 
@@ -21,7 +21,7 @@ HEAD = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nSet-Cookie: a=b\r\
 
 
 def cassette(data, name="incident.sse", api=API):
-    found = take(Path(name), data if isinstance(data, bytes) else data.encode(), api, None)
+    found = import_file(Path(name), data if isinstance(data, bytes) else data.encode(), api, None)
     (made,) = found.cassettes
     return made
 
@@ -31,7 +31,7 @@ def test_a_plain_body_is_kept_byte_for_byte():
     assert made.body == BODY
     assert made.headers == {"content-type": "text/event-stream"}
     assert (made.suffix, made.request.path, made.request.body) == ("sse", "/v1/messages", {"stream": True})
-    assert made.provenance.note == "The request was not kept; a minimal one stands in its place."
+    assert made.provenance.note == "The request was not recorded; a minimal one replaces it."
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_payloads_get_the_framing_of_their_api_back():
     made = cassette(lines + "\n\n", "stripped.jsonl")
     assert made.body == BODY
     assert made.suffix == "sse"
-    assert "put back into the framing" in made.provenance.recipe
+    assert "with the framing of" in made.provenance.recipe
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_an_imported_event_stream_without_its_secrets_has_sound_checksums():
     address = b"somebody@somewhere.dev"
     body = eventstream.encode_event(b'{"text":"%s"}' % address, "contentBlockDelta")
     head = b"HTTP/1.1 200 OK\r\ncontent-type: application/vnd.amazon.eventstream\r\n\r\n"
-    (made,) = take(Path("a.eventstream"), head + body, "bedrock-converse", None).cassettes
+    (made,) = import_file(Path("a.eventstream"), head + body, "bedrock-converse", None).cassettes
     assert made.suffix == "eventstream"
     assert len(made.body) == len(body)
     assert address not in made.body
@@ -118,15 +118,20 @@ def test_an_imported_event_stream_without_its_secrets_has_sound_checksums():
 
 
 WRONG = {
-    "no api": ("incident.sse", BODY, None, "nothing in the file tells its api; give `--api`"),
-    "no end of headers": ("a.txt", b"HTTP/1.1 200 OK\r\ncontent-type: x\r\n", API, "the headers do not end"),
+    "no api": ("incident.sse", BODY, None, "cannot detect the API from this file; pass --api"),
+    "no end of headers": (
+        "a.txt",
+        b"HTTP/1.1 200 OK\r\ncontent-type: x\r\n",
+        API,
+        "no empty line after the headers",
+    ),
     "still chunked": (
         "a.txt",
         b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1a\r\ndata: x\r\n",
         API,
-        "still in HTTP's chunked framing",
+        "still has HTTP's chunked transfer encoding",
     ),
-    "heads for ever": ("a.txt", b"HTTP/1.1 100 Continue\r\n\r\n" * 50, API, "more than 20 heads"),
+    "heads for ever": ("a.txt", b"HTTP/1.1 100 Continue\r\n\r\n" * 50, API, "more than 20 response heads"),
     "a line that is no object": ("a.jsonl", b'{"type":"a"}\n[1]\n', API, "line 2 is not a JSON object"),
     "no line": ("a.jsonl", b"\n\n", API, "the file has no lines"),
 }
@@ -136,10 +141,10 @@ WRONG = {
 def test_what_cannot_be_read_is_told(name):
     file, data, api, words = WRONG[name]
     with pytest.raises(SourceError, match=words):
-        take(Path(file), data, api, None)
+        import_file(Path(file), data, api, None)
 
 
 @pytest.mark.parametrize("data", [b"", b"HTTP/1.1 204 No Content\r\n\r\n"])
 def test_a_file_without_a_body_is_left_out(data):
-    (left,) = take(Path("a.sse"), data, API, None).left
+    (left,) = import_file(Path("a.sse"), data, API, None).skipped
     assert "it has no body" in left.why

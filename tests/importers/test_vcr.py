@@ -14,7 +14,7 @@ import vcr
 import yaml
 from streamconform.errors import SourceError
 from streamconform.model.cassette import Derived
-from streamconform.tools.record.importers import take
+from streamconform.tools.record.importers import import_file
 from streamconform.wire import eventstream
 
 from .provider import BODY, KEY, REQUEST, provider
@@ -63,7 +63,7 @@ def recorded(path, *calls, serializer="yaml"):
 
 
 def taken(path, api=None, name=None):
-    return take(path, path.read_bytes(), api, name)
+    return import_file(path, path.read_bytes(), api, name)
 
 
 CLIENTS = {"requests": by_requests, "httpx": by_httpx, "httpx-async": by_async_httpx}
@@ -76,7 +76,7 @@ def test_the_bytes_are_those_that_the_provider_sent(base_url, tmp_path, client, 
     path = recorded(tmp_path / "stream.yaml", (CLIENTS[client], url, headers, REQUEST))
     found = taken(path)
     (cassette,) = found.cassettes
-    assert found.left == ()
+    assert found.skipped == ()
     assert cassette.body == BODY
     assert (cassette.api, cassette.name, cassette.status) == ("anthropic-messages", "stream", 200)
     assert cassette.request.body == REQUEST
@@ -84,7 +84,7 @@ def test_the_bytes_are_those_that_the_provider_sent(base_url, tmp_path, client, 
     assert cassette.marks == ()
     assert isinstance(cassette.provenance, Derived)
     assert cassette.provenance.source == "stream.yaml, interaction 1 of 1"
-    assert "network cut the stream was not kept" in cassette.provenance.recipe
+    assert "chunk boundaries were not recorded" in cassette.provenance.recipe
 
 
 def test_headers_are_kept_by_allow_list_and_ids_of_accounts_are_replaced(base_url, tmp_path):
@@ -118,10 +118,10 @@ def test_several_interactions_are_several_cassettes_and_what_does_not_stream_is_
         ("some-test-gpt-1", 200),
         ("some-test-gpt-2", 404),
     ]
-    assert [each.why for each in found.left] == [
-        "its path belongs to no api: `/v1/models`",
+    assert [each.why for each in found.skipped] == [
+        "no API uses its path: `/v1/models`",
         "its path belongs to openai-chat, not to anthropic-messages",
-        "not a stream: status 200, application/json",
+        "not a stream: HTTP status 200, application/json",
     ]
 
 
@@ -194,9 +194,9 @@ def test_one_interaction_that_is_broken_does_not_hide_the_others(tmp_path):
     path.write_text(yaml.dump({"version": 1, "interactions": interactions}))
     found = taken(path)
     assert [each.body for each in found.cassettes] == [BODY]
-    assert [each.why for each in found.left] == [
-        "'soon' is no HTTP status",
-        "its response has no body that can be read",
+    assert [each.why for each in found.skipped] == [
+        "'soon' is not an HTTP status",
+        "its response has no readable body",
     ]
 
 
@@ -205,11 +205,11 @@ HOSTILE = {
     "deep": ("[" * 5000, "nested deeper than 64 levels"),
     "merge": ("a: &a {x: 1}\nb: {<<: [*a, *a]}", "a merge key"),
     "syntax": ("version: 1\ninteractions: [\n  'open", "while scanning a quoted scalar"),
-    "scalar": ("hello", "not a cassette of vcrpy"),
-    "no-interactions": ("version: 1\n", "it has no 'interactions'"),
-    "interactions-of-text": ("version: 1\ninteractions: [a, b]\n", "not a cassette of vcrpy"),
+    "scalar": ("hello", "not a vcrpy cassette"),
+    "no-interactions": ("version: 1\n", "missing 'interactions'"),
+    "interactions-of-text": ("version: 1\ninteractions: [a, b]\n", "not a vcrpy cassette"),
     "old": ("- request: {}\n  response: {}\n", "older version"),
-    "empty": ("", "not a cassette of vcrpy"),
+    "empty": ("", "not a vcrpy cassette"),
 }
 
 
@@ -243,7 +243,7 @@ def test_what_is_not_utf8_is_told_with_its_place(tmp_path, name):
 def test_deep_json_is_a_clear_error(tmp_path):
     path = Path(tmp_path / "deep.json")
     path.write_text('{"interactions": ' + "[" * 200_000)
-    with pytest.raises(SourceError, match="not a cassette of vcrpy"):
+    with pytest.raises(SourceError, match="not a vcrpy cassette"):
         taken(path)
 
 
@@ -281,7 +281,7 @@ def test_the_api_is_known_by_the_path_of_the_request(tmp_path, uri, api):
     media, body = STREAMS[api]
     response = {"status": {"code": 200}, "headers": {"Content-Type": [media]}, "body": {"string": body}}
     found = taken(written(tmp_path, response, uri=uri))
-    assert found.left == ()
+    assert found.skipped == ()
     assert [(each.api, each.body) for each in found.cassettes] == [(api, body)]
 
 
@@ -290,9 +290,9 @@ def test_a_whole_answer_of_an_api_that_streams_json_lines_is_no_stream_of_one_li
     headers = {"content-type": ["application/json; charset=utf-8"]}
     response = {"status": {"code": 200}, "headers": headers, "body": {"string": b'{"done":true}'}}
     found = taken(written(tmp_path, response, uri=uri))
-    assert (found.cassettes, [each.why for each in found.left]) == (
+    assert (found.cassettes, [each.why for each in found.skipped]) == (
         (),
-        ["not a stream: status 200, application/json"],
+        ["not a stream: HTTP status 200, application/json"],
     )
 
 
@@ -300,4 +300,4 @@ def test_a_whole_answer_of_an_api_that_streams_json_lines_is_no_stream_of_one_li
 def test_a_path_that_asks_for_an_answer_at_once_is_said_to_be_none_of_a_stream(tmp_path, path):
     response = {"status": {"code": 200}, "headers": {}, "body": {"string": b"{}"}}
     found = taken(written(tmp_path, response, uri=f"https://example.org{path}"))
-    assert [each.why for each in found.left] == [f"not a stream: it was asked for at `{path}`"]
+    assert [each.why for each in found.skipped] == [f"not a stream: non-streaming path `{path}`"]

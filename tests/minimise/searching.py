@@ -13,7 +13,7 @@ from streamconform.resources import find_bundled
 from streamconform.run.blame import ReferenceInput
 from streamconform.suite.expand import expand, make_trial
 from streamconform.suite.load import Sources, collect, load
-from streamconform.tools.minimise.search import Order, Search
+from streamconform.tools.minimise.search import MinimiseJob, Search
 from streamconform.tools.minimise.write import recipe, write
 
 NOBODY_KNOWS = Greeting(name="in this process")
@@ -32,7 +32,7 @@ def searched(name, impl, **options):
     """The search for the smallest stream of a case, `api/topic/id@delivery`."""
     id_, _, delivery = name.partition("@")
     trial = make_trial(cases(id_.partition("/")[0])[id_], delivery or "recorded", 0)
-    search = Search(Order(connect(impl), (trial,), **options))
+    search = Search(MinimiseJob(connect(impl), (trial,), **options))
     asyncio.run(search.run())
     return search
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from streamconform.tools.minimise.ddmin import fewest
+from streamconform.tools.minimise.ddmin import minimise_list
 
 
 def found(items, needed, least=0):
@@ -15,7 +15,7 @@ def found(items, needed, least=0):
         asked.append(tuple(kept))
         return set(needed) <= set(kept)
 
-    return asyncio.run(fewest(items, holds, least=least)), asked
+    return asyncio.run(minimise_list(items, holds, least=least)), asked
 
 
 @pytest.mark.parametrize(
@@ -53,4 +53,4 @@ def test_what_hangs_together_is_left_together():
     async def holds(kept):
         return {2, 9} <= set(kept) and (4 in kept) == (5 in kept)
 
-    assert asyncio.run(fewest(range(12), holds)) == (2, 9)
+    assert asyncio.run(minimise_list(range(12), holds)) == (2, 9)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from streamconform.tools.minimise.fixup import followed
-from streamconform.tools.minimise.stream import taken_apart
+from streamconform.tools.minimise.fixup import fix_up
+from streamconform.tools.minimise.stream import split_stream
 from streamconform.wire import sse
 
 A, R = "anthropic-messages", "openai-responses"
@@ -18,7 +18,7 @@ STOP = {"type": "message_stop"}
 
 def stream(*frames):
     body = b"".join(sse.encode_event(json.dumps(each).encode(), each["type"]) for each in frames)
-    return taken_apart("sse", body, (body,))
+    return split_stream("sse", body, (body,))
 
 
 def said(made):
@@ -27,13 +27,13 @@ def said(made):
 
 def test_blocks_are_counted_from_0_again():
     before = stream(START, OPEN, CLOSE, {**OPEN, "index": 1}, {**CLOSE, "index": 1}, REASON, STOP)
-    after = followed(A, before, before.only((0, 3, 4, 5, 6)))
+    after = fix_up(A, before, before.only((0, 3, 4, 5, 6)))
     assert [each.get("index") for each in said(after)] == [None, 0, 0, None, None]
 
 
 def test_blocks_that_were_counted_otherwise_stay_as_they_are():
     before = stream(START, {**OPEN, "index": 3}, {**CLOSE, "index": 3}, {**OPEN, "index": 7}, REASON)
-    assert followed(A, before, before.only((0, 3, 4))) == before.only((0, 3, 4))
+    assert fix_up(A, before, before.only((0, 3, 4))) == before.only((0, 3, 4))
 
 
 def test_whole_texts_are_the_sum_of_the_deltas_that_are_left():
@@ -47,7 +47,7 @@ def test_whole_texts_are_the_sum_of_the_deltas_that_are_left():
         {"type": "response.output_item.done", "output_index": 0, "item": item},
         {"type": "response.completed", "response": {"output": [item]}},
     )
-    _, done, part, of_item, last = said(followed(R, before, before.only((1, 2, 3, 4, 5))))
+    _, done, part, of_item, last = said(fix_up(R, before, before.only((1, 2, 3, 4, 5))))
     texts = (
         done["text"],
         part["part"]["text"],
@@ -65,7 +65,7 @@ def test_the_final_output_has_the_items_that_are_left_and_sequence_numbers_are_c
     ]
     last = {"type": "response.completed", "response": {"output": items}, "sequence_number": 7}
     before = stream(*frames, last)
-    *added, completed = said(followed(R, before, before.only((0, 2, 3))))
+    *added, completed = said(fix_up(R, before, before.only((0, 2, 3))))
     assert [each["output_index"] for each in added] == [0, 1]
     assert [each["sequence_number"] for each in (*added, completed)] == [4, 5, 6]
     assert [each["id"] for each in completed["response"]["output"]] == ["msg_0", "msg_2"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from streamconform.apis import APIS
 from streamconform.model.trial import DELIVERY_SETS
-from streamconform.tools.minimise.search import by_reference
+from streamconform.tools.minimise.search import judge_reference
 from streamconform.wire.framings import split
 from streamconform_mutants import load as load_mutant
 from streamconform_reference.adapter import adapter as reference
@@ -39,7 +39,7 @@ def test_the_smallest_stream_fails_the_mutant_and_passes_the_reference(tmp_path,
     assert 1 <= len(frames) <= MOST_FRAMES
     assert len(kept.cassette.body) < len(cases(kept.api)[case.partition("@")[0]].cassette.body)
     assert search.oracle.target in search.proof
-    assert by_reference(search.best).verdict == "pass"
+    assert judge_reference(search.best).verdict == "pass"
     assert verdicts(kept, load_mutant(name)) == {"recorded": "fail"}
     assert set(verdicts(kept, reference, DELIVERY_SETS["full"], "all").values()) == {"pass"}
 

@@ -6,8 +6,8 @@ import pytest
 from streamconform.apis import APIS
 from streamconform.delivery.deliver import cut
 from streamconform.suite.expand import expand
-from streamconform.tools.minimise.edits import edited, nodes, units
-from streamconform.tools.minimise.stream import taken_apart
+from streamconform.tools.minimise.edits import edit_members, nodes, units
+from streamconform.tools.minimise.stream import split_stream
 from streamconform.wire.framings import split
 
 from .searching import cases
@@ -17,7 +17,7 @@ from .searching import cases
 def test_the_pieces_of_a_body_are_the_body_with_its_cuts(api):
     for case in cases(api).values():
         for trial in expand((case,), ("recorded", "utf8-split", "comments"), "bytes", 0, "one"):
-            stream = taken_apart(
+            stream = split_stream(
                 APIS[api].detect_framing(case.cassette.status, trial.body), trial.body, trial.chunks
             )
             assert stream.body == trial.body, trial.id
@@ -29,7 +29,7 @@ def test_any_frame_left_out_leaves_the_others(api):
     for case in cases(api).values():
         body = case.cassette.body
         framed = APIS[api].detect_framing(case.cassette.status, body)
-        stream = taken_apart(framed, body, (body,))
+        stream = split_stream(framed, body, (body,))
         framed_at = [i for i, piece in enumerate(stream.pieces) if piece.payload is not None]
         if framed == "document" or len(framed_at) < 3 or len(stream.payloads) != len(split(framed, body)):
             continue
@@ -54,7 +54,7 @@ TEXT = '{"a": 1, "b": {"c":[1, 2 , 3]}, "d":"xé\\n\\ud83d\\ude00\\ud83d"}'.enco
     ],
 )
 def test_what_is_not_changed_keeps_its_bytes(changes, left):
-    assert edited(TEXT, changes) == left
+    assert edit_members(TEXT, changes) == left
 
 
 def test_a_character_is_what_stands_for_it():

@@ -140,7 +140,8 @@ class Tests(Project):
         env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
         done = forked.run(
             "pytest",
-            ("-p", "no:hypothesispytest", *words),
+            # The fork has imported the plugin before pytest could rewrite its assertions; nothing else warns.
+            ("-p", "no:hypothesispytest", "-W", "ignore::pytest.PytestAssertRewriteWarning", *words),
             cwd=self.folder,
             env={**env, "NO_COLOR": "1", "COLUMNS": "200"},
             stdin=stdin,

@@ -19,11 +19,11 @@ from streamconform.tools.record.errors import (
     BadAddress,
     BadHeader,
     CannotConnect,
-    NoAnswer,
+    NoResponse,
     RecordError,
-    Unsuitable,
+    UnsuitableExchange,
 )
-from streamconform.tools.record.live import Recording, record, record_async, to_cassette
+from streamconform.tools.record.live import RawRecording, record, record_async, to_cassette
 from streamconform.yaml_text import reader
 
 from .server import END, HEAD, Reset, Wait, chunk, serving
@@ -34,7 +34,7 @@ PROVENANCE = Recorded(server="a test", model="m", date="2026-11-21", tool="strea
 SCHEMA = Path(cassettes.__file__).parents[1] / "schemas" / "cassette.v1.json"
 
 
-def ask(base_url: str, **options: Any) -> Recording:
+def ask(base_url: str, **options: Any) -> RawRecording:
     """Record the exchange that most tests are about."""
     body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "é"}]}
     return record(base_url, "/v1/messages", {}, body, **{"timeout": 10.0} | options)
@@ -212,7 +212,7 @@ def test_the_environment_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_it_records_inside_a_running_loop() -> None:
-    async def main(base_url: str) -> Recording:
+    async def main(base_url: str) -> RawRecording:
         return await record_async(base_url, "/v1/messages", {}, {})
 
     with serving(HEAD + b"\r\n" + chunk(b"abc") + END) as server:
@@ -225,7 +225,7 @@ def test_a_refused_connection_says_where_and_what_next() -> None:
     with pytest.raises(CannotConnect) as caught:
         ask(f"http://user:{KEY}@127.0.0.1:{port}")
     assert str(caught.value).startswith(f"cannot connect to `http://127.0.0.1:{port}/v1/messages`: ")
-    assert str(caught.value).endswith("Start the server, or check host and port of the base URL.")
+    assert str(caught.value).endswith("Start the server, or check the host and port of the base URL.")
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_a_refused_connection_says_where_and_what_next() -> None:
     ],
 )
 def test_no_http_answer_is_an_error(steps: tuple[bytes | Wait | Reset, ...]) -> None:
-    with serving(*steps) as server, pytest.raises(NoAnswer, match="no HTTP answer from `http://127"):
+    with serving(*steps) as server, pytest.raises(NoResponse, match="no HTTP response from `http://127"):
         ask(server.base_url, timeout=1.5)
 
 
@@ -267,7 +267,7 @@ def test_an_unsendable_key_is_refused_without_being_quoted(value: str) -> None:
     assert KEY not in str(caught.value)
 
 
-PLAIN = Recording(
+PLAIN = RawRecording(
     path="/v1/messages",
     request_headers={"content-type": "application/json"},
     request_body=b'{"model":"m"}',
@@ -312,18 +312,18 @@ def test_the_suffix_follows_the_media_type(content_type: str, suffix: str) -> No
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff"])
 def test_a_request_that_is_no_json_object_makes_no_cassette(body: bytes) -> None:
-    with pytest.raises(Unsuitable, match="request's body is not"):
+    with pytest.raises(UnsuitableExchange, match="request body is not"):
         cassette_of(request_body=body)
 
 
 def test_a_compressed_body_makes_no_cassette() -> None:
     headers = {"content-type": "text/event-stream", "content-encoding": "gzip"}
-    with pytest.raises(Unsuitable, match="`gzip` although"):
+    with pytest.raises(UnsuitableExchange, match="content-encoding `gzip`"):
         cassette_of(headers=headers, body=gzip.compress(b"data: 1\n\n"))
 
 
 def test_every_error_is_one_line_for_people() -> None:
-    for kind in (BadAddress, BadHeader, CannotConnect, NoAnswer, Unsuitable):
+    for kind in (BadAddress, BadHeader, CannotConnect, NoResponse, UnsuitableExchange):
         error = kind("http://host/x", "why")
         assert isinstance(error, RecordError)
         assert "`http://host/x`: why." in str(error)

@@ -87,7 +87,11 @@ def test_the_twin_is_the_same_request_without_streaming(recorder):
 @pytest.mark.parametrize(
     ("status", "body", "words"),
     [
-        (b"429 Slow Down", b'{"error":{"message":"too many of jane@corp.io"}}', "HTTP 429, expected 2xx"),
+        (
+            b"429 Slow Down",
+            b'{"error":{"message":"too many of jane@corp.io"}}',
+            "HTTP status 429, expected 2xx",
+        ),
         (b"200 OK", b'{"content":[]}', "expected a stream, got 14 bytes of `application/json`"),
     ],
 )
@@ -109,7 +113,7 @@ def test_an_answer_that_does_not_end_in_time_is_not_kept(recorder):
     with serving(HEAD_OF_STREAM + b"\r\n", chunk(answer("Hi")[:200]), Wait(8)) as server:
         ran = recorder.run(server.base_url, "--timeout", "2")
     assert ran.code == 2
-    assert "had not ended after 2 s; raise --timeout" in ran.err
+    assert "did not end within 2 s; raise --timeout" in ran.err
     assert recorder.written() == {}
 
 
@@ -176,7 +180,7 @@ def test_nothing_is_sent_and_nothing_overwritten_where_the_name_is_taken(recorde
         assert server.requests == []
     assert (again.code, by_case.code) == (2, 2)
     assert "first.sse` exists" in again.err
-    assert "has a case `first`" in by_case.err
+    assert "already has a case `first`" in by_case.err
     assert sorted(recorder.written().values()) == sorted(before.values())
 
 

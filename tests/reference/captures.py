@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 from streamconform.model.case import Case
-from streamconform.tools.compare.recordings import Folder, read
+from streamconform.tools.compare.recordings import RecordingFolder, read
 
 
 @cache
-def corpus() -> Folder:
+def corpus() -> RecordingFolder:
     """Return all recordings, none if there is no folder."""
     folder = os.environ.get("STREAMCONFORM_CORPUS")
-    return read(Path(folder), (), None) if folder else Folder((), ())
+    return read(Path(folder), (), None) if folder else RecordingFolder((), ())
 
 
 def streams(*folders: str) -> list[Case]:

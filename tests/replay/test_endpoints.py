@@ -9,6 +9,7 @@ from streamconform.apis import APIS
 from streamconform.model.cassette import Request
 from streamconform.replay.endpoints import match_request
 
+from .. import bundled_suite
 from ..harness import builders
 
 STREAM, DOCUMENT, NEITHER = "stream", "document", None
@@ -67,7 +68,7 @@ def test_a_path_asks_for_a_stream_for_a_document_or_for_nothing_that_is_here(api
 def test_every_api_answers_where_its_recordings_were_made(api):
     told = {
         match_request(each, each.request.method, each.request.path, each.request.body.get("stream")).kind
-        for each in builders.bundled_cassettes()
+        for each in bundled_suite.cassettes()
         if each.api == api
     }
     assert told == {"stream"}

@@ -26,14 +26,14 @@ from streamconform.run.session import FinishedRun, Progress, RunRequest, execute
 from streamconform.suite.expand import expand
 from streamconform.tools.compare import recordings
 from streamconform.tools.compare.comparison import Comparison, to_json
-from streamconform.tools.compare.gather import Gathered, causes, table
-from streamconform.tools.compare.report import lines, markdown
+from streamconform.tools.compare.gather import OutcomeCollector, count_endings, find_causes
+from streamconform.tools.compare.report import format_lines, format_markdown
 from streamconform.tools.corpus import cache
 from streamconform.tools.corpus.sources import SOURCES
 
 REPORTS: Final[Mapping[str, Callable[[Comparison, bool], str]]] = {
     "json": lambda comparison, text: to_json(comparison, text=text),
-    "markdown": lambda comparison, text: markdown(comparison, text=text),
+    "markdown": lambda comparison, text: format_markdown(comparison, text=text),
 }
 WITHOUT_TEXT: Final = frozenset({"markdown"})
 """Kinds without recorded values by default: Markdown gets committed, and recordings may be private."""
@@ -109,13 +109,13 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
         selection={},
     )
     quiet = 2 if any(path == "-" for _, path in report_targets) else arguments["quiet"]
-    gathered = Gathered()
+    gathered = OutcomeCollector()
     with Terminal(quiet=min(quiet, 1), verbose=0, strict=False) as terminal:
-        finished = _run(order, Progress(terminal.start, terminal.advance, gathered.take))
+        finished = _run(order, Progress(terminal.start, terminal.advance, gathered.collect))
     comparison = _make_comparison(folder, gathered, finished, deliveries, arguments["examples"])
     text = arguments["text"]
     if quiet < 2:
-        *details, summary = lines(comparison, text=text is not False)
+        *details, summary = format_lines(comparison, text=text is not False)
         for line in (summary,) if quiet else details:
             terminal.console.print(Text(escape_line(line, 400)))
         if not quiet:
@@ -132,7 +132,7 @@ def _find_corpus(name: str, cache_folder: str | None) -> Path:
     A source's name wins; a folder of the same name is reached as `./NAME`.
     """
     if name in SOURCES:
-        return cache.recordings(cache.home(cache_folder), SOURCES[name])
+        return cache.locate_recordings(cache.locate_root(cache_folder), SOURCES[name])
     return Path(name)
 
 
@@ -142,8 +142,8 @@ def _run(order: RunRequest, progress: Progress) -> FinishedRun:
 
 
 def _make_comparison(
-    folder: recordings.Folder,
-    gathered: Gathered,
+    folder: recordings.RecordingFolder,
+    gathered: OutcomeCollector,
     finished: FinishedRun,
     deliveries: tuple[str, ...],
     examples: int,
@@ -161,8 +161,8 @@ def _make_comparison(
         skipped=Counter(
             (trial.implementation, trial.reason or "") for trial in trials if trial.verdict == "skipped"
         ),
-        rows=table(folder.cases, gathered, count),
-        causes=causes(folder.cases, gathered, trials, [info.impl for info in header.implementations]),
+        rows=count_endings(folder.cases, gathered, count),
+        causes=find_causes(folder.cases, gathered, trials, [info.impl for info in header.implementations]),
         examples=examples,
         complete=footer is not None and footer.complete,
     )

@@ -49,9 +49,9 @@ def pull_command(names: tuple[str, ...], where: str | None) -> None:
     """
     from streamconform.tools.corpus.pull import pull  # slow: vcrpy imports every HTTP library it finds
 
-    root = cache.home(where)
-    for source in [cache.named(name) for name in names]:
-        before = cache.pulled(root, source)
+    root = cache.locate_root(where)
+    for source in [cache.find_source(name) for name in names]:
+        before = cache.read_pulled(root, source)
         if before is not None:
             click.echo(
                 f"{source.name} {source.version} is already pulled: {before.folder}"
@@ -70,8 +70,8 @@ def pull_command(names: tuple[str, ...], where: str | None) -> None:
 @cache_option
 def list_command(shape: str, where: str | None) -> None:
     """List the sources, and what is pulled of each."""
-    root = cache.home(where)
-    pulled = {source.name: cache.pulled(root, source) for source in SOURCES.values()}
+    root = cache.locate_root(where)
+    pulled = {source.name: cache.read_pulled(root, source) for source in SOURCES.values()}
     if shape == "json":
         documents = [_source_to_json(source, pulled[source.name]) for source in SOURCES.values()]
         click.echo(json.dumps(documents, indent=1, ensure_ascii=False))
@@ -92,13 +92,13 @@ def list_command(shape: str, where: str | None) -> None:
 @cache_option
 def drop_command(names: tuple[str, ...], where: str | None) -> None:
     """Delete pulled sources."""
-    root = cache.home(where)
-    for source in [cache.named(name) for name in names]:
+    root = cache.locate_root(where)
+    for source in [cache.find_source(name) for name in names]:
         dropped = cache.drop(root, source)
         click.echo(f"{source.name} {source.version}: {'dropped' if dropped else 'was not pulled'}")
 
 
-def _summarize_pull(source: Source, pulled: cache.Pulled) -> Iterator[str]:
+def _summarize_pull(source: Source, pulled: cache.PulledSource) -> Iterator[str]:
     """Yield the recordings per API, and the reasons why others were not imported."""
     total = format_count(sum(pulled.recordings.values()), "recording")
     yield f"{source.name} {source.version} ({source.licence}): {total} in {pulled.folder}"
@@ -110,7 +110,7 @@ def _summarize_pull(source: Source, pulled: cache.Pulled) -> Iterator[str]:
         yield f"  {number:>5}  {escape_line(reason, 120)}"
 
 
-def _describe_version(pulled: cache.Pulled, source: Source) -> str:
+def _describe_version(pulled: cache.PulledSource, source: Source) -> str:
     """Return what to do if another version of streamconform imported the recordings."""
     if pulled.by == __version__:
         return ""
@@ -119,13 +119,13 @@ def _describe_version(pulled: cache.Pulled, source: Source) -> str:
     )
 
 
-def _describe_pulled(pulled: cache.Pulled | None) -> str:
+def _describe_pulled(pulled: cache.PulledSource | None) -> str:
     if pulled is None:
         return "not pulled"
     return ", ".join(f"{number} {api}" for api, number in pulled.recordings.items())
 
 
-def _source_to_json(source: Source, pulled: cache.Pulled | None) -> Mapping[str, Any]:
+def _source_to_json(source: Source, pulled: cache.PulledSource | None) -> Mapping[str, Any]:
     return {
         "name": source.name,
         "distribution": source.distribution,

@@ -17,7 +17,7 @@ from streamconform.reports.describe import format_count
 from streamconform.run.exits import Exit
 from streamconform.suite import cassettes
 from streamconform.tools.record import draft, importers
-from streamconform.tools.record.exchange import parts_of
+from streamconform.tools.record.exchange import collect_parts
 from streamconform.tools.record.scan import scan
 from streamconform.wire.framings import split
 
@@ -79,7 +79,7 @@ def command(
     settings = options.merge_settings(arguments)
     specs = Path(settings.get("specs", "specs"))
     store = Path(settings.get("cassettes", "cassettes"))
-    imports = [importers.take(path, _read_file(path), api, name) for path in files]
+    imports = [importers.import_file(path, _read_file(path), api, name) for path in files]
     imported = [cassette for result in imports for cassette in result.cassettes]
     # Everything is checked before anything is written.
     _check_names(imported, specs, store, topic)
@@ -87,7 +87,7 @@ def command(
     for cassette in imported:
         click.echo(_write_cassette(cassette, specs, store, topic))
     for result in imports:
-        for left in result.left:
+        for left in result.skipped:
             click.echo(f"not imported: {left.origin}: {left.why}", err=True)
     if not imported:
         click.echo("nothing was imported", err=True)
@@ -116,14 +116,14 @@ def _check_names(imported: list[Cassette], specs: Path, store: Path, topic: str)
         if path.exists() or (cassette.api, cassette.name) in seen:
             raise UsageError(f"`{path}` exists, or two imports have the same name; use `--name`")
         seen.add((cassette.api, cassette.name))
-        draft.composed(specs, cassette, topic, _make_title(cassette))
+        draft.compose_spec(specs, cassette, topic, _make_title(cassette))
 
 
 def _check_secrets(imported: list[Cassette], allowed: tuple[str, ...]) -> None:
     """Raise if something looks like a key; print a note for each long random word."""
     problems = []
     for cassette in imported:
-        for finding in scan(parts_of(cassette), allowed):
+        for finding in scan(collect_parts(cassette), allowed):
             if finding.looks_like == RANDOM_WORD:
                 click.echo(f"check {cassette.name}: {finding}", err=True)
             else:
@@ -136,14 +136,14 @@ def _check_secrets(imported: list[Cassette], allowed: tuple[str, ...]) -> None:
 def _write_cassette(cassette: Cassette, specs: Path, store: Path, topic: str) -> str:
     """Write cassette and draft case, and return the lines that name them."""
     path = cassettes.save(store, cassette)
-    spec = draft.add(specs, cassette, topic, _make_title(cassette))
+    spec = draft.append_draft(specs, cassette, topic, _make_title(cassette))
     cassettes.load(store, cassette.api, cassette.name)  # what was written must load again
     framing_name = APIS[cassette.api].detect_framing(cassette.status, cassette.body)
     frames = len(split(framing_name, cassette.body))
     size = (
         format_count(frames, "frame") if frames else f"status {cassette.status}, no frames of {cassette.api}"
     )
-    outcome = draft.outcome(cassette)
+    outcome = draft.decode_cassette(cassette)
     reason = outcome.error.type if outcome.error else outcome.stop.reason
     return (
         f"{path}: {len(cassette.body):,} bytes, {size}\n"

@@ -21,8 +21,8 @@ from streamconform.run.exits import Exit
 from streamconform.run.interruptible import run_interruptible
 from streamconform.suite.expand import expand, make_trial
 from streamconform.tools.minimise import render
-from streamconform.tools.minimise.oracle import Budget, Candidate
-from streamconform.tools.minimise.search import Order, Search, shrinkable
+from streamconform.tools.minimise.oracle import Candidate, SearchBudget
+from streamconform.tools.minimise.search import MinimiseJob, Search, select_reducible
 from streamconform.tools.minimise.write import Written, recipe, write
 
 DEFAULT_FOLDER: Final = "minimised"
@@ -106,7 +106,7 @@ def command(
     """
     settings = options.merge_settings(arguments)
     suite_case = options.find_case(case, settings)
-    order = Order(
+    order = MinimiseJob(
         connection=connect(_pick_impl(impl, settings)),
         trials=_find_trials(suite_case, case.partition("@")[2], settings.get("seed", 0)),
         check=check,
@@ -153,7 +153,7 @@ def _find_trials(case: AnyCase, name: str, seed: int) -> tuple[Trial, ...]:
     else:
         expanded = expand((case,), DELIVERY_SETS["standard"], "bytes", seed, "one")
         trials = tuple(trial for trial in expanded if isinstance(trial, Trial))
-    candidates = shrinkable(trials)
+    candidates = select_reducible(trials)
     if not candidates:
         raise SelectionError(
             f"`{case.id}@{name}`: a cassette cannot hold a broken connection; use `@cut-after-frame` instead"
@@ -191,7 +191,7 @@ def _progress_bar(search: Search) -> Iterator[None]:
     )
     task = bar.add_task("")
 
-    def show_candidate(candidate: Candidate, budget: Budget) -> None:
+    def show_candidate(candidate: Candidate, budget: SearchBudget) -> None:
         size = f"{candidate.frames} frames, {len(candidate.trial.body):,} bytes"
         bar.update(task, description=f"{size}, {budget.trials:,} trials")
 

@@ -18,10 +18,10 @@ from streamconform.errors import UsageError
 from streamconform.model.cassette import Recorded
 from streamconform.tools.record import scrub
 from streamconform.tools.record.errors import RecordError
-from streamconform.tools.record.exchange import Order
-from streamconform.tools.record.keep import Kept, keep
+from streamconform.tools.record.exchange import RecordJob
 from streamconform.tools.record.live import MAX_BYTES
 from streamconform.tools.record.providers import HOSTS, RECORDINGS
+from streamconform.tools.record.save import SavedRecording, record_and_save
 
 SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -85,7 +85,7 @@ def command(request_file: Path, names: tuple[str, ...], allowed: tuple[str, ...]
         raise UsageError(f"`{request_file}` has no `model`; add --model NAME")
     key = read_key(arguments["key_env"], APIS[arguments["api"]].key.variable)
     check_key_is_private(base_url, host, key)
-    order = Order(
+    order = RecordJob(
         api=arguments["api"],
         base_url=base_url,
         model=model,
@@ -106,7 +106,7 @@ def command(request_file: Path, names: tuple[str, ...], allowed: tuple[str, ...]
     folder = Path(settings.get("cassettes", "cassettes"))
     progress = _ProgressLine()
     try:
-        kept = keep(order, specs, folder, arguments["topic"], progress.add_chunk)
+        kept = record_and_save(order, specs, folder, arguments["topic"], progress.add_chunk)
     except RecordError as error:
         # The message may quote the answer or the URL, and these may hold the key.
         raise type(error)(*(_remove_secrets(order, text) for text in (error.where, error.why))) from None
@@ -117,7 +117,7 @@ def command(request_file: Path, names: tuple[str, ...], allowed: tuple[str, ...]
     click.echo(f"next: conform explain {case} --specs {specs} --cassettes {folder}", err=True)
 
 
-def _print_result(kept: Kept) -> None:
+def _print_result(kept: SavedRecording) -> None:
     cassette = kept.cassette
     assert isinstance(cassette.provenance, Recorded), "the recorder makes only recorded cassettes"
     click.echo(f"{kept.metadata}")
@@ -150,7 +150,7 @@ def _read_body(path: Path) -> dict[str, Any]:
     return body
 
 
-def _remove_secrets(order: Order, text: str) -> str:
+def _remove_secrets(order: RecordJob, text: str) -> str:
     """Return `text` without the known secrets, such as a key in the path of the base URL."""
     return scrub.blank(text.encode(), order.secrets).decode("utf-8", "replace")
 

@@ -1,4 +1,4 @@
-"""A comparison as a value, and as JSON. Without text it holds paths, words of ours, counts and file names."""
+"""The result of a comparison, and its JSON. Without `text`, the JSON contains no recorded text."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any, Final
 from streamconform.model.result import ImplementationInfo
 from streamconform.printable import escape_line
 from streamconform.reports.describe import describe_difference, format_count
-from streamconform.tools.compare.gather import ABOUT, About, Cause, Place, Row
-from streamconform.tools.compare.recordings import Unread
+from streamconform.tools.compare.gather import ABOUT, About, DifferenceCause, DifferencePlace, EndingRow
+from streamconform.tools.compare.recordings import UnreadRecording
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What came of running implementations over recordings."""
+    """The result of running implementations over recordings."""
 
     version: str
     implementations: tuple[ImplementationInfo, ...]
@@ -26,51 +26,51 @@ class Comparison:
     read: Mapping[str, int]
     """Recordings by api."""
     trials: int
-    unread: tuple[Unread, ...]
+    unread: tuple[UnreadRecording, ...]
     skipped: Mapping[tuple[int, str], int]
-    """Trials that were not asked, by implementation and reason."""
-    rows: tuple[Row, ...]
-    causes: tuple[Cause, ...]
+    """Skipped trials, by implementation and reason."""
+    rows: tuple[EndingRow, ...]
+    causes: tuple[DifferenceCause, ...]
     examples: int
     """Places that are named of each cause."""
     complete: bool
 
     def name(self, index: int) -> str:
-        """Return how an implementation is called in reports: as it was asked for."""
+        """Return the name of an implementation as given on the command line."""
         return self.implementations[index].impl
 
-    def who(self, cause: Cause) -> str:
-        """Return the implementations that a cause is about."""
+    def who(self, cause: DifferenceCause) -> str:
+        """Return the names of the implementations that differ."""
         return " -> ".join(self.name(index) for index in cause.who)
 
 
-def refused(unread: Sequence[Unread]) -> Mapping[tuple[str, str], int]:
+def count_unread(unread: Sequence[UnreadRecording]) -> Mapping[tuple[str, str], int]:
     """Return how many recordings were not read, by api and reason."""
     return Counter((each.api, each.reason) for each in unread)
 
 
-def title(cause: Cause) -> str:
+def format_title(cause: DifferenceCause) -> str:
     """Return path and kind of difference in one line."""
     return f"{cause.what}: {cause.how}" if cause.how else cause.what
 
 
-def examples(cause: Cause, count: int) -> Iterator[tuple[Place, int]]:
+def select_examples(cause: DifferenceCause, count: int) -> Iterator[tuple[DifferencePlace, int]]:
     """Yield a place in each of the first `count` recordings, and how many more it has there."""
-    found: dict[str, list[Place]] = {}
+    found: dict[str, list[DifferencePlace]] = {}
     for place in cause.places:
         found.setdefault(place.file, []).append(place)
     for places, _ in zip(found.values(), range(count), strict=False):
         yield places[0], len(places) - 1
 
 
-def words(place: Place) -> list[str]:
+def describe_place(place: DifferencePlace) -> list[str]:
     """Return the difference at `place` in words, with what was recorded in them."""
     if place.check is not None:
         return describe_difference(place.check, place.sides)
     return [escape_line(place.reason, 300)] if place.reason else []
 
 
-def summary(found: Comparison) -> str:
+def format_summary(found: Comparison) -> str:
     """Return the last line: what was compared, and how much was found."""
     total = sum(found.read.values())
     counts = Counter(cause.about for cause in found.causes)
@@ -109,7 +109,7 @@ def to_json(found: Comparison, *, text: bool) -> str:
         "complete": found.complete,
         "not_read": [
             {"api": api, "reason": reason, "recordings": count}
-            for (api, reason), count in refused(found.unread).items()
+            for (api, reason), count in count_unread(found.unread).items()
         ],
         "skipped": [
             {"implementation": index, "reason": reason, "trials": count}
@@ -124,7 +124,7 @@ def to_json(found: Comparison, *, text: bool) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False)
 
 
-def _cause(found: Comparison, cause: Cause, *, text: bool) -> dict[str, Any]:
+def _cause(found: Comparison, cause: DifferenceCause, *, text: bool) -> dict[str, Any]:
     return {
         "about": cause.about,
         "implementations": list(cause.who),
@@ -134,7 +134,7 @@ def _cause(found: Comparison, cause: Cause, *, text: bool) -> dict[str, Any]:
         "trials": len({(place.file, place.delivery) for place in cause.places}),
         "examples": [
             {"file": place.file, "delivery": place.delivery, "path": place.path}
-            | ({"words": words(place)} if text else {})
-            for place, _ in examples(cause, found.examples)
+            | ({"words": describe_place(place)} if text else {})
+            for place, _ in select_examples(cause, found.examples)
         ],
     }

@@ -1,8 +1,8 @@
-"""Where two outcomes of the same bytes part, leaf by leaf, and how. Pure.
+"""Find the differences between two outcomes of the same bytes, leaf by leaf. Pure.
 
-The judge compares: one outcome is taken as what is expected of the other. Between two implementations only
-what both claim is compared, and what one of them may hide (`arguments_text`, the raw stop reason, model and
-id of the answer, the message of an error) only where both show it.
+The judge does the comparison, with one outcome as the expectation of the other. Between two implementations,
+only the capabilities that both claim are compared, and optional values (`arguments_text`, the raw stop
+reason, the response's model and id, an error's message) only if both report them.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ INDEX: Final = re.compile(r"\.\d+(?=\.)")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One leaf at which two outcomes part."""
+    """One leaf that differs between two outcomes."""
 
     path: str
     """With the block's position."""
     how: str
-    """In words of ours; nothing of what was recorded is in them."""
+    """A description that contains no recorded text."""
     check: Check
     """The values."""
 
@@ -48,29 +48,33 @@ class Difference:
         return INDEX.sub(".*", self.path)
 
 
-def differences(
+def find_differences(
     one: Outcome, other: Outcome, claims: Claims, body: bytes, *, same_implementation: bool
 ) -> tuple[Difference, ...]:
-    """Return where `other` parts from `one`; `claims` are those of both, `body` is what both were made of."""
+    """Return the differences of `other` from `one`; `claims` are those of both, `body` is the recording."""
     if same_implementation and one == other:
         return ()
-    expect = _expectation(one, others=same_implementation)
+    expect = _build_expectation(one, others=same_implementation)
     failed = [each for each in compare_outcome(expect, other, claims, "must") if each.verdict != "pass"]
     count_differs = any(each.path == "content.length" for each in failed)
     found = []
     for check in failed:
         if check.message == BLOCK_MISSING and count_differs:
-            continue  # said by the count
+            continue  # `content.length` already reports it
         if not same_implementation and _may_hide(check):
             continue
-        if _made_up(check, body):
+        if _has_generated_ids(check, body):
             continue
-        how = _content(one, other, claims) if check.path == "content.length" else _how(check)
+        how = (
+            _describe_blocks(one, other, claims)
+            if check.path == "content.length"
+            else _describe_change(check)
+        )
         found.append(Difference(check.path, how, check))
-    return _absent_once(found)
+    return _merge_absent(found)
 
 
-def _expectation(outcome: Outcome, *, others: bool) -> Expectation:
+def _build_expectation(outcome: Outcome, *, others: bool) -> Expectation:
     """Return the expectation that `outcome` fulfils exactly."""
     fields: dict[str, Leaf] = {
         "status": Literally(outcome.status),
@@ -87,10 +91,10 @@ def _expectation(outcome: Outcome, *, others: bool) -> Expectation:
         for name in outcome.error.__slots__:
             fields[f"error.{name}"] = Literally(getattr(outcome.error, name))
     blocks = (each for each in outcome.content if others or not isinstance(each, Other))
-    return Expectation(tuple(map(_block, blocks)), fields)
+    return Expectation(tuple(map(_build_block, blocks)), fields)
 
 
-def _block(block: Block) -> ExpectedBlock:
+def _build_block(block: Block) -> ExpectedBlock:
     names: tuple[str, ...]
     match block:
         case Text() | Refusal():
@@ -105,20 +109,20 @@ def _block(block: Block) -> ExpectedBlock:
 
 
 def _may_hide(check: Check) -> bool:
-    """Return whether one side shows nothing where nothing has to be shown."""
+    """Return whether an optional value is missing on one side."""
     hidden = check.path in HIDDEN or check.path.rpartition(".")[2] in HIDDEN
     return hidden and (check.expected is None or check.got is None)
 
 
-def _made_up(check: Check, body: bytes) -> bool:
-    """Return whether both sides gave a call an id of their own, where the recording has none."""
+def _has_generated_ids(check: Check, body: bytes) -> bool:
+    """Return whether both sides generated an id for a call that has none in the recording."""
     ids = (check.expected, check.got)
     return check.path.endswith("tool_call.id") and all(
         isinstance(each, str) and each and each.encode("utf-8", "replace") not in body for each in ids
     )
 
 
-def _absent_once(found: list[Difference]) -> tuple[Difference, ...]:
+def _merge_absent(found: list[Difference]) -> tuple[Difference, ...]:
     """Return `found` with one difference for each block that did not come where it was looked for."""
     seen: set[str] = set()
     kept = []
@@ -133,7 +137,7 @@ def _absent_once(found: list[Difference]) -> tuple[Difference, ...]:
     return tuple(kept)
 
 
-def _content(one: Outcome, other: Outcome, claims: Claims) -> str:
+def _describe_blocks(one: Outcome, other: Outcome, claims: Claims) -> str:
     """Return which types of blocks are lacking and which are too many."""
     left, right = (
         Counter(each.type for each in align.normalize_received(outcome.content, claims, frozenset()))
@@ -145,23 +149,23 @@ def _content(one: Outcome, other: Outcome, claims: Claims) -> str:
     return "; ".join(words) or "has other blocks"
 
 
-def _how(check: Check) -> str:
+def _describe_change(check: Check) -> str:
     one, other = check.expected, check.got
     last = check.path if check.path in CLOSED else check.path.rpartition(".")[2]
     if last in CLOSED:
-        return f"{_word(one)} -> {_word(other)}"
+        return f"{_format_word(one)} -> {_format_word(other)}"
     if one is None or other is None:
         return "null -> a value" if one is None else "a value -> null"
     if isinstance(one, str) and isinstance(other, str):
-        return _text(one, other)
-    if _number(one) and _number(other):
+        return _describe_text_change(one, other)
+    if _is_number(one) and _is_number(other):
         return "larger" if other > one else "smaller"
     if type(one) is not type(other):
-        return f"{_kind(one)} -> {_kind(other)}"
+        return f"{_name_type(one)} -> {_name_type(other)}"
     return "another value"
 
 
-def _text(one: str, other: str) -> str:
+def _describe_text_change(one: str, other: str) -> str:
     if one.startswith(other):
         return "empty" if not other else "the end is lost"
     if other.startswith(one):
@@ -177,15 +181,15 @@ def _text(one: str, other: str) -> str:
     return "another text"
 
 
-def _word(value: Any) -> str:
+def _format_word(value: Any) -> str:
     return {None: "null", True: "true", False: "false"}.get(value, str(value))
 
 
-def _number(value: Any) -> bool:
+def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _kind(value: Any) -> str:
+def _name_type(value: Any) -> str:
     match value:
         case bool():
             return "boolean"

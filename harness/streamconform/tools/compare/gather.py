@@ -1,4 +1,4 @@
-"""What implementations made of recordings, gathered while they run, and what of it is worth telling."""
+"""Collect the outcomes of implementations during a run, and group their differences by cause."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from streamconform.model.result import TrialResult
 from streamconform.model.trial import DELIVERIES, AnyTrial, Trial
 from streamconform.model.verdict import Check
 from streamconform.run.plan import ImplementationPlan
-from streamconform.tools.compare.differences import Difference, differences
+from streamconform.tools.compare.differences import Difference, find_differences
 
 About = Literal["implementations", "deliveries", "invariant", "no answer"]
 ABOUT: Final[Mapping[About, str]] = {
@@ -27,15 +27,15 @@ ABOUT: Final[Mapping[About, str]] = {
 }
 """What a finding is about, and how a report calls it, in the order of reports."""
 
-PLACE: Final = {name: i for i, name in enumerate(DELIVERIES)}
-NUMBER: Final = re.compile(r"0x[0-9a-f]+|\d+")
-WORD: Final = re.compile(r"[A-Za-z0-9_.-]{1,60}")
+DELIVERY_ORDER: Final = {name: i for i, name in enumerate(DELIVERIES)}
+NUMBERS: Final = re.compile(r"0x[0-9a-f]+|\d+")
+IDENTIFIER: Final = re.compile(r"[A-Za-z0-9_.-]{1,60}")
 """Types of errors that may be shown: identifiers, not sentences of a recording."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where something was found."""
+class DifferencePlace:
+    """A location at which a difference occurs."""
 
     file: str
     delivery: str
@@ -48,8 +48,8 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
-    """One thing to look at, and every place where it was found."""
+class DifferenceCause:
+    """One kind of difference, and every location at which it occurs."""
 
     about: About
     who: tuple[int, ...]
@@ -57,7 +57,7 @@ class Cause:
     what: str
     """The leaf's path without positions, the invariant's name, or the kind of fault."""
     how: str
-    places: tuple[Place, ...]
+    places: tuple[DifferencePlace, ...]
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -66,8 +66,8 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """How many recordings of an api ended in one way, for each implementation."""
+class EndingRow:
+    """The number of recordings of an API that end with one status and reason, per implementation."""
 
     api: str
     status: str
@@ -76,15 +76,15 @@ class Row:
     counts: tuple[int, ...]
 
 
-class Gathered:
+class OutcomeCollector:
     """The outcomes of a run; equal ones are kept once."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Start without outcomes."""
         self.greetings: dict[int, Greeting] = {}
         self._outcomes: dict[tuple[str, int], dict[str, Outcome]] = {}
 
-    def take(self, judged: ImplementationPlan, trial: AnyTrial, answer: Answer) -> None:
+    def collect(self, judged: ImplementationPlan, trial: AnyTrial, answer: Answer) -> None:
         """Note an answer; one that is not in the normal form is the judge's business."""
         self.greetings[judged.index] = judged.greeting
         if not (isinstance(trial, Trial) and isinstance(answer, Observation)):
@@ -99,40 +99,40 @@ class Gathered:
     def first(self, case: Case, implementation: int) -> tuple[str, Outcome] | None:
         """Return the first delivery, in the order of the table, that was answered, and its outcome."""
         known = self._outcomes.get((case.id, implementation), {})
-        return min(known.items(), key=lambda item: PLACE[item[0]], default=None)
+        return min(known.items(), key=lambda item: DELIVERY_ORDER[item[0]], default=None)
 
     def others(self, case: Case, implementation: int) -> list[tuple[str, Outcome]]:
         """Return the outcomes of the other deliveries, in the order of the table."""
         known = self._outcomes.get((case.id, implementation), {})
-        return sorted(known.items(), key=lambda item: PLACE[item[0]])[1:]
+        return sorted(known.items(), key=lambda item: DELIVERY_ORDER[item[0]])[1:]
 
 
-def causes(
-    cases: Sequence[Case], gathered: Gathered, results: Iterable[TrialResult], names: Sequence[str]
-) -> tuple[Cause, ...]:
+def find_causes(
+    cases: Sequence[Case], gathered: OutcomeCollector, results: Iterable[TrialResult], names: Sequence[str]
+) -> tuple[DifferenceCause, ...]:
     """Return everything that was found of the implementations `names`, by cause, the most frequent first.
 
     Each implementation is compared with the first one, on the first delivery that it answered; each
     delivery with the first one of the same implementation.
     """
-    groups: dict[tuple[About, tuple[int, ...], str, str], list[Place]] = {}
+    groups: dict[tuple[About, tuple[int, ...], str, str], list[DifferencePlace]] = {}
     for about, who, kind, how, place in (
         *_between_implementations(cases, gathered, names),
         *_between_deliveries(cases, gathered, len(names)),
-        *_judged(results),
+        *_between_checks(results),
     ):
         groups.setdefault((about, who, kind, how), []).append(place)
-    found = [Cause(*key, tuple(places)) for key, places in groups.items()]
+    found = [DifferenceCause(*key, tuple(places)) for key, places in groups.items()]
     order = list(ABOUT)
     return tuple(sorted(found, key=lambda each: (order.index(each.about), each.who, -len(each.files))))
 
 
-Found = tuple[About, tuple[int, ...], str, str, Place]
+CauseEntry = tuple[About, tuple[int, ...], str, str, DifferencePlace]
 
 
 def _between_implementations(
-    cases: Sequence[Case], gathered: Gathered, names: Sequence[str]
-) -> Iterator[Found]:
+    cases: Sequence[Case], gathered: OutcomeCollector, names: Sequence[str]
+) -> Iterator[CauseEntry]:
     for case in cases:
         first = gathered.first(case, 0)
         for other in range(1, len(names)):
@@ -140,14 +140,16 @@ def _between_implementations(
             if first is None or second is None:
                 continue
             claims = gathered.greetings[0].claims(case.api) & gathered.greetings[other].claims(case.api)
-            for each in differences(
+            for each in find_differences(
                 first[1], second[1], claims, case.cassette.body, same_implementation=False
             ):
-                place = _place(case, second[0], each, (names[0], names[other]))
+                place = _make_place(case, second[0], each, (names[0], names[other]))
                 yield "implementations", (0, other), each.kind, each.how, place
 
 
-def _between_deliveries(cases: Sequence[Case], gathered: Gathered, count: int) -> Iterator[Found]:
+def _between_deliveries(
+    cases: Sequence[Case], gathered: OutcomeCollector, count: int
+) -> Iterator[CauseEntry]:
     for case in cases:
         for index in range(count):
             first = gathered.first(case, index)
@@ -155,46 +157,48 @@ def _between_deliveries(cases: Sequence[Case], gathered: Gathered, count: int) -
                 continue
             claims = gathered.greetings[index].claims(case.api)
             for delivery, outcome in gathered.others(case, index):
-                parted = differences(first[1], outcome, claims, case.cassette.body, same_implementation=True)
+                parted = find_differences(
+                    first[1], outcome, claims, case.cassette.body, same_implementation=True
+                )
                 for each in parted:
-                    place = _place(case, delivery, each, (first[0], delivery))
+                    place = _make_place(case, delivery, each, (first[0], delivery))
                     yield "deliveries", (index,), each.kind, each.how, place
 
 
-def _judged(results: Iterable[TrialResult]) -> Iterator[Found]:
+def _between_checks(results: Iterable[TrialResult]) -> Iterator[CauseEntry]:
     """Yield the invariants that do not hold, and the trials without an answer."""
     for result in results:
         delivery = result.delivery or ""
         who = (result.implementation,)
         for check in result.checks:
-            place = Place(result.case, delivery, check.path, check)
+            place = DifferencePlace(result.case, delivery, check.path, check)
             yield "invariant", who, check.path.removeprefix("invariant."), "", place
         if result.verdict in ("faulted", "hang") or (result.verdict == "fail" and not result.checks):
-            kind = NUMBER.sub("#", (result.reason or "").partition(":")[0])
-            place = Place(result.case, delivery, "", None, result.reason)
+            kind = NUMBERS.sub("#", (result.reason or "").partition(":")[0])
+            place = DifferencePlace(result.case, delivery, "", None, result.reason)
             yield "no answer", who, f"{result.verdict}: {kind}", "", place
 
 
-def _place(case: Case, delivery: str, difference: Difference, sides: tuple[str, str]) -> Place:
-    return Place(case.id, delivery, difference.path, difference.check, sides=sides)
+def _make_place(case: Case, delivery: str, difference: Difference, sides: tuple[str, str]) -> DifferencePlace:
+    return DifferencePlace(case.id, delivery, difference.path, difference.check, sides=sides)
 
 
-def table(cases: Sequence[Case], gathered: Gathered, count: int) -> tuple[Row, ...]:
+def count_endings(cases: Sequence[Case], gathered: OutcomeCollector, count: int) -> tuple[EndingRow, ...]:
     """Return how the recordings ended on their first delivery, by api, status and reason."""
     counted: dict[tuple[str, str, str], Counter[int]] = {}
     for case in cases:
         for index in range(count):
             first = gathered.first(case, index)
             if first is not None:
-                key = (case.api, *_ending(first[1]))
+                key = (case.api, *_get_ending(first[1]))
                 counted.setdefault(key, Counter())[index] += 1
-    return tuple(Row(*key, tuple(n[i] for i in range(count))) for key, n in sorted(counted.items()))
+    return tuple(EndingRow(*key, tuple(n[i] for i in range(count))) for key, n in sorted(counted.items()))
 
 
-def _ending(outcome: Outcome) -> tuple[str, str]:
+def _get_ending(outcome: Outcome) -> tuple[str, str]:
     reason: Any = outcome.stop.reason
     if outcome.status == "error":
         reason = outcome.error.type if outcome.error else None
-        if reason is not None and not WORD.fullmatch(reason):
+        if reason is not None and not IDENTIFIER.fullmatch(reason):
             reason = "(a sentence)"
     return outcome.status, reason or "-"

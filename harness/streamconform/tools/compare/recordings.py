@@ -1,4 +1,4 @@
-"""Folders of recorded streams to cases without expectation: by a manifest, or by the folders' names."""
+"""Load a folder of recorded streams as cases without expectations, by its manifest or its subfolders."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ FRAMINGS: Final[Mapping[str, Framing]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
-    """A recording that is not compared, and why."""
+class UnreadRecording:
+    """A recording that is not compared, and the reason."""
 
     file: str
     api: str
@@ -42,11 +42,11 @@ class Unread:
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
-    """What is in a folder of recordings; every file is in one of the two."""
+class RecordingFolder:
+    """The contents of a folder of recordings; every file is in one of the two lists."""
 
     cases: tuple[Case, ...]
-    unread: tuple[Unread, ...]
+    unread: tuple[UnreadRecording, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +60,18 @@ class _Entry:
     sha256: str | None
 
 
-def read(folder: Path, apis: Collection[str], limit: int | None) -> Folder:
-    """Return the recordings under `folder`, at most `limit` of each api; `apis` empty: of every api.
+def read(folder: Path, apis: Collection[str], limit: int | None) -> RecordingFolder:
+    """Return the recordings under `folder`, at most `limit` per API; an empty `apis` selects every API.
 
-    What cannot be read, or is of an api that this version does not know, is listed with the reason. Raises
-    `SourceError` for a manifest that is none, and `UsageError` where there is no recording at all.
+    A recording that cannot be read, or whose API is unknown, is listed with the reason. Raises
+    `SourceError` for an invalid manifest, and `UsageError` if there are no recordings.
     """
     if not folder.is_dir():
         raise UsageError(f"`{folder}` is not a folder")
     manifest = folder / MANIFEST
-    entries = _manifest(manifest) if manifest.is_file() else _plain(folder)
+    entries = _read_manifest(manifest) if manifest.is_file() else _list_files(folder)
     cases: list[Case] = []
-    unread: list[Unread] = []
+    unread: list[UnreadRecording] = []
     taken: Counter[str] = Counter()
     for entry in entries:
         if apis and entry.api not in apis:
@@ -80,22 +80,22 @@ def read(folder: Path, apis: Collection[str], limit: int | None) -> Folder:
             continue
         taken[entry.api] += 1
         try:
-            cases.append(_case(folder, entry))
-        except _Refused as error:
-            unread.append(Unread(entry.file, entry.api, str(error)))
+            cases.append(_make_case(folder, entry))
+        except _UnreadableRecording as error:
+            unread.append(UnreadRecording(entry.file, entry.api, str(error)))
     if not cases and not unread:
         wanted = f" of {', '.join(apis)}" if apis else ""
         raise UsageError(
             f"`{folder}` holds no recording{wanted}; expected `{MANIFEST}`, or <api>/<name>.sse in it"
         )
-    return Folder(tuple(cases), tuple(unread))
+    return RecordingFolder(tuple(cases), tuple(unread))
 
 
-class _Refused(ValueError):
-    """Why one recording cannot be read."""
+class _UnreadableRecording(ValueError):
+    """The reason why one recording cannot be read."""
 
 
-def _manifest(path: Path) -> Iterator[_Entry]:
+def _read_manifest(path: Path) -> Iterator[_Entry]:
     for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
         if not line.strip():
             continue
@@ -114,8 +114,8 @@ def _manifest(path: Path) -> Iterator[_Entry]:
             raise SourceError((Problem(str(path), number, words),)) from error
 
 
-def _plain(folder: Path) -> Iterator[_Entry]:
-    """Yield the files in folders that are named like an api."""
+def _list_files(folder: Path) -> Iterator[_Entry]:
+    """Yield the recordings in subfolders; each is named after an API."""
     for home in sorted(each for each in folder.iterdir() if each.is_dir()):
         api = _api_name(home.name)
         for path in sorted(home.iterdir()):
@@ -130,47 +130,47 @@ def _api_name(name: str) -> str:
     return name if api is None else api.name
 
 
-def _case(folder: Path, entry: _Entry) -> Case:
+def _make_case(folder: Path, entry: _Entry) -> Case:
     if entry.api not in APIS:
-        raise _Refused(f"the api {entry.api} is not known to this version")
+        raise _UnreadableRecording(f"the api {entry.api} is not known to this version")
     path = folder / entry.file
     if not path.resolve().is_relative_to(folder.resolve()):
-        raise _Refused("it lies outside the folder")
-    cassette = _own(folder, path, entry) or _recording(path, entry)
+        raise _UnreadableRecording("it lies outside the folder")
+    cassette = _load_cassette(folder, path, entry) or _read_recording(path, entry)
     return Case(id=entry.file, api=entry.api, title=entry.file, cassette=cassette, expect=NOTHING_EXPECTED)
 
 
-def _own(folder: Path, path: Path, entry: _Entry) -> Cassette | None:
+def _load_cassette(folder: Path, path: Path, entry: _Entry) -> Cassette | None:
     """Return the cassette whose body `path` is, where its metadata lies beside it."""
     if entry.sha256 is not None or not path.with_suffix(".yaml").is_file():
         return None
     try:
         return cassettes.load(folder, path.parent.name, path.stem)
     except SourceError as error:
-        raise _Refused(error.problems[0].message) from error
+        raise _UnreadableRecording(error.problems[0].message) from error
 
 
-def _recording(path: Path, entry: _Entry) -> Cassette:
+def _read_recording(path: Path, entry: _Entry) -> Cassette:
     try:
         with path.open("rb") as file:
             body = file.read(cassettes.MAX_BODY + 1)
     except OSError as error:
-        raise _Refused(f"it cannot be read: {error.strerror}") from error
+        raise _UnreadableRecording(f"it cannot be read: {error.strerror}") from error
     if len(body) > cassettes.MAX_BODY:
-        raise _Refused(f"it is larger than {cassettes.MAX_BODY} bytes")
+        raise _UnreadableRecording(f"it is larger than {cassettes.MAX_BODY} bytes")
     if entry.sha256 is not None and hashlib.sha256(body).hexdigest() != entry.sha256:
-        raise _Refused("its bytes are not those that the manifest names")
+        raise _UnreadableRecording("its bytes are not those that the manifest names")
     stripped = path.suffix == PAYLOADS
     if stripped:
         try:
             body = restore_framing(body, APIS[entry.api].write)
         except NotPayloadError as error:
-            raise _Refused(str(error)) from error
+            raise _UnreadableRecording(str(error)) from error
     guessed = MEDIA_TYPES[APIS[entry.api].framing if stripped else FRAMINGS.get(path.suffix, "sse")]
     return Cassette(
         api=entry.api,
         name=path.stem,
-        request=Request(method="POST", path="/", headers={}, body=_request(path)),
+        request=Request(method="POST", path="/", headers={}, body=_read_request(path)),
         status=entry.status,
         headers={"content-type": guessed if stripped else entry.media_type or guessed},
         body=body,
@@ -180,7 +180,7 @@ def _recording(path: Path, entry: _Entry) -> Cassette:
     )
 
 
-def _request(path: Path) -> dict[str, Any]:
+def _read_request(path: Path) -> dict[str, Any]:
     """Return the body of the request that was recorded beside `path`; empty where none was."""
     try:
         value = json.loads(path.with_name(path.stem + REQUEST).read_bytes())

@@ -1,38 +1,45 @@
-"""A comparison for people: Markdown, and lines for a terminal."""
+"""Format a comparison as Markdown and for the terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from streamconform.tools.compare.comparison import Comparison, examples, refused, summary, title, words
-from streamconform.tools.compare.gather import ABOUT, Cause
+from streamconform.tools.compare.comparison import (
+    Comparison,
+    count_unread,
+    describe_place,
+    format_summary,
+    format_title,
+    select_examples,
+)
+from streamconform.tools.compare.gather import ABOUT, DifferenceCause
 
 
-def markdown(found: Comparison, *, text: bool) -> str:
-    """Return the comparison as Markdown; without `text` nothing that was recorded is in it."""
+def format_markdown(found: Comparison, *, text: bool) -> str:
+    """Return the comparison as Markdown; without `text`, it contains no recorded text."""
     return "\n".join(_markdown(found, text=text))
 
 
-def lines(found: Comparison, *, text: bool) -> Iterator[str]:
-    """Yield the comparison line by line, the last one counts."""
+def format_lines(found: Comparison, *, text: bool) -> Iterator[str]:
+    """Yield the lines of the comparison; the last one is the summary."""
     yield from _table(found)
     for about, group in groupby(found.causes, key=lambda cause: cause.about):
         yield ""
         yield ABOUT[about]
         for cause in group:
-            yield f"  {found.who(cause)}  {title(cause)}  {_extent(cause)}"
-            for place, more in examples(cause, found.examples):
+            yield f"  {found.who(cause)}  {format_title(cause)}  {_extent(cause)}"
+            for place, more in select_examples(cause, found.examples):
                 where = f" {place.path}" if place.path else ""
                 yield f"      {place.file}@{place.delivery}{where}{_more(more)}"
                 if text:
-                    yield from (f"          {each}" for each in words(place))
+                    yield from (f"          {each}" for each in describe_place(place))
     yield ""
-    for (api, reason), count in refused(found.unread).items():
+    for (api, reason), count in count_unread(found.unread).items():
         yield f"not read: {count} of {api}: {reason}"
     for (index, reason), count in found.skipped.items():
         yield f"not asked: {count} trials of {found.name(index)}: {reason}"
-    yield summary(found)
+    yield format_summary(found)
 
 
 def _table(found: Comparison) -> Iterator[str]:
@@ -48,7 +55,7 @@ def _table(found: Comparison) -> Iterator[str]:
 def _markdown(found: Comparison, *, text: bool) -> Iterator[str]:
     yield "# Implementations over recordings"
     yield ""
-    yield f"{summary(found)}. Deliveries: {', '.join(found.deliveries)}; seed {found.seed}."
+    yield f"{format_summary(found)}. Deliveries: {', '.join(found.deliveries)}; seed {found.seed}."
     yield ""
     yield from _rows(
         ("implementation", "name", "version", "language"),
@@ -63,17 +70,17 @@ def _markdown(found: Comparison, *, text: bool) -> Iterator[str]:
         yield f"## {ABOUT[about]}"
         yield ""
         for cause in group:
-            yield f"- {found.who(cause)}, `{title(cause)}`: {_extent(cause)}"
-            for place, more in examples(cause, found.examples):
+            yield f"- {found.who(cause)}, `{format_title(cause)}`: {_extent(cause)}"
+            for place, more in select_examples(cause, found.examples):
                 where = f" `{place.path}`" if place.path else ""
                 yield f"  - `{place.file}@{place.delivery}`{where}{_more(more)}"
                 if text:
-                    yield from (f"    - {_plain(each)}" for each in words(place))
+                    yield from (f"    - {_plain(each)}" for each in describe_place(place))
         yield ""
     if found.unread or found.skipped:
         yield "## Not compared"
         yield ""
-        refusals = ((api, reason, str(count)) for (api, reason), count in refused(found.unread).items())
+        refusals = ((api, reason, str(count)) for (api, reason), count in count_unread(found.unread).items())
         left = ((found.name(i), reason, f"{n} trials") for (i, reason), n in found.skipped.items())
         yield from _rows(("api or implementation", "reason", "count"), (*refusals, *left))
 
@@ -95,7 +102,7 @@ def _plain(given: str) -> str:
     return "".join(f"\\{c}" if c in "\\`*_<>[]" else c for c in given.replace("\n", " "))
 
 
-def _extent(cause: Cause) -> str:
+def _extent(cause: DifferenceCause) -> str:
     trials = len({(place.file, place.delivery) for place in cause.places})
     count = len(cause.files)
     return f"{count} recording{'' if count == 1 else 's'}, {trials} trial{'' if trials == 1 else 's'}"

@@ -1,1 +1,1 @@
-"""Recordings that other projects publish: download them into the user's cache and read them."""
+"""Download recordings published by other projects into the user's cache, and import them."""

@@ -1,4 +1,4 @@
-"""Files out of a `.tar.gz` that nobody trusts: selected, bounded, read in memory; nothing is unpacked."""
+"""Read selected files of an untrusted `.tar.gz` into memory, within limits and without unpacking it."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ MAX_MEMBER: Final = 64 * 1024 * 1024
 MAX_SELECTED: Final = 256 * 1024 * 1024
 """Bytes of all files that are selected: they are held in memory."""
 BROKEN: Final = (tarfile.TarError, EOFError, OSError, ValueError, zlib.error)
-"""What the standard library raises on archives that are none."""
+"""Exceptions that the standard library raises for broken archives."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A selected file; `data` is None where it is not read, and `why` says so."""
+    """A selected file; if it is not read, `data` is None and `why` gives the reason."""
 
     path: PurePosixPath
     """Below the archive's own folder."""
@@ -36,31 +36,31 @@ class Member:
     why: str | None = None
 
 
-def digest(path: Path) -> str:
-    """Return the SHA-256 of the file at `path`; raises `SourceError` where it is larger than any source."""
+def compute_digest(path: Path) -> str:
+    """Return the SHA-256 of the file at `path`; raise `SourceError` if it exceeds `MAX_ARCHIVE`."""
     if path.stat().st_size > MAX_ARCHIVE:
-        raise _wrong(path, f"larger than {MAX_ARCHIVE} bytes")
+        raise _make_error(path, f"larger than {MAX_ARCHIVE} bytes")
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read(path: Path, select: Collection[str]) -> tuple[Member, ...]:
-    """Return the files of the archive whose path matches a glob of `select`, in the order of their paths.
+    """Return the files of the archive whose path matches a glob of `select`, sorted by path.
 
-    Links and devices are never followed, and what is too large is not read. Raises `SourceError` where the
-    file is no archive, names a path outside of its own folder, or goes beyond a bound.
+    Links and devices are never followed, and files that are too large are not read. Raises `SourceError`
+    if the file is not an archive, contains a path outside its own folder, or exceeds a limit.
     """
     try:
-        with gzip.open(path) as file, tarfile.open(fileobj=_Bounded(file), mode="r|") as archive:
-            members = tuple(_members(path, archive, select))
+        with gzip.open(path) as file, tarfile.open(fileobj=_LimitedFile(file), mode="r|") as archive:
+            members = tuple(_iter_members(path, archive, select))
     except BROKEN as error:
         words = str(error).partition("\n")[0] or type(error).__name__
-        raise _wrong(path, f"not a source distribution (.tar.gz): {words}") from error
+        raise _make_error(path, f"not a source distribution (.tar.gz): {words}") from error
     return tuple(sorted(members, key=lambda each: each.path))
 
 
-class _Bounded(io.BufferedIOBase):
-    """A file that ends with an error where a bomb would go on."""
+class _LimitedFile(io.BufferedIOBase):
+    """A decompressed file that raises an error at `MAX_UNPACKED` bytes, against decompression bombs."""
 
     def __init__(self, file: gzip.GzipFile) -> None:
         self._file, self._left = file, MAX_UNPACKED
@@ -74,14 +74,14 @@ class _Bounded(io.BufferedIOBase):
         return data
 
 
-def _members(path: Path, archive: tarfile.TarFile, select: Collection[str]) -> Iterator[Member]:
+def _iter_members(path: Path, archive: tarfile.TarFile, select: Collection[str]) -> Iterator[Member]:
     room = MAX_SELECTED
     for number, info in enumerate(archive, start=1):
         if number > MAX_MEMBERS:
-            raise _wrong(path, f"more than {MAX_MEMBERS} files")
+            raise _make_error(path, f"more than {MAX_MEMBERS} files")
         name = PurePosixPath(info.name)
         if name.is_absolute() or ".." in name.parts or "\0" in info.name or "\\" in info.name:
-            raise _wrong(path, f"hostile: it names `{info.name[:100]!a}`, outside of its own folder")
+            raise _make_error(path, f"hostile: it names `{info.name[:100]!a}`, outside of its own folder")
         inside = PurePosixPath(*name.parts[1:])
         if info.isdir() or not any(fnmatchcase(str(inside), each) for each in select):
             continue
@@ -93,11 +93,11 @@ def _members(path: Path, archive: tarfile.TarFile, select: Collection[str]) -> I
             continue
         room -= info.size
         if room < 0:
-            raise _wrong(path, f"the files to read are larger than {MAX_SELECTED} bytes")
+            raise _make_error(path, f"the files to read are larger than {MAX_SELECTED} bytes")
         file = archive.extractfile(info)
         assert file is not None, "a plain file has content"
         yield Member(inside, file.read())
 
 
-def _wrong(path: Path, words: str) -> SourceError:
+def _make_error(path: Path, words: str) -> SourceError:
     return SourceError((Problem(path.name, None, words),))

@@ -1,4 +1,4 @@
-"""Where pulled sources lie on a user's machine: recordings, and a note of what became of the rest."""
+"""The cache of pulled sources: recordings, and a summary of what was not imported."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from streamconform.tools.corpus.sources import SOURCES, Source
 from streamconform.user_cache import find_user_cache
 
 ABOUT: Final = "source.json"
-"""In the folder of a source: what was pulled. It is there if and only if the pull came to its end."""
+"""The summary in the folder of a source; it exists if and only if the pull finished."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pulled:
-    """What came of a pull."""
+class PulledSource:
+    """The result of a pull."""
 
     folder: Path
     by: str
@@ -30,38 +30,38 @@ class Pulled:
     """Exchanges and files that were not imported, by reason."""
 
 
-def home(given: str | None) -> Path:
+def locate_root(given: str | None) -> Path:
     """Return the folder of pulled sources; `given` is the cache folder that a user names."""
     return find_user_cache(given) / "corpus"
 
 
-def named(name: str) -> Source:
-    """Return the source that is called `name`; raises `UsageError` with those that there are."""
+def find_source(name: str) -> Source:
+    """Return the source `name`; raise `UsageError` if it does not exist."""
     if name not in SOURCES:
-        raise UsageError(f"no source `{name}`; known are {', '.join(SOURCES)}")
+        raise UsageError(f"unknown source `{name}`; available: {', '.join(SOURCES)}")
     return SOURCES[name]
 
 
-def pulled(root: Path, source: Source) -> Pulled | None:
-    """Return what was pulled of `source`, or None; raises `SourceError` where its folder is damaged."""
+def read_pulled(root: Path, source: Source) -> PulledSource | None:
+    """Return the summary of a pulled `source`, or None; raise `SourceError` if its folder is damaged."""
     folder = root / source.key
     if not folder.exists():
         return None
     path = folder / ABOUT
     try:
         about = json.loads(path.read_bytes())
-        return Pulled(
+        return PulledSource(
             folder=folder,
             by=str(about["by"]),
             recordings={str(api): int(count) for api, count in about["recordings"].items()},
             left={str(why): int(count) for why, count in about["left"].items()},
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        words = f"not what `conform corpus pull` wrote; `conform corpus drop {source.name}` takes it away"
+        words = f"not written by `conform corpus pull`; delete it with `conform corpus drop {source.name}`"
         raise SourceError((Problem(str(path), None, words),)) from error
 
 
-def about(source: Source, found: Pulled) -> str:
+def format_about(source: Source, found: PulledSource) -> str:
     """Return the text of `source.json`."""
     document = {
         "name": source.name,
@@ -76,19 +76,19 @@ def about(source: Source, found: Pulled) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def recordings(root: Path, source: Source) -> Path:
-    """Return the folder of recordings of `source`; raises `UsageError` where it was not pulled."""
-    found = pulled(root, source)
+def locate_recordings(root: Path, source: Source) -> Path:
+    """Return the folder of recordings of `source`; raise `UsageError` if it was not pulled."""
+    found = read_pulled(root, source)
     if found is None:
         raise UsageError(
-            f"`{source.name}` was not pulled to `{root}`: `conform corpus pull {source.name}` does it; "
-            f"a folder of that name is `./{source.name}`"
+            f"`{source.name}` was not pulled to `{root}`; run `conform corpus pull {source.name}`, "
+            f"or pass `./{source.name}` for a local folder of that name"
         )
     return found.folder
 
 
 def drop(root: Path, source: Source) -> bool:
-    """Take the folder of `source` away, and what killed pulls left of it; return whether there was any."""
+    """Delete the folder of `source` and leftovers of interrupted pulls; return whether any existed."""
     there = [each for each in (root / source.key, *root.glob(f".{source.key}.*")) if each.exists()]
     for each in there:
         shutil.rmtree(each)

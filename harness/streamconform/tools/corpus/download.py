@@ -31,7 +31,7 @@ OFFERED: Final = re.compile(r"\(from versions: (?P<versions>[^)]*)\)")
 NO_NETWORK: Final = re.compile(
     r"connection broken|connection error|NewConnectionError|Max retries exceeded|ssl certificate"
 )
-SAID_MAX: Final = 6
+MAX_LINES_SHOWN: Final = 6
 """Lines of pip's that are shown where we do not know what went wrong."""
 
 
@@ -52,10 +52,19 @@ def download(source: Source, folder: Path) -> Path:
     into, backend = folder / "download", folder / "backend"
     into.mkdir()
     _place_backend(backend, source.backend)
-    wanted = folder / "requirements.txt"
-    wanted.write_text(f"{source.distribution}=={source.version} --hash=sha256:{source.sha256}\n", "utf-8")
+    requirement = folder / "requirements.txt"
+    requirement.write_text(
+        f"{source.distribution}=={source.version} --hash=sha256:{source.sha256}\n", "utf-8"
+    )
     ran = subprocess.run(  # noqa: S603 - our own Python, and words of our own table
-        (*(sys.executable, "-m", *DOWNLOAD), source.distribution, "--dest", into, "--requirement", wanted),
+        (
+            *(sys.executable, "-m", *DOWNLOAD),
+            source.distribution,
+            "--dest",
+            into,
+            "--requirement",
+            requirement,
+        ),
         env=_environment(folder, backend),
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -65,10 +74,10 @@ def download(source: Source, folder: Path) -> Path:
     )
     found = sorted(each for each in into.iterdir() if each.is_file())
     if ran.returncode != 0 or len(found) != 1:
-        raise PullFailed(_why(source, ran.stdout + ran.stderr))
-    got = archive.digest(found[0])
+        raise PullFailed(_explain_failure(source, ran.stdout + ran.stderr))
+    got = archive.compute_digest(found[0])
     if got != source.sha256:
-        raise PullFailed(_other_bytes(source, got))
+        raise PullFailed(_describe_wrong_digest(source, got))
     return found[0]
 
 
@@ -90,20 +99,18 @@ def _environment(folder: Path, backend: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path, "TMPDIR": str(temporary), "TEMP": str(temporary)}
 
 
-def _why(source: Source, said: str) -> str:
+def _explain_failure(source: Source, said: str) -> str:
     """Return what went wrong, by what pip printed."""
-    wanted = f"{source.distribution} {source.version}"
+    requirement = f"{source.distribution} {source.version}"
     other = OTHER_BYTES.search(" ".join(said.split()))
     if other is not None:
-        return _other_bytes(source, other["got"])
+        return _describe_wrong_digest(source, other["got"])
     if NOT_THERE.search(said):
         offered = OFFERED.search(said)
         versions = [each for each in (offered["versions"] if offered else "").split(", ") if each]
         if versions in ([], ["none"]):
             if NO_NETWORK.search(said):
-                return (
-                    f"pip cannot reach its index to fetch {wanted}; check network and proxy, then pull again"
-                )
+                return f"pip cannot reach its index to fetch {requirement}; check the network, then retry"
             return (
                 f"pip finds no source distribution of {source.distribution}; `pip config list` shows where "
                 "it looks (`index-url`, `no-index`, `find-links`), and it has to be reachable"
@@ -113,11 +120,11 @@ def _why(source: Source, said: str) -> str:
             f"pip finds {source.distribution}, but not its version {source.version} as a source distribution "
             f"(it offers {len(versions)} versions, the last are {newest}); ask an index that has it"
         )
-    lines = list(_last(said))
-    return "\n".join([f"pip cannot fetch {wanted}:", *(f"  {each}" for each in lines)])
+    lines = list(_iter_last_lines(said))
+    return "\n".join([f"pip cannot fetch {requirement}:", *(f"  {each}" for each in lines)])
 
 
-def _other_bytes(source: Source, got: str) -> str:
+def _describe_wrong_digest(source: Source, got: str) -> str:
     return (
         f"the archive of {source.distribution} {source.version} is not the one that was looked at; "
         "nothing of it was read\n"
@@ -128,9 +135,9 @@ def _other_bytes(source: Source, got: str) -> str:
     )
 
 
-def _last(said: str) -> Iterator[str]:
+def _iter_last_lines(said: str) -> Iterator[str]:
     """Yield the last lines that pip printed, shortened; its errors where it names some."""
     lines = [each.strip() for each in said.splitlines() if each.strip()]
     errors = [each for each in lines if each.startswith("ERROR")]
-    for each in (errors or lines or ["it says nothing"])[-SAID_MAX:]:
+    for each in (errors or lines or ["it says nothing"])[-MAX_LINES_SHOWN:]:
         yield each[:300]

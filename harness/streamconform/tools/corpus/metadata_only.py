@@ -1,4 +1,4 @@
-"""A build backend that builds nothing: it stands in for a source distribution's own while pip downloads that.
+"""A build backend that builds nothing; it replaces a source distribution's own while pip downloads it.
 
 pip asks the backend of whatever it downloads for metadata (PEP 517). A real backend is foreign code, needs
 more downloads, and runs code of the archive; this one, found on `PYTHONPATH` under the real one's name,
@@ -25,5 +25,5 @@ def prepare_metadata_for_build_wheel(metadata_directory: str, config_settings: o
 
 
 def build_wheel(*_: object) -> str:
-    """Refuse: a wheel is never asked for by `pip download`."""
+    """Raise `NotImplementedError`; `pip download` never requests a wheel."""
     raise NotImplementedError("this backend builds nothing")

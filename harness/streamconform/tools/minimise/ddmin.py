@@ -11,7 +11,7 @@ Holds = Callable[[Sequence[T]], Awaitable[bool]]
 """Whether it still holds with these items, in their order; it is asked once for each selection."""
 
 
-async def fewest(items: Sequence[T], holds: Holds[T], *, least: int = 0) -> tuple[T, ...]:
+async def minimise_list(items: Sequence[T], holds: Holds[T], *, least: int = 0) -> tuple[T, ...]:
     """Return some of `items`, of which no single one can be left out, at least `least` of them.
 
     It holds with all of `items`; nobody asks. The algorithm is ddmin (Zeller and Hildebrandt, Simplifying

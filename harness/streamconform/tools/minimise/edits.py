@@ -38,10 +38,10 @@ def forget() -> None:
     json_text.find_tokens.cache_clear()
 
 
-def edited(text: bytes, changes: Mapping[Path, bytes | None]) -> bytes:
+def edit_members(text: bytes, changes: Mapping[Path, bytes | None]) -> bytes:
     """Return `text` with the values at some paths replaced, or left out where the change is None."""
     root = json_text.parse(text)
-    return text if root is None or not changes else _edited(text, root, (), changes)
+    return text if root is None or not changes else _edit_node(text, root, (), changes)
 
 
 def units(text: bytes, node: Node) -> tuple[bytes, ...]:
@@ -114,7 +114,7 @@ def _steps(text: bytes, node: Node) -> Iterator[tuple[str | int, Node]]:
         yield from enumerate(node.items)
 
 
-def _edited(text: bytes, node: Node, at: Path, changes: Mapping[Path, bytes | None]) -> bytes:
+def _edit_node(text: bytes, node: Node, at: Path, changes: Mapping[Path, bytes | None]) -> bytes:
     if at in changes:
         return changes[at] or b""
     if not node.items or not any(path[: len(at)] == at for path in changes):
@@ -129,5 +129,5 @@ def _edited(text: bytes, node: Node, at: Path, changes: Mapping[Path, bytes | No
             continue
         # the comma before the first one that stays goes, and the white space that is there stays
         out += between if out else between.replace(b",", b"")
-        out += text[begin : child.start] + _edited(text, child, path, changes)
+        out += text[begin : child.start] + _edit_node(text, child, path, changes)
     return text[node.start : node.start + 1] + bytes(out) + text[end : node.end]

@@ -53,7 +53,7 @@ class Read:
         )
 
 
-def by_reference(cassette: Cassette, case: Case) -> Read:
+def decode_by_reference(cassette: Cassette, case: Case) -> Read:
     """Return what the reference makes of `cassette`, with the prices of `case`."""
     from streamconform_reference import adapter
 
@@ -69,7 +69,7 @@ def expect(read: Read, body: bytes, case: Case, path: str) -> dict[str, Any]:
 
     `path` is the check that fails; blocks say what it is about too, where a draft leaves it out.
     """
-    expected = draft.expected(read.outcome, body)
+    expected = draft.build_expect(read.outcome, body)
     for name in (*case.expect.fields, *([] if path.startswith(("content.", "invariant.")) else [path])):
         group, _, member = name.partition(".")
         if group in ("usage", "cost", "error") and member:

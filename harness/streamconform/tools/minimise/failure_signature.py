@@ -15,7 +15,7 @@ BY_VALUE: Final = ("status", "stop.reason", "stop.raw", "error.type")
 
 
 @dataclass(frozen=True, slots=True)
-class Symptom:
+class FailureSignature:
     """Where an answer is wrong and in which way; equal ones are the same failure."""
 
     what: str
@@ -27,25 +27,25 @@ class Symptom:
         return f"{self.what} ({self.how})" if self.how else self.what
 
 
-def symptoms(judgement: Judgement) -> dict[Symptom, Check | None]:
+def collect_signatures(judgement: Judgement) -> dict[FailureSignature, Check | None]:
     """Return what is wrong, the worst first, each with the first check that says so; nothing for a pass."""
     if not judgement.checks:
         if judgement.verdict in ("pass", "skipped"):
             return {}
         kind = "" if judgement.verdict == "hang" else (judgement.reason or "").partition(":")[0]
-        return {Symptom(judgement.verdict, kind[:80]): None}
-    found: dict[Symptom, Check | None] = {}
+        return {FailureSignature(judgement.verdict, kind[:80]): None}
+    found: dict[FailureSignature, Check | None] = {}
     for check in sorted(judgement.checks, key=lambda each: WORTH.index(each.verdict)):
-        found.setdefault(symptom(check), check)
+        found.setdefault(make_signature(check), check)
     return found
 
 
-def symptom(check: Check) -> Symptom:
+def make_signature(check: Check) -> FailureSignature:
     """Return in which way a check that did not pass differs."""
-    return Symptom(general(check.path), _how(check))
+    return FailureSignature(generalise_path(check.path), _describe_change(check))
 
 
-def general(path: str) -> str:
+def generalise_path(path: str) -> str:
     """Return a check's path with `*` for each number."""
     return re.sub(r"\.\d+(?=\.|$)", ".*", path)
 
@@ -58,23 +58,23 @@ def leaf(path: str) -> tuple[str, str]:
     return words[2], words[-1] if len(words) > 3 else "text"
 
 
-def _how(check: Check) -> str:
+def _describe_change(check: Check) -> str:
     if check.path.startswith("invariant."):
         return ""
     if check.path == "content.length":
-        return "fewer" if _number(check.got) < _number(check.expected) else "more"
+        return "fewer" if _count_size(check.got) < _count_size(check.expected) else "more"
     if check.path in BY_VALUE:
         return f"{check.expected} as {check.got}"
     if check.message is not None:
         return "not there"
-    return _kind(check.got)
+    return _name_type(check.got)
 
 
-def _number(value: Any) -> int:
+def _count_size(value: Any) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _kind(value: Any) -> str:
+def _name_type(value: Any) -> str:
     match value:
         case None:
             return "null"

@@ -9,12 +9,12 @@ from streamconform.apis import APIS
 from streamconform.apis.api import Reducing, RepeatedText
 from streamconform.apis.payloads import read_payload
 from streamconform.tools.minimise.edits import Path, is_string, literal, nodes, string
-from streamconform.tools.minimise.stream import Stream
+from streamconform.tools.minimise.stream import SplitStream
 
 SEQUENCE: Final = ("sequence_number",)
 
 
-def followed(api: str, before: Stream, after: Stream) -> Stream:
+def fix_up(api: str, before: SplitStream, after: SplitStream) -> SplitStream:
     """Return `after`, made from `before`, with the numbers and texts that its other frames imply.
 
     Blocks, calls and sequence numbers that were counted from the first one on are counted so again. Whole
@@ -23,12 +23,12 @@ def followed(api: str, before: Stream, after: Stream) -> Stream:
     """
     reducing = APIS[api].reducing
     if reducing.final_items:
-        after = _with_items_left(before, after, reducing)
+        after = _drop_removed_items(before, after, reducing)
     if reducing.repeated:
-        after = _with_sums(before, after, reducing)
+        after = _reaggregate(before, after, reducing)
     if reducing.block_index:
-        after = _counted(before, after, reducing.block_index)
-    return _in_sequence(before, after)
+        after = _renumber(before, after, reducing.block_index)
+    return _renumber_events(before, after)
 
 
 def index(api: str, payload: bytes) -> Any:
@@ -37,7 +37,7 @@ def index(api: str, payload: bytes) -> Any:
     return _at(read_payload(payload), path) if path else None
 
 
-def _counted(before: Stream, after: Stream, path: Path) -> Stream:
+def _renumber(before: SplitStream, after: SplitStream, path: Path) -> SplitStream:
     """Return `after` with the numbers at `path` counted from 0, in the order in which they come."""
     was = [*dict.fromkeys(number for _, number in _numbers(before, path))]
     now = [*dict.fromkeys(number for _, number in _numbers(after, path))]
@@ -47,7 +47,7 @@ def _counted(before: Stream, after: Stream, path: Path) -> Stream:
     return after.changed({i: {path: new[number]} for i, number in _numbers(after, path)})
 
 
-def _in_sequence(before: Stream, after: Stream) -> Stream:
+def _renumber_events(before: SplitStream, after: SplitStream) -> SplitStream:
     was = [number for _, number in _numbers(before, SEQUENCE)]
     if not was or was != list(range(was[0], was[0] + len(was))):
         return after
@@ -55,7 +55,7 @@ def _in_sequence(before: Stream, after: Stream) -> Stream:
     return after.changed({i: {SEQUENCE: str(n).encode()} for n, (i, old) in numbers if n != old})
 
 
-def _with_items_left(before: Stream, after: Stream, reducing: Reducing) -> Stream:
+def _drop_removed_items(before: SplitStream, after: SplitStream, reducing: Reducing) -> SplitStream:
     """Return `after` without the repeated items none of whose frames is left."""
     had = {number for _, number in _numbers(before, reducing.block_index)}
     gone = had - {number for _, number in _numbers(after, reducing.block_index)}
@@ -65,14 +65,14 @@ def _with_items_left(before: Stream, after: Stream, reducing: Reducing) -> Strea
     )
 
 
-def _with_sums(before: Stream, after: Stream, reducing: Reducing) -> Stream:
+def _reaggregate(before: SplitStream, after: SplitStream, reducing: Reducing) -> SplitStream:
     """Return `after` with each whole text that was the sum of its deltas as the sum of what is left."""
-    was, now = _sums(before, reducing), _sums(after, reducing)
+    was, now = _aggregate_texts(before, reducing), _aggregate_texts(after, reducing)
     changes: dict[int, dict[Path, bytes | None]] = {}
     for i, payload in _payloads(after):
         said = read_payload(payload)
         changed = [key for key in was if key in now and was[key] != now[key]]
-        for key, places in _places(said, changed, reducing).items():
+        for key, places in _find_positions(said, changed, reducing).items():
             for path in places:
                 node = nodes(payload).get(path)
                 if node is not None and is_string(payload, node) and string(payload, node) == was[key]:
@@ -85,7 +85,7 @@ Key = tuple[RepeatedText, Any, Any]
 """Where a text is repeated in its item, the item's number and the part's."""
 
 
-def _sums(stream: Stream, reducing: Reducing) -> dict[Key, str]:
+def _aggregate_texts(stream: SplitStream, reducing: Reducing) -> dict[Key, str]:
     found: dict[Key, str] = {}
     for _, payload in _payloads(stream):
         said = read_payload(payload)
@@ -98,7 +98,9 @@ def _sums(stream: Stream, reducing: Reducing) -> dict[Key, str]:
     return found
 
 
-def _places(said: Mapping[str, Any], keys: Sequence[Key], reducing: Reducing) -> dict[Key, list[Path]]:
+def _find_positions(
+    said: Mapping[str, Any], keys: Sequence[Key], reducing: Reducing
+) -> dict[Key, list[Path]]:
     """Return where a payload can say each of these texts as a whole."""
     found: dict[Key, list[Path]] = {}
     own, part = _at(said, reducing.block_index), _part(said)
@@ -120,13 +122,13 @@ def _part(said: Mapping[str, Any]) -> Any:
     return said.get("content_index", said.get("summary_index"))
 
 
-def _numbers(stream: Stream, path: Path) -> list[tuple[int, int]]:
+def _numbers(stream: SplitStream, path: Path) -> list[tuple[int, int]]:
     """Return (piece, number) for each payload that has a whole number at `path`."""
     found = ((i, _at(read_payload(payload), path)) for i, payload in _payloads(stream))
     return [(i, number) for i, number in found if isinstance(number, int) and not isinstance(number, bool)]
 
 
-def _payloads(stream: Stream) -> Iterator[tuple[int, bytes]]:
+def _payloads(stream: SplitStream) -> Iterator[tuple[int, bytes]]:
     for i, piece in enumerate(stream.pieces):
         if piece.payload is not None:
             yield i, piece.payload

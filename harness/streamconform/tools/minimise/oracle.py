@@ -1,4 +1,4 @@
-"""Whether a smaller stream is legal, and fails in the same way."""
+"""Decide whether a smaller stream is legal and fails in the same way."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from streamconform.run.dispatch import Dispatcher, apply_http_checks
 from streamconform.run.plan import ImplementationPlan
 from streamconform.suite import expectation
 from streamconform.tools.minimise.edits import forget
-from streamconform.tools.minimise.expected import Read, by_reference, expect
-from streamconform.tools.minimise.failure_signature import Symptom, symptoms
+from streamconform.tools.minimise.expected import Read, decode_by_reference, expect
+from streamconform.tools.minimise.failure_signature import FailureSignature, collect_signatures
 from streamconform.tools.minimise.legality import broken_rules
-from streamconform.tools.minimise.stream import Cuts, Stream, chunks_of
+from streamconform.tools.minimise.stream import Cuts, SplitStream, chunks_of
 from streamconform.wire.framings import split
 
 MAX_BODY = 4 * 1024 * 1024
-"""The largest body that is made smaller: each of hundreds of candidates is as large at first."""
+"""Limit in bytes of a body to minimise: hundreds of candidates start at that size."""
 
 REMEMBERED: Final = 32 * 1024 * 1024
 """Bytes of candidates after which what is remembered of their payloads is forgotten."""
 
 
-class Spent(Exception):
-    """As many trials, or as much time, as were allowed."""
+class BudgetSpent(Exception):
+    """The limit of trials or time is reached."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A stream as it would be kept: the cassette, what is expected of it, and how it is handed over."""
+    """A smaller stream with its cassette, expectation and chunks."""
 
-    stream: Stream
+    stream: SplitStream
     trial: Trial
     expect: dict[str, Any]
     read: Read
@@ -57,7 +57,7 @@ class Candidate:
 
 
 @dataclass(slots=True)
-class Implementation:
+class JudgedImplementation:
     """One implementation, by one program that is started again where it ends."""
 
     connection: Connection
@@ -88,8 +88,8 @@ class Implementation:
 
 
 @dataclass(slots=True)
-class Budget:
-    """What may be spent, and what was."""
+class SearchBudget:
+    """The limits of a search, and the trials used."""
 
     max_trials: int
     seconds: float
@@ -97,28 +97,28 @@ class Budget:
     began: float = field(default_factory=time.monotonic)
 
     def spend(self) -> None:
-        """Count a trial; raises `Spent`."""
+        """Count a trial; raises `BudgetSpent`."""
         self.look()
         if self.trials >= self.max_trials:
-            raise Spent
+            raise BudgetSpent
         self.trials += 1
 
     def look(self) -> None:
-        """Raise `Spent` where the time is over."""
+        """Raise `BudgetSpent` where the time is over."""
         if time.monotonic() - self.began > self.seconds:
-            raise Spent
+            raise BudgetSpent
 
 
 @dataclass(slots=True)
 class Oracle:
-    """Tells of streams whether they fail like the one that was given."""
+    """Decides whether a stream fails like the original one."""
 
     given: Trial
     ask: Callable[[Trial], Awaitable[Judgement]]
-    budget: Budget
+    budget: SearchBudget
     path: str = ""
     """The check that fails."""
-    target: Symptom | None = None
+    target: FailureSignature | None = None
     cuts: Cuts = "recorded"
     were_broken: frozenset[str] = frozenset()
     """The rules of the grammar that the stream broke which was given."""
@@ -126,10 +126,10 @@ class Oracle:
     _read: int = 0
     _seen: dict[tuple[bytes, ...], bool] = field(default_factory=dict)
 
-    def candidate(self, stream: Stream) -> Candidate | None:
+    def candidate(self, stream: SplitStream) -> Candidate | None:
         """Return `stream` as it would be kept; None where it is no stream of the api, or no legal one.
 
-        Raises `Spent`.
+        Raises `BudgetSpent`.
         """
         self.budget.look()
         case = self.given.case
@@ -143,7 +143,7 @@ class Oracle:
         if self.was is not None and not self.broken_rules(stream) <= self.were_broken:
             return None
         cassette: Cassette = replace(case.cassette, body=body, marks=(), twin=None)
-        read = by_reference(cassette, case)
+        read = decode_by_reference(cassette, case)
         if self.was is not None and not self.was.allows(read):
             return None
         expected = expect(read, body, case, self.path)
@@ -154,20 +154,20 @@ class Oracle:
         trial = replace(self.given, case=smaller, delivery=name, chunks=chunks, derived=None)
         return Candidate(stream, trial, expected, read)
 
-    def broken_rules(self, stream: Stream) -> frozenset[str]:
+    def broken_rules(self, stream: SplitStream) -> frozenset[str]:
         """Return the rules of the grammar that `stream` breaks; none for a document, which has no grammar."""
         if stream.framing == "document":
             return frozenset()
         case = self.given.case
         return broken_rules(case.api, stream.body, case.cassette.request.body)
 
-    async def judged(self, candidate: Candidate) -> dict[Symptom, Check | None]:
-        """Return what is wrong with the implementation's answer; raises `Spent`."""
+    async def judged(self, candidate: Candidate) -> dict[FailureSignature, Check | None]:
+        """Return what is wrong with the implementation's answer; raises `BudgetSpent`."""
         self.budget.spend()
-        return symptoms(await self.ask(candidate.trial))
+        return collect_signatures(await self.ask(candidate.trial))
 
     async def fails(self, candidate: Candidate) -> bool:
-        """Return whether it fails like the stream that was given; each is asked once. Raises `Spent`."""
+        """Return whether it fails like the original stream; results are cached. Raises `BudgetSpent`."""
         key = candidate.trial.chunks
         if key not in self._seen:
             self._seen[key] = self.target in await self.judged(candidate)

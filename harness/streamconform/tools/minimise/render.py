@@ -1,4 +1,4 @@
-"""What a search found, in words: frames, what was expected and got, and how to see it again. Pure."""
+"""Format the result of a search: frames, expected and actual values, and how to reproduce it. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from streamconform.model.verdict import Check
 from streamconform.printable import escape_line, escape_unprintable
 from streamconform.reports.describe import describe_difference, format_count
 from streamconform.reports.markdown import format_code
-from streamconform.tools.minimise.failure_signature import Symptom, general
+from streamconform.tools.minimise.failure_signature import FailureSignature, generalise_path
 from streamconform.tools.minimise.oracle import Candidate
 from streamconform.tools.minimise.search import Search
 from streamconform.tools.minimise.write import Written
@@ -18,13 +18,15 @@ PAYLOAD_MAX = 20_000
 """Characters of one payload that are shown."""
 
 
-def text(search: Search, wrong: dict[Symptom, Check | None], written: Written | None, run: str) -> str:
-    """Return what is printed on a terminal."""
+def text(
+    search: Search, wrong: dict[FailureSignature, Check | None], written: Written | None, run: str
+) -> str:
+    """Return the text for the terminal."""
     return "\n".join(_text(search, wrong, written, run))
 
 
-def markdown(search: Search, wrong: dict[Symptom, Check | None], run: str) -> str:
-    """Return what can be pasted into an issue: the stream as it is sent, and what became of it."""
+def markdown(search: Search, wrong: dict[FailureSignature, Check | None], run: str) -> str:
+    """Return Markdown for an issue: the stream as sent, and the differences."""
     best, greeting = search.best, search.greeting
     assert best is not None, "something was found"
     assert greeting is not None, "it was greeted"
@@ -32,13 +34,13 @@ def markdown(search: Search, wrong: dict[Symptom, Check | None], run: str) -> st
     case = best.trial.case
     seen = f"From {format_code(search.oracle.given.id if search.oracle else case.id, 300)} of streamconform"
     lines = [
-        f"### {format_code(case.api)}: {format_code(_what(search))} is wrong",
+        f"### {format_code(case.api)}: {format_code(_get_signature(search))} is wrong",
         "",
-        f"{format_code(greeting.name + version, 200)}, fed {_fed(best)}:",
+        f"{format_code(greeting.name + version, 200)}, fed {_describe_chunks(best)}:",
         "",
-        *_fenced(_sent(best)),
+        *_fence(_iter_sent_lines(best)),
         "",
-        *(f"- {format_code(each, 400)}" for each in _differences(search, wrong)),
+        *(f"- {format_code(each, 400)}" for each in _describe_differences(search, wrong)),
         "",
         f"{seen}: {format_code(case.title, 200)}. To see it: {format_code(run, 400)}",
     ]
@@ -48,7 +50,7 @@ def markdown(search: Search, wrong: dict[Symptom, Check | None], run: str) -> st
 
 
 def _text(
-    search: Search, wrong: dict[Symptom, Check | None], written: Written | None, run: str
+    search: Search, wrong: dict[FailureSignature, Check | None], written: Written | None, run: str
 ) -> Iterator[str]:
     best, first, oracle = search.best, search.first, search.oracle
     assert best is not None, "something was found"
@@ -57,15 +59,15 @@ def _text(
     yield f"{oracle.given.id}, {escape_line(search.order.connection.impl, 200)}"
     cut = "" if search.ended else "; cut short, it may get smaller"
     spent = format_count(oracle.budget.trials, "trial")
-    yield f"  {_measured(first)} to {_measured(best)}, in {spent}{cut}"
+    yield f"  {_format_size(first)} to {_format_size(best)}, in {spent}{cut}"
     yield ""
-    yield f"The stream, {_fed(best)}"
-    yield from (f"  {line}".rstrip() for line in _sent(best))
+    yield f"The stream, {_describe_chunks(best)}"
+    yield from (f"  {line}".rstrip() for line in _iter_sent_lines(best))
     yield ""
-    yield f"Fails at {_what(search)}"
-    if oracle.target is not None and general(oracle.path) != oracle.target.what:
+    yield f"Fails at {_get_signature(search)}"
+    if oracle.target is not None and generalise_path(oracle.path) != oracle.target.what:
         yield f"  (the case fails at {oracle.path}; beside what the bundled parser says it is this)"
-    yield from (f"  {line}" for line in _differences(search, wrong))
+    yield from (f"  {line}" for line in _describe_differences(search, wrong))
     if written is not None:
         yield ""
         yield f"wrote {written.spec}"
@@ -73,7 +75,7 @@ def _text(
     yield f"run it: {run}"
 
 
-def _differences(search: Search, wrong: dict[Symptom, Check | None]) -> Iterator[str]:
+def _describe_differences(search: Search, wrong: dict[FailureSignature, Check | None]) -> Iterator[str]:
     target = search.oracle.target if search.oracle is not None else None
     if target not in wrong:
         yield "it did not fail again when it was asked once more: the implementation is not deterministic"
@@ -87,16 +89,16 @@ def _differences(search: Search, wrong: dict[Symptom, Check | None]) -> Iterator
     yield from (f"  {each}" for each in more)
 
 
-def _what(search: Search) -> str:
+def _get_signature(search: Search) -> str:
     target = search.oracle.target if search.oracle is not None else None
     return escape_line("" if target is None else target.what, 200)
 
 
-def _measured(candidate: Candidate) -> str:
+def _format_size(candidate: Candidate) -> str:
     return f"{format_count(candidate.frames, 'frame')}, {len(candidate.trial.body):,} bytes"
 
 
-def _fed(candidate: Candidate) -> str:
+def _describe_chunks(candidate: Candidate) -> str:
     chunks = candidate.trial.chunks
     if chunks == candidate.framewise() and len(chunks) > 1:
         return "a chunk a frame"
@@ -109,7 +111,7 @@ def _fed(candidate: Candidate) -> str:
     return f"in {len(chunks)} chunks, cut before byte {shown}"
 
 
-def _sent(candidate: Candidate) -> Iterator[str]:
+def _iter_sent_lines(candidate: Candidate) -> Iterator[str]:
     """Yield the body in lines, with what does not print spelled out; of binary messages what they say."""
     stream, body = candidate.stream, candidate.trial.body
     if stream.framing == "eventstream":
@@ -121,7 +123,7 @@ def _sent(candidate: Candidate) -> Iterator[str]:
         yield escape_unprintable(line[:PAYLOAD_MAX])
 
 
-def _fenced(lines: Iterator[str]) -> Iterator[str]:
+def _fence(lines: Iterator[str]) -> Iterator[str]:
     body = [*lines]
     fence = "```"
     while any(fence in line for line in body):

@@ -1,4 +1,4 @@
-"""From a failing trial to the smallest stream that fails like it: what fails, how it is cut, what may go."""
+"""Search for the smallest stream that fails in the same way as a failing trial."""
 
 from __future__ import annotations
 
@@ -16,19 +16,30 @@ from streamconform.model.trial import FAULTS_OVER_HTTP, Input, Trial
 from streamconform.model.verdict import Check
 from streamconform.replay.server import ReplayServer
 from streamconform.run.plan import ImplementationPlan, explain_skip, plan_implementation
-from streamconform.tools.minimise.failure_signature import Symptom, general, symptoms
-from streamconform.tools.minimise.oracle import MAX_BODY, Budget, Candidate, Implementation, Oracle, Spent
-from streamconform.tools.minimise.reduce import Reducer, reduced
-from streamconform.tools.minimise.stream import CUTS, taken_apart
+from streamconform.tools.minimise.failure_signature import (
+    FailureSignature,
+    collect_signatures,
+    generalise_path,
+)
+from streamconform.tools.minimise.oracle import (
+    MAX_BODY,
+    BudgetSpent,
+    Candidate,
+    JudgedImplementation,
+    Oracle,
+    SearchBudget,
+)
+from streamconform.tools.minimise.reduce import Reducer, reduce_stream
+from streamconform.tools.minimise.stream import CUTS, split_stream
 
 
 class NothingToMinimise(SelectionError):
-    """The case does not fail for the implementation, or not by what the reference would say of it."""
+    """The case does not fail for the implementation, or not when judged by the reference's outcome."""
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What is to be made smaller, and what that may cost."""
+class MinimiseJob:
+    """The trials to minimise, and the limits of the search."""
 
     connection: Connection
     trials: tuple[Trial, ...]
@@ -43,16 +54,16 @@ class Order:
 
 @dataclass(slots=True)
 class Search:
-    """A search and what it has found so far; it may be read whenever the search was cut."""
+    """A search and its current results, which are valid whenever it is interrupted."""
 
-    order: Order
-    smaller: Callable[[Candidate, Budget], None] = field(default=lambda _, __: None)
+    order: MinimiseJob
+    smaller: Callable[[Candidate, SearchBudget], None] = field(default=lambda _, __: None)
     greeting: Greeting | None = None
     first: Candidate | None = None
     """The stream that was given, as it would be kept."""
     oracle: Oracle | None = None
     reducer: Reducer | None = None
-    proof: dict[Symptom, Check | None] = field(default_factory=dict)
+    proof: dict[FailureSignature, Check | None] = field(default_factory=dict)
     """What was wrong with the answer to the smallest stream when it was asked once more, in the end."""
     reason: str | None = None
     """Why that answer was not judged, where it was not."""
@@ -65,44 +76,46 @@ class Search:
         return None if self.reducer is None else self.reducer.best
 
     async def run(self) -> None:
-        """Search until nothing helps or everything is spent.
+        """Search until no pass makes the stream smaller or the budget is spent.
 
         Raises `NothingToMinimise`, and `ImplementationError` where the implementation does not start.
         """
         order, program = self.order, Program(self.order.connection)
         try:
             self.greeting = await program.start()
-            await self._begun(order, program, self.greeting)
+            await self._start_search(order, program, self.greeting)
         finally:
             await program.stop()
 
-    async def _begun(self, order: Order, program: Program, greeting: Greeting) -> None:
+    async def _start_search(self, order: MinimiseJob, program: Program, greeting: Greeting) -> None:
         judged = plan_implementation(0, order.connection, greeting, order.trials, order.input)
         if not judged.trials:
             case = order.trials[0].case
             why = explain_skip(case, greeting) or f"`{judged.input}` is no input of these trials"
             raise NothingToMinimise(f"`{case.id}` is not asked of `{order.connection.impl}`: {why}")
         async with ReplayServer() if judged.input == "http" else contextlib.nullcontext() as server:
-            implementation = Implementation(order.connection, judged, order.timeout, program, server)
+            implementation = JudgedImplementation(order.connection, judged, order.timeout, program, server)
             try:
                 await self._search(judged, implementation)
             finally:
                 await implementation.stop()
 
-    async def _search(self, judged: ImplementationPlan, implementation: Implementation) -> None:
-        given, path = await self._failing(judged, implementation)
-        budget = Budget(self.order.max_trials, self.order.seconds)
+    async def _search(self, judged: ImplementationPlan, implementation: JudgedImplementation) -> None:
+        given, path = await self._find_failing_trial(judged, implementation)
+        budget = SearchBudget(self.order.max_trials, self.order.seconds)
         oracle = self.oracle = Oracle(given, implementation.judge, budget, path=path)
-        first = self.first = await self._as_kept(oracle)
+        first = self.first = await self._convert_to_recorded(oracle)
         self.reducer = Reducer(oracle, first, lambda candidate: self.smaller(candidate, budget))
-        with contextlib.suppress(Spent):
-            await self._plainest_cuts(oracle)
-            await reduced(self.reducer)
+        with contextlib.suppress(BudgetSpent):
+            await self._choose_simplest_cuts(oracle)
+            await reduce_stream(self.reducer)
             self.ended = True
         last = await implementation.judge(self.reducer.best.trial)
-        self.proof, self.reason = symptoms(last), last.reason
+        self.proof, self.reason = collect_signatures(last), last.reason
 
-    async def _failing(self, judged: ImplementationPlan, implementation: Implementation) -> tuple[Trial, str]:
+    async def _find_failing_trial(
+        self, judged: ImplementationPlan, implementation: JudgedImplementation
+    ) -> tuple[Trial, str]:
         """Return the first trial that fails, and the path of the check that does."""
         seen: list[str] = []
         for trial in judged.trials:
@@ -110,14 +123,14 @@ class Search:
             judgement = await implementation.judge(trial)
             if judgement.verdict == "skipped":
                 raise NothingToMinimise(f"`{trial.id}` is skipped: {judgement.reason}")
-            failed = _failed(judgement)
-            wanted = [path for path in failed if self.order.check in (None, path, general(path))]
+            failed = _list_failures(judgement)
+            wanted = [path for path in failed if self.order.check in (None, path, generalise_path(path))]
             if wanted:
                 return trial, wanted[0]
             seen += [path for path in failed if path not in seen]
-        raise NothingToMinimise(_nothing(self.order, judged.trials, seen))
+        raise NothingToMinimise(_explain_nothing(self.order, judged.trials, seen))
 
-    async def _as_kept(self, oracle: Oracle) -> Candidate:
+    async def _convert_to_recorded(self, oracle: Oracle) -> Candidate:
         """Return the stream that was given as it would be kept, and set what has to go on failing."""
         given = oracle.given
         body = given.body
@@ -125,13 +138,13 @@ class Search:
             raise NothingToMinimise(
                 f"`{given.id}` has {len(body)} bytes; at most {MAX_BODY} are made smaller"
             )
-        stream = taken_apart(
+        stream = split_stream(
             APIS[given.case.api].detect_framing(given.case.cassette.status, body), body, given.chunks
         )
         oracle.cuts = "kept"
         found = oracle.candidate(stream)
-        wrong: dict[Symptom, Check | None] = {} if found is None else await oracle.judged(found)
-        what = general(oracle.path)
+        wrong: dict[FailureSignature, Check | None] = {} if found is None else await oracle.judged(found)
+        what = generalise_path(oracle.path)
         same = [each for each in wrong if each.what == what]
         if self.order.check is None:
             same = same or [*wrong]
@@ -144,7 +157,7 @@ class Search:
         oracle.was, oracle.were_broken = found.read, oracle.broken_rules(stream)
         return found
 
-    async def _plainest_cuts(self, oracle: Oracle) -> None:
+    async def _choose_simplest_cuts(self, oracle: Oracle) -> None:
         """Take the plainest way to cut chunks with which it fails."""
         assert self.reducer is not None, "it holds the stream that was given"
         stream = self.reducer.stream
@@ -156,23 +169,26 @@ class Search:
                 return
 
 
-def by_reference(candidate: Candidate) -> Judgement:
+def judge_reference(candidate: Candidate) -> Judgement:
     """Return the judgement on what the reference makes of `candidate`: it has to pass."""
     claims = Greeting(name="reference").claims(candidate.trial.case.api)
     return judge(candidate.trial, candidate.read.observation, claims, lambda _: None)
 
 
-def shrinkable(trials: Sequence[Trial]) -> tuple[Trial, ...]:
-    """Return those of `trials` that bytes alone can tell: a connection that fails is in no cassette."""
+def select_reducible(trials: Sequence[Trial]) -> tuple[Trial, ...]:
+    """Return the trials that a cassette can reproduce, which excludes connection faults."""
     return tuple(each for each in trials if each.delivery.partition(".")[0] not in FAULTS_OVER_HTTP)
 
 
-def _failed(judgement: Judgement) -> list[str]:
+def _list_failures(judgement: Judgement) -> list[str]:
     """Return the paths of what is wrong, the worst first; a verdict where no check says more."""
-    return [symptom.what if check is None else check.path for symptom, check in symptoms(judgement).items()]
+    return [
+        symptom.what if check is None else check.path
+        for symptom, check in collect_signatures(judgement).items()
+    ]
 
 
-def _nothing(order: Order, trials: Sequence[object], seen: Sequence[str]) -> str:
+def _explain_nothing(order: MinimiseJob, trials: Sequence[object], seen: Sequence[str]) -> str:
     first = order.trials[0]
     many = f"in {len(trials)} deliveries and faults" if len(trials) > 1 else f"@{first.delivery}"
     if seen:

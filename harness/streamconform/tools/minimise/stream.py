@@ -9,7 +9,7 @@ from typing import Final, Literal
 from streamconform.delivery.deliver import cut, deliver
 from streamconform.model.cassette import Cassette
 from streamconform.model.trial import Framing
-from streamconform.tools.minimise.edits import Path, edited, nodes
+from streamconform.tools.minimise.edits import Path, edit_members, nodes
 from streamconform.wire import eventstream, json_array, json_text
 from streamconform.wire.framings import split
 
@@ -32,7 +32,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class SplitStream:
     """The pieces of a body in their order."""
 
     framing: Framing
@@ -43,18 +43,18 @@ class Stream:
     @property
     def body(self) -> bytes:
         """Return the bytes."""
-        return b"".join(self._written())
+        return b"".join(self._iter_bytes())
 
     @property
     def payloads(self) -> tuple[bytes, ...]:
         """Return the payloads of the frames."""
         return tuple(each.payload for each in self.pieces if each.payload is not None)
 
-    def only(self, numbers: Iterable[int]) -> Stream:
+    def only(self, numbers: Iterable[int]) -> SplitStream:
         """Return the stream with the pieces of these numbers, which rise."""
         return replace(self, pieces=tuple(self.pieces[number] for number in numbers))
 
-    def with_payloads(self, payloads: Mapping[int, bytes]) -> Stream:
+    def with_payloads(self, payloads: Mapping[int, bytes]) -> SplitStream:
         """Return the stream with other payloads in the pieces of these numbers."""
         pieces = (
             replace(each, payload=payloads[i]) if i in payloads else each
@@ -66,16 +66,16 @@ class Stream:
         """Return the offsets at which chunks begin that were kept."""
         found: list[int] = []
         start = 0
-        for piece, data in zip(self.pieces, self._written(), strict=True):
+        for piece, data in zip(self.pieces, self._iter_bytes(), strict=True):
             found += (start + each for each in piece.cuts if each < len(data))
             start += len(data)
         return tuple(found)
 
-    def cut_at(self, offsets: Iterable[int]) -> Stream:
+    def cut_at(self, offsets: Iterable[int]) -> SplitStream:
         """Return the stream with chunks that begin at these offsets, and at no other."""
         pieces: list[Piece] = []
         start = 0
-        for piece, data in zip(self.pieces, self._written(), strict=True):
+        for piece, data in zip(self.pieces, self._iter_bytes(), strict=True):
             inside = (each - start for each in offsets if start <= each < start + len(data))
             pieces.append(replace(piece, cuts=tuple(inside)))
             start += len(data)
@@ -86,13 +86,13 @@ class Stream:
         every = ((i, each.payload) for i, each in enumerate(self.pieces) if each.payload is not None)
         return [(i, path) for i, payload in every for path in nodes(payload)]
 
-    def changed(self, changes: Mapping[int, Mapping[Path, bytes | None]]) -> Stream:
+    def changed(self, changes: Mapping[int, Mapping[Path, bytes | None]]) -> SplitStream:
         """Return the stream with values at some paths of some pieces replaced, or left out where None."""
         return self.with_payloads(
-            {i: edited(self.pieces[i].payload or b"", each) for i, each in changes.items() if each}
+            {i: edit_members(self.pieces[i].payload or b"", each) for i, each in changes.items() if each}
         )
 
-    def _written(self) -> Iterator[bytes]:
+    def _iter_bytes(self) -> Iterator[bytes]:
         first = True
         for piece in self.pieces:
             if piece.payload is None:
@@ -112,7 +112,7 @@ class Stream:
         return piece.head if comma else json_array.SEPARATOR
 
 
-def taken_apart(framing: Framing, body: bytes, chunks: Sequence[bytes]) -> Stream:
+def split_stream(framing: Framing, body: bytes, chunks: Sequence[bytes]) -> SplitStream:
     """Return `body`, which was handed over as `chunks`, in pieces; joined they are the body again.
 
     A document is one piece: its payload where it is JSON.
@@ -123,12 +123,12 @@ def taken_apart(framing: Framing, body: bytes, chunks: Sequence[bytes]) -> Strea
     if framing == "document":
         is_json = json_text.parse(body) is not None
         whole = Piece(b"", body, b"", tuple(starts)) if is_json else Piece(body, cuts=tuple(starts))
-        return Stream(framing, (whole,))
+        return SplitStream(framing, (whole,))
     pieces: list[Piece] = []
     position = 0
     for frame in split(framing, body):
         if frame.start > position:
-            pieces.append(_kept(Piece(body[position : frame.start]), position, frame.start, starts))
+            pieces.append(_shift_piece(Piece(body[position : frame.start]), position, frame.start, starts))
         position = frame.end
         start, stop = frame.value or (frame.end, frame.end)
         if frame.value is None:
@@ -137,19 +137,19 @@ def taken_apart(framing: Framing, body: bytes, chunks: Sequence[bytes]) -> Strea
             piece = Piece(body[frame.start + eventstream.PRELUDE.size : start], frame.payload)
         else:
             piece = Piece(body[frame.start : start], frame.payload, body[stop : frame.end])
-        pieces.append(_kept(piece, frame.start, frame.end, starts))
+        pieces.append(_shift_piece(piece, frame.start, frame.end, starts))
     if position < len(body):
-        pieces.append(_kept(Piece(body[position:]), position, len(body), starts))
+        pieces.append(_shift_piece(Piece(body[position:]), position, len(body), starts))
     opening = pieces[0].head if pieces and framing == "json_array" else b""
-    return Stream(framing, tuple(pieces), opening)
+    return SplitStream(framing, tuple(pieces), opening)
 
 
-def chunks_of(cassette: Cassette, framing: Framing, cuts: Cuts, stream: Stream) -> tuple[bytes, ...]:
+def chunks_of(cassette: Cassette, framing: Framing, cuts: Cuts, stream: SplitStream) -> tuple[bytes, ...]:
     """Return the chunks of `cassette`, whose body is that of `stream` and which has no marks."""
     if cuts == "kept":
         return cut(cassette.body, stream.offsets())
     return deliver(cassette, framing, cuts, "")
 
 
-def _kept(piece: Piece, start: int, end: int, starts: Sequence[int]) -> Piece:
+def _shift_piece(piece: Piece, start: int, end: int, starts: Sequence[int]) -> Piece:
     return replace(piece, cuts=tuple(each - start for each in starts if start <= each < end))

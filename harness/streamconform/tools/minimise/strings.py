@@ -10,7 +10,7 @@ from typing import Any, Final
 from streamconform.apis.payloads import read_payload
 from streamconform.tools.minimise.edits import (
     Path,
-    edited,
+    edit_members,
     is_string,
     leaves,
     literal,
@@ -21,7 +21,7 @@ from streamconform.tools.minimise.edits import (
     units,
 )
 from streamconform.tools.minimise.fields import FREE, OF_TOOLS
-from streamconform.tools.minimise.stream import Stream
+from streamconform.tools.minimise.stream import SplitStream
 
 Place = tuple[int, Path]
 """A piece, and where in its payload."""
@@ -41,7 +41,7 @@ class Slot:
     fragments: tuple[tuple[Place, ...], ...]
     """The places that say it as text; each is a list of the fragments that make it up."""
 
-    def put(self, stream: Stream, text: bytes) -> Stream:
+    def put(self, stream: SplitStream, text: bytes) -> SplitStream:
         """Return `stream` with `text` in its place, cut into as many fragments of equal length."""
         changes: dict[int, dict[Path, bytes | None]] = {}
         for i, path in self.objects:
@@ -57,7 +57,7 @@ class Slot:
         return stream.changed(changes)
 
 
-def calls(stream: Stream) -> tuple[Slot, ...]:
+def calls(stream: SplitStream) -> tuple[Slot, ...]:
     """Return what tools are called with in `stream`, each value once, the longest first."""
     objects: dict[bytes, list[Place]] = {}
     groups: dict[object, list[Place]] = {}
@@ -78,7 +78,7 @@ def calls(stream: Stream) -> tuple[Slot, ...]:
     return tuple(sorted((each for each in found if each.text != b"{}"), key=lambda each: -len(each.text)))
 
 
-def texts(stream: Stream) -> tuple[bytes, ...]:
+def texts(stream: SplitStream) -> tuple[bytes, ...]:
     """Return the free texts of more than one character, as they are written, each once, the longest first."""
     called = {place for slot in calls(stream) for places in slot.fragments for place in places}
     found = {
@@ -100,7 +100,7 @@ def of(text: bytes, path: Path) -> tuple[bytes, ...]:
     return units(text, node) if node is not None and is_string(text, node) else ()
 
 
-def with_text(stream: Stream, text: bytes, kept: Sequence[bytes]) -> Stream:
+def with_text(stream: SplitStream, text: bytes, kept: Sequence[bytes]) -> SplitStream:
     """Return `stream` with a free text replaced by these characters, everywhere it stands."""
     changes: dict[int, dict[Path, bytes | None]] = {}
     for i, payload, path, start, end in _values(stream):
@@ -109,7 +109,7 @@ def with_text(stream: Stream, text: bytes, kept: Sequence[bytes]) -> Stream:
     return stream.changed(changes)
 
 
-def joinable(stream: Stream, first: int) -> Iterator[tuple[int, bytes]]:
+def joinable(stream: SplitStream, first: int) -> Iterator[tuple[int, bytes]]:
     """Yield the next piece that repeats the piece `first` but for one text, and the payload of both.
 
     It may repeat only a part of it: the start of a call has a name, its fragments have none.
@@ -130,18 +130,18 @@ def joinable(stream: Stream, first: int) -> Iterator[tuple[int, bytes]]:
             continue
         path = (differ or shared)[0]
         both = of(payload, path) + of(other, path)
-        yield i, edited(payload, {path: quoted(both)})
+        yield i, edit_members(payload, {path: quoted(both)})
         return
 
 
-def _values(stream: Stream) -> Iterator[tuple[int, bytes, Path, int, int]]:
+def _values(stream: SplitStream) -> Iterator[tuple[int, bytes, Path, int, int]]:
     for i, piece in enumerate(stream.pieces):
         if piece.payload is not None:
             for path, node in nodes(piece.payload).items():
                 yield i, piece.payload, path, node.start, node.end
 
 
-def _text(stream: Stream, place: Place) -> str:
+def _text(stream: SplitStream, place: Place) -> str:
     i, path = place
     payload = stream.pieces[i].payload or b""
     return string(payload, nodes(payload)[path])

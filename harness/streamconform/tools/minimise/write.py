@@ -83,7 +83,7 @@ def spec(case: Candidate, kept: Cassette, command: str, what: str) -> str:
             entry[key] = [*values]
     if own.pricing is not None:
         entry["pricing"] = _plain(own.pricing)
-    seen = draft.usage_seen(case.read.observation.events, case.read.outcome)
+    seen = draft.collect_usage_seen(case.read.observation.events, case.read.outcome)
     if seen:
         entry["usage_seen"] = [FlowMap(each) for each in seen]
     if own.skip is not None:

@@ -25,7 +25,7 @@ from streamconform.model.verdict import Check
 from streamconform.tools.probe import documents
 from streamconform.tools.probe.refusals import Refusal
 from streamconform.tools.probe.scenarios import Scenario, Wanted
-from streamconform.tools.record.live import Recording
+from streamconform.tools.record.live import RawRecording
 from streamconform.wire.framings import MEDIA_TYPES
 
 Json = dict[str, Any]
@@ -38,7 +38,7 @@ UNPARSED: Final = "the arguments are no JSON object"
 
 
 def of_stream(
-    api: str, scenario: Scenario, request: Mapping[str, Any], came: Recording
+    api: str, scenario: Scenario, request: Mapping[str, Any], came: RawRecording
 ) -> tuple[list[Check], Json | None]:
     """Return the checks of a streamed answer, and the outcome that the reference decoder makes of it.
 
@@ -56,7 +56,9 @@ def of_stream(
     return [*checks, *_answer(api, scenario.wanted, outcome)], outcome
 
 
-def of_twin(api: str, scenario: Scenario, came: Recording, streamed: Mapping[str, Any] | None) -> list[Check]:
+def of_twin(
+    api: str, scenario: Scenario, came: RawRecording, streamed: Mapping[str, Any] | None
+) -> list[Check]:
     """Return the checks of the same answer without streaming; `streamed` is the outcome of the stream."""
     checks = [_success(came)]
     if not _succeeded(came):
@@ -75,7 +77,7 @@ def of_twin(api: str, scenario: Scenario, came: Recording, streamed: Mapping[str
     return [*checks, _check("answer.usage-as-streamed", "should", words)]
 
 
-def of_refusal(api: str, refusal: Refusal, came: Recording) -> list[Check]:
+def of_refusal(api: str, refusal: Refusal, came: RawRecording) -> list[Check]:
     """Return the checks of an answer to a request that has to be refused."""
     refused = 400 <= came.status < 500
     words = None if refused else f"expected 400 to 499, got {came.status}: {excerpt(came.body)}"
@@ -94,7 +96,7 @@ def of_refusal(api: str, refusal: Refusal, came: Recording) -> list[Check]:
     return [*checks, *_fields("error", document, APIS[api].probing.error)]
 
 
-def of_count(counting: TokenCounting, short: Recording, long: Recording) -> list[Check]:
+def of_count(counting: TokenCounting, short: RawRecording, long: RawRecording) -> list[Check]:
     """Return the checks of two counts: `long` is of the same messages with a system prompt and tools."""
     checks = [_success(short)]
     if not (_succeeded(short) and _succeeded(long)):
@@ -107,7 +109,7 @@ def of_count(counting: TokenCounting, short: Recording, long: Recording) -> list
     return [*checks, _check("count.grows", "must", words)]
 
 
-def refused(api: str, came: Recording) -> str | None:
+def refused(api: str, came: RawRecording) -> str | None:
     """Return what a proper refusal says, None where the answer is none."""
     document = _document(came)
     if not 400 <= came.status < 500 or document is None:
@@ -210,7 +212,7 @@ def _fields(prefix: str, document: Mapping[str, Any], fields: tuple[DocumentFiel
         yield _check(path, level, words)
 
 
-def _document(came: Recording) -> Json | None:
+def _document(came: RawRecording) -> Json | None:
     try:
         document = json.loads(came.body)
     except (ValueError, RecursionError):
@@ -218,25 +220,25 @@ def _document(came: Recording) -> Json | None:
     return document if isinstance(document, dict) else None
 
 
-def _no_object(path: str, came: Recording) -> Check:
+def _no_object(path: str, came: RawRecording) -> Check:
     return _check(path, "must", f"the body is no JSON object: {excerpt(came.body)}")
 
 
-def _succeeded(came: Recording) -> bool:
+def _succeeded(came: RawRecording) -> bool:
     return 200 <= came.status < 300
 
 
-def _success(came: Recording) -> Check:
+def _success(came: RawRecording) -> Check:
     words = f"expected 2xx, got {came.status}: {excerpt(came.body)}"
     return _check("http.status", "must", None if _succeeded(came) else words)
 
 
-def _whole(came: Recording) -> Check:
+def _whole(came: RawRecording) -> Check:
     words = None if came.cut is None else f"the connection ended before the body: {came.cut}"
     return _check("http.whole", "must", words)
 
 
-def _media_type(came: Recording, expected: str) -> Check:
+def _media_type(came: RawRecording, expected: str) -> Check:
     got = came.headers.get("content-type", "").partition(";")[0].strip().lower()
     words = None if got == expected else f"expected `{expected}`, got `{got or 'none'}`"
     return _check("http.content-type", "should", words)

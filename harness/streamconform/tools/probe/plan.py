@@ -16,12 +16,12 @@ from streamconform.suite.select import matches, split_pattern
 from streamconform.tools.probe import checks
 from streamconform.tools.probe.refusals import REFUSALS, Refusal
 from streamconform.tools.probe.scenarios import SCENARIOS, Kind, Scenario
-from streamconform.tools.record.live import Recording
+from streamconform.tools.record.live import RawRecording
 
-NOTHING: Final = Recording(
+NOTHING: Final = RawRecording(
     path="/", request_headers={}, request_body=b"{}", status=200, headers={}, body=b"{}", marks=(), cut=None
 )
-REFUSED: Final = Recording(
+REFUSED: Final = RawRecording(
     path="/", request_headers={}, request_body=b"{}", status=400, headers={}, body=b"{}", marks=(), cut=None
 )
 

@@ -25,8 +25,8 @@ from streamconform.run.session import FinishedRun, Progress
 from streamconform.tools.probe import checks
 from streamconform.tools.probe.plan import Case, checked
 from streamconform.tools.probe.requests import Asking, Question, broken, counts, question
-from streamconform.tools.record.errors import BadAddress, BadHeader, CannotConnect, NoAnswer
-from streamconform.tools.record.live import Recording, record
+from streamconform.tools.record.errors import BadAddress, BadHeader, CannotConnect, NoResponse
+from streamconform.tools.record.live import RawRecording, record
 
 MAX_BYTES: Final = 4 * 1024 * 1024
 """Bound of an answer: every scenario asks for a short one."""
@@ -152,7 +152,7 @@ class _Probe:
         """Return what came of one question; raises only where the server cannot be asked at all."""
         began = time.perf_counter()
         reason: str | None = None
-        came: Recording | None = None
+        came: RawRecording | None = None
         try:
             came, found = self._asked(case)
             self.answered = True
@@ -184,7 +184,7 @@ class _Probe:
             title=case.title if wrong else None,
         )
 
-    def _asked(self, case: Case) -> tuple[Recording, list[Check]]:
+    def _asked(self, case: Case) -> tuple[RawRecording, list[Check]]:
         asking = self.order.asking
         if case.kind == "refusal":
             assert case.refusal is not None, "a refusal says what is broken"
@@ -207,7 +207,7 @@ class _Probe:
             self.streamed[scenario.name] = outcome
         return came, found
 
-    def _sent(self, asked: Question) -> Recording:
+    def _sent(self, asked: Question) -> RawRecording:
         where = self.order.base_url
         try:
             came = record(
@@ -225,7 +225,7 @@ class _Probe:
             if not self.answered and not self.ended:
                 raise ImplementationError(str(error)) from error
             raise _NotAnsweredError("fail", f"nobody listens any more: {error.why}") from error
-        except NoAnswer as error:
+        except NoResponse as error:
             late = error.why.startswith("nothing came within")
             raise _NotAnsweredError("hang" if late else "fail", f"no HTTP answer: {error.why}") from error
         if came.cut == "timeout":
@@ -241,7 +241,7 @@ def _info(order: Order) -> ImplementationInfo:
     return ImplementationInfo(name=name, version=None, language=None, issues=None, impl=url, input="http")
 
 
-def _shown(came: Recording) -> dict[str, Any]:
+def _shown(came: RawRecording) -> dict[str, Any]:
     """Return what results keep of an answer that did not pass: the whole of it is text for people."""
     body = came.body[:65536].decode("utf-8", "backslashreplace")
     return {"status": came.status, "headers": dict(came.headers), "body": body}

@@ -1,1 +1,1 @@
-"""Recording: real exchanges with real servers become cassettes."""
+"""Record exchanges with live servers, and import captures, as cassettes with draft specs."""

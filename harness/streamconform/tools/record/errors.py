@@ -1,12 +1,12 @@
-"""What can go wrong while recording.
+"""Errors of recording.
 
-The life of a recording, and what each step can raise:
+Each step of a recording and the errors it raises:
 
-* address and headers are read: `BadAddress`, `BadHeader`
-* the connection is made: `CannotConnect`
-* the request goes out and the head comes in: `NoAnswer`, for none in time or one that is not HTTP
-* the body comes in: nothing; what came is kept, and `Recording.cut` says why it ends
-* a cassette is made of it: `Unsuitable`
+* parse the address and headers: `BadAddress`, `BadHeader`
+* connect: `CannotConnect`
+* send the request and receive the head: `NoResponse`, on a timeout or a response that is not HTTP
+* receive the body: none; a partial body is kept, and `RawRecording.cut` says why it ends
+* build the cassette: `UnsuitableExchange`
 """
 
 from __future__ import annotations
@@ -17,61 +17,61 @@ from streamconform.errors import ConformError
 
 
 class RecordError(ConformError):
-    """Nothing can be kept: where it was, why, and what to do next. Never holds a header's value."""
+    """A recording failed: where, why, and what to do next. Never contains a header's value."""
 
     opening: ClassVar[str] = "cannot record from"
     advice: ClassVar[str] = ""
 
     def __init__(self, where: str, why: str) -> None:
-        """Keep the address that was asked, without user and password, and the reason in plain words."""
+        """Store the requested address, without user and password, and the reason."""
         super().__init__(where, why)
         self.where = where
         self.why = why
 
     def __str__(self) -> str:
-        """Return one line for people."""
+        """Return the message to print."""
         return f"{self.opening} `{self.where}`: {self.why}. {self.advice}".rstrip()
 
 
 class BadAddress(RecordError):
-    """The address cannot be used as it is."""
+    """The address is not usable."""
 
-    advice = "Give a base URL such as http://127.0.0.1:8080, and a path from `/` on, without keys."
+    advice = "Use a base URL such as http://127.0.0.1:8080 and a path that starts with `/`, without keys."
 
 
 class BadHeader(RecordError):
-    """A header holds what HTTP does not allow, such as the line end of a key that was read from a file."""
+    """A header contains a character that HTTP forbids, such as the newline of a key read from a file."""
 
-    advice = "Strip line ends and quotes around the value."
+    advice = "Strip surrounding newlines and quotes from the value."
 
 
 class CannotConnect(RecordError):
-    """Nobody listens there, the name is unknown, or TLS failed."""
+    """The connection was refused, the host name is unknown, or TLS failed."""
 
     opening = "cannot connect to"
-    advice = "Start the server, or check host and port of the base URL."
+    advice = "Start the server, or check the host and port of the base URL."
 
 
-class NoAnswer(RecordError):
-    """The server took the connection and gave no HTTP response."""
+class NoResponse(RecordError):
+    """The server accepted the connection but sent no HTTP response."""
 
-    opening = "no HTTP answer from"
-    advice = "Check that it speaks HTTP on this port, or raise the timeout."
-
-
-class Unsuitable(RecordError):
-    """The exchange was recorded, and a cassette cannot hold it."""
-
-    opening = "no cassette can be made of the exchange with"
+    opening = "no HTTP response from"
+    advice = "Check that the server speaks HTTP on this port, or raise the timeout."
 
 
-class NotAnAnswer(RecordError):
-    """The server answered, but not with what a regression test would be about."""
+class UnsuitableExchange(RecordError):
+    """The exchange was recorded, but a cassette cannot represent it."""
 
-    opening = "nothing is kept of the answer from"
+    opening = "cannot make a cassette from the exchange with"
+
+
+class UnexpectedResponse(RecordError):
+    """The server's response is not a stream that a regression test could use."""
+
+    opening = "discarded the response from"
 
 
 class SecretsLeft(RecordError):
-    """The last look found what may be secret; nothing was written."""
+    """The final scan found possible secrets; nothing was written."""
 
-    opening = "nothing is written of the exchange with"
+    opening = "nothing was written for the exchange with"

@@ -1,6 +1,6 @@
-"""One exchange, from the request to a cassette that may be published: ask, ask for the twin, scrub, scan.
+"""Turn a request into a cassette that may be published: record, record the twin, scrub, scan.
 
-Nothing is written here; what leaves this module has passed the scan.
+Nothing is written here. Every cassette that this module returns has passed the scan for secrets.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from streamconform import __version__
 from streamconform.apis import APIS
 from streamconform.model.cassette import Cassette, Recorded, Request
 from streamconform.tools.record import scrub
-from streamconform.tools.record.errors import NotAnAnswer, SecretsLeft
-from streamconform.tools.record.live import Recording, record, to_cassette
+from streamconform.tools.record.errors import SecretsLeft, UnexpectedResponse
+from streamconform.tools.record.live import RawRecording, record, to_cassette
 from streamconform.tools.record.placeholders import Placeholders
-from streamconform.tools.record.providers import RECORDINGS, at_once, streaming
-from streamconform.tools.record.scan import Finding, scan
+from streamconform.tools.record.providers import RECORDINGS, build_streaming_body, build_twin_body
+from streamconform.tools.record.scan import SecretFinding, scan
 
-SHOWN = 5
-"""Findings named in an error; the rest is counted."""
+MAX_FINDINGS_SHOWN = 5
+"""Findings listed in an error; the others are only counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
-    """What is to be recorded, and how."""
+class RecordJob:
+    """The request to record, and how to record it."""
 
     api: str
     base_url: str
@@ -36,74 +36,76 @@ class Order:
     name: str
     body: Mapping[str, Any]
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Sent beside those of the api. Those not on the allow-list are secrets: sent, forgotten, blanked."""
+    """Sent in addition to the API's own. Those not on the allow-list are treated as secrets."""
     key: str | None = None
     twin: bool = False
+    """Whether to repeat the request with `stream: false` and keep that response too."""
     allow_error: bool = False
     timeout: float = 300.0
     server: str = "unnamed server"
-    """What answers, by name and version, for the provenance."""
+    """Name and version of the server, for the provenance."""
     note: str | None = None
     names: tuple[str, ...] = ()
-    """Names to be replaced wherever they stand."""
+    """Names to replace everywhere."""
     allowed: tuple[str, ...] = ()
-    """Fields and fingerprints that the scan lets pass."""
+    """Fields and fingerprints that the scan ignores."""
     date: str = field(default_factory=lambda: dt.datetime.now(dt.UTC).date().isoformat())
 
     @property
     def secrets(self) -> tuple[bytes, ...]:
-        """Return every value that may not be found in anything that is kept."""
-        return scrub.secrets_of(_split(self)[1])
+        """Return every value that must not appear in any written file."""
+        return scrub.extract_secrets(_split_headers(self)[1])
 
 
 @dataclass(frozen=True, slots=True)
-class Exchanged:
-    """A cassette free of secrets, and what was replaced in it."""
+class ScrubbedExchange:
+    """A cassette without secrets, and the number of values replaced in it."""
 
     cassette: Cassette
     replaced: Mapping[str, int]
     """Kind to number of distinct values."""
 
 
-def exchange(order: Order, on_chunk: Callable[[bytes], None] | None = None) -> Exchanged:
-    """Return the exchange that follows from `order`.
+def record_exchange(job: RecordJob, on_chunk: Callable[[bytes], None] | None = None) -> ScrubbedExchange:
+    """Record `job` and return the scrubbed cassette.
 
     Raises:
-        RecordError: no connection, no HTTP, no stream, a status other than 2xx where none is allowed,
-            a cut by one of our own bounds, or something left that looks secret.
+        RecordError: the connection failed, the response is not HTTP, not a stream or has a status other
+            than 2xx (unless `allow_error` is set), the recorder's own limits ended it, or the scan found
+            a possible secret.
 
     """
-    body = streaming(order.body, order.model)
-    recording = _ask(order, body, on_chunk)
-    _check(order, recording)
+    body = build_streaming_body(job.body, job.model)
+    recording = _send(job, body, on_chunk)
+    _check_recording(job, recording)
     twin = None
-    if order.twin:
-        twin = _ask(order, at_once(RECORDINGS[order.api], body), None)
-        _check_twin(order, twin)
-    placeholders = Placeholders(order.names)
+    if job.twin:
+        twin = _send(job, build_twin_body(RECORDINGS[job.api], body), None)
+        _check_twin(job, twin)
+    placeholders = Placeholders(job.names)
     placeholders.learn_request(body)
     for part in (recording, twin):
         if part is not None:
             placeholders.learn_headers(part.headers)
             placeholders.learn(part.request_body)
             placeholders.learn(part.body)
-    scrubbed = _replaced(recording, placeholders)
+    scrubbed = _apply_placeholders(recording, placeholders)
     provenance = Recorded(
-        server=order.server,
-        model=placeholders.apply_text(order.model),
-        date=order.date,
+        server=job.server,
+        model=placeholders.apply_text(job.model),
+        date=job.date,
         tool=f"streamconform {__version__}",
-        note=order.note,
+        note=job.note,
     )
-    cassette = to_cassette(scrubbed, api=order.api, name=order.name, provenance=provenance)
+    cassette = to_cassette(scrubbed, api=job.api, name=job.name, provenance=provenance)
     if twin is not None:
         cassette = replace(cassette, twin=placeholders.apply(twin.body))
-    look(order, parts_of(cassette))
-    return Exchanged(cassette, placeholders.counts)
+    check_for_secrets(job, collect_parts(cassette))
+    return ScrubbedExchange(cassette, placeholders.counts)
 
 
-def parts_of(cassette: Cassette) -> dict[str, bytes]:
-    """Return the parts of a cassette that are written, by the names that findings use."""
+def collect_parts(cassette: Cassette) -> dict[str, bytes]:
+    """Return the parts of a cassette that are written to files, by the names used in findings."""
     request: Request = cassette.request
     parts = {
         "request path": request.path.encode(),
@@ -117,99 +119,100 @@ def parts_of(cassette: Cassette) -> dict[str, bytes]:
     return parts | {"provenance": provenance.encode()} | twin
 
 
-def look(order: Order, parts: Mapping[str, bytes], *, only_known: bool = False) -> None:
-    """Raise `SecretsLeft` if one of the known secrets, or what looks like one, is in `parts`."""
+def check_for_secrets(job: RecordJob, parts: Mapping[str, bytes], *, only_known: bool = False) -> None:
+    """Raise `SecretsLeft` if `parts` contain a known secret or, unless `only_known`, a suspect value."""
     for part, data in parts.items():
-        if scrub.blank(data, order.secrets) != data:
+        if scrub.blank(data, job.secrets) != data:
             raise SecretsLeft(
-                APIS[order.api].endpoints.usual,
-                f"the key, or the value of a header that is not kept, stands in the {part}, where it cannot "
-                "be replaced. Take it out of what you ask",
+                APIS[job.api].endpoints.usual,
+                f"the {part} contains the key or the value of a secret header, and it cannot be replaced "
+                "there. Remove it from the request",
             )
     if only_known:
         return
-    if findings := scan(parts, order.allowed):
-        raise SecretsLeft(APIS[order.api].endpoints.usual, _words(findings))
+    if findings := scan(parts, job.allowed):
+        raise SecretsLeft(APIS[job.api].endpoints.usual, _format_findings(findings))
 
 
-def _words(findings: tuple[Finding, ...]) -> str:
-    lines = [f"\n  {each}" for each in findings[:SHOWN]]
-    if len(findings) > SHOWN:
-        lines.append(f"\n  and {len(findings) - SHOWN} more")
+def _format_findings(findings: tuple[SecretFinding, ...]) -> str:
+    lines = [f"\n  {finding}" for finding in findings[:MAX_FINDINGS_SHOWN]]
+    if len(findings) > MAX_FINDINGS_SHOWN:
+        lines.append(f"\n  and {len(findings) - MAX_FINDINGS_SHOWN} more")
     first = findings[0]
-    how = f"`--allow {first.fingerprint}`" + (f" or `--allow {first.field}`" if first.field else "")
+    allow = f"`--allow {first.fingerprint}`" + (f" or `--allow {first.field}`" if first.field else "")
     return (
-        f"{len(findings)} place{'s' if len(findings) > 1 else ''} may be secret{''.join(lines)}\n"
-        f"Take it out of the request, or, where it is harmless, let it pass: {how} for the first"
+        f"{len(findings)} possible secret{'s' if len(findings) > 1 else ''} found{''.join(lines)}\n"
+        f"Remove them from the request, or allow harmless ones: {allow} for the first"
     )
 
 
-def _ask(order: Order, body: Mapping[str, Any], on_chunk: Callable[[bytes], None] | None) -> Recording:
-    plain, secret = _split(order)
+def _send(job: RecordJob, body: Mapping[str, Any], on_chunk: Callable[[bytes], None] | None) -> RawRecording:
+    plain, secret = _split_headers(job)
     return record(
-        order.base_url,
-        APIS[order.api].endpoints.usual,
+        job.base_url,
+        APIS[job.api].endpoints.usual,
         plain,
         body,
         secret_headers=secret,
-        timeout=order.timeout,
+        timeout=job.timeout,
         on_chunk=on_chunk,
     )
 
 
-def _split(order: Order) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the headers that are kept and those that are secret."""
-    given = dict(RECORDINGS[order.api].headers) | {
-        name.lower(): value for name, value in order.headers.items()
-    }
-    plain = scrub.kept(given, scrub.KEPT_OF_REQUEST)
-    secret = {name: value for name, value in given.items() if name not in plain}
-    return plain, secret | (APIS[order.api].key.headers(order.key) if order.key else {})
+def _split_headers(job: RecordJob) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the headers to keep and the secret ones."""
+    headers = dict(RECORDINGS[job.api].headers) | {name.lower(): value for name, value in job.headers.items()}
+    plain = scrub.filter_headers(headers, scrub.REQUEST_HEADERS)
+    secret = {name: value for name, value in headers.items() if name not in plain}
+    return plain, secret | (APIS[job.api].key.headers(job.key) if job.key else {})
 
 
-def _check(order: Order, recording: Recording) -> None:
+def _check_recording(job: RecordJob, recording: RawRecording) -> None:
     where = recording.path
     if recording.cut in {"timeout", "too_large"}:
-        bound = f"{order.timeout:g} s" if recording.cut == "timeout" else "16 MB"
-        raise NotAnAnswer(where, f"it had not ended after {bound}; raise --timeout, or ask for less")
-    if order.allow_error:
+        limit = f"{job.timeout:g} s" if recording.cut == "timeout" else "16 MB"
+        raise UnexpectedResponse(
+            where, f"it did not end within {limit}; raise --timeout, or request a shorter response"
+        )
+    if job.allow_error:
         return
     if not 200 <= recording.status < 300:
-        words = _excerpt(order, recording)
-        raise NotAnAnswer(
-            where, f"HTTP {recording.status}, expected 2xx; it says {words}. To keep it: --allow-error"
-        )
-    if APIS[order.api].detect_framing(recording.status, recording.body) == "document":
-        kind = recording.headers.get("content-type", "no content type")
-        raise NotAnAnswer(
+        excerpt = _make_excerpt(job, recording)
+        raise UnexpectedResponse(
             where,
-            f"expected a stream, got {len(recording.body)} bytes of `{kind}` without a frame; it says "
-            f"{_excerpt(order, recording)}. To keep it: --allow-error",
+            f"HTTP status {recording.status}, expected 2xx; body: {excerpt}. To keep it, pass --allow-error",
+        )
+    if APIS[job.api].detect_framing(recording.status, recording.body) == "document":
+        kind = recording.headers.get("content-type", "no content type")
+        raise UnexpectedResponse(
+            where,
+            f"expected a stream, got {len(recording.body)} bytes of `{kind}` without a frame; body: "
+            f"{_make_excerpt(job, recording)}. To keep it, pass --allow-error",
         )
 
 
-def _check_twin(order: Order, twin: Recording) -> None:
-    if twin.cut is not None or (not 200 <= twin.status < 300 and not order.allow_error):
-        raise NotAnAnswer(
+def _check_twin(job: RecordJob, twin: RawRecording) -> None:
+    if twin.cut is not None or (not 200 <= twin.status < 300 and not job.allow_error):
+        raise UnexpectedResponse(
             twin.path,
-            f"the twin (`stream: false`) came with HTTP {twin.status}"
-            f"{f', cut: {twin.cut}' if twin.cut else ''}; it says {_excerpt(order, twin)}. Leave out --twin",
+            f"the twin (`stream: false`) has HTTP status {twin.status}"
+            f"{f', cut: {twin.cut}' if twin.cut else ''}; body: {_make_excerpt(job, twin)}. Omit --twin",
         )
     try:
         json.loads(twin.body)
     except ValueError as error:
-        raise NotAnAnswer(twin.path, f"the twin is not JSON ({error}). Leave out --twin") from error
+        raise UnexpectedResponse(twin.path, f"the twin is not JSON ({error}). Omit --twin") from error
 
 
-def _excerpt(order: Order, recording: Recording) -> str:
-    """Return the beginning of a body as words for people, free of names and keys."""
-    placeholders = Placeholders(order.names)
+def _make_excerpt(job: RecordJob, recording: RawRecording) -> str:
+    """Return the beginning of a body as printable text, without names and keys."""
+    placeholders = Placeholders(job.names)
     placeholders.learn(recording.body)
     text = placeholders.apply(recording.body).decode("utf-8", "replace")[:300]
-    return f"`{' '.join(text.split())}`" if text.strip() else "nothing"
+    return f"`{' '.join(text.split())}`" if text.strip() else "empty"
 
 
-def _replaced(recording: Recording, placeholders: Placeholders) -> Recording:
+def _apply_placeholders(recording: RawRecording, placeholders: Placeholders) -> RawRecording:
     return replace(
         recording,
         request_headers={

@@ -1,4 +1,4 @@
-"""The forms in which a server may echo a key: as it is, in other case, escaped, in hexadecimal, in base64."""
+"""Match a key in every form in which a server may echo it: verbatim, other case, escaped, hex, base64."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 SHORTEST_IN_BASE64 = 12
-"""Bytes below which a key's base64 is too short to be told from other text."""
+"""Minimum key length in bytes for base64 matching; shorter base64 is indistinguishable from other text."""
 
 
 @lru_cache(maxsize=64)
-def pattern(secret: bytes) -> re.Pattern[bytes]:
-    r"""Return what matches `secret` in any of its forms.
+def compile_pattern(secret: bytes) -> re.Pattern[bytes]:
+    r"""Return a pattern that matches `secret` in any of its forms.
 
     Letters match in either case; each character may be escaped as in JSON (`\/`, `\u002f`) or in a URL
-    (`%2F`). In base64 the key is found wherever it begins; the characters that it shares with its
-    neighbours are left.
+    (`%2F`). In base64 the key matches at any offset; characters that also encode neighbouring bytes are
+    not matched.
     """
-    plain = b"".join(_character(byte) for byte in secret)
+    plain = b"".join(_match_character(byte) for byte in secret)
     hexadecimal = secret.hex().encode()
-    encoded = b"|".join(re.escape(form) for form in sorted(set(_base64(secret)), key=len, reverse=True))
+    encoded = b"|".join(re.escape(form) for form in sorted(set(_base64_forms(secret)), key=len, reverse=True))
     return re.compile(b"(?i:" + plain + b"|" + hexadecimal + b")" + (b"|" + encoded if encoded else b""))
 
 
-def _character(byte: int) -> bytes:
-    itself = re.escape(bytes([byte]))
-    return b"(?:\\\\?%s|%%%02x|\\\\u00%02x)" % (itself, byte, byte)
+def _match_character(byte: int) -> bytes:
+    literal = re.escape(bytes([byte]))
+    return b"(?:\\\\?%s|%%%02x|\\\\u00%02x)" % (literal, byte, byte)
 
 
-def _base64(secret: bytes) -> Iterator[bytes]:
-    """Yield the middle of the key's base64 for each of the three places in which it can begin."""
+def _base64_forms(secret: bytes) -> Iterator[bytes]:
+    """Yield the base64 of the key at each of the three alignments, without the shared edge characters."""
     if len(secret) < SHORTEST_IN_BASE64:
         return
     for before in range(3):

@@ -1,7 +1,7 @@
-"""Record one exchange with a live server: the bytes, where they were cut and when.
+"""Record one exchange with a live server: the body's bytes, chunk boundaries and times.
 
-A recording holds no secret. Headers are kept by allow-list on both sides; a key given in
-`secret_headers` is sent and forgotten, and where the server echoes it, it is blanked.
+A recording contains no known secret. Request and response headers are kept by allow-list; the values of
+`secret_headers` are sent but never stored, and are blanked where the server echoes them.
 """
 
 from __future__ import annotations
@@ -17,17 +17,23 @@ import httpx
 
 from streamconform.model.cassette import Cassette, ChunkMark, Recorded, Request
 from streamconform.tools.record import scrub
-from streamconform.tools.record.errors import BadAddress, BadHeader, CannotConnect, NoAnswer, Unsuitable
+from streamconform.tools.record.errors import (
+    BadAddress,
+    BadHeader,
+    CannotConnect,
+    NoResponse,
+    UnsuitableExchange,
+)
 
 Cut = Literal["closed", "reset", "timeout", "too_large"]
-"""Why a body is not whole.
+"""Why a body is incomplete.
 
 `closed`: the connection ended, or stopped being HTTP, before the announced end of the body;
-`reset`: the network gave up; `timeout`, `too_large`: the recorder's own bounds.
+`reset`: the network failed; `timeout`, `too_large`: the recorder's own limits.
 """
 
 MAX_BYTES = 16 * 1024 * 1024
-"""Bound of a body unless told otherwise; also the largest that a cassette may have."""
+"""Default limit of a body in bytes; also the limit of a cassette."""
 
 SUFFIXES = {
     "application/json": "json",
@@ -36,27 +42,27 @@ SUFFIXES = {
     "application/x-ndjson": "ndjson",
     "text/event-stream": "sse",
 }
-"""Media type to suffix of the body's file; anything else came where a stream was asked for: sse."""
+"""Media type to suffix of the body's file. Other media types get `sse`: the request asked for a stream."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recording:
-    """One exchange, free of secrets, as raw as it came."""
+class RawRecording:
+    """One exchange without its known secrets, otherwise byte for byte."""
 
     path: str
     """Path and query as sent; the method is POST."""
     request_headers: Mapping[str, str]
-    """Those on the allow-list, names in lower case."""
+    """Headers on the allow-list, names in lower case."""
     request_body: bytes
     status: int
     headers: Mapping[str, str]
-    """Those on the allow-list, names in lower case."""
+    """Headers on the allow-list, names in lower case."""
     body: bytes
-    """As it stood on the wire, without HTTP's own framing."""
+    """The bytes on the wire, without HTTP's transfer encoding."""
     marks: tuple[ChunkMark, ...]
-    """One per read: an HTTP chunk, or as much of it as had come."""
+    """One per read: an HTTP chunk, or the part of it that had arrived."""
     cut: Cut | None
-    """None: the server ended the body as HTTP says."""
+    """None if the server ended the body correctly."""
 
 
 def record(
@@ -69,19 +75,19 @@ def record(
     timeout: float = 300.0,
     max_bytes: int = MAX_BYTES,
     on_chunk: Callable[[bytes], None] | None = None,
-) -> Recording:
-    """Return the exchange that follows from POSTing `body` to `base_url` + `path`.
+) -> RawRecording:
+    """POST `body` to `base_url` + `path` and return the recorded exchange.
 
-    Blocks until the body ends or a bound is met: `timeout` seconds over everything, `max_bytes` of body.
-    `on_chunk` gets each chunk as it comes, before anything is blanked; what it raises ends the recording.
-    A body given as a mapping is sent as compact JSON. Environment and proxies are ignored, redirects
-    are not followed.
+    Blocks until the body ends or a limit is reached: `timeout` seconds in total, `max_bytes` of body.
+    `on_chunk` receives each chunk before secrets are blanked; an exception it raises ends the recording.
+    A mapping is sent as compact JSON. Proxy settings in the environment are ignored, and redirects are
+    not followed, so that the key reaches only the given host.
 
     Raises:
-        BadAddress: no http or https address, or a key in the query.
-        BadHeader: a header with a line end or another character that HTTP refuses.
-        CannotConnect: no connection.
-        NoAnswer: no HTTP response head within `timeout`.
+        BadAddress: not an http or https address, or a key in the query.
+        BadHeader: a header contains a newline or another character that HTTP forbids.
+        CannotConnect: the connection failed.
+        NoResponse: no HTTP response head arrived within `timeout`.
 
     """
     exchange = record_async(
@@ -107,12 +113,12 @@ async def record_async(
     timeout: float = 300.0,  # noqa: ASYNC109 - one deadline over connect, head and body
     max_bytes: int = MAX_BYTES,
     on_chunk: Callable[[bytes], None] | None = None,
-) -> Recording:
-    """Return what `record` returns, inside a running event loop."""
-    url, where = _address(base_url, path)
-    hidden = _sendable(secret_headers or {}, where)
-    sent = {"content-type": "application/json"} | _sendable(headers, where) | hidden
-    content = body if isinstance(body, bytes) else _dump(body)
+) -> RawRecording:
+    """Do the same as `record`, inside a running event loop."""
+    url, where = _parse_address(base_url, path)
+    hidden = _check_headers(secret_headers or {}, where)
+    sent = {"content-type": "application/json"} | _check_headers(headers, where) | hidden
+    content = body if isinstance(body, bytes) else _to_json(body)
     tape = _Tape(max_bytes, on_chunk)
     request = httpx.Request(
         "POST",
@@ -121,38 +127,42 @@ async def record_async(
         content=content,
         extensions={"trace": tape.trace},
     )
-    cut = await _run(request, tape, timeout, where)
+    cut = await _receive(request, tape, timeout, where)
     if tape.head is None:
-        raise NoAnswer(where, f"nothing came within {timeout:g} s")
-    secrets = scrub.secrets_of(hidden)
-    return Recording(
+        raise NoResponse(where, f"nothing received within {timeout:g} s")
+    secrets = scrub.extract_secrets(hidden)
+    return RawRecording(
         path=path,
-        request_headers=_blank_values(scrub.kept(sent, scrub.KEPT_OF_REQUEST - hidden.keys()), secrets),
+        request_headers=_blank_values(
+            scrub.filter_headers(sent, scrub.REQUEST_HEADERS - hidden.keys()), secrets
+        ),
         request_body=scrub.blank(content, secrets),
         status=tape.head.status_code,
-        headers=_blank_values(scrub.kept(tape.head.headers, scrub.KEPT_OF_RESPONSE), secrets),
+        headers=_blank_values(scrub.filter_headers(tape.head.headers, scrub.RESPONSE_HEADERS), secrets),
         body=scrub.blank(bytes(tape.body), secrets),
         marks=tuple(tape.marks),
         cut=cut,
     )
 
 
-def to_cassette(recording: Recording, *, api: str, name: str, provenance: Recorded) -> Cassette:
-    """Return `recording` as a cassette; a cut is told in the provenance's note.
+def to_cassette(recording: RawRecording, *, api: str, name: str, provenance: Recorded) -> Cassette:
+    """Return `recording` as a cassette; the provenance's note says where and why an incomplete body ends.
 
     Raises:
-        Unsuitable: the request is no JSON object, or the body came compressed.
+        UnsuitableExchange: the request is not a JSON object, or the response is compressed.
 
     """
     try:
         body = json.loads(recording.request_body)
     except ValueError as error:
-        raise Unsuitable(recording.path, f"the request's body is not JSON ({error})") from error
+        raise UnsuitableExchange(recording.path, f"the request body is not JSON ({error})") from error
     if not isinstance(body, dict):
-        raise Unsuitable(recording.path, "the request's body is not a JSON object")
+        raise UnsuitableExchange(recording.path, "the request body is not a JSON object")
     encoding = recording.headers.get("content-encoding", "identity")
     if encoding != "identity":
-        raise Unsuitable(recording.path, f"the body came as `{encoding}` although `identity` was asked for")
+        raise UnsuitableExchange(
+            recording.path, f"the response has content-encoding `{encoding}`, expected `identity`"
+        )
     if recording.cut is not None:
         cut = f"The recording ends after {len(recording.body)} bytes: {recording.cut}."
         provenance = replace(provenance, note=f"{provenance.note or ''} {cut}".strip())
@@ -171,7 +181,7 @@ def to_cassette(recording: Recording, *, api: str, name: str, provenance: Record
 
 
 class _Tape:
-    """What has come so far; outlives the exception that ends the exchange."""
+    """The part of the response received so far; it survives the exception that ends the exchange."""
 
     def __init__(self, max_bytes: int, on_chunk: Callable[[bytes], None] | None) -> None:
         self.head: httpx.Response | None = None
@@ -182,28 +192,28 @@ class _Tape:
         self._sent_at = time.monotonic()
 
     async def trace(self, event: str, _info: object) -> None:
-        """Start the clock when the last byte of the request is out."""
+        """Restart the clock when the request has been sent completely."""
         if event.endswith(".send_request_body.complete"):
             self._sent_at = time.monotonic()
 
     def add(self, chunk: bytes) -> bool:
-        """Keep the chunk as far as the bound allows; return whether it fitted."""
-        kept = chunk[: self._max_bytes - len(self.body)]
-        if kept:
+        """Store as much of the chunk as the limit allows; return whether all of it fitted."""
+        data = chunk[: self._max_bytes - len(self.body)]
+        if data:
             elapsed = round((time.monotonic() - self._sent_at) * 1000)
             self.marks.append(ChunkMark(len(self.body), elapsed))
-            self.body += kept
+            self.body += data
             if self._on_chunk is not None:
-                self._on_chunk(kept)
-        return len(kept) == len(chunk)
+                self._on_chunk(data)
+        return len(data) == len(chunk)
 
 
-async def _run(request: httpx.Request, tape: _Tape, seconds: float, where: str) -> Cut | None:
-    """Send `request`, put the answer on `tape`, and return why it is not whole, if it is not."""
+async def _receive(request: httpx.Request, tape: _Tape, seconds: float, where: str) -> Cut | None:
+    """Send `request`, store the response on `tape`, and return why it is incomplete, or None."""
     deadline = asyncio.timeout(seconds)
     try:
-        # No timeouts of the client's own: they are per read, the deadline is over everything.
-        # Certificates are slow to load, and of no use without TLS.
+        # The client's own timeouts are per read; the deadline covers the whole exchange.
+        # Loading certificates is slow, so it is skipped without TLS.
         tls = request.url.scheme == "https"
         async with deadline, httpx.AsyncClient(timeout=None, trust_env=False, verify=tls) as client:  # noqa: S113
             tape.head = await client.send(request, stream=True)
@@ -215,30 +225,33 @@ async def _run(request: httpx.Request, tape: _Tape, seconds: float, where: str) 
             raise
         return "timeout"
     except httpx.ConnectError as error:
-        raise CannotConnect(where, _words(error)) from error
+        raise CannotConnect(where, _describe_error(error)) from error
     except (httpx.RemoteProtocolError, httpx.NetworkError) as error:
         if tape.head is None:
-            raise NoAnswer(where, _words(error)) from error
+            raise NoResponse(where, _describe_error(error)) from error
         return "closed" if isinstance(error, httpx.RemoteProtocolError) else "reset"
     return None
 
 
-def _address(base_url: str, path: str) -> tuple[httpx.URL, str]:
-    """Return the URL to ask, and its name for people, without user, password and query."""
+def _parse_address(base_url: str, path: str) -> tuple[httpx.URL, str]:
+    """Return the request URL and a printable form without user, password and query."""
     try:
         url = httpx.URL(base_url.rstrip("/") + path)
     except httpx.InvalidURL as error:
-        raise BadAddress(path, f"this makes no URL ({error})") from error
+        raise BadAddress(path, f"not a valid URL ({error})") from error
     where = f"{url.scheme}://{url.netloc.decode('ascii')}{url.path}"
     if url.scheme not in {"http", "https"} or not url.host or not path.startswith("/"):
-        raise BadAddress(where, "no http or https address")
+        raise BadAddress(where, "not an http or https address")
     if keys := sorted(scrub.KEY_PARAMETERS & {name.lower() for name in url.params}):
-        raise BadAddress(where, f"`{keys[0]}` in the query is a key, and the path is kept")
+        raise BadAddress(where, f"the query contains a key, `{keys[0]}`, and the path would be recorded")
     return url, where
 
 
-def _sendable(headers: Mapping[str, str], where: str) -> dict[str, str]:
-    """Return the headers with lower-case names; refuse before an HTTP library quotes a key in its error."""
+def _check_headers(headers: Mapping[str, str], where: str) -> dict[str, str]:
+    """Return the headers with lower-case names, or raise `BadHeader`.
+
+    An HTTP library would quote the value, perhaps a key, in its own error.
+    """
     for name, value in headers.items():
         if not (value.isascii() and value.isprintable() and value == value.strip()):
             raise BadHeader(where, f"the value of header `{name}` is not printable ASCII")
@@ -249,10 +262,10 @@ def _blank_values(headers: Mapping[str, str], secrets: tuple[bytes, ...]) -> dic
     return {name: scrub.blank(value.encode(), secrets).decode() for name, value in headers.items()}
 
 
-def _dump(body: Mapping[str, Any]) -> bytes:
+def _to_json(body: Mapping[str, Any]) -> bytes:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _words(error: Exception) -> str:
-    """Return the error's own words, or its kind where it has none."""
+def _describe_error(error: Exception) -> str:
+    """Return the error's message, or its class name if it has none."""
     return str(error).rstrip(".") or type(error).__name__

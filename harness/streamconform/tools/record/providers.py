@@ -1,4 +1,4 @@
-"""Requests to a live server, as `conform record` sends them; which headers carry keys."""
+"""Request bodies that `conform record` sends to a live server, and the headers that carry keys."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Json = dict[str, Any]
 RECORDINGS: Final[Mapping[str, Recording]] = {
     name: api.recording for name, api in APIS.items() if api.recording is not None
 }
-"""The APIs that can be recorded; the others name the model in the path, and stream at a path of its own."""
+"""The APIs that can be recorded; the others have the model in the path and a separate streaming path."""
 
 HOSTS: Final = frozenset(recording.host for recording in RECORDINGS.values() if recording.host is not None)
-"""Public hosts of providers, which the provenance names. Other hosts may be private."""
+"""Public provider hosts, which the provenance may name. Other hosts may be private."""
 
 CREDENTIALS: Final = frozenset(
     {
@@ -28,15 +28,16 @@ CREDENTIALS: Final = frozenset(
         *(api.key.header for api in APIS.values()),
     }
 )
-"""Headers that carry keys, and therefore never come from the command line."""
+"""Headers that carry keys. The command line rejects them, because other users can read its arguments."""
 
 
-def streaming(body: Mapping[str, Any], model: str) -> Json:
-    """Return `body` as it is sent: for `model`, and with `stream: true`."""
+def build_streaming_body(body: Mapping[str, Any], model: str) -> Json:
+    """Return `body` with `model` and `stream: true` set."""
     return {"model": model} | dict(body) | {"model": model, "stream": True}
 
 
-def at_once(recording: Recording, body: Mapping[str, Any]) -> Json:
-    """Return the same request for an answer without streaming."""
-    left_out = recording.streaming_only
-    return {key: value for key, value in body.items() if key not in left_out} | {"stream": False}
+def build_twin_body(recording: Recording, body: Mapping[str, Any]) -> Json:
+    """Return the same request with `stream: false` and without the streaming-only fields."""
+    return {key: value for key, value in body.items() if key not in recording.streaming_only} | {
+        "stream": False
+    }

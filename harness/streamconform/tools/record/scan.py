@@ -1,4 +1,4 @@
-"""The last look before anything is written: what still looks like a key, an address or a long random word."""
+"""Scan for values that still look like a key, an e-mail address or a long random word before writing."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ KEYS: Final[Mapping[str, re.Pattern[bytes]]] = {
     "a private key": re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY"),
     "an e-mail address": PERSONAL["e-mail address"],
 }
-"""What it looks like, and its pattern. A run of `x` is a placeholder and no finding."""
+"""Description to pattern. Values that consist mostly of `x` are placeholders and are not reported."""
 
 OPAQUE: Final = frozenset({
     "call_id", "data", "encrypted_content", "file_id", "id", "item_id", "obfuscation", "partial_image_b64",
     "previous_response_id", "response_id", "signature", "system_fingerprint", "tool_call_id", "tool_use_id",
 })  # fmt: skip
-"""JSON fields in which long random words are at home: ids of answers and calls, signatures, pictures."""
+"""JSON fields that normally contain long random words: response and call ids, signatures, images."""
 
 WORD: Final = re.compile(rb"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_=-]{24,}")
 HEXADECIMAL: Final = re.compile(rb"[0-9a-fA-F-]+")
 FIELD: Final = re.compile(rb'\\?"([A-Za-z0-9_.-]{1,64})\\?"\s*:\s*\[?\s*\\?"[^"\\]*$')
 LOOKBACK: Final = 400
-"""Bytes before a word in which its field's name is looked for."""
+"""Bytes before a word that are searched for its field name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """Something that may be secret, told without telling it."""
+class SecretFinding:
+    """A value that may be secret, described without revealing it."""
 
     part: str
     """`request body`, `response body`, …"""
@@ -52,12 +52,12 @@ class Finding:
     looks_like: str
     size: int
     field: str | None
-    """Name of the JSON field whose text it stands in."""
+    """Name of the JSON field whose text contains it."""
     fingerprint: str
-    """The first 8 digits of its SHA-256: names the value without repeating it."""
+    """The first 8 digits of its SHA-256."""
 
     def __str__(self) -> str:
-        """Return one line: where, what, and its fingerprint."""
+        """Return one line: location, description and fingerprint."""
         field = f" in field `{self.field}`" if self.field else ""
         return (
             f"{self.part}, byte {self.offset}{field}: {self.size} bytes that look like {self.looks_like} "
@@ -65,29 +65,31 @@ class Finding:
         )
 
 
-def scan(parts: Mapping[str, bytes], allowed: Collection[str] = ()) -> tuple[Finding, ...]:
-    """Return what is suspect in `parts` (name to bytes) and not `allowed` by field or fingerprint."""
-    found = (each for part, data in parts.items() for each in _of_part(part, data))
-    return tuple(each for each in found if each.field not in allowed and each.fingerprint not in allowed)
+def scan(parts: Mapping[str, bytes], allowed: Collection[str] = ()) -> tuple[SecretFinding, ...]:
+    """Return the suspect values in `parts` (name to bytes) whose field or fingerprint is not `allowed`."""
+    findings = (finding for part, data in parts.items() for finding in _scan_part(part, data))
+    return tuple(
+        finding for finding in findings if finding.field not in allowed and finding.fingerprint not in allowed
+    )
 
 
-def _of_part(part: str, data: bytes) -> Iterator[Finding]:
-    rest = bytearray(data)  # without what was found, so that nothing is found twice
+def _scan_part(part: str, data: bytes) -> Iterator[SecretFinding]:
+    rest = bytearray(data)  # keys are blanked in it, so that they are not reported again as random words
     for looks_like, pattern in KEYS.items():
         for match in pattern.finditer(data):
             if not (_is_placeholder(match[0]) or PLAIN.search(match[0])):
                 rest[match.start() : match.end()] = b" " * len(match[0])
-                yield _finding(part, data, match, looks_like)
+                yield _make_finding(part, data, match, looks_like)
     for match in WORD.finditer(bytes(rest)):
         if _is_random(match[0]) and data[max(0, match.start() - 7) : match.start()] != b"base64,":
-            finding = _finding(part, data, match, "a random word")
+            finding = _make_finding(part, data, match, "a random word")
             if finding.field not in OPAQUE:
                 yield finding
 
 
-def _finding(part: str, data: bytes, match: re.Match[bytes], looks_like: str) -> Finding:
+def _make_finding(part: str, data: bytes, match: re.Match[bytes], looks_like: str) -> SecretFinding:
     before = FIELD.search(data[max(0, match.start() - LOOKBACK) : match.start()])
-    return Finding(
+    return SecretFinding(
         part=part,
         offset=match.start(),
         looks_like=looks_like,
@@ -102,9 +104,10 @@ def _is_placeholder(word: bytes) -> bool:
 
 
 def _is_random(word: bytes) -> bool:
-    """Return whether `word` carries more than words do: digits among letters, and few repetitions."""
+    """Return whether `word` looks random: digits among letters, and a high entropy per character."""
     if not re.search(rb"[0-9]", word) or not re.search(rb"[A-Za-z]", word):
         return False
+    # 16 digits allow at most 4 bits per character, base64 allows 6.
     bound = 3.0 if HEXADECIMAL.fullmatch(word) else 3.9
     counts = Counter(word).values()
     entropy = -sum(n / len(word) * math.log2(n / len(word)) for n in counts)

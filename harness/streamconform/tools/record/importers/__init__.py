@@ -1,4 +1,4 @@
-"""Captures that other tools made become cassettes: the table of readers, and what is taken of a file."""
+"""Import captures made by other tools as cassettes."""
 
 from __future__ import annotations
 
@@ -10,50 +10,57 @@ from streamconform.apis import APIS
 from streamconform.errors import Problem, SourceError
 from streamconform.model.cassette import Cassette
 from streamconform.tools.record.importers import raw
-from streamconform.tools.record.importers.exchange import Exchange, Left, Unfit, slug, to_cassette
+from streamconform.tools.record.importers.exchange import (
+    ImportedExchange,
+    NotImportable,
+    SkippedExchange,
+    make_slug,
+    to_cassette,
+)
 
 MAX_FILE = 64 * 1024 * 1024
-"""The largest file that is read: the largest vcrpy cassette known to us has 9 MB."""
+"""Limit of a file in bytes. The largest vcrpy cassette seen in a public repository has 9 MB."""
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """What is in a file: cassettes, and exchanges that are left out."""
+class ImportedFile:
+    """The cassettes made from a file, and the exchanges that were skipped."""
 
     cassettes: tuple[Cassette, ...]
-    left: tuple[Left, ...]
+    skipped: tuple[SkippedExchange, ...]
 
 
-def take(path: Path, data: bytes, api: str | None, name: str | None) -> Taken:
-    """Return the cassettes that are in the file `path`, which holds `data`.
+def import_file(path: Path, data: bytes, api: str | None, name: str | None) -> ImportedFile:
+    """Return the cassettes in `data`, the contents of the file `path`.
 
-    Without `api` the path of each request tells it. Several cassettes are numbered. Raises `SourceError`
-    where the file is not what its name says, or tells no api and none is given.
+    Without `api`, the API is detected from the path of each request. If there are several cassettes, they
+    are numbered. Raises `SourceError` if the file does not have the format that its suffix says, or if
+    `api` is needed and missing.
     """
-    stem = slug(name or path.name.partition(".")[0])
-    left: list[Left] = []
-    found: list[tuple[Exchange, str]] = []
-    for exchange in _exchanges(path, data, api):
-        if isinstance(exchange, Left):
-            left.append(exchange)
+    stem = make_slug(name or path.name.partition(".")[0])
+    skipped: list[SkippedExchange] = []
+    accepted: list[tuple[ImportedExchange, str]] = []
+    for exchange in _read_exchanges(path, data, api):
+        if isinstance(exchange, SkippedExchange):
+            skipped.append(exchange)
             continue
-        chosen = _api(exchange, api)
-        if isinstance(chosen, Left):
-            left.append(chosen)
+        detected = _detect_api(exchange, api)
+        if isinstance(detected, SkippedExchange):
+            skipped.append(detected)
         else:
-            found.append((exchange, chosen))
-    made: list[Cassette] = []
-    for exchange, chosen in found:
-        number = f"-{len(made) + 1}" if len(found) > 1 else ""
+            accepted.append((exchange, detected))
+    cassettes: list[Cassette] = []
+    for exchange, detected in accepted:
+        number = f"-{len(cassettes) + 1}" if len(accepted) > 1 else ""
         try:
-            made.append(to_cassette(exchange, chosen, f"{stem[: 80 - len(number)]}{number}"))
-        except Unfit as error:
-            left.append(Left(exchange.origin, str(error)))
-    return Taken(tuple(made), tuple(left))
+            cassettes.append(to_cassette(exchange, detected, f"{stem[: 80 - len(number)]}{number}"))
+        except NotImportable as error:
+            skipped.append(SkippedExchange(exchange.origin, str(error)))
+    return ImportedFile(tuple(cassettes), tuple(skipped))
 
 
-def _exchanges(path: Path, data: bytes, api: str | None) -> Iterable[Exchange | Left]:
-    """Return what is in `data`, by the reader that the file asks for."""
+def _read_exchanges(path: Path, data: bytes, api: str | None) -> Iterable[ImportedExchange | SkippedExchange]:
+    """Return the exchanges in `data`, using the reader for the file's format."""
     if len(data) > MAX_FILE:
         raise SourceError((Problem(str(path), None, f"larger than {MAX_FILE} bytes"),))
     if path.suffix in (".yaml", ".yml", ".json"):
@@ -62,28 +69,27 @@ def _exchanges(path: Path, data: bytes, api: str | None) -> Iterable[Exchange | 
         if vcr.is_cassette(path, data):
             return vcr.read(path, data)
     if api is None:
-        words = f"nothing in the file tells its api; give `--api`, one of {', '.join(APIS)}"
-        raise SourceError((Problem(str(path), None, words),))
+        message = f"cannot detect the API from this file; pass --api, one of {', '.join(APIS)}"
+        raise SourceError((Problem(str(path), None, message),))
     return (raw.read(path, data, api),)
 
 
-def _api(exchange: Exchange, wanted: str | None) -> str | Left:
-    """Return the api of `exchange`, or why it is left out."""
-    found = exchange.api
+def _detect_api(exchange: ImportedExchange, wanted: str | None) -> str | SkippedExchange:
+    """Return the API of `exchange`, or the reason to skip it."""
+    detected = exchange.api
     if exchange.url is None and wanted is not None:
         return wanted
+    # A gateway may serve an API at a path of its own; the body's framing decides then.
     if (
-        found is None
+        detected is None
         and wanted is not None
         and APIS[wanted].detect_framing(exchange.status, exchange.body) != "document"
     ):
         return wanted
-    if found is None and exchange.at_once:
-        return Left(exchange.origin, f"not a stream: it was asked for at `{exchange.path[-100:]}`")
-    if found is None:
-        return Left(exchange.origin, f"its path belongs to no api: `{exchange.path[:100]}`")
-    if wanted not in (None, found):
-        return Left(exchange.origin, f"its path belongs to {found}, not to {wanted}")
-    if found not in APIS:
-        return Left(exchange.origin, f"{found} is not known to this version")
-    return found
+    if detected is None and exchange.wants_document:
+        return SkippedExchange(exchange.origin, f"not a stream: non-streaming path `{exchange.path[-100:]}`")
+    if detected is None:
+        return SkippedExchange(exchange.origin, f"no API uses its path: `{exchange.path[:100]}`")
+    if wanted not in (None, detected):
+        return SkippedExchange(exchange.origin, f"its path belongs to {detected}, not to {wanted}")
+    return detected

@@ -1,7 +1,7 @@
-"""Content codings taken off a body, bounded; what had been decoded by the tool already is left as it is.
+"""Decode the content coding of a body, up to a size limit.
 
-vcrpy and `curl --compressed` keep `content-encoding` beside a body that they have decoded, and vcrpy does
-or does not, depending on the HTTP library below it: the bytes decide, not the header.
+`curl --compressed` keeps the `content-encoding` header of a body that it has decoded, and so does vcrpy
+with some HTTP libraries. The bytes therefore decide whether a body is still compressed, not the header.
 """
 
 from __future__ import annotations
@@ -16,61 +16,61 @@ from typing import Any, Final
 from streamconform.suite.cassettes import MAX_BODY
 
 MAX_MEMBERS: Final = 100
-"""Gzip members one after the other; a server sends one."""
+"""Limit of concatenated gzip members; a server normally sends one."""
 
 
 class Undecodable(ValueError):
-    """A body that is neither text nor what its `content-encoding` says."""
+    """The body is neither text nor in the coding that its `content-encoding` names."""
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
-    """A body, and what a reader should know of how it came to be."""
+class DecodedBody:
+    """A decoded body, and a note for the cassette's provenance."""
 
     body: bytes
     note: str | None = None
 
 
-def decoded(body: bytes, encoding: str) -> Decoded:
+def decode_body(body: bytes, encoding: str) -> DecodedBody:
     """Return `body` without its content coding (`gzip`, `deflate`, `br`, or several).
 
-    Raises `Undecodable`, for what would be larger than `MAX_BODY` too.
+    Raises `Undecodable`, also if the decoded body would be larger than `MAX_BODY`.
     """
     names = [name.strip().lower() for name in encoding.split(",")]
     note = None
     for name in reversed([name for name in names if name not in ("", "identity")]):
         try:
-            body, whole = DECODERS.get(name, _unknown)(body)
-        except _Failed as error:
+            body, whole = DECODERS.get(name, _reject_unknown)(body)
+        except _DecodingError as error:
             if not _is_text(body):
                 raise Undecodable(f"its body is neither text nor {name}: {error}") from error
-            return Decoded(body, note)
+            return DecodedBody(body, note)
         if not whole:
-            note = f"The {name} stream ends before its end: the recording was cut."
-    return Decoded(body, note)
+            note = f"The {name} data is truncated: the recording was cut."
+    return DecodedBody(body, note)
 
 
-class _Failed(Exception):
-    """Not in this coding, or nothing is installed that reads it."""
+class _DecodingError(Exception):
+    """The body is not in this coding, or no decoder for it is installed."""
 
 
-def _unknown(body: bytes) -> tuple[bytes, bool]:
+def _reject_unknown(body: bytes) -> tuple[bytes, bool]:
     del body
-    raise _Failed(f"known are {', '.join(DECODERS)}")
+    raise _DecodingError(f"supported codings are {', '.join(DECODERS)}")
 
 
 def _gzip(body: bytes) -> tuple[bytes, bool]:
-    return _inflated(body, 16 + zlib.MAX_WBITS)
+    return _inflate(body, 16 + zlib.MAX_WBITS)
 
 
 def _deflate(body: bytes) -> tuple[bytes, bool]:
     try:
-        return _inflated(body, zlib.MAX_WBITS)
-    except _Failed:
-        return _inflated(body, -zlib.MAX_WBITS)  # what many servers send under this name
+        return _inflate(body, zlib.MAX_WBITS)
+    except _DecodingError:
+        return _inflate(body, -zlib.MAX_WBITS)  # many servers send raw deflate data under this name
 
 
-def _inflated(body: bytes, bits: int) -> tuple[bytes, bool]:
+def _inflate(body: bytes, bits: int) -> tuple[bytes, bool]:
     out = bytearray()
     for _ in range(MAX_MEMBERS):
         if not body:
@@ -79,22 +79,22 @@ def _inflated(body: bytes, bits: int) -> tuple[bytes, bool]:
         try:
             out += inflater.decompress(body, MAX_BODY + 1 - len(out))
         except zlib.error as error:
-            raise _Failed(str(error)) from error
-        _bounded(len(out))
+            raise _DecodingError(str(error)) from error
+        _check_size(len(out))
         if not inflater.eof:
             return bytes(out), False
-        body = inflater.unused_data  # a second member: each flushed by itself
+        body = inflater.unused_data  # another member: some servers compress each flush separately
     return bytes(out), True
 
 
 def _brotli(body: bytes) -> tuple[bytes, bool]:
-    library = _installed("brotli", "brotlicffi")
+    library = _import_decoder("brotli", "brotlicffi")
     decompressor = library.Decompressor()
     try:
         out = bytearray(decompressor.process(body, output_buffer_limit=MAX_BODY + 1))
     except (library.error, TypeError) as error:
-        raise _Failed(str(error)) from error
-    _bounded(len(out))
+        raise _DecodingError(str(error)) from error
+    _check_size(len(out))
     return bytes(out), bool(decompressor.is_finished())
 
 
@@ -104,17 +104,17 @@ DECODERS: Final[Mapping[str, Callable[[bytes], tuple[bytes, bool]]]] = {
     "deflate": _deflate,
     "br": _brotli,
 }
-"""Content codings, and what takes them off: (body, whether it was whole)."""
+"""Content coding to decoder, which returns (decoded body, whether it was complete)."""
 
 
-def _installed(*names: str) -> Any:
+def _import_decoder(*names: str) -> Any:
     for name in names:
         if importlib.util.find_spec(name) is not None:
             return importlib.import_module(name)
-    raise _Failed(f"install `{names[0]}` to read it")
+    raise _DecodingError(f"install `{names[0]}` to decode it")
 
 
-def _bounded(size: int) -> None:
+def _check_size(size: int) -> None:
     if size > MAX_BODY:
         raise Undecodable(f"its body is larger than {MAX_BODY} bytes when decoded")
 

@@ -1,4 +1,4 @@
-"""An exchange as some other tool kept it, and the cassette that is made of it."""
+"""Convert an exchange recorded by another tool to a cassette."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from streamconform.apis import APIS
 from streamconform.model.cassette import Cassette, Derived, Request
 from streamconform.tools.record import scrub
-from streamconform.tools.record.importers.coding import Undecodable, decoded
+from streamconform.tools.record.importers.coding import Undecodable, decode_body
 from streamconform.tools.record.live import SUFFIXES
 from streamconform.tools.record.placeholders import Placeholders
 from streamconform.wire import eventstream
@@ -24,33 +24,33 @@ BODY_SUFFIX: Final[Mapping[str, str]] = {
     "json_array": "json",
     "eventstream": "eventstream",
 }
-CUTS_LOST: Final = "where the network cut the stream was not kept"
+CUTS_LOST: Final = "the chunk boundaries were not recorded"
 
 
-class Unfit(ValueError):
-    """One exchange cannot become a cassette; the others of its file can."""
+class NotImportable(ValueError):
+    """This exchange cannot become a cassette; others in the same file may."""
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
-    """An exchange that is left out, and why."""
+class SkippedExchange:
+    """An exchange that is not imported, and the reason."""
 
     origin: str
     why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
-    """A response, with its request where that was kept. Header names are lower-case."""
+class ImportedExchange:
+    """A response and, if it was recorded, its request. Header names are lower-case."""
 
     origin: str
-    """The file's name and which of its exchanges."""
+    """The file's name, and the number of the exchange in it."""
     recipe: str
-    """The tool that kept it, and what was done to it."""
+    """The tool that recorded it, and how it was converted."""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes
-    """As it was kept, still compressed where the headers say so."""
+    """The recorded bytes, possibly still compressed."""
     url: str | None = None
     method: str = "POST"
     request_headers: Mapping[str, str] = field(default_factory=dict)
@@ -58,49 +58,50 @@ class Exchange:
 
     @property
     def api(self) -> str | None:
-        """Return the api that the request's path belongs to."""
+        """Return the API that the request's path belongs to, or None."""
         return next((name for name, api in APIS.items() if api.importing.stream.search(self.path)), None)
 
     @property
-    def at_once(self) -> bool:
-        """Return whether the request's path says that no stream was asked for."""
+    def wants_document(self) -> bool:
+        """Return whether the request's path is that of a non-streaming endpoint."""
         patterns = (api.importing.document for api in APIS.values())
         return any(pattern is not None and pattern.search(self.path) for pattern in patterns)
 
     @property
     def path(self) -> str:
-        """Return the path that was asked, without its query; empty where it was not kept."""
+        """Return the request's path without its query; empty if the request was not recorded."""
         return urlsplit(self.url or "").path
 
 
-def to_cassette(exchange: Exchange, api: str, name: str) -> Cassette:
-    """Return `exchange` as a cassette of `api`: decoded, headers by allow-list, free of known secrets.
+def to_cassette(exchange: ImportedExchange, api: str, name: str) -> Cassette:
+    """Return `exchange` as a cassette of `api`, decoded and without known secrets.
 
-    Raises `Unfit` where it holds no answer that streams and no error document.
+    Raises `NotImportable` if the response is neither a stream nor an error document.
     """
     if exchange.method != "POST":
-        raise Unfit(f"a {exchange.method}, and answers that stream are asked for by POST")
+        raise NotImportable(f"its method is {exchange.method}, expected POST")
     try:
-        coding = decoded(exchange.body, exchange.headers.get("content-encoding", ""))
+        coding = decode_body(exchange.body, exchange.headers.get("content-encoding", ""))
     except Undecodable as error:
-        raise Unfit(str(error)) from error
+        raise NotImportable(str(error)) from error
     framed = APIS[api].detect_framing(exchange.status, coding.body)
     media = exchange.headers.get("content-type", "").partition(";")[0].strip().lower()
     whole = framed == "document" or (framed == "ndjson" and len(split(framed, coding.body)) == 1)
     if whole and exchange.status < 400 and media == "application/json":
-        raise Unfit(f"not a stream: status {exchange.status}, {media}")
+        raise NotImportable(f"not a stream: HTTP status {exchange.status}, {media}")
     if not coding.body:
-        raise Unfit(f"it has no body (status {exchange.status})")
-    headers = scrub.kept(exchange.headers, scrub.KEPT_OF_RESPONSE - {"content-encoding"})
-    notes = [each for each in (coding.note, _request_note(exchange)) if each]
+        raise NotImportable(f"it has no body (HTTP status {exchange.status})")
+    headers = scrub.filter_headers(exchange.headers, scrub.RESPONSE_HEADERS - {"content-encoding"})
+    notes = [note for note in (coding.note, _explain_missing_request(exchange)) if note]
     clean = _Cleaner(exchange, headers, coding.body)
     body = clean(coding.body)
     return Cassette(
         api=api,
         name=name,
-        request=_request(exchange, api, clean),
+        request=_build_request(exchange, api, clean),
         status=exchange.status,
-        headers=clean.texts(headers) or {"content-type": MEDIA_TYPES[framed]},
+        headers=clean.clean_headers(headers) or {"content-type": MEDIA_TYPES[framed]},
+        # Binary frames carry checksums, which a replaced value makes invalid.
         body=body if framed != "eventstream" else eventstream.update_checksums(coding.body, body),
         suffix=SUFFIXES.get(media) or BODY_SUFFIX.get(framed) or BODY_SUFFIX[APIS[api].framing],
         marks=(),
@@ -108,18 +109,18 @@ def to_cassette(exchange: Exchange, api: str, name: str) -> Cassette:
     )
 
 
-def slug(text: str) -> str:
-    """Return `text` as the name of a cassette: lower-case words joined by hyphens, at most 80 characters."""
+def make_slug(text: str) -> str:
+    """Return `text` as a cassette name: lower-case words joined by hyphens, at most 80 characters."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:80].strip("-") or "imported"
 
 
 class _Cleaner:
-    """Replaces what names a person, an account or a key, by as many bytes, in every part of an exchange."""
+    """Replaces keys and identifying values by text of the same length in every part of an exchange."""
 
-    def __init__(self, exchange: Exchange, headers: Mapping[str, str], body: bytes) -> None:
-        self._secrets = scrub.secrets_of(_credentials(exchange.request_headers))
+    def __init__(self, exchange: ImportedExchange, headers: Mapping[str, str], body: bytes) -> None:
+        self._secrets = scrub.extract_secrets(_credentials(exchange.request_headers))
         self._placeholders = Placeholders()
-        self._placeholders.learn_request(_json(exchange.request_body or b"") or {})
+        self._placeholders.learn_request(_parse_json(exchange.request_body or b"") or {})
         self._placeholders.learn_headers(headers)
         self._placeholders.learn(exchange.request_body or b"")
         self._placeholders.learn(body)
@@ -127,31 +128,31 @@ class _Cleaner:
     def __call__(self, data: bytes) -> bytes:
         return scrub.blank(self._placeholders.apply(data), self._secrets)
 
-    def texts(self, headers: Mapping[str, str]) -> dict[str, str]:
+    def clean_headers(self, headers: Mapping[str, str]) -> dict[str, str]:
         return {name: self(value.encode()).decode() for name, value in headers.items()}
 
 
-def _request(exchange: Exchange, api: str, clean: _Cleaner) -> Request:
-    body = _json(clean(exchange.request_body or b""))
-    kept = scrub.kept(exchange.request_headers, scrub.KEPT_OF_REQUEST)
+def _build_request(exchange: ImportedExchange, api: str, clean: _Cleaner) -> Request:
+    body = _parse_json(clean(exchange.request_body or b""))
+    headers = scrub.filter_headers(exchange.request_headers, scrub.REQUEST_HEADERS)
     return Request(
         method="POST",
-        path=_path(exchange.url) or APIS[api].importing.path,
-        headers=clean.texts(kept) or {"content-type": "application/json"},
+        path=_strip_keys(exchange.url) or APIS[api].importing.path,
+        headers=clean.clean_headers(headers) or {"content-type": "application/json"},
         body={"stream": True} if body is None else body,
     )
 
 
-def _request_note(exchange: Exchange) -> str | None:
+def _explain_missing_request(exchange: ImportedExchange) -> str | None:
     if exchange.request_body is None:
-        return "The request was not kept; a minimal one stands in its place."
-    if _json(exchange.request_body) is None:
-        return "The request was no JSON object; a minimal one stands in its place."
+        return "The request was not recorded; a minimal one replaces it."
+    if _parse_json(exchange.request_body) is None:
+        return "The request is not a JSON object; a minimal one replaces it."
     return None
 
 
-def _path(url: str | None) -> str:
-    """Return path and query without the parameters that carry keys."""
+def _strip_keys(url: str | None) -> str:
+    """Return the path and the query of `url` without the parameters that carry keys."""
     if url is None:
         return ""
     parts = urlsplit(url)
@@ -161,12 +162,12 @@ def _path(url: str | None) -> str:
 
 
 def _credentials(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the request headers that are not kept and look like keys: the server may echo them."""
+    """Return the request headers that may carry keys, which the server may echo in its body."""
     words = ("auth", "key", "token", "secret")
     return {name: value for name, value in headers.items() if any(word in name for word in words)}
 
 
-def _json(data: bytes) -> dict[str, Any] | None:
+def _parse_json(data: bytes) -> dict[str, Any] | None:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Bodies as files: what `curl -N` printed, with `-i` its headers in front; or payloads, one a line."""
+"""Read a response body from a file: the output of `curl -N` or `curl -iN`, or one payload per line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from streamconform.apis import APIS
 from streamconform.errors import Problem, SourceError
-from streamconform.tools.record.importers.exchange import Exchange
+from streamconform.tools.record.importers.exchange import ImportedExchange
 from streamconform.wire.reframe import NotPayloadError, restore_framing
 
 STATUS_LINE: Final = re.compile(rb"HTTP/[0-9.]+ ([1-5][0-9]{2})(?: [^\r\n]*)?\r?\n")
@@ -16,41 +16,42 @@ HEADER_END: Final = re.compile(rb"\r?\n\r?\n")
 CHUNK_SIZE: Final = re.compile(rb"[0-9A-Fa-f]{1,8}\r\n")
 PAYLOADS: Final = ".jsonl"
 MAX_HEADS: Final = 20
-"""Responses in front of the last one: `100 Continue`, a proxy's answer to CONNECT, redirects."""
+"""Limit of response heads before the body: `100 Continue`, a proxy's response to CONNECT, redirects."""
 
 
-def read(path: Path, data: bytes, api: str) -> Exchange:
-    """Return the exchange in `data`; raises `SourceError` where it is none."""
+def read(path: Path, data: bytes, api: str) -> ImportedExchange:
+    """Return the exchange in `data`; raise `SourceError` if it cannot be parsed."""
     if path.suffix == PAYLOADS:
-        return _payloads(path, data, api)
-    status, headers, body = _head(path, data)
+        return _read_payloads(path, data, api)
+    status, headers, body = _split_head(path, data)
     if headers.get("transfer-encoding", "").lower() == "chunked" and CHUNK_SIZE.match(body):
-        words = "the body is still in HTTP's chunked framing; record it without `curl --raw`"
-        raise _wrong(path, words)
-    how = "with its headers (`curl -i`)" if headers else "without headers"
-    return Exchange(
+        raise _make_error(
+            path, "the body still has HTTP's chunked transfer encoding; record it without `curl --raw`"
+        )
+    form = "with its headers (`curl -i`)" if headers else "without headers"
+    return ImportedExchange(
         origin=path.name,
-        recipe=f"conform import of a body {how}",
+        recipe=f"conform import of a body {form}",
         status=status,
         headers=headers,
         body=body,
     )
 
 
-def _payloads(path: Path, data: bytes, api: str) -> Exchange:
+def _read_payloads(path: Path, data: bytes, api: str) -> ImportedExchange:
     try:
         body = restore_framing(data, APIS[api].write)
     except NotPayloadError as error:
-        raise _wrong(path, str(error)) from error
-    return Exchange(
+        raise _make_error(path, str(error)) from error
+    return ImportedExchange(
         origin=path.name,
-        recipe=f"conform import of payloads, one a line, put back into the framing of {api}",
+        recipe=f"conform import of one payload per line, with the framing of {api} restored",
         body=body,
     )
 
 
-def _head(path: Path, data: bytes) -> tuple[int, dict[str, str], bytes]:
-    """Return status, headers and body; the last head counts where several stand in front."""
+def _split_head(path: Path, data: bytes) -> tuple[int, dict[str, str], bytes]:
+    """Return status, headers and body; if there are several heads, the last one is used."""
     status, headers = 200, dict[str, str]()
     for _ in range(MAX_HEADS):
         line = STATUS_LINE.match(data)
@@ -58,22 +59,22 @@ def _head(path: Path, data: bytes) -> tuple[int, dict[str, str], bytes]:
             return status, headers, data
         end = HEADER_END.search(data, line.end() - 2)
         if end is None:
-            raise _wrong(path, "the headers do not end: no empty line follows them")
+            raise _make_error(path, "no empty line after the headers")
         status = int(line[1])
-        headers = _headers(data[line.end() : end.start()])
+        headers = _parse_headers(data[line.end() : end.start()])
         data = data[end.end() :]
-    raise _wrong(path, f"more than {MAX_HEADS} heads of responses in front of the body")
+    raise _make_error(path, f"more than {MAX_HEADS} response heads before the body")
 
 
-def _headers(block: bytes) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _parse_headers(block: bytes) -> dict[str, str]:
+    headers: dict[str, str] = {}
     for line in block.split(b"\n"):
         name, colon, value = line.decode("latin-1").partition(":")
         if colon:
             key = name.strip().lower()
-            found[key] = f"{found[key]}, {value.strip()}" if key in found else value.strip()
-    return found
+            headers[key] = f"{headers[key]}, {value.strip()}" if key in headers else value.strip()
+    return headers
 
 
-def _wrong(path: Path, words: str) -> SourceError:
-    return SourceError((Problem(str(path), None, words),))
+def _make_error(path: Path, message: str) -> SourceError:
+    return SourceError((Problem(str(path), None, message),))

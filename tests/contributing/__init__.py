@@ -1,0 +1,1 @@
+"""The examples of CONTRIBUTING.md: the files that its steps add, and a test that performs the steps."""

@@ -1,0 +1,1 @@
+"""heliograph, a fictional Python client: the example of CONTRIBUTING.md."""
