@@ -89,7 +89,7 @@ def test_a_case_without_bytes_has_what_every_case_has(sources):
         ("any_of: [{a: 1}, {}]", "any_of: [{}]", 19, "too short"),
         ("level: should", "cassette: small", 8, "unknown key `cassette`"),
         ("kind: partial", "kind: dialogue", 2, "is not one of `stream`, `heal`, `partial`"),
-        ("id: number", "id: open-brace", 14, "stands twice"),
+        ("id: number", "id: open-brace", 14, "duplicate case"),
     ],
 )
 def test_a_mistake_is_told_at_its_line(sources, before, after, line, says):
@@ -102,7 +102,7 @@ def test_a_mistake_is_told_at_its_line(sources, before, after, line, says):
 
 def test_it_stands_in_the_common_folder_only(sources):
     write(sources, GOOD, "openai-chat/partial.yaml")
-    with pytest.raises(SourceError, match="stands in `common`, not in `openai-chat`"):
+    with pytest.raises(SourceError, match="move the file from `openai-chat` to `common`"):
         load(sources)
 
 
@@ -128,7 +128,7 @@ def test_it_is_found_and_kept_apart_from_apis():
     ids = (stream.id, call.id)
     assert find_id("partial/small", ids) == call.id
     assert select_apis(ids, [stream.api]) == (stream.id,)
-    assert sum(parse_shard(f"{k}/3").holds(call.id) for k in (1, 2, 3)) == 1
+    assert sum(parse_shard(f"{k}/3").includes(call.id) for k in (1, 2, 3)) == 1
 
 
 @pytest.mark.parametrize(
