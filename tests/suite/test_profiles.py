@@ -27,8 +27,8 @@ def of(listed):
     return Counter(id_.partition("/")[0] for id_ in listed)
 
 
-def in_release(core):
-    """Return the APIs that have a profile of the same release: one that was added later is not in a frozen core."""
+def find_released_apis(core):
+    """Return the APIs with a profile of the same release: a frozen core cannot hold an API added later."""
     release = core.removeprefix("core-")
     return {api for api in APIS if f"{api}-{release}" in FILES}
 
@@ -53,7 +53,7 @@ def test_a_published_profile_is_frozen_sorted_and_judged_in_deliveries_that_ever
 @pytest.mark.parametrize("core", CORE)
 def test_core_is_some_cases_of_every_api_and_all_of_them_must(core):
     counts = of(profiles()[core].cases)
-    assert set(counts) == in_release(core)
+    assert set(counts) == find_released_apis(core)
     assert min(counts.values()) >= 12
     assert max(counts.values()) <= 18
     levels = {case.id: case.level for case in cases()}
@@ -63,7 +63,7 @@ def test_core_is_some_cases_of_every_api_and_all_of_them_must(core):
 @pytest.mark.parametrize("core", CORE)
 def test_core_asks_every_api_for_calls_their_ends_errors_and_cuts(core):
     listed = set(profiles()[core].cases)
-    for api in in_release(core):
+    for api in find_released_apis(core):
         tags = {tag for case in cases() if case.id in listed and case.api == api for tag in case.tags}
         assert tags >= {"text", "tool_calls", "stop", "thinking", "usage", "errors", "truncation"}, api
 
