@@ -93,9 +93,9 @@ def broken() -> Mapping[str, frozenset[str]]:
 
 @pytest.mark.parametrize("api", GRAMMARS)
 def test_a_legal_cassette_breaks_no_rule_that_must_hold(api):
-    assert broken()[api] - {*LENIENT[api].split()} == set()
+    assert broken()[api] - {*LENIENT.get(api, "").split()} == set()
 
 
 @pytest.mark.parametrize("api", GRAMMARS)
 def test_every_cassette_that_is_listed_breaks_one(api):
-    assert {*LENIENT[api].split()} - broken()[api] == set()
+    assert {*LENIENT.get(api, "").split()} - broken()[api] == set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from functools import cache
 
@@ -26,9 +27,18 @@ def of(listed):
     return Counter(id_.partition("/")[0] for id_ in listed)
 
 
+def find_released_apis(core):
+    """Return the APIs with a profile of the same release: a frozen core cannot hold an API added later."""
+    release = core.removeprefix("core-")
+    return {api for api in APIS if f"{api}-{release}" in FILES}
+
+
 def test_there_is_a_core_and_a_profile_of_every_api():
     assert set(profiles()) == set(FILES)
-    assert set(FILES) >= {"core-2026.1", *(f"{api}-2026.1" for api in APIS)}
+    assert [
+        api for api in APIS if not any(re.fullmatch(rf"{api}-\d{{4}}\.\d+", name) for name in FILES)
+    ] == []
+    assert "core-2026.1" in FILES
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -43,7 +53,7 @@ def test_a_published_profile_is_frozen_sorted_and_judged_in_deliveries_that_ever
 @pytest.mark.parametrize("core", CORE)
 def test_core_is_some_cases_of_every_api_and_all_of_them_must(core):
     counts = of(profiles()[core].cases)
-    assert set(counts) == set(APIS)
+    assert set(counts) == find_released_apis(core)
     assert min(counts.values()) >= 12
     assert max(counts.values()) <= 18
     levels = {case.id: case.level for case in cases()}
@@ -51,13 +61,13 @@ def test_core_is_some_cases_of_every_api_and_all_of_them_must(core):
 
 
 @pytest.mark.parametrize("core", CORE)
-@pytest.mark.parametrize("api", APIS)
-def test_core_asks_every_api_for_calls_their_ends_errors_and_cuts(core, api):
+def test_core_asks_every_api_for_calls_their_ends_errors_and_cuts(core):
     listed = set(profiles()[core].cases)
-    tags = {tag for case in cases() if case.id in listed and case.api == api for tag in case.tags}
-    assert tags >= {"text", "tool_calls", "stop", "thinking", "usage", "errors", "truncation"}
+    for api in find_released_apis(core):
+        tags = {tag for case in cases() if case.id in listed and case.api == api for tag in case.tags}
+        assert tags >= {"text", "tool_calls", "stop", "thinking", "usage", "errors", "truncation"}, api
 
 
-@pytest.mark.parametrize("api", APIS)
-def test_the_profile_of_an_api_is_about_that_api(api):
-    assert set(of(profiles()[f"{api}-2026.1"].cases)) == {api}
+@pytest.mark.parametrize("name", [name for name in FILES if name not in CORE])
+def test_the_profile_of_an_api_is_about_that_api(name):
+    assert set(of(profiles()[name].cases)) == {name.rpartition("-")[0]}
