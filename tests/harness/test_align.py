@@ -1,4 +1,4 @@
-"""Content in the form in which it is compared, and which block stands for which."""
+"""Normalizing content blocks, and pairing expected with received ones."""
 
 from __future__ import annotations
 
@@ -35,9 +35,7 @@ GOT = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("blocks", "claims", "kept"), [each[1:] for each in GOT], ids=[each[0] for each in GOT]
-)
+@pytest.mark.parametrize(("blocks", "claims", "kept"), [row[1:] for row in GOT], ids=[row[0] for row in GOT])
 def test_blocks_got_are_dropped_and_joined(blocks, claims, kept):
     assert align.normalize_received(blocks, claims, frozenset()) == kept
 
@@ -79,7 +77,7 @@ EXPECTED = [
 
 
 @pytest.mark.parametrize(
-    ("entries", "claims", "kept"), [each[1:] for each in EXPECTED], ids=[each[0] for each in EXPECTED]
+    ("entries", "claims", "kept"), [row[1:] for row in EXPECTED], ids=[row[0] for row in EXPECTED]
 )
 def test_the_expected_side_is_treated_alike(entries, claims, kept):
     assert align.normalize_expected(map(parse_block, entries), claims) == [parse_block(each) for each in kept]
@@ -113,10 +111,10 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(
-    ("expected", "got", "pairs"), [each[1:] for each in PAIRS], ids=[each[0] for each in PAIRS]
+    ("expected", "got", "pairs"), [row[1:] for row in PAIRS], ids=[row[0] for row in PAIRS]
 )
 def test_a_block_that_is_missing_or_extra_does_not_shift_the_others(expected, got, pairs):
-    found = align.pair_blocks([each[0] for each in expected], [each[1] for each in got])
+    found = align.pair_blocks([entry[0] for entry in expected], [entry[1] for entry in got])
     assert found == pairs
 
 

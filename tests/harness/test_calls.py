@@ -1,4 +1,4 @@
-"""Cases without bytes: one trial each, one check, and an adapter is asked only for functions that it has."""
+"""Cases without bytes: one trial and one check each, only for adapters that have the function."""
 
 from __future__ import annotations
 
@@ -92,21 +92,23 @@ def test_a_case_without_bytes_has_what_every_case_has(sources):
         ("id: number", "id: open-brace", 14, "duplicate case"),
     ],
 )
-def test_a_mistake_is_told_at_its_line(sources, before, after, line, says):
+def test_a_mistake_is_reported_at_its_line(sources, before, after, line, says):
     assert before in GOOD
     write(sources, GOOD.replace(before, after))
     with pytest.raises(SourceError) as raised:
         load(sources)
-    assert any(each.line == line and says in each.message for each in raised.value.problems), raised.value
+    assert any(problem.line == line and says in problem.message for problem in raised.value.problems), (
+        raised.value
+    )
 
 
-def test_it_stands_in_the_common_folder_only(sources):
+def test_its_spec_must_be_in_the_common_folder(sources):
     write(sources, GOOD, "openai-chat/partial.yaml")
     with pytest.raises(SourceError, match="move the file from `openai-chat` to `common`"):
         load(sources)
 
 
-def test_it_is_one_trial_whatever_is_asked_for():
+def test_it_is_one_trial_in_every_delivery():
     case = builders.call().case
     for deliveries, faults in (((), "none"), (DELIVERIES, "all")):
         (only,) = expand([case], deliveries, "http", 3, faults)

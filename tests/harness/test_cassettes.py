@@ -1,4 +1,4 @@
-"""Cassettes on disk: what is saved is loaded again, and what was changed is refused."""
+"""Cassettes on disk: a saved one loads unchanged, and a changed one is rejected."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_any_json_in_a_request_comes_back(tmp_path, value):
     [{"text": "half \ud800 a pair"}, {"\udfff": 1}, {"n": float("inf")}, {"n": 10**500}],
     ids=["surrogate", "surrogate-in-key", "infinity", "500-digits"],
 )
-def test_what_yaml_cannot_carry_is_refused_and_leaves_no_metadata(tmp_path, request_body):
+def test_text_that_yaml_cannot_represent_is_rejected_and_leaves_no_metadata(tmp_path, request_body):
     with pytest.raises(SourceError, match="contains text that YAML cannot represent"):
         cassettes.save(tmp_path, builders.cassette(request=request_body))
     assert not list(tmp_path.rglob("*.yaml"))
@@ -191,17 +191,17 @@ SPOILED = [
 ]
 
 
-@pytest.mark.parametrize(("spoil", "says"), [each[1:] for each in SPOILED], ids=[each[0] for each in SPOILED])
-def test_a_spoiled_cassette_is_refused_with_the_place(tmp_path, spoil, says):
+@pytest.mark.parametrize(("spoil", "says"), [row[1:] for row in SPOILED], ids=[row[0] for row in SPOILED])
+def test_an_invalid_cassette_is_rejected_with_the_line(tmp_path, spoil, says):
     path = cassettes.save(tmp_path, builders.cassette(marks=[(0, 5), (4, 9)], twin=b"{}"))
     spoil(path)
     with pytest.raises(SourceError) as caught:
         cassettes.load(tmp_path, API, "small")
     assert says in str(caught.value)
-    assert all(each.path == str(path) and each.line for each in caught.value.problems)
+    assert all(problem.path == str(path) and problem.line for problem in caught.value.problems)
 
 
-def test_body_and_twin_are_told_together(tmp_path):
+def test_problems_of_body_and_twin_are_reported_together(tmp_path):
     path = cassettes.save(tmp_path, builders.cassette(twin=b"{}"))
     path.with_suffix(".sse").unlink()
     path.with_name("small.twin.json").unlink()
@@ -210,7 +210,7 @@ def test_body_and_twin_are_told_together(tmp_path):
     assert len(caught.value.problems) == 2
 
 
-def test_a_cassette_that_is_not_there_is_told(tmp_path):
+def test_a_missing_cassette_is_reported(tmp_path):
     with pytest.raises(SourceError, match="no such cassette"):
         cassettes.load(tmp_path, API, "nothing")
 

@@ -1,4 +1,4 @@
-"""An expectation against an outcome: which checks there are, and what they say."""
+"""Comparing an outcome with an expectation: the checks and their messages."""
 
 from __future__ import annotations
 
@@ -60,12 +60,13 @@ PATHS = [
 
 def checks(expect=EXPECT, got=GOT, claims=ALL, level="must"):
     return {
-        each.path: each for each in compare_outcome(parse(expect), decode.decode_outcome(got), claims, level)
+        check.path: check
+        for check in compare_outcome(parse(expect), decode.decode_outcome(got), claims, level)
     }
 
 
 def failed(expect=EXPECT, got=GOT, claims=ALL, level="must"):
-    return {path for path, each in checks(expect, got, claims, level).items() if each.verdict != "pass"}
+    return {path for path, check in checks(expect, got, claims, level).items() if check.verdict != "pass"}
 
 
 def test_every_leaf_is_a_check_with_a_path_in_the_shape_of_the_spec():
@@ -78,7 +79,7 @@ def got_with(**changes):
 
 
 def block_with(at, **changes):
-    return got_with(content=[each | changes if i == at else each for i, each in enumerate(GOT["content"])])
+    return got_with(content=[block | changes if i == at else block for i, block in enumerate(GOT["content"])])
 
 
 DIFFER = [

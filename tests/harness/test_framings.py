@@ -50,21 +50,19 @@ ARRAYS = [
 ]
 
 
-@pytest.mark.parametrize(("body", "payloads"), [each[1:] for each in LINES], ids=[each[0] for each in LINES])
+@pytest.mark.parametrize(("body", "payloads"), [row[1:] for row in LINES], ids=[row[0] for row in LINES])
 def test_lines_are_frames(body, payloads):
     assert [frame.payload for frame in ndjson.split(body)] == payloads
 
 
-@pytest.mark.parametrize(
-    ("body", "payloads"), [each[1:] for each in ARRAYS], ids=[each[0] for each in ARRAYS]
-)
+@pytest.mark.parametrize(("body", "payloads"), [row[1:] for row in ARRAYS], ids=[row[0] for row in ARRAYS])
 def test_elements_are_frames(body, payloads):
     assert [frame.payload for frame in json_array.split(body)] == payloads
 
 
-def test_frames_of_an_array_lie_end_to_end_and_a_comma_comes_with_the_element_behind_it():
+def test_frames_of_an_array_are_adjacent_and_include_the_comma_before_the_element():
     body = b"[1\n,\r\n2\n]\n"
-    assert [body[each.start : each.end] for each in json_array.split(body)] == [b"[1", b"\n,\r\n2"]
+    assert [body[frame.start : frame.end] for frame in json_array.split(body)] == [b"[1", b"\n,\r\n2"]
 
 
 def header(name: bytes, kind: int, value: bytes) -> bytes:
@@ -123,11 +121,9 @@ MESSAGES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("body", "frames"), [each[1:] for each in MESSAGES], ids=[each[0] for each in MESSAGES]
-)
+@pytest.mark.parametrize(("body", "frames"), [row[1:] for row in MESSAGES], ids=[row[0] for row in MESSAGES])
 def test_messages_are_frames_up_to_the_first_that_is_broken(body, frames):
-    assert [(each.event, each.payload) for each in eventstream.split(body)] == frames
+    assert [(frame.event, frame.payload) for frame in eventstream.split(body)] == frames
 
 
 payloads = st.recursive(
@@ -150,20 +146,20 @@ WRITERS = {
 def test_what_was_joined_is_split_into_the_same_payloads(framed, given_payloads, data):
     body = WRITERS[framed](given_payloads)
     frames = split(framed, body)
-    assert [each.payload for each in frames] == given_payloads
+    assert [frame.payload for frame in frames] == given_payloads
     for before, after in pairwise(frames):
         assert before.end <= after.start
     for number, frame in enumerate(frames):
         assert body[slice(*frame.value)] == frame.payload
         changed = body[: frame.start] + replace_payload(framed, body, frame, b"[7]") + body[frame.end :]
-        assert [each.payload for each in split(framed, changed)] == [
+        assert [frame.payload for frame in split(framed, changed)] == [
             *given_payloads[:number],
             b"[7]",
             *given_payloads[number + 1 :],
         ]
     cut = data.draw(st.integers(0, len(body)))
     whole = sum(frame.end <= cut for frame in frames)
-    found = [each.payload for each in split(framed, body[:cut])]
+    found = [frame.payload for frame in split(framed, body[:cut])]
     assert found[:whole] == given_payloads[:whole]
     assert len(found) <= whole + (framed == "ndjson")  # a last line may lack its end
 

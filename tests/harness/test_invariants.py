@@ -131,15 +131,15 @@ def broken(outcome, events):
     return {name: said for name, rule in invariants.EVENT_RULES.items() if (said := rule(*read))}
 
 
-@pytest.mark.parametrize(("outcome", "events"), [each[1:] for each in KEPT], ids=[each[0] for each in KEPT])
+@pytest.mark.parametrize(("outcome", "events"), [row[1:] for row in KEPT], ids=[row[0] for row in KEPT])
 def test_a_good_stream_breaks_no_rule(outcome, events):
     assert broken(outcome, events) == {}
 
 
 @pytest.mark.parametrize(
     ("rule", "outcome", "events", "says"),
-    [(each[0], *each[2:]) for each in BROKEN],
-    ids=[f"{each[0]}-{each[1]}" for each in BROKEN],
+    [(row[0], *row[2:]) for row in BROKEN],
+    ids=[f"{row[0]}-{row[1]}" for row in BROKEN],
 )
 def test_a_broken_stream_breaks_the_rule_that_is_meant(rule, outcome, events, says):
     found = broken(outcome, events)
@@ -148,7 +148,7 @@ def test_a_broken_stream_breaks_the_rule_that_is_meant(rule, outcome, events, sa
 
 
 def test_every_rule_has_a_stream_that_breaks_it():
-    assert {each[0] for each in BROKEN} == set(invariants.EVENT_RULES)
+    assert {row[0] for row in BROKEN} == set(invariants.EVENT_RULES)
 
 
 def test_an_event_of_another_type_than_its_block_breaks_the_index():

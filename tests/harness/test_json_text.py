@@ -1,4 +1,4 @@
-"""JSON rearranged as text: the value stays what it was, and so does every token."""
+"""Rearranging JSON text: the value and every token stay the same."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ REVERSED = [
 
 
 @pytest.mark.parametrize(("text", "expected"), REVERSED)
-def test_keys_are_reversed_except_where_one_stands_twice(text, expected):
+def test_keys_are_reversed_unless_one_is_duplicate(text, expected):
     assert json_text.reverse_keys(text) == expected
 
 

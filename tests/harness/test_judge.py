@@ -35,7 +35,7 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize(
-    ("answer", "verdict", "culprit"), [each[1:] for each in ANSWERS], ids=[each[0] for each in ANSWERS]
+    ("answer", "verdict", "culprit"), [row[1:] for row in ANSWERS], ids=[row[0] for row in ANSWERS]
 )
 def test_an_answer_has_a_verdict_and_a_culprit(answer, verdict, culprit):
     found = judged(answer)
@@ -69,7 +69,7 @@ def test_what_is_no_answer_says_why(answer, reason):
     ],
     ids=["outcome", "no-events", "event"],
 )
-def test_an_answer_in_another_form_gets_one_check_with_the_words_of_the_schema(answer, path, says):
+def test_a_malformed_answer_gets_one_check_with_the_message_of_the_schema(answer, path, says):
     (check,) = judged(answer).checks
     assert check.path == f"invariant.{path}"
     assert says in check.message
@@ -110,8 +110,8 @@ STREAMING = [
 
 @pytest.mark.parametrize(
     ("chunks", "taken", "ends", "verdict"),
-    [each[1:] for each in STREAMING],
-    ids=[each[0] for each in STREAMING],
+    [row[1:] for row in STREAMING],
+    ids=[row[0] for row in STREAMING],
 )
 def test_the_first_delta_comes_before_the_last_chunk_is_taken(chunks, taken, ends, verdict):
     found = judged(Observation(OUTCOME, EVENTS, taken), trial=builders.trial(chunks=chunks), first_delta=ends)

@@ -1,4 +1,4 @@
-"""Specs on disk: every mistake at once, each at its line."""
+"""Loading specs: every mistake is reported at once, each at its line."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def write(sources: Sources, text: str, name: str = f"{API}/text.yaml") -> Path:
 def read_problems(sources: Sources) -> list[tuple[int | None, str]]:
     with pytest.raises(SourceError) as caught:
         load(sources)
-    return [(each.line, each.message) for each in caught.value.problems]
+    return [(problem.line, problem.message) for problem in caught.value.problems]
 
 
 def test_a_spec_becomes_cases(sources):
@@ -98,9 +98,9 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "says"), [each[1:] for each in MISTAKES], ids=[each[0] for each in MISTAKES]
+    ("old", "new", "line", "says"), [row[1:] for row in MISTAKES], ids=[row[0] for row in MISTAKES]
 )
-def test_a_mistake_is_told_at_its_line(sources, old, new, line, says):
+def test_a_mistake_is_reported_at_its_line(sources, old, new, line, says):
     assert old in GOOD
     write(sources, GOOD.replace(old, new))
     problems = read_problems(sources)
@@ -118,21 +118,21 @@ def test_every_unknown_key_is_read_problems(sources):
     assert [line for line, _ in read_problems(sources)] == [8, 9]
 
 
-def test_mistakes_of_several_files_are_told_together(sources):
+def test_mistakes_of_several_files_are_reported_together(sources):
     write(sources, "[", f"{API}/a.yaml")
     write(sources, GOOD.replace("topic: text", "topic: x"))
     with pytest.raises(SourceError) as caught:
         load(sources)
-    assert [Path(each.path).name for each in caught.value.problems] == ["a.yaml", "text.yaml"]
+    assert [Path(problem.path).name for problem in caught.value.problems] == ["a.yaml", "text.yaml"]
 
 
-def test_an_id_that_stands_twice_names_its_first_line(sources):
+def test_a_duplicate_id_is_reported_with_its_first_line(sources):
     case = GOOD.partition("cases:\n")[2]
     write(sources, GOOD + case)
     assert read_problems(sources) == [(14, "duplicate case `small`, first defined in line 5")]
 
 
-def test_a_spoiled_cassette_is_told_once_for_all_its_cases(sources):
+def test_an_invalid_cassette_is_reported_once_for_all_its_cases(sources):
     (sources.cassettes / API / "small.sse").write_bytes(b"x")
     write(sources, GOOD + GOOD.partition("cases:\n")[2].replace("id: small", "id: again"))
     first, second = (message for _, message in read_problems(sources))
@@ -146,7 +146,7 @@ def test_only_folders_named_like_an_api_are_specs(sources):
     assert list_spec_files(sources.specs) == [path]
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path):
+def test_a_missing_folder_is_reported(tmp_path):
     with pytest.raises(SelectionError, match="is not a folder"):
         list_spec_files(tmp_path / "nothing")
 
@@ -156,11 +156,11 @@ def test_lint_finds_nothing_wrong_with_a_good_suite(sources):
     assert lint_all(sources, strict=True) == (1, [])
 
 
-def test_lint_finds_cassettes_that_nobody_uses_and_files_of_none(sources):
+def test_lint_reports_unused_cassettes_and_files_without_a_cassette(sources):
     write(sources, GOOD)
     cassettes.save(sources.cassettes, builders.cassette(name="unused"))
     (sources.cassettes / API / "stray.sse").write_bytes(b"")
-    said = [each.message for each in lint_all(sources, strict=False)[1]]
+    said = [problem.message for problem in lint_all(sources, strict=False)[1]]
     assert said == [
         "this file belongs to no cassette: `stray.yaml` is missing",
         "no case uses this cassette; add a case or delete the cassette",
@@ -174,9 +174,7 @@ STRICT = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "says"), [each[1:] for each in STRICT], ids=[each[0] for each in STRICT]
-)
+@pytest.mark.parametrize(("old", "new", "says"), [row[1:] for row in STRICT], ids=[row[0] for row in STRICT])
 def test_strict_lint_refuses_what_a_draft_may_leave_out(sources, old, new, says):
     path = write(sources, GOOD.replace(old, new))
     assert lint_all(sources, strict=False) == (1, [])

@@ -1,4 +1,4 @@
-"""What a broken stream may not say: each untruth fails one check, what is true passes."""
+"""Content of broken streams: each wrong value fails one check, and prefixes pass."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ def judged(content, **more):
 
 
 @pytest.mark.parametrize("said", TRUE)
-def test_a_beginning_of_the_whole_passes(said):
+def test_a_prefix_of_the_whole_content_passes(said):
     assert judged(TRUE[said]).verdict == "pass"
 
 
 @pytest.mark.parametrize("path", UNTRUE)
-def test_what_the_whole_does_not_begin_with_fails_where_it_stands(path):
+def test_content_that_is_not_a_prefix_fails_at_its_path(path):
     found = judged(UNTRUE[path])
     assert found.verdict == "fail"
     assert path in [check.path for check in found.checks]

@@ -1,4 +1,4 @@
-"""Profiles: frozen lists of cases, and what is wrong with a file of them."""
+"""Profiles: frozen lists of cases, and the mistakes in their files."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_without_any_profile_next_is_everything(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["core-2", "../profiles/core-1", ""])
-def test_a_profile_that_is_not_there_is_an_error_that_names_the_others(specs, name):
+def test_an_unknown_profile_is_an_error_that_lists_the_available_ones(specs, name):
     put(specs, CORE)
     with pytest.raises(SelectionError, match=r"available: `core-1`, `next`"):
         load_profile(specs, name, IDS)
@@ -77,14 +77,14 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("old", "new", "line", "said"), WRONG, ids=[row[1] for row in WRONG])
-def test_a_mistake_is_told_with_its_line(specs, old, new, line, said):
+def test_a_mistake_is_reported_with_its_line(specs, old, new, line, said):
     put(specs, CORE.replace(old, new))
     with pytest.raises(SourceError, match=said) as caught:
         load_profile(specs, "core-1", IDS)
     assert [problem.line for problem in caught.value.problems] == [line]
 
 
-def test_all_mistakes_of_all_profiles_are_told_at_once(specs):
+def test_all_mistakes_of_all_profiles_are_reported_at_once(specs):
     put(specs, CORE.replace("name: core-1", "name: core-2").replace("text/one", "text/no"))
     put(specs, CORE.replace("core-1", "next"), "next")
     with pytest.raises(SourceError) as caught:

@@ -1,4 +1,4 @@
-"""Requests against what cases want of them: matchers, paths that must not be, and equal spellings."""
+"""Comparing requests with expectations: matchers, forbidden paths, and equal spellings."""
 
 from __future__ import annotations
 
@@ -81,12 +81,12 @@ FAILS = [
 
 
 @pytest.mark.parametrize(("must", "body"), HOLDS, ids=str)
-def test_a_body_that_has_what_is_wanted_passes(must, body):
+def test_a_body_that_meets_the_expectation_passes(must, body):
     assert failed({"must": must}, body) == []
 
 
 @pytest.mark.parametrize(("must", "body", "path"), FAILS, ids=lambda each: str(each)[:60])
-def test_a_body_that_lacks_it_fails_at_its_place(must, body, path):
+def test_a_body_that_does_not_fails_at_the_path(must, body, path):
     assert (path, "fail") in failed({"must": must}, body)
 
 
@@ -116,14 +116,14 @@ NOWHERE = [
 
 
 @pytest.mark.parametrize(("path", "found"), PATHS)
-def test_what_must_not_be_sent_is_told_with_its_places_null_too(path, found):
+def test_a_forbidden_path_is_reported_with_its_locations_even_if_null(path, found):
     (check,) = expected(OLLAMA, parse({"must_not": [path]}), {"body": BODY}, "must")
     assert (check.path, check.verdict, check.expected) == (f"body.{path}", "fail", {"present": False})
     assert check.message == f"must not be sent: {found}"
 
 
 @pytest.mark.parametrize("path", NOWHERE)
-def test_a_path_that_names_no_place_passes(path):
+def test_a_forbidden_path_without_a_location_passes(path):
     assert failed({"must_not": [path]}, BODY) == []
 
 
@@ -133,7 +133,7 @@ def test_a_message_names_five_places_at_most():
     assert check.message == "must not be sent: " + ", ".join(f"a.{i}.b" for i in range(5))
 
 
-def test_levels_are_those_of_the_case_and_may_fails_nobody():
+def test_levels_are_those_of_the_case_and_may_never_fails():
     expect = {"must": {"a": 1}, "may": {"b": 1}, "must_not": ["c"]}
     for level, verdict in (("must", "fail"), ("should", "warn")):
         assert failed(expect, {"c": 1}, level=level)[::2] == [("body.a", verdict), ("body.c", verdict)]
@@ -152,7 +152,7 @@ def test_headers_are_found_in_any_case_and_the_path_is_matched():
     ]
 
 
-def test_headers_and_a_path_that_are_not_sent_are_told_so():
+def test_absent_headers_and_an_absent_path_are_reported_as_not_sent():
     checks = expected(OLLAMA, parse(ADDRESS), {"body": {}}, "must")
     assert [(check.path, check.message) for check in checks] == [
         ("headers.x-version", "not sent"),
@@ -161,7 +161,7 @@ def test_headers_and_a_path_that_are_not_sent_are_told_so():
 
 
 @pytest.mark.parametrize("got", [None, [], "text", {}, {"body": None}, {"body": "{}"}, {"body": []}], ids=str)
-def test_what_is_no_request_is_one_failed_check(got):
+def test_a_value_that_is_not_a_request_is_one_failed_check(got):
     (check,) = expected(OLLAMA, parse({"must": {"a": 1}}), got, "must")
     assert (check.path, check.verdict) == ("body", "fail")
     assert "returned no request" in check.message
@@ -177,15 +177,15 @@ def test_a_body_that_is_nested_without_end_is_one_failed_check(api):
     assert "nested deeper than" in check.message
 
 
-def test_a_place_that_has_to_equal_another_says_what_stands_there():
+def test_same_as_reports_the_value_at_the_other_path():
     expect = parse({"must": {"b": {"same_as": "a"}, "d": {"same_as": "c"}}})
     one, other = expected(OLLAMA, expect, {"body": {"a": 1, "b": 2, "d": 3}}, "must")
     assert (one.expected, one.got, one.message) == (1, 2, None)
     assert other.message == "body.c, which it must equal, is missing"
 
 
-@pytest.mark.parametrize("given", [each for each, _ in HOLDS], ids=str)
-def test_what_was_wanted_is_shown_as_it_was_written(given):
+@pytest.mark.parametrize("given", [row for row, _ in HOLDS], ids=str)
+def test_an_expected_value_is_serialized_as_it_was_written(given):
     def literal(value):
         if isinstance(value, dict) and "exactly" in value:
             return value["exactly"]
@@ -319,7 +319,7 @@ def canonical(api, body):
 
 
 def bodies(*given):
-    return [{"messages": each} if isinstance(each, list) else each for each in given]
+    return [{"messages": value} if isinstance(value, list) else value for value in given]
 
 
 @pytest.mark.parametrize(("api", "one", "other"), EQUAL, ids=lambda each: str(each)[:40])
@@ -450,7 +450,7 @@ TWICE = [
 ]
 
 
-@pytest.mark.parametrize(("api", "body"), TWICE, ids=[each[0] for each in TWICE])
+@pytest.mark.parametrize(("api", "body"), TWICE, ids=[row[0] for row in TWICE])
 def test_no_two_calls_of_a_request_have_one_id_whatever_is_expected(api, body):
     assert failed({}, body("a", "b"), api=api) == []
     assert failed({}, body("a", "a"), api=api) == [(UNIQUE_IDS_PATH, "fail")]
@@ -460,7 +460,7 @@ def test_no_two_calls_of_a_request_have_one_id_whatever_is_expected(api, body):
 
 
 @pytest.mark.parametrize("id_", [None, "", 7, ["a"], {"a": 1}])
-def test_ids_that_are_none_are_not_compared(id_):
+def test_invalid_ids_are_not_compared(id_):
     for api, body in TWICE:
         assert failed({}, body(id_, id_), api=api) == []
 
@@ -476,18 +476,18 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("given", "at", "says"), WRONG, ids=str)
-def test_a_matcher_that_is_none_is_told_with_its_place(given, at, says):
+def test_an_invalid_matcher_is_reported_with_its_path(given, at, says):
     ((place, words),) = find_matcher_errors(given)
     assert place == at
     assert words.startswith(says)
 
 
-@pytest.mark.parametrize("given", [each for each, _ in HOLDS], ids=str)
+@pytest.mark.parametrize("given", [row for row, _ in HOLDS], ids=str)
 def test_matchers_that_are_right_have_no_faults(given):
     assert list(find_matcher_errors(given)) == []
 
 
-def test_lint_names_the_line_of_a_matcher_that_is_none(tmp_path):
+def test_lint_reports_the_line_of_an_invalid_matcher(tmp_path):
     (tmp_path / CHAT).mkdir()
     path = tmp_path / CHAT / "requests.yaml"
     path.write_text(BROKEN_MATCHER, "utf-8")

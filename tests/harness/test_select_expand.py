@@ -67,7 +67,7 @@ def trials(cases=CASES, deliveries=DELIVERED, seed=0):
 
 
 def test_trials_are_chosen_by_any_of_the_patterns_and_keep_their_order():
-    chosen = [each.id for each in select_trials(trials(), ["**/usage/one", "**/two@whole"])]
+    chosen = [trial.id for trial in select_trials(trials(), ["**/usage/one", "**/two@whole"])]
     assert chosen == [
         "anthropic-messages/text/two@whole",
         "anthropic-messages/usage/one@whole",
@@ -112,7 +112,7 @@ def test_a_pattern_is_divided_like_an_id():
 
 def test_a_shard_depends_on_the_case_alone_and_nothing_falls_between():
     held = [[case.id for case in CASES if Shard(k, 4).includes(case.id)] for k in (1, 2, 3, 4)]
-    assert sorted(id_ for each in held for id_ in each) == sorted(case.id for case in CASES)
+    assert sorted(id_ for shard_ids in held for id_ in shard_ids) == sorted(case.id for case in CASES)
     assert held == [
         [case.id for case in CASES if parse_shard(f"{k}/4").includes(case.id)] for k in (1, 2, 3, 4)
     ]
@@ -167,7 +167,7 @@ def test_a_name_that_means_no_single_case_is_an_error(name, says):
 
 
 def test_trials_come_in_the_order_of_cases_and_of_the_table():
-    names = [each.delivery for each in trials(CASES[:1], iter(reversed(DELIVERY_SETS["standard"])))]
+    names = [trial.delivery for trial in trials(CASES[:1], iter(reversed(DELIVERY_SETS["standard"])))]
     assert names == [name for name in DELIVERIES if name in names]
     assert names == list(DELIVERY_SETS["standard"])
 
@@ -186,16 +186,16 @@ def test_the_level_is_the_looser_of_case_and_delivery():
 
 def test_skipped_deliveries_are_left_out():
     case = builders.case(skip=Skip("they differ", frozenset({"bytewise"})))
-    assert [each.delivery for each in trials([case])] == ["whole"]
+    assert [trial.delivery for trial in trials([case])] == ["whole"]
 
 
 def test_a_delivery_that_gives_the_same_chunks_is_left_out():
     """Nothing to split in ASCII; a body of one frame is whole already."""
     case = builders.case(body=b'data: {"type":"ping"}\n\n')
-    names = [each.delivery for each in trials([case], DELIVERIES)]
+    names = [trial.delivery for trial in trials([case], DELIVERIES)]
     assert "whole" not in names
     assert "utf8-split" not in names
-    assert len(names) == len({each.chunks for each in trials([case], DELIVERIES)})
+    assert len(names) == len({trial.chunks for trial in trials([case], DELIVERIES)})
 
 
 @pytest.mark.parametrize(
@@ -204,13 +204,13 @@ def test_a_delivery_that_gives_the_same_chunks_is_left_out():
     ids=["page", "json", "status-500"],
 )
 def test_a_document_gets_only_the_deliveries_that_cut(body, status):
-    names = {each.delivery for each in trials([builders.case(body=body, status=status)], DELIVERIES)}
+    names = {trial.delivery for trial in trials([builders.case(body=body, status=status)], DELIVERIES)}
     assert names <= {"recorded", "whole", "bytewise", "utf8-split", "random"}
     assert {"bytewise", "random"} <= names
 
 
 def test_what_needs_http_is_not_sent_as_bytes():
-    assert "gzip" not in {each.delivery for each in trials(CASES, DELIVERIES)}
+    assert "gzip" not in {trial.delivery for trial in trials(CASES, DELIVERIES)}
 
 
 def test_trials_depend_on_the_seed_and_on_nothing_else():

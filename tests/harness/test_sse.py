@@ -51,8 +51,8 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("body", "frames"), [each[1:] for each in TABLE], ids=[each[0] for each in TABLE])
-def test_a_body_is_split_as_the_standard_says(body, frames):
+@pytest.mark.parametrize(("body", "frames"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
+def test_a_body_is_split_as_the_standard_specifies(body, frames):
     assert [(frame.event, frame.payload) for frame in sse.split(body)] == frames
 
 

@@ -55,7 +55,7 @@ def test_a_leaf_is_what_the_other_api_can_say_of_it(api, path, given, expected):
 
 
 @pytest.mark.parametrize("more", [{"partial": Partial(0)}, {}])
-def test_of_an_answer_that_is_none_no_usage_is_expected(more):
+def test_no_usage_is_expected_of_an_incomplete_answer(more):
     assert "usage.output" not in seen({"status": "incomplete", "usage.output": 7}, **more).expect.fields
 
 
@@ -88,7 +88,7 @@ def test_thoughts_that_nothing_divides_are_one():
 )
 def test_of_a_block_is_kept_what_goes_through(given, kept):
     content = seen({"status": "complete"}, given).expect.content
-    assert [(each.type, set(each.fields)) for each in content or ()] == kept
+    assert [(block.type, set(block.fields)) for block in content or ()] == kept
 
 
 def test_a_call_that_had_not_ended_may_end_but_has_no_arguments():
@@ -107,19 +107,19 @@ def test_in_an_answer_that_failed_a_call_may_stay_open():
 def test_every_rule_is_a_check_and_the_looser_level_counts():
     trial = seen({"status": "complete"})
     broken = (("grammar.one-terminal", "none"), ("grammar.one-terminal", "at all"), ("no.rule", "?"))
-    checks = {each.path: (each.level, each.verdict, each.message) for each in check_rules(trial, broken)}
+    checks = {check.path: (check.level, check.verdict, check.message) for check in check_rules(trial, broken)}
     assert checks == {
         "grammar.one-terminal": ("must", "fail", "none; at all"),
         "grammar.arguments-parse": ("must", "pass", None),
         "http.content-type": ("should", "pass", None),
     }
     lower = replace(trial, level="may")
-    assert {each.verdict for each in check_rules(lower, broken)} == {"may", "pass"}
+    assert {check.verdict for check in check_rules(lower, broken)} == {"may", "pass"}
 
 
-def test_arguments_that_the_model_spoilt_need_not_parse_behind_a_proxy():
+def test_arguments_that_the_model_malformed_need_not_parse_after_a_proxy():
     trial = seen({"status": "complete"}, block("tool_call", name="f", arguments=None, complete=True))
-    assert "grammar.arguments-parse" not in {each.path for each in check_rules(trial, ())}
+    assert "grammar.arguments-parse" not in {check.path for check in check_rules(trial, ())}
     assert trial.through is not None
     assert trial.through.held
 

@@ -1,4 +1,4 @@
-"""YAML as it may stand in our files, and everything that may not."""
+"""The YAML that our files may contain, and everything that is rejected."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("case", [pytest.param(each, id=each.id) for each in REFUSED])
-def test_what_may_not_stand_in_a_file_is_told_with_its_line(case):
+@pytest.mark.parametrize("case", [pytest.param(row, id=row.id) for row in REFUSED])
+def test_invalid_yaml_is_reported_with_its_line(case):
     with pytest.raises(SourceError) as caught:
         yaml_text.parse(case.data, "f.yaml")
     first = caught.value.problems[0]
@@ -104,7 +104,7 @@ SCALARS = [
 
 @pytest.mark.parametrize(("text", "value"), SCALARS, ids=[text[:20] or "nothing" for text, _ in SCALARS])
 def test_scalars_are_those_of_yaml_1_2(text, value):
-    """Dates, `NO` and sexagesimal numbers are text: what a reader of 1.1 makes of them is nobody's wish."""
+    """Dates, `NO` and sexagesimal numbers are text, unlike in YAML 1.1."""
     read = yaml_text.parse(f"a: {text}\n".encode(), "f").value["a"]
     assert read == value
     assert type(read) is type(value)
@@ -127,10 +127,10 @@ def test_a_byte_order_mark_is_no_part_of_the_first_key():
     assert yaml_text.parse(b"\xef\xbb\xbfa: 1\n", "f").value == {"a": 1}
 
 
-def test_every_problem_of_a_file_is_told_at_once():
+def test_all_problems_of_a_file_are_reported_at_once():
     with pytest.raises(SourceError) as caught:
         yaml_text.parse(b"a: &x 1\nb: !t 2\nc: *x\n", "f")
-    assert [each.line for each in caught.value.problems] == [1, 2, 3]
+    assert [problem.line for problem in caught.value.problems] == [1, 2, 3]
 
 
 def test_the_number_of_problems_is_bounded():

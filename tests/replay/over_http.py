@@ -65,7 +65,7 @@ def asked(run, conversation):
 def continued(conversation, outcome, results):
     """Return a conversation with an answer, and with the results of its calls, each by its tool's name."""
     blocks = outcome["content"]
-    calls = [each for each in blocks if each["type"] == "tool_call" and each["executor"] == "client"]
+    calls = [block for block in blocks if block["type"] == "tool_call" and block["executor"] == "client"]
     told = []
     for result in results:
         call = next(each for each in calls if each["name"] == result["name"])

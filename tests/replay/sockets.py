@@ -1,4 +1,4 @@
-"""A client that is nothing but a socket: what it sends and what comes back are bytes."""
+"""A client on a bare socket: it sends and receives bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streamconform.replay.server import HOST, ReplayServer
 from ..harness import builders
 
 BODY = b'{"stream":true}'
-CHUNKS = tuple(each + b"\n\n" for each in builders.case().cassette.body.split(b"\n\n") if each)
+CHUNKS = tuple(frame + b"\n\n" for frame in builders.case().cassette.body.split(b"\n\n") if frame)
 SECONDS = 10
 
 

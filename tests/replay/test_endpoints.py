@@ -1,4 +1,4 @@
-"""Every path that a client may append to a base URL, and what is said of every other."""
+"""The paths that clients append to a base URL, and the message about any other."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def cassette(api: str, name: str | None = None, path: str | None = None):
 
 
 @pytest.mark.parametrize(("api", "target", "kind"), TARGETS)
-def test_a_path_asks_for_a_stream_for_a_document_or_for_nothing_that_is_here(api, target, kind):
+def test_a_path_requests_a_stream_a_document_or_nothing(api, target, kind):
     given = match_request(cassette(api), "POST", target, stream=True)
     assert given.kind == kind
     assert (given.note is None) == (kind is not None)
@@ -94,7 +94,7 @@ def test_only_post_is_a_request_for_an_answer(api):
         (BEDROCK, None, STREAM, False),
     ],
 )
-def test_where_the_path_does_not_say_it_the_body_says_whether_to_stream(api, stream, kind, noted):
+def test_the_body_decides_whether_to_stream_if_the_path_does_not(api, stream, kind, noted):
     target = APIS[api].endpoints.usual + ("?alt=sse" if api == GOOGLE else "")
     given = match_request(cassette(api), "POST", target, stream)
     assert (given.kind, given.note is not None) == (kind, noted)

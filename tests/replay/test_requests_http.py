@@ -1,4 +1,4 @@
-"""Request cases over HTTP: what a client really sent is judged as what its function would return."""
+"""Request cases over HTTP: the request sent is judged like the return value of `build_request`."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def test_every_request_case_is_judged_alike_by_a_function_and_over_http(tmp_path
     (tmp_path / "over_http.py").write_text((HERE / "over_http.py").read_text("utf-8"), "utf-8")
     finished = run(tmp_path, connect("reference"), connect("python:over_http:adapter"))
     told = [{}, {}]
-    for each in finished.results.trials:
-        told[each.implementation][each.id] = (each.verdict, each.passed, each.checks, each.reason)
+    for result in finished.results.trials:
+        told[result.implementation][result.id] = (result.verdict, result.passed, result.checks, result.reason)
     assert len(told[0]) == len(request_cases()) > 350
     assert {key: each for key, each in told[1].items() if each != told[0][key]} == {}
     assert finished.exit == 0
@@ -121,18 +121,18 @@ SENT = {
 
 
 def named(name):
-    (case,) = (each for each in request_cases() if each.id == "anthropic-messages/requests/max-tokens-always")
+    (case,) = (case for case in request_cases() if case.id == "anthropic-messages/requests/max-tokens-always")
     return replace(case, id=name, input={**case.input, "model": name})
 
 
-def test_what_came_is_judged_and_what_did_not_come_is_told(tmp_path):
+def test_received_requests_are_judged_and_missing_ones_are_reported(tmp_path):
     (tmp_path / "mine.py").write_text(CLIENT, "utf-8")
     finished = run(tmp_path, connect("python:mine:adapter"), cases=[named(name) for name in SENT])
-    told = {each.case: each for each in finished.results.trials}
+    told = {result.case: result for result in finished.results.trials}
     for name, (verdict, culprit, reason) in SENT.items():
         assert (told[name].verdict, told[name].culprit) == (verdict, culprit), name
         assert reason is None or told[name].reason.startswith(reason), name
-    assert [(each.path, each.message) for each in told["refuses"].checks] == [
+    assert [(check.path, check.message) for check in told["refuses"].checks] == [
         ("body", "no request was sent: no such model")
     ]
     no_json = told["sends no JSON"]
@@ -181,7 +181,7 @@ IN_ONE_PIECE = {
 }
 
 
-@pytest.mark.parametrize(("api", "target"), [(api, each) for api in APIS for each in TARGETS[api]])
+@pytest.mark.parametrize(("api", "target"), [(api, target) for api in APIS for target in TARGETS[api]])
 def test_every_client_is_answered_in_the_form_that_it_asks_for(api, target):
     trial = make_canned_trial(api, target, "an/api/case", "m")
     cassette = trial.case.cassette
@@ -192,18 +192,18 @@ def test_every_client_is_answered_in_the_form_that_it_asks_for(api, target):
     list(decoder.receive_eof())
     outcome = decoder.outcome.to_json()
     assert (outcome["status"], outcome["stop"]["reason"], outcome["error"]) == ("complete", "stop", None)
-    assert [each["text"] for each in outcome["content"]] == ["OK"]
+    assert [block["text"] for block in outcome["content"]] == ["OK"]
     assert (outcome["usage"]["input"], outcome["usage"]["output"]) == (9, 2)
     whole = IN_ONE_PIECE.get(api, target)
     reading = match_request(cassette, "POST", whole, stream=False)
     assert reading.kind == "document"
     read = decode_document(make_reply(trial, reading, "").chunks[0], api).to_json()
-    assert (read["status"], [each["text"] for each in read["content"]]) == ("complete", ["OK"])
+    assert (read["status"], [block["text"] for block in read["content"]]) == ("complete", ["OK"])
 
 
 def test_every_check_of_a_request_can_be_listed_as_known():
-    case = next(each for each in request_cases() if each.expect.must.fields and each.expect.must_not)
+    case = next(case for case in request_cases() if case.expect.must.fields and case.expect.must_not)
     paths = get_checked_paths(Call(case), CAPABILITIES)
     assert paths.certain == paths.possible
-    made = {each.path for each in compare_request(case.api, case.expect, {"body": {}}, "must")}
+    made = {check.path for check in compare_request(case.api, case.expect, {"body": {}}, "must")}
     assert made < paths.possible

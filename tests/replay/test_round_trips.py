@@ -1,4 +1,4 @@
-"""Round trips: two requests to the server, the second judged, and what came of both answers."""
+"""Round trips: two requests to the server, of which the second and both outcomes are judged."""
 
 from __future__ import annotations
 
@@ -98,14 +98,14 @@ def test_a_case_has_both_answers_and_a_trial_for_each_way_to_cut_them(sources):
     (case,) = load(sources)
     assert (case.id, case.api, case.first.cassette.name) == (ID, "anthropic-messages", "first-delta-empty")
     ways = ("recorded", "whole", "bytewise", "random")
-    assert [each.id for each in trials(sources)] == [f"{ID}@{name}" for name in ways]
-    assert [each.id for each in trials(sources, "bytewise", "crlf")] == [f"{ID}@bytewise"]
+    assert [trial.id for trial in trials(sources)] == [f"{ID}@{name}" for name in ways]
+    assert [trial.id for trial in trials(sources, "bytewise", "crlf")] == [f"{ID}@bytewise"]
     assert lint_all(sources, strict=True) == (1, [])
 
 
 def test_the_reference_sends_the_result_back_and_reads_the_answer(sources, tmp_path):
     finished = run(tmp_path, trials(sources), connect("python:over_http:adapter"))
-    assert [each.verdict for each in finished.results.trials] == ["pass"] * 4
+    assert [result.verdict for result in finished.results.trials] == ["pass"] * 4
     assert finished.exit == 0
 
 
@@ -126,7 +126,7 @@ def test_there_are_five_and_more_of_each_api():
 def test_the_reference_conducts_every_bundled_round_trip(tmp_path):
     made = expand(bundled_round_trips(), DELIVERY_SETS["fast"], "http", 0)
     finished = run(tmp_path, made, connect("python:over_http:adapter"))
-    told = {each.id: (each.verdict, each.reason, each.checks) for each in finished.results.trials}
+    told = {result.id: (result.verdict, result.reason, result.checks) for result in finished.results.trials}
     assert {id_: each for id_, each in told.items() if each[0] != "pass"} == {}
     assert len(told) == 2 * len(bundled_round_trips())
 
@@ -183,7 +183,7 @@ WENT: dict[str, tuple[str, str | None, set[str]]] = {
 }
 
 
-def test_what_goes_wrong_on_the_way_is_told_at_its_place(sources, tmp_path):
+def test_a_mistake_in_the_round_trip_is_reported_at_its_path(sources, tmp_path):
     (tmp_path / "wayward.py").write_text(WAYWARD, "utf-8")
     (trial,) = trials(sources, "whole")
     judged = [
@@ -193,26 +193,26 @@ def test_what_goes_wrong_on_the_way_is_told_at_its_place(sources, tmp_path):
         for name in WENT
     ]
     finished = run(tmp_path, judged, connect("python:wayward:adapter"))
-    told = {each.case: each for each in finished.results.trials}
+    told = {result.case: result for result in finished.results.trials}
     for name, (verdict, culprit, paths) in WENT.items():
         assert (told[name].verdict, told[name].culprit) == (verdict, culprit), name
-        assert paths <= {each.path for each in told[name].checks}, name
+        assert paths <= {check.path for check in told[name].checks}, name
         assert told[name].checks or not paths, name
-    assert told["asks nothing"].reason.startswith("not-asked: it answered, but no request came")
-    assert [each.message for each in told["refuses"].checks] == ["no request was sent: no tools here"]
+    assert told["asks nothing"].reason.startswith("not-asked: it answered, but no request arrived")
+    assert [check.message for check in told["refuses"].checks] == ["no request was sent: no tools here"]
     assert len(told["one request"].observation["sent"]) == 1
-    messages = {each.path: each.message for each in told["one request"].checks}
-    assert messages["request.body"] == "no second request came: the results were not sent back"
+    messages = {check.path: check.message for check in told["one request"].checks}
+    assert messages["request.body"] == "no second request was received: the tool results were not sent back"
     lines = (tmp_path / "results.jsonl").read_text("utf-8").splitlines()
     assert [found for line in lines for found in find_problems("results.v1", json.loads(line))] == []
 
 
-def test_the_first_answer_is_judged_where_it_is_told(sources):
+def test_the_first_answer_is_judged_if_it_is_reported(sources):
     write(sources, SPEC.replace("stop: tool_use", "stop: length"))
     (trial,) = trials(sources, "whole")
     good = {"status": "complete", "stop": {"reason": "stop"}, "content": []}
     paths = [
-        {each.path for each in check_round_trip(trial, seen, CAPABILITIES)[0] if each.path[:6] == "first."}
+        {check.path for check in check_round_trip(trial, seen, CAPABILITIES)[0] if check.path[:6] == "first."}
         for seen in (Observation(good), Observation(good, first=good))
     ]
     assert paths[0] == set()
@@ -265,18 +265,20 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("before", "after", "line", "says"), MISTAKES)
-def test_a_mistake_is_told_at_its_line(sources, before, after, line, says):
+def test_a_mistake_is_reported_at_its_line(sources, before, after, line, says):
     assert before in SPEC
     write(sources, SPEC.replace(before, after))
     with pytest.raises(SourceError) as raised:
         load(sources)
-    assert [(each.line, says in each.message) for each in raised.value.problems][:1] == [(line, True)]
+    assert [(problem.line, says in problem.message) for problem in raised.value.problems][:1] == [
+        (line, True)
+    ]
 
 
 RESULTS = [
     (
         "[{name: now, content: a}]",
-        ["which is no tool of the conversation", "the first answer calls convert_units"],
+        ["the conversation has no such tool", "the first answer calls convert_units"],
     ),
     ("[{name: convert_units, content: a}, {name: convert_units, content: b}]", ["calls convert_units"]),
 ]
@@ -287,18 +289,18 @@ def test_lint_holds_results_against_tools_and_calls(sources, results, says):
     write(sources, SPEC.replace('[{name: convert_units, content: "42.2"}]', results))
     _, told = lint_all(sources, strict=True)
     assert len(told) == len(says)
-    assert all(words in each.message for words, each in zip(says, told, strict=True))
+    assert all(words in problem.message for words, problem in zip(says, told, strict=True))
 
 
 VERBS = {
-    ("list", "--input", "http", "--trials"): (0, f"{ID}@whole  must  1 and 1 chunks"),
+    ("list", "--input", "http", "--trials"): (0, f"{ID}@whole  must  1 and 1 chunk"),
     ("explain", "one-call", "-i", "python:over_http:adapter", "--no-pager"): (
         0,
         "request.body.messages.length",
     ),
-    ("explain", "one-call@crlf"): (2, "a round trip has recorded, whole, bytewise, random"),
+    ("explain", "one-call@crlf"): (2, "round trips have recorded, whole, bytewise, random"),
     ("explain", "one-call"): (2, "`reference` supports only `bytes`"),
-    ("minimise", "one-call", "-i", "reference"): (2, "is about requests"),
+    ("minimise", "one-call", "-i", "reference"): (2, "tests requests, and only streams"),
     ("check", "over_http.py", "--case", "one-call"): (2, "which only a server sees"),
     ("run", "-i", "python:over_http:adapter", "--deliver", "fast", "--report", "html=r.html"): (
         0,
@@ -308,7 +310,7 @@ VERBS = {
 
 
 @pytest.mark.parametrize("words", VERBS)
-def test_every_verb_says_something_sensible_of_it(sources, words):
+def test_every_verb_handles_round_trips(sources, words):
     where = ("--specs", str(sources.specs), "--cassettes", str(sources.cassettes))
     ran = Project(Path.cwd()).run(*words, *where)
     code, says = VERBS[words]

@@ -42,13 +42,13 @@ class Ran:
 
     @property
     def verdicts(self) -> dict:
-        return {each.id: each.verdict for each in self.finished.results.trials}
+        return {result.id: result.verdict for result in self.finished.results.trials}
 
     def reason(self, id_: str) -> str | None:
-        return next(each.reason for each in self.finished.results.trials if each.id == id_)
+        return next(result.reason for result in self.finished.results.trials if result.id == id_)
 
     def failed(self, id_: str) -> list[str]:
-        (found,) = (each for each in self.finished.results.trials if each.id == id_)
+        (found,) = (result for result in self.finished.results.trials if result.id == id_)
         return [check.path for check in found.checks]
 
 
@@ -139,7 +139,7 @@ def test_the_reference_makes_the_same_of_bytes_of_pushed_chunks_and_of_http(tmp_
     assert set(over_http.verdicts.values()) == {"pass"}
     pushed = run(tmp_path, trials, REFERENCE, input_="push", workers=2)
     assert set(pushed.verdicts.values()) == {"pass"}
-    inputs = [each.input for each in over_http.finished.results.header.implementations]
+    inputs = [implementation.input for implementation in over_http.finished.results.header.implementations]
     assert inputs == ["bytes", "http"]
     same = [id_ for index, id_ in over_http.seen if index == 0]
     assert len(same) < len(over_http.seen) - len(same)
@@ -156,8 +156,8 @@ def test_only_http_has_the_faults_and_deliveries_of_a_connection(tmp_path):
     trials = list(expand([small()], ("gzip",), "http", 0, "all"))
     ran = run(tmp_path, trials, connect("reference"), connect("python:over_http:adapter"))
     kinds = [Counter(), Counter()]
-    for each in ran.finished.results.trials:
-        kinds[each.implementation][each.delivery.partition(".")[0]] += 1
+    for result in ran.finished.results.trials:
+        kinds[result.implementation][result.delivery.partition(".")[0]] += 1
     assert set(kinds[1]) - set(kinds[0]) == {"gzip", "reset", "stall"}
     assert ran.finished.results.header.trials == len(ran.finished.results.trials)
     assert set(ran.verdicts.values()) == {"pass"}
@@ -192,7 +192,7 @@ def test_a_client_that_is_killed_or_hangs_costs_its_own_trial_only(tmp_path):
     assert set(verdicts.values()) == {"pass"}
 
 
-def test_a_program_that_is_killed_with_others_in_flight_has_those_asked_again(tmp_path):
+def test_trials_in_flight_when_a_program_is_killed_are_retried(tmp_path):
     source = (HERE / "client.py").read_text("utf-8")
     source = source.replace(
         "    url = ", "    'kill' in message['request'] and os.kill(os.getpid(), 9)\n    url = "
@@ -219,7 +219,7 @@ def test_a_wrong_path_is_the_reason_that_is_shown(tmp_path):
     assert (asked["method"], asked["path"], asked["status"]) == ("POST", "/v1/complete", 404)
 
 
-def test_who_asks_nothing_is_told_so(tmp_path):
+def test_a_client_without_a_request_is_reported(tmp_path):
     ran = run(tmp_path, delivered(small(), "whole"), hosted(tmp_path, NOTHING))
     reason = ran.reason(f"{small().id}@whole")
     assert reason.startswith("no request came; expected `POST BASE_URL/v1/messages`")

@@ -1,4 +1,4 @@
-"""The replay server, seen by a socket: what is written, how it ends, and what hostile clients cost."""
+"""The replay server, seen from a socket: the bytes it writes, how replies end, and hostile clients."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def test_a_gzipped_body_can_be_read_as_far_as_it_came():
 
 
 @pytest.mark.parametrize("accepts", [None, "identity", "gzip;q=0, br", "gzip; q=0.0"])
-def test_who_does_not_accept_gzip_gets_none_and_is_not_judged_by_it(accepts):
+def test_a_client_that_does_not_accept_gzip_is_skipped(accepts):
     headers = f"accept-encoding: {accepts}\r\n" if accepts else ""
     got, exchange = answer(trial("gzip"), headers=headers, until=LAST)
     assert got.chunks == [*CHUNKS, b""]
     assert exchange.mismatch == "the client does not accept gzip"
 
 
-def test_a_reset_comes_behind_the_bytes_and_is_no_end_of_file():
+def test_a_reset_follows_the_bytes_and_is_not_an_end_of_file():
     got, _ = answer(trial("reset.1", CHUNKS[:2]))
     assert (got.chunks, got.end) == ([*CHUNKS[:2]], "reset")
 
@@ -150,7 +150,7 @@ def test_a_gate_that_nothing_opens_opens_by_itself():
     assert asyncio.run(late()) == 1
 
 
-def test_recorded_times_are_kept_where_they_are_asked_for():
+def test_recorded_times_are_kept_if_requested():
     offsets = [sum(map(len, CHUNKS[:i])) for i in range(len(CHUNKS))]
     of = trial(marks=[(offset, 20 * i) for i, offset in enumerate(offsets)])
 
@@ -167,7 +167,7 @@ def test_recorded_times_are_kept_where_they_are_asked_for():
     assert seconds >= 0.02 * 2 * (len(CHUNKS) - 1)
 
 
-def test_a_connection_is_kept_and_what_came_behind_a_request_is_the_next_one():
+def test_a_connection_is_kept_and_bytes_after_a_request_begin_the_next_one():
     async def twice():
         async with ReplayServer() as server:
             with server.exchange(trial()) as exchange:
@@ -205,7 +205,7 @@ def test_what_the_client_sent_is_kept_within_bounds(monkeypatch):
     assert made.recorded
 
 
-def test_whoever_asks_again_gets_the_same_answer_until_it_is_enough():
+def test_repeated_requests_get_the_same_answer_up_to_a_limit():
     async def again():
         async with ReplayServer() as server:
             with server.exchange(trial()) as exchange:
@@ -236,7 +236,7 @@ def test_where_there_is_no_answer_in_one_piece_the_document_says_so(delivery):
 ERROR = b'{"type":"error","error":{"type":"overloaded_error","message":"busy"}}'
 
 
-def test_an_error_document_is_the_answer_whatever_is_asked_for():
+def test_an_error_document_answers_every_kind_of_request():
     of = trial("recorded", (ERROR,), body=ERROR, status=529)
     for body in (BODY, b'{"stream":false}'):
         got, _ = answer(of, body=body, headers="connection: close\r\n")
@@ -253,7 +253,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("method", "path", "shown"), WRONG)
-def test_a_wrong_path_or_method_is_told_to_the_client_and_to_the_trial(method, path, shown):
+def test_a_wrong_path_or_method_is_reported_to_the_client_and_in_the_trial(method, path, shown):
     async def sent():
         async with ReplayServer() as server:
             with server.exchange(trial()) as exchange, httpx.Client(trust_env=False) as client:
@@ -267,7 +267,7 @@ def test_a_wrong_path_or_method_is_told_to_the_client_and_to_the_trial(method, p
     assert exchange.complaint == words
 
 
-def test_a_request_without_the_prefix_is_told_to_the_trials_that_are_on():
+def test_a_request_without_the_prefix_is_reported_in_the_running_trials():
     async def astray():
         async with ReplayServer() as server:
             with server.exchange(trial()) as exchange:
@@ -361,10 +361,10 @@ def test_half_a_request_and_connections_without_end_cost_little():
     evicted, timed_out, served = asyncio.run(starved())
     assert evicted.data == b""
     assert timed_out.data == b""
-    assert [each.chunks for each in served] == [[*CHUNKS, b""]] * 2
+    assert [response.chunks for response in served] == [[*CHUNKS, b""]] * 2
 
 
-def test_a_client_that_goes_in_the_middle_harms_nobody():
+def test_a_client_that_disconnects_in_the_middle_does_no_harm():
     async def gone():
         big = tuple(b"data: " + b"x" * 60_000 + b"\n\n" for _ in range(200))
         async with ReplayServer() as server:
@@ -401,7 +401,7 @@ def test_64_trials_at_once_each_get_their_own_answer():
 def test_the_server_is_on_the_loopback_only():
     async def address():
         async with ReplayServer() as server:
-            return server.url, [each.getsockname()[0] for each in server._server.sockets]
+            return server.url, [listener.getsockname()[0] for listener in server._server.sockets]
 
     url, hosts = asyncio.run(address())
     assert url.startswith("http://127.0.0.1:")

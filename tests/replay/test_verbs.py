@@ -100,7 +100,7 @@ def test_a_case_is_served_in_any_delivery_and_with_any_fault(own):
     assert "has no fault `reset.999`; available:" in unknown.json()["error"]["message"]
     assert "is served here" in nowhere.json()["error"]["message"]
     assert wrong.json()["error"]["expected"] == "`POST BASE_URL/v1/messages`"
-    assert [each.status_code for each in (unknown, nowhere, wrong)] == [404] * 3
+    assert [response.status_code for response in (unknown, nowhere, wrong)] == [404] * 3
     log = served.log.splitlines()
     assert "\x1b" not in served.log
     assert log[0] == "POST /v1/messages  15 bytes  200  anthropic-messages/mine/small"
@@ -146,7 +146,7 @@ def test_an_outcome_that_differs_fails_and_the_check_says_where(own):
     assert ran.code == 1
     assert re.search(r'fail stop.reason +expected "stop", got "length"', ran.out)
     checks = json.loads(check(own, wrong, "--format", "json").out)["checks"]
-    assert [each["path"] for each in checks] == ["stop.reason"]
+    assert [check["path"] for check in checks] == ["stop.reason"]
 
 
 def test_events_are_judged_where_they_are_there(own):
@@ -158,7 +158,7 @@ def test_events_are_judged_where_they_are_there(own):
     assert check(own, {**told, "events": [*told["events"], done]}).code == 0
 
 
-def test_a_fault_is_named_behind_the_case(own):
+def test_a_fault_is_named_after_the_case(own):
     cut = {"status": "incomplete", "stop": {"reason": None}, "content": []}
     words = ("check", "outcome.json", "--specs", "specs", "--case")
     project = own.with_file("outcome.json", json.dumps(cut))

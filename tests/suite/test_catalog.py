@@ -1,4 +1,4 @@
-"""The catalog: case ids without parsing, and cases without the files that nobody selected."""
+"""The catalog: reading case ids without parsing, and loading only the files of selected cases."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_ids_are_found_in_every_style_of_yaml(tmp_path, name):
     folder = tmp_path / "openai-chat"
     folder.mkdir()
     (folder / "text.yaml").write_bytes(text.encode())
-    assert read_case_ids(folder / "text.yaml") == tuple(f"openai-chat/text/{each}" for each in ids)
+    assert read_case_ids(folder / "text.yaml") == tuple(f"openai-chat/text/{name}" for name in ids)
 
 
 def test_the_catalog_of_the_bundled_suite_has_the_ids_of_its_cases_in_their_order():

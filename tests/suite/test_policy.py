@@ -1,4 +1,4 @@
-"""What specs/POLICY.md and specs/NOT_COVERED.md say of cases is what the cases are."""
+"""specs/POLICY.md and specs/NOT_COVERED.md agree with the cases."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def levels(text):
     return re.findall(r"\b(must|should|may)\b", BRACKETS.sub("", text))
 
 
-def test_every_entry_has_its_five_lines_and_stands_once():
+def test_every_entry_has_its_five_lines_and_a_unique_title():
     assert list(ENTRIES) == below("### ", POLICY)
 
 

@@ -148,7 +148,7 @@ def prices(table: Mapping[str, Any], factor: str = "1") -> ModelPrice:
     def price(key: str) -> Decimal | TieredPrices:
         if key == "web_search_per_1000":
             return Decimal(table[key])
-        tiers = [Tier(each["above"], Decimal(each[key]) * Decimal(factor)) for each in table.get("tiers", ())]
+        tiers = [Tier(tier["above"], Decimal(tier[key]) * Decimal(factor)) for tier in table.get("tiers", ())]
         base = Decimal(table[key]) * Decimal(factor)
         return TieredPrices(base, tiers) if tiers else base
 
@@ -235,7 +235,7 @@ def test_prices_are_those_of_the_list() -> None:
         if case.cassette.model in UNLISTED:
             continue
         listed, ours = by_list(case, {}).model_price, prices(case.pricing)
-        tiers = [0, *(each["above"] for each in case.pricing.get("tiers", ()))]
+        tiers = [0, *(tier["above"] for tier in case.pricing.get("tiers", ()))]
         found.setdefault(case.cassette.model or "", set()).update(
             key
             for key, name in KEYS.items()

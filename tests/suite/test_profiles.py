@@ -19,7 +19,9 @@ CORE = [name for name in FILES if name.startswith("core-")]
 
 @cache
 def profiles():
-    return {each.name: each for each in load_profiles(SOURCES.specs, tuple(case.id for case in cases()))}
+    return {
+        profile.name: profile for profile in load_profiles(SOURCES.specs, tuple(case.id for case in cases()))
+    }
 
 
 def of(listed):
