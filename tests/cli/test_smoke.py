@@ -216,7 +216,7 @@ WRONG = [
         "    if given and 'events' in given: given['events'] = given['events'] + [{'type': 'usage'}]\n"
         "    return given",
         "event-order",
-        "is terminal, but 1 more follow",
+        "1 events follow the terminal event",
     ),
     Wrong(
         "another-each-time",

@@ -72,7 +72,7 @@ WRONG = [
     ("faults: one", "faults: some", 6, "is not one of"),
     ("text/one", "text/oen", 9, "closest cases: `anthropic-messages/text/one`"),
     ("text/one", "usage/three", 9, "duplicate case `.*`, first listed in line 8"),
-    ("text/one", "text/*", 9, "does not fit"),
+    ("text/one", "text/*", 9, "does not match"),
 ]
 
 

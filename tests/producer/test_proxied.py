@@ -183,7 +183,7 @@ def test_an_answer_that_asked_nobody_does_not_pass(port):
     with hostile(HEAD, frame) as url:
         result = judged(url, port, "plain-text")
     assert "grammar.start-first" in failed(result)
-    assert "no request came" in (result.reason or "")
+    assert "no request arrived" in (result.reason or "")
 
 
 def test_bytes_that_are_no_stream_do_not_pass(port):

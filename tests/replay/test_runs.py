@@ -222,7 +222,7 @@ def test_a_wrong_path_is_the_reason_that_is_shown(tmp_path):
 def test_a_client_without_a_request_is_reported(tmp_path):
     ran = run(tmp_path, delivered(small(), "whole"), hosted(tmp_path, NOTHING))
     reason = ran.reason(f"{small().id}@whole")
-    assert reason.startswith("no request came; expected `POST BASE_URL/v1/messages`")
+    assert reason.startswith("no request arrived; expected `POST BASE_URL/v1/messages`")
 
 
 @pytest.mark.parametrize(("status", "verdict"), [("incomplete", "faulted"), ("error", "skipped")])
@@ -231,7 +231,7 @@ def test_what_is_right_without_having_been_read_does_not_pass(tmp_path, status, 
     (trial,) = delivered(small(), "reset.0")
     ran = run(tmp_path, [trial], hosted(tmp_path, body))
     assert ran.verdicts == {trial.id: verdict}
-    assert "no request came" in ran.reason(trial.id)
+    assert "no request arrived" in ran.reason(trial.id)
 
 
 def test_gzip_is_not_judged_where_it_is_not_accepted(tmp_path):
