@@ -17,6 +17,7 @@ from streamconform.adapters.interface import (
     ProtocolFault,
     Skipped,
 )
+from streamconform.apis import APIS
 from streamconform.judge import decode, invariants, proxy_expectation
 from streamconform.judge.compare import check_leaf, check_rule, compare_outcome, count_client_calls
 from streamconform.judge.partial import compare_partial
@@ -105,8 +106,9 @@ def check_observation(
         except decode.MalformedError:
             messages = _list_event_problems(seen.events)
             return [_make_malformed_check(trial, "event-schema", messages)], "adapter"
-    checks = [*compare_outcome(trial.expect, outcome, claims, trial.level)]
-    checks += compare_partial(trial.expect, outcome.content, claims, trial.level)
+    ordered = is_ordered(trial)
+    checks = [*compare_outcome(trial.expect, outcome, claims, trial.level, ordered=ordered)]
+    checks += compare_partial(trial.expect, outcome.content, claims, trial.level, ordered=ordered)
     checks += _check_invariants(trial, outcome, events, claims)
     checks += proxy_expectation.check_rules(trial, seen.deviations)
     # Broken streams are excluded: a call whose name was never received must not be shown, so its first delta
@@ -115,6 +117,12 @@ def check_observation(
     if applies and events is not None and seen.taken is not None and len(seen.taken) == len(events):
         checks.append(_check_streaming(trial, events, seen.taken, first_delta))
     return checks, "implementation"
+
+
+def is_ordered(trial: Trial) -> bool:
+    """Return whether the API in which a trial is read orders text and calls."""
+    api = APIS.get(trial.case.api if trial.through is None else trial.through.api)
+    return api is None or api.ordered_content
 
 
 def check_output(call: Call, got: Any) -> list[Check]:
