@@ -17,7 +17,7 @@ from streamconform.apis.payloads import Payload, read_payload
 from streamconform.delivery.deliver import MULTIBYTE, cut
 from streamconform.model.case import Case, Expectation, Partial
 from streamconform.model.leaf import AnyOf, Leaf, Literally, list_values
-from streamconform.model.outcome import REASONS
+from streamconform.model.outcome import BROKEN_STATUSES, FAILED_REASONS, REASONS
 from streamconform.model.trial import Framing
 from streamconform.wire.frames import Frame
 from streamconform.wire.framings import split
@@ -32,12 +32,6 @@ MAX_FAULTS: Final[Mapping[str, int]] = {
 
 MAX_FAULTS_OVER_HTTP: Final[Mapping[str, int]] = {"reset": 4, "stall": 2}
 """The same for faults that need a connection; stalls are few because each one takes time."""
-
-BROKEN_STATUSES: Final = ("incomplete", "error")
-"""The statuses of a broken stream; which one is the client's choice."""
-
-FAILED_REASONS: Final = ("error", None, "other")
-"""The stop reasons of a stream that broke or failed: no provider sent one."""
 
 TYPE_DEPTH: Final = 4
 """Levels of a payload that determine the type of its frame."""

@@ -127,8 +127,10 @@ def _compare_content(
     )
     for i, (block, position) in enumerate(zip(expected, pairs, strict=True)):
         if i in left_out:
-            continue
-        if position is None:
+            for name, leaf in block.fields.items():
+                path = f"content.{i}.{format_block_path(block.type, name)}"
+                yield Check(path=path, level=level, verdict="pass", expected=serialize_leaf(leaf))
+        elif position is None:
             # A missing block fails each of its leaves, so that check ids do not depend on the outcome.
             for name, leaf in block.fields.items():
                 if _is_claimed_field(block, name, claims):

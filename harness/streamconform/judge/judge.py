@@ -19,7 +19,13 @@ from streamconform.adapters.interface import (
 )
 from streamconform.apis import APIS
 from streamconform.judge import decode, invariants, proxy_expectation
-from streamconform.judge.compare import check_leaf, check_rule, compare_outcome, count_client_calls
+from streamconform.judge.compare import (
+    check_leaf,
+    check_rule,
+    compare_outcome,
+    count_client_calls,
+    list_unexposed,
+)
 from streamconform.judge.partial import compare_partial
 from streamconform.judge.request import compare_request
 from streamconform.judge.round_trip import check_round_trip
@@ -48,6 +54,8 @@ class Judgement:
     checks: tuple[Check, ...] = ()
     passed: int = 0
     reason: str | None = None
+    not_exposed: tuple[str, ...] = ()
+    """The paths that the case names and the implementation leaves out."""
 
 
 def explain_unclaimed(case: AnyCase, claims: Claims) -> str | None:
@@ -147,7 +155,22 @@ def _judge_answer(
             needed = "call has an `output`" if isinstance(trial, Call) else "run has an `outcome`"
             return Judgement("faulted", "adapter", reason=f"not-a-message: the answer to a {needed}")
     failed = tuple(check for check in checks if check.verdict != "pass")
-    return Judgement(decide_verdict(checks), culprit if failed else None, failed, len(checks) - len(failed))
+    return Judgement(
+        decide_verdict(checks),
+        culprit if failed else None,
+        failed,
+        len(checks) - len(failed),
+        not_exposed=_find_unexposed(trial, answer, claims),
+    )
+
+
+def _find_unexposed(trial: AnyTrial, answer: Observation | Output, claims: Claims) -> tuple[str, ...]:
+    if not (isinstance(trial, Trial) and isinstance(answer, Observation)):
+        return ()
+    try:
+        return list_unexposed(trial.expect, decode.decode_outcome(answer.outcome), claims)
+    except decode.MalformedError:
+        return ()
 
 
 def _check_invariants(

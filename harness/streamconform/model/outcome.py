@@ -20,6 +20,10 @@ BlockType = Literal["text", "thinking", "refusal", "tool_call", "other"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 REASONS: tuple[Reason, ...] = get_args(Reason)
 EXECUTORS: tuple[Executor, ...] = get_args(Executor)
+BROKEN_STATUSES: tuple[Status, ...] = ("incomplete", "error")
+"""The statuses of a broken stream. Which one is the client's choice: no provider documents it."""
+FAILED_REASONS: tuple[Reason | None, ...] = ("error", None, "other")
+"""The stop reasons of a stream that broke or failed, for which the provider sent none."""
 
 
 @dataclass(frozen=True, slots=True)
