@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from streamconform.adapters.interface import Errored, Hang, Observation, ProtocolFault, Skipped
+from streamconform.adapters.interface import Errored, Hang, Observation, ProtocolFault, Raised, Skipped
+from streamconform.adapters.protocol import RAISED_OUTCOME
 from streamconform.judge.judge import explain_unclaimed, judge, serialize_answer
 from streamconform.model.capability import CAPABILITIES
 
@@ -12,6 +13,7 @@ from . import builders
 ALL = CAPABILITIES
 OUTCOME, EVENTS = builders.TEXT_OUTCOME, list(builders.TEXT_EVENTS)
 GOOD = Observation(OUTCOME, EVENTS)
+RAISED = Raised("openai.APIError", "overloaded", "openai/_streaming.py:61 in __stream__")
 TRIAL = builders.trial()
 
 
@@ -31,6 +33,8 @@ ANSWERS = [
     ("errored", Errored("KeyError: 'delta'"), "faulted", "adapter"),
     ("fault", ProtocolFault("exited", "exit code 1"), "faulted", "adapter"),
     ("hang", Hang(2.5), "hang", "implementation"),
+    ("raised", Observation(RAISED_OUTCOME, raised=RAISED), "fail", "implementation"),
+    ("raised-at-the-end", Observation(OUTCOME, EVENTS, raised=RAISED), "pass", None),
 ]
 
 
@@ -134,3 +138,16 @@ def test_results_keep_what_came_back():
     assert serialize_answer(Observation(1)) == {"outcome": 1}
     assert serialize_answer(Errored("m", "t")) == {"traceback": "t"}
     assert serialize_answer(Hang(1)) is None
+
+
+def test_an_exception_of_the_library_is_kept_with_the_answer():
+    kept = serialize_answer(Observation(RAISED_OUTCOME, raised=RAISED))
+    where = "openai/_streaming.py:61 in __stream__"
+    assert kept["raised"] == {"type": "openai.APIError", "message": "overloaded", "where": where}
+
+
+def test_a_function_that_raises_in_the_library_fails_with_the_exception():
+    call = builders.call()
+    (check,) = judged(Observation(RAISED_OUTCOME, raised=RAISED), trial=call).checks
+    assert (check.path, check.verdict) == ("output", "fail")
+    assert check.message == "the library raised openai.APIError: overloaded"

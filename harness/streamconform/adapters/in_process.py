@@ -70,7 +70,7 @@ class InProcessAdapter:
         answer: Answer = await self._perform(
             lambda: self._answer(message, send_event, is_run=message["op"] == "run")
         )
-        if isinstance(answer, Observation) and answer.events is None and events_sent:
+        if isinstance(answer, Observation) and protocol.lacks_events(answer) and events_sent:
             chunk_counts = answer.taken if feed.gate is None else tuple(taken)
             return replace(answer, events=events_sent, taken=chunk_counts)
         return answer

@@ -116,7 +116,7 @@ class Program:
             self._answered.add(id_)
         if isinstance(answer, Hang | ProtocolFault | Collateral):
             await self.kill()
-        if isinstance(answer, Observation) and answer.events is None and pending.events:
+        if isinstance(answer, Observation) and protocol.lacks_events(answer) and pending.events:
             taken = answer.taken if pending.gate is None else tuple(pending.taken)
             return replace(answer, events=pending.events, taken=taken)
         return answer

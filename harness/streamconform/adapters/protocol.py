@@ -22,13 +22,14 @@ from streamconform.adapters.interface import (
     Output,
     ProtocolFault,
     ProtocolFaultKind,
+    Raised,
     Skipped,
 )
 from streamconform.adapters.strict_json import MAX_DEPTH, InvalidNumberError, is_too_deep, parse_strict
 from streamconform.model.capability import CALLED, CAPABILITIES, Claims
 from streamconform.model.case import Case
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
-from streamconform.printable import escape_unprintable
+from streamconform.printable import escape_line, escape_unprintable
 from streamconform.schemas import find_problems
 
 VERSION: Final = 1
@@ -40,6 +41,12 @@ API_KEY: Final = "conform"
 """The key that HTTP clients are given; the replay server accepts any."""
 QUOTED_BYTES: Final = 120
 """Bytes of a line that an error message quotes."""
+RAISED_OUTCOME: Final[Mapping[str, Any]] = {"status": "error", "content": [], "stop": {"reason": "error"}}
+"""The outcome of a run whose result has `raised` and no `outcome`."""
+MAX_RAISED_TYPE: Final = 200
+MAX_RAISED_MESSAGE: Final = 500
+MAX_RAISED_WHERE: Final = 300
+"""Characters kept of each text that describes an exception."""
 BASE64_OF_BYTE: Final = tuple(b2a_base64(bytes((i,)), newline=False) for i in range(256))
 
 
@@ -269,13 +276,34 @@ def _report_depth(line: bytes) -> ProtocolError:
     return ProtocolError("too-deep", f"nested deeper than {MAX_DEPTH} levels: {quote_line(line)}")
 
 
+def parse_raised(value: Any) -> Raised | None:
+    """Return the exception in the `raised` of a result, shortened; None if `value` does not describe one."""
+    match value:
+        case {"type": str(type_), **rest}:
+            text, where = rest.get("message"), rest.get("where")
+            return Raised(
+                escape_line(type_, MAX_RAISED_TYPE),
+                escape_line(text, MAX_RAISED_MESSAGE) if isinstance(text, str) else "",
+                escape_line(where, MAX_RAISED_WHERE) if isinstance(where, str) else None,
+            )
+        case _:
+            return None
+
+
+def lacks_events(answer: Observation) -> bool:
+    """Return whether the events that were sent on lines of their own belong to `answer`."""
+    # Those of a run that an exception ended are incomplete, and judging them would repeat the exception.
+    return answer.events is None and answer.outcome is not RAISED_OUTCOME
+
+
 def _parse_answer(message: Mapping[str, Any], line: bytes) -> Answer:
-    taken = message.get("taken")
+    taken, raised = message.get("taken"), parse_raised(message.get("raised"))
     match message:
         case {"outcome": outcome}:
             counts = tuple(taken) if isinstance(taken, list) and all(type(n) is int for n in taken) else None
             events, first = message.get("events"), message.get("first")
-            return Observation(outcome, events, counts, proxy_view.parse_deviations(message), first)
+            deviations = proxy_view.parse_deviations(message)
+            return Observation(outcome, events, counts, deviations, first, raised=raised)
         case {"output": output}:
             return Output(output)
         case {"skipped": {"reason": str(reason)}}:
@@ -283,8 +311,10 @@ def _parse_answer(message: Mapping[str, Any], line: bytes) -> Answer:
         case {"errored": {"message": str(text), **rest}}:
             traceback = rest.get("traceback")
             return Errored(text, traceback if isinstance(traceback, str) else None)
+        case _ if raised is not None:
+            return Observation(RAISED_OUTCOME, raised=raised)
         case _:
-            names = "`outcome`, `output`, `skipped` or `errored`"
+            names = "`outcome`, `output`, `skipped`, `errored` or `raised`"
             return ProtocolFault("not-a-message", f"expected a result with {names}, got {quote_line(line)}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import islice
 from typing import Any, Final
@@ -15,6 +15,7 @@ from streamconform.adapters.interface import (
     Observation,
     Output,
     ProtocolFault,
+    Raised,
     Skipped,
 )
 from streamconform.judge import decode, invariants, proxy_expectation
@@ -96,7 +97,8 @@ def check_observation(
         messages = find_problems("outcome.v1", seen.outcome)
         return [_make_malformed_check(trial, "outcome-schema", messages)], "adapter"
     events: Sequence[Event] | None = None
-    if "events" in claims:
+    # An exception cuts the events short, so an answer with one may lack them.
+    if "events" in claims and (seen.raised is None or seen.events is not None):
         if seen.events is None:
             messages = ("the implementation claims `events` but sent none",)
             return [_make_malformed_check(trial, "event-schema", messages)], "adapter"
@@ -133,6 +135,10 @@ def _judge_answer(
             checks, culprit = check_observation(trial, answer, claims, first_delta)
         case Call(), Output(value):
             checks, culprit = check_output(trial, value), "implementation"
+        case Call(), Observation(raised=Raised() as raised):
+            path = "body" if isinstance(trial.case.expect, RequestExpectation) else "output"
+            message = f"the library raised {raised.type}: {raised.message}"
+            checks, culprit = [check_rule(path, trial.level, message)], "implementation"
         case RoundTrip(), Observation():
             checks, culprit = check_round_trip(trial, answer, claims)
         case _:
@@ -210,8 +216,14 @@ def _list_event_problems(events: Any) -> tuple[str, ...]:
 def serialize_answer(answer: Answer) -> Mapping[str, Any] | None:
     """Return the part of a failed answer that results keep."""
     match answer:
-        case Observation(outcome, events, first=first, requests=requests):
-            optional = {"events": events, "first": first, "sent": list(requests) or None}
+        case Observation(outcome, events, first=first, requests=requests, raised=raised):
+            described = None if raised is None else asdict(raised)
+            optional = {
+                "raised": described,
+                "events": events,
+                "first": first,
+                "sent": list(requests) or None,
+            }
             return {"outcome": outcome} | {key: part for key, part in optional.items() if part is not None}
         case Output(value):
             return {"output": value}
