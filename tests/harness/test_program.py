@@ -206,6 +206,43 @@ def test_answers_arrive_as_they_were_given(tmp_path, said, answer):
     assert ask(builders.program(tmp_path, code)) == [answer]
 
 
+PRINTS_NAN = """\
+greet(); i = read()["id"]
+write(op="event", id=i, event={"type": "usage", "usage": {"input": float("nan")}})
+call = {"type": "tool_call", "arguments": {"x": [1, float("nan")], "y": float("-inf")}}
+write(op="result", id=i, outcome=GOOD | {"content": [call], "usage": {"output": 1e999}}); read()
+"""
+
+
+def test_nan_in_what_a_library_returns_is_part_of_the_answer(tmp_path):
+    (answer,) = ask(builders.program(tmp_path, PRINTS_NAN))
+    assert answer.outcome["content"][0]["arguments"] == {"x": [1, "NaN"], "y": "-Infinity"}
+    assert answer.outcome["usage"] == {"output": None}
+    assert answer.events == [{"type": "usage", "usage": {"input": None}}]
+    assert answer.not_json == (
+        ("outcome.content.0.arguments.x.1", "NaN"),
+        ("outcome.content.0.arguments.y", "-Infinity"),
+        ("outcome.usage.output", "Infinity"),
+    )
+
+
+INVALID = [
+    (b'{"op": "result", "id": 1,}', "character 26: expecting property name enclosed in double quotes, in `{"),
+    (b'{"op": "' + b"x" * 500 + b'", oops}' + b"y" * 500, "character 512: expecting property name enclosed"),
+    (b'{"op": "result"} {"op": "result"}', "character 18: extra data"),
+    (b'{"op": "resu', "character 13: the line ends too early, in"),
+    (b"Welcome!", "expected a JSON object on a line of its own, got `Welcome!`"),
+]
+
+
+@pytest.mark.parametrize(("line", "says"), INVALID)
+def test_invalid_json_says_where_and_why(line, says):
+    with pytest.raises(protocol.ProtocolError) as caught:
+        protocol.parse_reply(line + b"\n")
+    assert says in caught.value.message
+    assert len(caught.value.message) < 400
+
+
 def test_an_exception_comes_alone_or_with_the_outcome():
     head = {"op": "result", "id": "1", "raised": SAID}
     for valid in (head, head | {"outcome": builders.TEXT_OUTCOME}):

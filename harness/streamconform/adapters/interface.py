@@ -83,6 +83,8 @@ class Observation:
     """For a round trip: the requests that the server received, each `{"body", "headers", "path"}`."""
     raised: Raised | None = None
     """The exception that the library raised, if any; events that it cut short are not reported."""
+    not_json: tuple[tuple[str, str], ...] = ()
+    """Path and text of each value that JSON does not have: `("outcome.content.0.arguments.x", "NaN")`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -116,7 +117,7 @@ def check_observation(
     applies = trial.expect.partial is None and not (trial.through and trial.through.held)
     if applies and events is not None and seen.taken is not None and len(seen.taken) == len(events):
         checks.append(_check_streaming(trial, events, seen.taken, first_delta))
-    return checks, "implementation"
+    return _add_non_json_checks(trial, seen, claims, checks), "implementation"
 
 
 def check_output(call: Call, got: Any) -> list[Check]:
@@ -146,6 +147,23 @@ def _judge_answer(
             return Judgement("faulted", "adapter", reason=f"not-a-message: the answer to a {needed}")
     failed = tuple(check for check in checks if check.verdict != "pass")
     return Judgement(decide_verdict(checks), culprit if failed else None, failed, len(checks) - len(failed))
+
+
+def _add_non_json_checks(trial: Trial, seen: Observation, claims: Claims, checks: list[Check]) -> list[Check]:
+    """Return `checks` with one for each value that JSON does not have, in place of the check of its leaf."""
+    in_outcome = [pair for pair in seen.not_json if not pair[0].startswith("events.")]
+    for place, text in in_outcome or seen.not_json[:1]:  # the events repeat the outcome's values
+        needed = ("usage",) if ".usage." in place else ("tool_calls", "provider_tools")
+        if claims.isdisjoint(needed):
+            continue
+        path = re.sub(r"^outcome\.(content\.\d+)\.arguments", r"\1.tool_call.arguments", place)
+        path = path.removeprefix("outcome.")
+        if path.startswith("events."):
+            message = f"{path} is {text}, which JSON does not have"
+            return [*checks, check_rule("invariant.json", trial.level, message)]
+        checks = [check for check in checks if not f"{path}.".startswith(f"{check.path}.")]
+        checks.append(check_rule(path, trial.level, f"got {text}, which JSON does not have", got=text))
+    return checks
 
 
 def _check_invariants(
