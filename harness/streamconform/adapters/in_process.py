@@ -45,8 +45,9 @@ class InProcessAdapter:
         self._let_out: tuple[type[BaseException], ...] = (bdb.BdbQuit, KeyboardInterrupt, *let_out)
         self._adapter: Callable[[Any], Any] | None = None
 
-    async def start(self) -> Greeting:
+    async def start(self, seconds: float | None = None) -> Greeting:
         """Import the adapter and return its greeting; raises `ImplementationError`."""
+        del seconds  # a debugger session has no timeout
         target = get_python_target(self.connection)
         assert target is not None, "only Python adapters run in this process"
         greeting: Greeting = await self._perform(lambda: self._load(target))

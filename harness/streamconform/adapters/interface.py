@@ -115,6 +115,8 @@ class ProtocolFault:
 
     kind: ProtocolFaultKind
     message: str
+    stderr: tuple[str, ...] = ()
+    """The last lines of stderr of a program that ended."""
 
 
 @dataclass(frozen=True, slots=True)

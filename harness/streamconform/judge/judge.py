@@ -247,5 +247,7 @@ def serialize_answer(answer: Answer) -> Mapping[str, Any] | None:
             return {"output": value}
         case Errored(_, traceback) if traceback:
             return {"traceback": traceback}
+        case ProtocolFault(stderr=lines) if lines:
+            return {"stderr": list(lines)}
         case _:
             return None

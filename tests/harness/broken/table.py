@@ -194,6 +194,7 @@ def _bounds(broken: Broken) -> Iterator[None]:
     with (
         patch.object(program_module, "STOP_SECONDS", STOP_SECONDS),
         patch.object(program_module, "HELLO_SECONDS", hello),
+        patch.object(program_module, "MIN_HELLO_SECONDS", min(hello, program_module.MIN_HELLO_SECONDS)),
     ):
         yield
 
