@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 from jsonschema import Draft202012Validator
 from streamconform import schemas
-from streamconform.adapters.interface import Greeting
+from streamconform.adapters.interface import Greeting, Raised
 from streamconform.errors import Problem, SourceError
 from streamconform.known_failures import model
 from streamconform.model import cassette, event, outcome, result, verdict
@@ -100,6 +100,7 @@ PAIRS = [
     ("results.v1", "check", verdict.Check),
     ("results.v1", "footer", result.Footer),
     ("results.v1", "trial", result.TrialResult),
+    ("results.v1", "raised", Raised),
 ]
 
 

@@ -14,7 +14,7 @@ from streamconform.adapters import protocol
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.feed import Feed
 from streamconform.adapters.process import LineTooLongError, Process, describe_unusable
-from streamconform.adapters.program import HELLO_SECONDS
+from streamconform.adapters.program import HELLO_HINT, limit_greeting
 from streamconform.apis import APIS
 from streamconform.errors import ImplementationError
 from streamconform.replay.server import ReplayServer
@@ -152,12 +152,15 @@ class _Conversation:
             reason = getattr(error, "strerror", None) or str(error)
             raise ImplementationError(f"`{impl}` cannot be started: `{argv[0]}`: {reason}") from error
         try:
-            async with asyncio.timeout(HELLO_SECONDS):
+            async with asyncio.timeout(limit_greeting(self.connection, self.seconds)):
                 with contextlib.suppress(OSError):  # its end is seen when it is read
                     await process.send(protocol.encode_hello())
                 line = await process.read_line()
         except TimeoutError as error:
-            words = describe_unusable(impl, f"no greeting in {HELLO_SECONDS:g} s", process.stderr_tail())
+            limit = limit_greeting(self.connection, self.seconds)
+            words = describe_unusable(
+                impl, f"no greeting in {limit:g} s; {HELLO_HINT}", process.stderr_tail()
+            )
             raise ImplementationError(words) from error
         except LineTooLongError as error:
             words = f"its greeting is a line of more than {protocol.MAX_LINE} bytes"
