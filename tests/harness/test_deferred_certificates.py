@@ -58,15 +58,11 @@ print(json.dumps(found))
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="makes a certificate with openssl")
 def test_certificates_are_loaded_late_and_still_decide(tmp_path):
     certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    subprocess.run(
-        ("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
-        + ("-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost")
-        + ("-out", str(certificate), "-keyout", str(key)),
-        check=True,
-        capture_output=True,
-    )
-    command = (sys.executable, "-c", SCRIPT, certificate, key, tmp_path / "missing.pem")
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    command = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost"
+    words = f"{command} -addext subjectAltName=DNS:localhost -out {certificate} -keyout {key}".split()
+    subprocess.run(("openssl", *words), check=True, capture_output=True)
+    arguments = ("-c", SCRIPT, certificate, key, tmp_path / "missing.pem")
+    done = subprocess.run((sys.executable, *arguments), capture_output=True, text=True, check=True)
     self_signed = 18
     assert json.loads(done.stdout) == {
         "pending": [1, 1],

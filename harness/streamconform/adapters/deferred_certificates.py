@@ -59,7 +59,7 @@ def _load_before(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_on_disk(cafile: Any = None, capath: Any = None, cadata: Any = None) -> bool:
-    """Return whether the certificates are files that exist; anything else is loaded at once, and may raise."""
+    """Return whether the certificates are files that exist; others are loaded at once, and may raise."""
     if cadata is not None:
         return False
     try:
