@@ -10,19 +10,29 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from streamconform.model.event import BlockDelta, BlockEnd, BlockStart, Done, Event, Failed, UsageReport
-from streamconform.model.outcome import Block, Other, Outcome, Refusal, Text, Thinking, ToolCall
+from streamconform.model.outcome import (
+    Block,
+    Other,
+    Outcome,
+    Refusal,
+    Stop,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
 
 Rule = Callable[[Outcome, Sequence[Event]], str | None]
 
 
 def check_unique_ids(outcome: Outcome) -> str | None:
-    """Every tool call has an id, and no two have the same."""
-    ids = [block.id for block in outcome.content if isinstance(block, ToolCall)]
-    for i, id_ in enumerate(ids):
-        if not id_:
-            return f"tool call {i} has no id"
-        if id_ in ids[:i]:
-            return f"two tool calls have the id `{id_}`"
+    """No two tool calls have the same id; calls without an id are not compared."""
+    seen: set[str] = set()
+    for block in outcome.content:
+        if isinstance(block, ToolCall) and block.id is not None:
+            if block.id in seen:
+                return f"two tool calls have the id `{block.id}`"
+            seen.add(block.id)
     return None
 
 
@@ -37,7 +47,7 @@ def check_one_terminal(outcome: Outcome, events: Sequence[Event]) -> str | None:
     status = "complete" if isinstance(last, Done) else last.status if isinstance(last, Failed) else None
     if status != outcome.status:
         return f"the last event has the status `{status}`, the outcome `{outcome.status}`"
-    if isinstance(last, Done) and last.stop != outcome.stop:
+    if isinstance(last, Done) and not _agree(last.stop, outcome.stop):
         return f"`done` has {last.stop}, the outcome {outcome.stop}"
     return None
 
@@ -102,7 +112,7 @@ def check_end_equals_block(outcome: Outcome, events: Sequence[Event]) -> str | N
     for i, event in enumerate(events):
         if isinstance(event, BlockEnd) and event.content_index < len(outcome.content):
             final = outcome.content[event.content_index]
-            if event.final != final and event.block == final.type:
+            if event.block == final.type and not _agree(event.final, final):
                 return (
                     f"event {i} ends block {event.content_index} with a value that differs from the outcome"
                 )
@@ -110,11 +120,12 @@ def check_end_equals_block(outcome: Outcome, events: Sequence[Event]) -> str | N
 
 
 def check_start_equals_block(outcome: Outcome, events: Sequence[Event]) -> str | None:
-    """The start event of a call has the id and the name of the final call."""
+    """The start event of a call has the id and the name of the final call, where both have one."""
     for i, event in enumerate(events):
         if isinstance(event, BlockStart) and event.content_index < len(outcome.content):
             final = outcome.content[event.content_index]
-            if isinstance(final, ToolCall) and (event.id, event.name) != (final.id, final.name):
+            pairs = ((event.id, final.id), (event.name, final.name)) if isinstance(final, ToolCall) else ()
+            if isinstance(final, ToolCall) and any(one != other for one, other in pairs if one and other):
                 return (
                     f"event {i} starts the call `{event.name}` with id `{event.id}`; "
                     f"block {event.content_index} is `{final.name}` with id `{final.id}`"
@@ -138,7 +149,7 @@ def check_every_block_told(outcome: Outcome, events: Sequence[Event]) -> str | N
 def check_last_usage(outcome: Outcome, events: Sequence[Event]) -> str | None:
     """The last usage event equals the usage of the outcome."""
     reports = [event.usage for event in events if isinstance(event, UsageReport)]
-    if reports and reports[-1] != outcome.usage:
+    if reports and not _agree(reports[-1], outcome.usage):
         return f"the last usage event has {reports[-1]}, the outcome {outcome.usage}"
     return None
 
@@ -154,6 +165,20 @@ EVENT_RULES: Final[Mapping[str, Rule]] = {
     "last-usage": check_last_usage,
 }
 """The rules over events by the name in their check's path, `invariant.<name>`."""
+
+
+def _agree(one: Block | Stop | Usage, other: Block | Stop | Usage) -> bool:
+    """Return whether two values of one class are equal in what both expose.
+
+    An event may carry less than the outcome: counts that come later, or what is exposed only at the end.
+    """
+    skipped = {"absent", *getattr(one, "absent", ()), *getattr(other, "absent", ())}
+    if isinstance(one, Stop | Usage):
+        optional = (name for name in one.__slots__ if name != "reason")
+        skipped |= {name for name in optional if None in (getattr(one, name), getattr(other, name, None))}
+    return type(one) is type(other) and all(
+        getattr(one, name) == getattr(other, name) for name in one.__slots__ if name not in skipped
+    )
 
 
 def _get_streamed_text(block: Block) -> str | None:
