@@ -24,6 +24,7 @@ from typing import Any, BinaryIO, Final
 
 from streamconform.adapters import exception_origin, json_line
 from streamconform.adapters.adapter_input import AdapterInput, BytesInput, Chunks, HttpInput
+from streamconform.adapters.deferred_certificates import defer_certificate_loading
 from streamconform.adapters.non_json import replace_non_json
 from streamconform.model.capability import CALLED, OF_STREAMS
 from streamconform.model.trial import Input
@@ -128,6 +129,7 @@ def main(target: str) -> None:
     """Serve the adapter `target` on stdin and stdout until `stop` or the end of input."""
     sys.path.insert(0, str(Path.cwd()))
     out = redirect_stdout()
+    defer_certificate_loading()
     try:
         adapter = load_adapter(target)
     except TargetError as error:
