@@ -13,7 +13,7 @@ from streamconform.adapters.interface import Answer, Greeting, Observation, Outp
 from streamconform.adapters.program import Collateral
 from streamconform.apis import APIS
 from streamconform.judge import decode
-from streamconform.judge.judge import Judgement, check_observation, check_output, judge
+from streamconform.judge.judge import Judgement, check_observation, check_output, judge, serialize_answer
 from streamconform.judge.round_trip import check_round_trip
 from streamconform.model.capability import CALLED
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
@@ -27,6 +27,7 @@ from streamconform.reports.describe import (
     format_value,
 )
 from streamconform.reports.divergence import place_events
+from streamconform.reports.raised import format_raised, parse_raised
 from streamconform.reports.style import StyledLine
 from streamconform.reports.terminal import STYLES, format_frames
 from streamconform.run.blame import MAX_POSITIONS, Blame, load_snapshots
@@ -81,12 +82,12 @@ def explain(explained: ExplainedTrial, *, verbose: bool) -> Iterator[StyledLine]
         yield StyledLine("")
     name = escape_line(explained.greeting.name)
     yield StyledLine(f"Expected and actual: {name}, {explained.impl}", "bold")
-    yield from _verdict_lines(judged)
+    yield from _verdict_lines(judged, explained.answer)
 
 
 def explain_verdict(explained: ExplainedTrial) -> Iterator[StyledLine]:
     """Yield one line per check, those that did not pass last, then the verdict."""
-    return _verdict_lines(_judge(explained))
+    return _verdict_lines(_judge(explained), explained.answer)
 
 
 def _head_lines(trial: AnyTrial, *, verbose: bool) -> Iterator[str]:
@@ -202,7 +203,7 @@ def _wire_lines(
             yield StyledLine(f"{'':>22}→ {_format_event(event)}", EVENT_STYLE)
 
 
-def _verdict_lines(judged: _Judged) -> Iterator[StyledLine]:
+def _verdict_lines(judged: _Judged, answer: Answer | Collateral) -> Iterator[StyledLine]:
     judgement = judged.judgement
     if judgement is None:
         yield StyledLine("  no answer", WRONG_STYLE)
@@ -214,6 +215,10 @@ def _verdict_lines(judged: _Judged) -> Iterator[StyledLine]:
             yield StyledLine(f"   ok {check.path:<{width}}  {format_value(check.got, 80)}", RIGHT_STYLE)
     for check in failed.values():
         yield from _failed_check_lines(check, width)
+    seen = None if isinstance(answer, Collateral) else serialize_answer(answer)
+    raised = parse_raised((seen or {}).get("raised"))
+    if raised is not None:
+        yield StyledLine(f"      raised {format_raised(raised)}", WRONG_STYLE)
     reason = f", {judgement.reason}" if judgement.reason else ""
     style = f"bold {RIGHT_STYLE}" if judgement.verdict == "pass" else WRONG_STYLE
     yield StyledLine(f"verdict: {VERDICT_LABELS[judgement.verdict]}{reason}", style)

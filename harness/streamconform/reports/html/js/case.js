@@ -88,6 +88,8 @@ function makeFailureSections(failure, about) {
   return [
     makeSection("Differences",
       failure.known && el("p", { class: "note" }, "Known: ", escapeNodes(failure.known)),
+      failure.cause && el("p", { class: "reason" }, el("b", {}, escapeNodes(failure.cause.what)), ` (${escapeText(failure.cause.harm)})`),
+      failure.raised && el("p", { class: "reason" }, el("code", {}, escapeNodes(failure.raised))),
       failure.reason && el("p", { class: "reason" }, escapeNodes(failure.reason)),
       failure.traceback && el("pre", { class: "box" }, failure.traceback.split("\n").map((line) => [...escapeNodes(line), "\n"])),
       makeDifferences(failure.checks || [], wire),
