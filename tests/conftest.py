@@ -6,6 +6,7 @@ import gc
 import importlib.util
 import os
 import shutil
+import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,6 +17,10 @@ from streamconform.peers.table import PEERS
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
 settings.register_profile("any-machine", deadline=None, suppress_health_check=SLOW)
 settings.load_profile("any-machine")
+
+# Some images of Python set it. Hundreds of processes would then compile the same modules, each for itself.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 SDKS = ("anthropic", "node-anthropic")
 

@@ -216,6 +216,7 @@ def _become(module: str, connection: socket.socket) -> None:
     os.environ.clear()
     os.environ.update(order["env"])
     random.seed()
+    os.cpu_count = lambda: 1  # each worker starts a Python, at more cost than most of the commands
     sys.path[0] = order["cwd"]
     sys.argv[1:] = order["words"]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
