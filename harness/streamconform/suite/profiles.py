@@ -73,6 +73,12 @@ def load_profiles(specs: Path, ids: Sequence[str]) -> tuple[Profile, ...]:
     return tuple(loaded)
 
 
+def find_release(specs: Path, name: str) -> str | None:
+    """Return the newest release of the profile `name`, such as `core-2026.2`; None if there is none."""
+    releases = _list_releases({path.stem: path for path in list_profile_files(specs)}, name)
+    return releases[0].stem if releases else None
+
+
 def list_profile_files(specs: Path) -> list[Path]:
     """Return the profile files, sorted."""
     return sorted((specs / _PROFILES_FOLDER).glob("*.yaml"))
