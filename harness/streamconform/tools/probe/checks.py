@@ -175,8 +175,8 @@ def _check_answer(api: str, expected: ExpectedAnswer, outcome: Mapping[str, Any]
     error, stop = outcome["error"], outcome["stop"]
     complete = outcome["status"] == "complete"
     reason = f": {error['type']}, {error['message']}" if error else ""
-    message = f"expected `complete`, got `{outcome['status']}`{reason}"
-    yield _check("answer.complete", "must", None if complete else message)
+    problem = f"expected `complete`, got `{outcome['status']}`{reason}"
+    yield _check("answer.complete", "must", None if complete else problem)
     calls = [
         block
         for block in outcome["content"]
