@@ -43,6 +43,12 @@ class Extensions:
     """Where the provider says that new events and fields may come."""
 
 
+def never_settled(payload: Payload) -> bool:
+    """Return False: no payload but the terminal event says how the answer ended."""
+    del payload
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
     """How a stream ends: its terminal frame, the end of a tool call, and the frame by which it fails.
@@ -56,6 +62,12 @@ class Ending:
     """The number of tool calls, of the client and of the provider, that have ended after these payloads."""
     content: tuple[str, ...]
     """Members of a payload that carry content; some servers send such payloads after the terminal event."""
+    text_keys: tuple[str, ...]
+    """Keys, at any depth, of a string that is a piece of the visible text."""
+    text_types: tuple[str, ...] = ()
+    """The `type` of the payloads in which they are; empty if no other payload has such keys."""
+    delta_keys: tuple[str, ...]
+    """Keys, at any depth, of a string that is a piece of thinking, a refusal or a call."""
     error_frame: Mapping[Framing, bytes]
     """A frame by which the provider fails in mid-stream, in each framing in which it is documented."""
     error_type: str | None
@@ -63,6 +75,8 @@ class Ending:
     error_message: str
     source: str
     """Where the provider documents the terminal event and the error frame."""
+    is_settled: Callable[[Payload], bool] = never_settled
+    """Whether only the terminal event may follow: the stop reason and the final usage have arrived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +325,8 @@ class Api:
     probing: Probing
     proxy: ProxyLimits = field(default_factory=ProxyLimits)
     smoke: SmokeStreams
+    ordered_content: bool = True
+    """Whether a message orders its text and calls. One with a text and a list of calls does not."""
     reducing: Reducing = field(default_factory=Reducing)
 
     @property

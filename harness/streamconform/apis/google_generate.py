@@ -181,6 +181,8 @@ API: Final = Api(
         is_terminal=_is_terminal,
         count_ended_calls=_count_ended_calls,
         content=("candidates",),
+        text_keys=("text",),
+        delta_keys=("name",),
         error_frame={
             "sse": sse.encode_event(
                 b'{"error":{"code":503,"message":"The model is overloaded. Please try again later.",'

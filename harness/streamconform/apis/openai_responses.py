@@ -155,6 +155,9 @@ API: Final = Api(
         is_terminal=_is_terminal,
         count_ended_calls=_count_ended_calls,
         content=("delta", "item"),
+        text_keys=("delta",),
+        text_types=("response.output_text.delta",),
+        delta_keys=("delta",),
         # as the server sends it; the reference documents the same members without the inner object
         error_frame={
             "sse": sse.encode_event(

@@ -19,8 +19,15 @@ from streamconform.adapters.interface import (
     Raised,
     Skipped,
 )
+from streamconform.apis import APIS
 from streamconform.judge import decode, invariants, proxy_expectation
-from streamconform.judge.compare import check_leaf, check_rule, compare_outcome, count_client_calls
+from streamconform.judge.compare import (
+    check_leaf,
+    check_rule,
+    compare_outcome,
+    count_client_calls,
+    list_unexposed,
+)
 from streamconform.judge.partial import compare_partial
 from streamconform.judge.request import compare_request
 from streamconform.judge.round_trip import check_round_trip
@@ -49,6 +56,8 @@ class Judgement:
     checks: tuple[Check, ...] = ()
     passed: int = 0
     reason: str | None = None
+    not_exposed: tuple[str, ...] = ()
+    """The paths that the case names and the implementation leaves out."""
 
 
 def explain_unclaimed(case: AnyCase, claims: Claims) -> str | None:
@@ -108,8 +117,9 @@ def check_observation(
         except decode.MalformedError:
             messages = _list_event_problems(seen.events)
             return [_make_malformed_check(trial, "event-schema", messages)], "adapter"
-    checks = [*compare_outcome(trial.expect, outcome, claims, trial.level)]
-    checks += compare_partial(trial.expect, outcome.content, claims, trial.level)
+    ordered = is_ordered(trial)
+    checks = [*compare_outcome(trial.expect, outcome, claims, trial.level, ordered=ordered)]
+    checks += compare_partial(trial.expect, outcome.content, claims, trial.level, ordered=ordered)
     checks += _check_invariants(trial, outcome, events, claims)
     checks += proxy_expectation.check_rules(trial, seen.deviations)
     # Broken streams are excluded: a call whose name was never received must not be shown, so its first delta
@@ -118,6 +128,12 @@ def check_observation(
     if applies and events is not None and seen.taken is not None and len(seen.taken) == len(events):
         checks.append(_check_streaming(trial, events, seen.taken, first_delta))
     return _add_non_json_checks(trial, seen, claims, checks), "implementation"
+
+
+def is_ordered(trial: Trial) -> bool:
+    """Return whether the API in which a trial is read orders text and calls."""
+    api = APIS.get(trial.case.api if trial.through is None else trial.through.api)
+    return api is None or api.ordered_content
 
 
 def check_output(call: Call, got: Any) -> list[Check]:
@@ -146,7 +162,22 @@ def _judge_answer(
             needed = "call has an `output`" if isinstance(trial, Call) else "run has an `outcome`"
             return Judgement("faulted", "adapter", reason=f"not-a-message: the answer to a {needed}")
     failed = tuple(check for check in checks if check.verdict != "pass")
-    return Judgement(decide_verdict(checks), culprit if failed else None, failed, len(checks) - len(failed))
+    return Judgement(
+        decide_verdict(checks),
+        culprit if failed else None,
+        failed,
+        len(checks) - len(failed),
+        not_exposed=_find_unexposed(trial, answer, claims),
+    )
+
+
+def _find_unexposed(trial: AnyTrial, answer: Observation | Output, claims: Claims) -> tuple[str, ...]:
+    if not (isinstance(trial, Trial) and isinstance(answer, Observation)):
+        return ()
+    try:
+        return list_unexposed(trial.expect, decode.decode_outcome(answer.outcome), claims)
+    except decode.MalformedError:
+        return ()
 
 
 def _add_non_json_checks(trial: Trial, seen: Observation, claims: Claims, checks: list[Check]) -> list[Check]:

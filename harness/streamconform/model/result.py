@@ -63,6 +63,8 @@ class TrialResult:
     """The case's title; None if everything passed."""
     guards: tuple[str, ...] = ()
     """The real bugs that the case catches; empty if everything passed."""
+    not_exposed: tuple[str, ...] = ()
+    """The paths that the case names and the implementation leaves out: they are not judged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

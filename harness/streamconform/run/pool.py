@@ -252,4 +252,5 @@ def _make_result(
         observation=None if clean or answer is None else add_requests(serialize_answer(answer), exchange),
         title=None if clean else trial.case.title,
         guards=() if clean else trial.case.guards,
+        not_exposed=judgement.not_exposed,
     )

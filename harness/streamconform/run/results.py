@@ -16,7 +16,7 @@ from streamconform.model.result import Footer, Header, ImplementationInfo, Trial
 from streamconform.model.verdict import Check
 
 SCHEMA = "results.v1"
-OPTIONAL = frozenset({"reason", "observation", "known", "tracked", "title", "guards"})
+OPTIONAL = frozenset({"reason", "observation", "known", "tracked", "title", "guards", "not_exposed"})
 """Fields of a trial that are omitted if they are empty."""
 
 _ENCODED: Final = json.JSONEncoder(separators=(",", ":")).encode
