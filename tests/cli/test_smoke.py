@@ -186,9 +186,24 @@ WRONG = [
     Wrong(
         "nothing-read",
         outcome("given |= {'status': 'incomplete', 'content': []}"),
-        "reading",
-        'anthropic-messages text: the text is ""; expected "Nairobi lies',
+        "content",
+        "every outcome is empty, for a text and for a tool call; pass the stream to your library",
         others=("event-order",),
+    ),
+    Wrong(
+        "error",
+        "def reply(message): return answer(message) and {'op': 'result', 'id': message['id'], 'events': [], "
+        "'outcome': {'status': 'error', 'content': [], 'error': {'type': 'E', 'message': 'no such host'}}}",
+        "reading",
+        'outcome.status is "error"; expected `complete`: outcome.error is "E": "no such host"',
+        others=("event-order",),
+    ),
+    Wrong(
+        "raises",
+        "def reply(message): return answer(message) and {'op': 'result', 'id': message['id'], "
+        "'raised': {'type': 'lib.Error', 'message': 'no such host', 'where': 'lib/read.py:3 in read'}}",
+        "reading",
+        "the library raised lib.Error: no such host, at lib/read.py:3 in read",
     ),
     Wrong(
         "cut-as-success",

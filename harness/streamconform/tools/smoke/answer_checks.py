@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from streamconform.adapters.interface import Raised
+from streamconform.adapters.protocol import RAISED_OUTCOME, parse_raised
 from streamconform.judge import decode, invariants
 from streamconform.model.outcome import STATUSES
 from streamconform.tools.smoke.protocol_checks import Problem, anything_asked
@@ -22,15 +24,38 @@ class Answer:
     stream: Stream
     outcome: Any
     events: Any
+    raised: Raised | None = None
+    """The exception of the library, if the result has one."""
 
 
 def answers(seen: Transcript) -> Iterator[Answer]:
-    """Yield every outcome that was given for a stream."""
+    """Yield every outcome that was given for a stream; an exception alone gives one too."""
     for each in seen.exchanges:
         for id_, result in each.results.items():
-            stream = each.asked[id_]
+            stream, raised = each.asked[id_], parse_raised(result.get("raised"))
             if stream is not None and "outcome" in result:
-                yield Answer(each.step, stream, result["outcome"], each.events(id_))
+                yield Answer(each.step, stream, result["outcome"], each.events(id_), raised)
+            elif stream is not None and raised is not None:
+                yield Answer(each.step, stream, RAISED_OUTCOME, [], raised)
+
+
+def empty_answers(seen: Transcript) -> str | None:
+    """Return why an adapter without any content is no finding, or None."""
+    return any_outcome(seen) or (None if any(map(_is_whole, answers(seen))) else "no whole stream was read")
+
+
+def content(seen: Transcript) -> Iterator[Problem]:
+    """Yield one problem if no stream gave any content, as with an adapter that is not filled in yet."""
+    if _is_empty(seen):
+        yield Problem(
+            "every outcome is empty, for a text and for a tool call; pass the stream to your library, and "
+            "return what it reads"
+        )
+
+
+def any_content(seen: Transcript) -> str | None:
+    """Return why the content is not compared, or None."""
+    return any_outcome(seen) or ("there is no content" if _is_empty(seen) else None)
 
 
 def any_outcome(seen: Transcript) -> str | None:
@@ -115,7 +140,9 @@ def determinism(seen: Transcript) -> Iterator[Problem]:
 def unknown_field(seen: Transcript) -> Iterator[Problem]:
     """Yield what a field that nobody knows yet does to the outcome."""
     for each in seen.exchanges if any(answers(seen)) else ():
-        if each.step == "unknown field" and not any("outcome" in one for one in each.results.values()):
+        if each.step == "unknown field" and not any(
+            "outcome" in one or "raised" in one for one in each.results.values()
+        ):
             yield Problem("a run with a field that it does not know was not answered; ignore such fields")
     for first, later in _pairs(seen, "unknown field"):
         if first.outcome != later.outcome:
@@ -131,8 +158,36 @@ def together(seen: Transcript) -> Iterator[Problem]:
             yield Problem(f"{words}: {_difference(first.outcome, later.outcome)}; keep them apart by id")
 
 
+def _is_whole(answer: Answer) -> bool:
+    return answer.stream.status == "complete"
+
+
+def _is_empty(seen: Transcript) -> bool:
+    """Return whether whole streams were answered, none with content, and none with the reason for that."""
+    whole = [each for each in answers(seen) if _is_whole(each)]
+    return bool(whole) and all(_has_empty_content(each) and not _explain_error(each) for each in whole)
+
+
+def _has_empty_content(answer: Answer) -> bool:
+    blocks = answer.outcome.get("content") if isinstance(answer.outcome, Mapping) else None
+    return isinstance(blocks, list) and all(block == {"type": "text", "text": ""} for block in blocks)
+
+
+def _explain_error(answer: Answer) -> str:
+    """Return the exception or the error that an answer reports, or an empty text."""
+    if answer.raised is not None:
+        where = f", at {answer.raised.where}" if answer.raised.where else ""
+        return f"the library raised {answer.raised.type}: {answer.raised.message}{where}"
+    error = answer.outcome.get("error") if isinstance(answer.outcome, Mapping) else None
+    if not isinstance(error, Mapping) or not (error.get("message") or error.get("type")):
+        return ""
+    name = f"{shown(error['type'])}: " if error.get("type") else ""
+    return f"outcome.error is {name}{shown(error.get('message'))}"
+
+
 def _with_events(seen: Transcript) -> Iterator[Answer]:
-    return (each for each in answers(seen) if "events" in claimed(seen.hello, each.stream.api))
+    answered = (each for each in answers(seen) if each.outcome is not RAISED_OUTCOME)
+    return (each for each in answered if "events" in claimed(seen.hello, each.stream.api))
 
 
 def _pairs(seen: Transcript, step: str) -> Iterator[tuple[Answer, Answer]]:
@@ -146,6 +201,12 @@ def _pairs(seen: Transcript, step: str) -> Iterator[tuple[Answer, Answer]]:
 
 def _misread(each: Answer, claims: frozenset[str]) -> Iterator[str]:
     stream, status, blocks = each.stream, each.outcome.get("status"), _blocks(each.outcome)
+    if status == "error":
+        # A broken stream may be an error. The content of a whole one is not compared: the error explains it.
+        if _is_whole(each):
+            reason = _explain_error(each) or "put the reason into outcome.error.message"
+            yield f'outcome.status is "error"; expected `{stream.status}`: {reason}'
+        return
     if status != stream.status and status in STATUSES:
         why = "its end did not come" if stream.status == "incomplete" else "its end came"
         yield f"outcome.status is {shown(status)}; expected `{stream.status}`, as {why}"

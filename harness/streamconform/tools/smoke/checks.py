@@ -53,8 +53,9 @@ CHECKS: Final[Mapping[str, Check]] = {
         "outcomes are in the normal form", answer_checks.outcome_form, answer_checks.any_outcome
     ),
     "arguments": Check("arguments are JSON values", answer_checks.arguments, answer_checks.any_outcome),
+    "content": Check("content comes out", answer_checks.content, answer_checks.empty_answers),
     "reading": Check(
-        "a text, a call and a cut come out right", answer_checks.reading, answer_checks.any_outcome
+        "a text, a call and a cut come out right", answer_checks.reading, answer_checks.any_content
     ),
     "events": Check("events are in the normal form", answer_checks.event_form, answer_checks.events_claimed),
     "event-order": Check(

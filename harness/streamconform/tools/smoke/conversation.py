@@ -138,8 +138,10 @@ class _Conversation:
                 feeds[id_] = Feed(way, served[id_].base_url if served else None)
             seen = await self._exchange(step, tuple(lines(step, hello, feeds)))
         asked = {id_: None if served and served[id_].mismatch else each for id_, each in seen.asked.items()}
+        reasons = {id_: each.mismatch for id_, each in served.items() if each.mismatch is not None}
         told = (each.complaint for id_, each in served.items() if asked[id_] is not None)
-        return replace(seen, asked=asked, complaints=tuple(each for each in told if each is not None))
+        complaints = tuple(each for each in told if each is not None)
+        return replace(seen, asked=asked, complaints=complaints, mismatches=tuple(reasons.values()))
 
     async def _started(self) -> Message:
         """Start a program and return its greeting."""

@@ -188,6 +188,10 @@ def requests(seen: Transcript) -> Iterator[Problem]:
     for each in seen.exchanges:
         for words in each.complaints:
             yield Problem(words, each.step)
+    judged = any(stream is not None for each in seen.exchanges for stream in each.asked.values())
+    for each in () if judged else seen.exchanges:
+        for words in each.mismatches:
+            yield Problem(f"no request asks for a stream that is recorded here: {words}", each.step)
 
 
 def unknown_op(seen: Transcript) -> Iterator[Problem]:

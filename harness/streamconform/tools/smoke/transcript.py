@@ -66,6 +66,8 @@ class Exchange:
     """Whether not everything was answered in time."""
     complaints: tuple[str, ...] = ()
     """What the server has to say of the requests for it, over HTTP."""
+    mismatches: tuple[str, ...] = ()
+    """Why requests got no stream: they ask for another kind of answer than the recorded one."""
 
     @property
     def results(self) -> Mapping[str, Mapping[str, Any]]:
