@@ -9,7 +9,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from streamconform.adapters.interface import Answer, Greeting, Observation, Output
+from streamconform.adapters.interface import (
+    Answer,
+    Errored,
+    Greeting,
+    Observation,
+    Output,
+    ProtocolFault,
+    Raised,
+)
 from streamconform.adapters.program import Collateral
 from streamconform.apis import APIS
 from streamconform.judge import decode
@@ -35,6 +43,8 @@ from streamconform.wire.frames import Frame
 from streamconform.wire.framings import split
 
 WIDTH: Final = 110
+TRACEBACK_LINES: Final = 6
+"""Lines of an adapter's traceback that are shown."""
 UNLIMITED: Final = 10**6
 """Width of a text that `-v` shows in full."""
 HIDDEN_IF_PASSED: Final = re.compile(r"((first|outcome)[.])?(invariant[.]|content[.]length$)")
@@ -67,6 +77,8 @@ class _Judged:
     checks: Sequence[Check]
     failed: Sequence[Check]
     diverged: int | None = None
+    causes: Sequence[str] = ()
+    """The exception of the library, or the last lines of stderr of a program that ended."""
 
 
 def explain(explained: ExplainedTrial, *, verbose: bool) -> Iterator[StyledLine]:
@@ -143,19 +155,34 @@ def _judge(explained: ExplainedTrial) -> _Judged:
     judgement = judge(trial, answer, claims, blame.find_first_delta)
     if explained.exchange is not None:
         judgement = apply_http_checks(judgement, explained.exchange, answer)
+    causes = tuple(_describe_cause(answer))
     match trial, answer:
         case Trial(), Observation():
             checks, _ = check_observation(trial, answer, claims, blame.find_first_delta)
             failed = blame.add_frames(trial, judgement.checks, claims)
             diverged = None if judgement.verdict == "pass" else _find_divergence(trial, answer, blame)
-            return _Judged(judgement, checks, failed, diverged)
+            return _Judged(judgement, checks, failed, diverged, causes)
         case RoundTrip(), Observation():
             checks, _ = check_round_trip(trial, answer, claims)
-            return _Judged(judgement, checks, judgement.checks)
+            return _Judged(judgement, checks, judgement.checks, causes=causes)
         case Call(), Output(output):
             return _Judged(judgement, check_output(trial, output), judgement.checks)
         case _:
-            return _Judged(judgement, [], judgement.checks)
+            return _Judged(judgement, [], judgement.checks, causes=causes)
+
+
+def _describe_cause(answer: Answer) -> Iterator[str]:
+    match answer:
+        case Observation(raised=Raised(kind, message, where)):
+            yield f"raised {kind}: {message}"
+            if where is not None:
+                yield f"  at {where}"
+        case ProtocolFault(stderr=lines):
+            yield from (f"| {line}" for line in lines)
+        case Errored(_, str(traceback)):
+            yield from (f"| {escape_line(line, WIDTH)}" for line in traceback.splitlines()[-TRACEBACK_LINES:])
+        case _:
+            pass
 
 
 def _find_divergence(trial: Trial, answer: Observation, blame: Blame) -> int | None:
@@ -212,8 +239,12 @@ def _verdict_lines(judged: _Judged) -> Iterator[StyledLine]:
     for check in judged.checks:
         if check.path not in failed and not HIDDEN_IF_PASSED.match(check.path):
             yield StyledLine(f"   ok {check.path:<{width}}  {format_value(check.got, 80)}", RIGHT_STYLE)
+    causes = [StyledLine(f"      {line}", WRONG_STYLE) for line in judged.causes]
     for check in failed.values():
         yield from _failed_check_lines(check, width)
+        yield from causes  # right after the first check: the others follow from it
+        causes = []
+    yield from causes
     reason = f", {judgement.reason}" if judgement.reason else ""
     style = f"bold {RIGHT_STYLE}" if judgement.verdict == "pass" else WRONG_STYLE
     yield StyledLine(f"verdict: {VERDICT_LABELS[judgement.verdict]}{reason}", style)
