@@ -207,7 +207,7 @@ def _pyproject(folder: Path) -> Mapping[str, Any]:
     try:
         return tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-        raise UsageError(f"`pyproject.toml` cannot be read: {error}; mend it first") from error
+        raise UsageError(f"`pyproject.toml` cannot be read: {error}; fix it first") from error
 
 
 def _filled(template: str, fields: Mapping[str, str]) -> str:
