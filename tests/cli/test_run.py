@@ -231,6 +231,7 @@ def _children(folder):
         (("run", "-k", ONE, "-i", "cmd:nosuchprogram"), 3, "`nosuchprogram`: No such file"),
         (("run", "-k", ONE, "-i", "json"), 3, "no module `json.conform`"),
         (("run", "-k", ONE, "-i", "python:json:nosuch"), 3, "module `json` has no `nosuch`"),
+        (("run", "-k", ONE, "-i", "python:nosuch.py:adapter"), 3, "no file `nosuch.py`"),
         (("run", "-k", ONE, "-i", "magic:x"), 2, "unknown form `magic:`"),
         (("run", "-k", ONE, "-i", "mutant:nosuch"), 3, "module `streamconform_mutants` has no `nosuch`"),
         (("run", "-k", "nosuch"), 2, "`-k nosuch` matches no trial"),

@@ -344,3 +344,10 @@ def test_an_expectation_that_could_not_be_compared_is_refused_by_lint(project, c
     ran = own_suite(project, ONE_CASE.replace('[{text: "Hello"}]', content)).run("lint", "--specs", "specs")
     assert ran.code == 2
     assert said in ran.out
+
+
+def test_a_bundled_schema_is_printed_and_needs_a_name(project):
+    ran = project.run("schema", "protocol.v1", "--bundle")
+    assert (ran.code, "urn:streamconform:outcome" in ran.out) == (0, False)
+    assert "outcome_v1" in json.loads(ran.out)["$defs"]
+    assert project.run("schema", "--bundle").code == 2

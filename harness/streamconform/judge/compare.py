@@ -162,10 +162,11 @@ def _check_not_executable(path: str, name: str, leaf: Leaf, got: ToolCall, level
     """Return the check that nobody would run a call that was cut or is malformed.
 
     It holds for `complete: false` and for `arguments: null`, whatever the case names: libraries read "ended
-    on the wire" in both ways. It fails at the leaf that the case names.
+    on the wire" in both ways. It fails at the leaf by which the case says so.
     """
     value = getattr(got, name)
-    if not got.is_executable or matches_leaf(leaf, value):
+    says_so = leaf == Literally(value=False) if name == "complete" else leaf == Literally(None)
+    if not (says_so and got.is_executable):
         return Check(path=path, level=level, verdict="pass", expected=serialize_leaf(leaf), got=value)
     message = "a call that must not be executed is handed out as executable"
     return check_rule(path, level, message, expected=serialize_leaf(leaf), got=value)
@@ -175,10 +176,12 @@ def _is_left_out(expected: ExpectedBlock, name: str, got: Block) -> bool:
     """Return whether an implementation does not expose the field `name` of a block."""
     if not isinstance(got, ToolCall | Thinking):
         return False
+    if name in got.absent:
+        return True
     if name == "arguments_text" and isinstance(got, ToolCall) and got.arguments_text is None:
         arguments = expected.fields.get("arguments")
         return arguments is None or matches_leaf(arguments, got.arguments)
-    return name in got.absent or (name == "complete" and getattr(got, name) is None)
+    return name == "complete" and getattr(got, name) is None
 
 
 def _is_part(leaf: Leaf, name: str, value: Any) -> bool:

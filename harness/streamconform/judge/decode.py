@@ -59,7 +59,8 @@ def _list_absent_paths(entry: Mapping[str, Any]) -> frozenset[str]:
     promises the group.
     """
     paths = [name for name in ("model", "response_id") if name not in entry]
-    if "raw" not in (entry.get("stop") or {}):
+    stop = entry.get("stop")
+    if not isinstance(stop, dict) or "raw" not in stop:
         paths.append("stop.raw")
     for name, keys in _OPTIONAL_KEYS.items():
         group = entry.get(name)

@@ -6,8 +6,8 @@ implementation claims `events`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from streamconform.model.event import BlockDelta, BlockEnd, BlockStart, Done, Event, Failed, UsageReport
 from streamconform.model.outcome import (
@@ -15,11 +15,9 @@ from streamconform.model.outcome import (
     Other,
     Outcome,
     Refusal,
-    Stop,
     Text,
     Thinking,
     ToolCall,
-    Usage,
 )
 
 Rule = Callable[[Outcome, Sequence[Event]], str | None]
@@ -47,7 +45,7 @@ def check_one_terminal(outcome: Outcome, events: Sequence[Event]) -> str | None:
     status = "complete" if isinstance(last, Done) else last.status if isinstance(last, Failed) else None
     if status != outcome.status:
         return f"the last event has the status `{status}`, the outcome `{outcome.status}`"
-    if isinstance(last, Done) and not _agree(last.stop, outcome.stop):
+    if isinstance(last, Done) and not _agree(last.stop, outcome.stop, () if last.stop.raw else ("raw",)):
         return f"`done` has {last.stop}, the outcome {outcome.stop}"
     return None
 
@@ -112,7 +110,9 @@ def check_end_equals_block(outcome: Outcome, events: Sequence[Event]) -> str | N
     for i, event in enumerate(events):
         if isinstance(event, BlockEnd) and event.content_index < len(outcome.content):
             final = outcome.content[event.content_index]
-            if event.block == final.type and not _agree(event.final, final):
+            if event.block == final.type and not _agree(
+                event.final, final, (*getattr(event.final, "absent", ()), *getattr(final, "absent", ()))
+            ):
                 return (
                     f"event {i} ends block {event.content_index} with a value that differs from the outcome"
                 )
@@ -120,12 +120,13 @@ def check_end_equals_block(outcome: Outcome, events: Sequence[Event]) -> str | N
 
 
 def check_start_equals_block(outcome: Outcome, events: Sequence[Event]) -> str | None:
-    """The start event of a call has the id and the name of the final call, where both have one."""
+    """The start event of a call has the name of the final call, and its id if it has one."""
     for i, event in enumerate(events):
         if isinstance(event, BlockStart) and event.content_index < len(outcome.content):
             final = outcome.content[event.content_index]
-            pairs = ((event.id, final.id), (event.name, final.name)) if isinstance(final, ToolCall) else ()
-            if isinstance(final, ToolCall) and any(one != other for one, other in pairs if one and other):
+            if isinstance(final, ToolCall) and (
+                event.name != final.name or (event.id is not None and event.id != final.id)
+            ):
                 return (
                     f"event {i} starts the call `{event.name}` with id `{event.id}`; "
                     f"block {event.content_index} is `{final.name}` with id `{final.id}`"
@@ -149,7 +150,12 @@ def check_every_block_told(outcome: Outcome, events: Sequence[Event]) -> str | N
 def check_last_usage(outcome: Outcome, events: Sequence[Event]) -> str | None:
     """The last usage event equals the usage of the outcome."""
     reports = [event.usage for event in events if isinstance(event, UsageReport)]
-    if reports and not _agree(reports[-1], outcome.usage):
+    unknown = (
+        name
+        for name in outcome.usage.__slots__
+        if f"usage.{name}" in outcome.absent or (reports and getattr(reports[-1], name) is None)
+    )
+    if reports and not _agree(reports[-1], outcome.usage, unknown):
         return f"the last usage event has {reports[-1]}, the outcome {outcome.usage}"
     return None
 
@@ -167,17 +173,11 @@ EVENT_RULES: Final[Mapping[str, Rule]] = {
 """The rules over events by the name in their check's path, `invariant.<name>`."""
 
 
-def _agree(one: Block | Stop | Usage, other: Block | Stop | Usage) -> bool:
-    """Return whether two values of one class are equal in what both expose.
-
-    An event may carry less than the outcome: counts that come later, or what is exposed only at the end.
-    """
-    skipped = {"absent", *getattr(one, "absent", ()), *getattr(other, "absent", ())}
-    if isinstance(one, Stop | Usage):
-        optional = (name for name in one.__slots__ if name != "reason")
-        skipped |= {name for name in optional if None in (getattr(one, name), getattr(other, name, None))}
-    return type(one) is type(other) and all(
-        getattr(one, name) == getattr(other, name) for name in one.__slots__ if name not in skipped
+def _agree(in_event: Any, final: Any, absent: Iterable[str] = ()) -> bool:
+    """Return whether a value of an event equals the final one, except in the fields `absent`."""
+    skipped = {"absent", *absent}
+    return type(in_event) is type(final) and all(
+        getattr(in_event, name) == getattr(final, name) for name in final.__slots__ if name not in skipped
     )
 
 

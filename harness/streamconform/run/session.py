@@ -129,7 +129,7 @@ class _Runner:
         greetings = []
         for program in programs:
             stack.push_async_callback(program.stop)
-            greetings.append(await program.start())
+            greetings.append(await program.start(request.settings.timeout))
         self._plans = [
             plan_implementation(i, connection, greeting, request.trials, request.settings.input)
             for i, (connection, greeting) in enumerate(zip(request.connections, greetings, strict=True))
