@@ -168,7 +168,7 @@ def test_a_hanging_adapter_costs_its_trials_and_the_run_goes_on(project):
     )
     assert ran.code == 1
     assert " timed out" in ran.last
-    assert "timed out: no answer in # s" in ran.out
+    assert "Does not answer before the timeout" in ran.out
     assert "text-then-call" in ran.out, "the others were judged"
 
 
@@ -231,6 +231,7 @@ def _children(folder):
         (("run", "-k", ONE, "-i", "cmd:nosuchprogram"), 3, "`nosuchprogram`: No such file"),
         (("run", "-k", ONE, "-i", "json"), 3, "no module `json.conform`"),
         (("run", "-k", ONE, "-i", "python:json:nosuch"), 3, "module `json` has no `nosuch`"),
+        (("run", "-k", ONE, "-i", "python:nosuch.py:adapter"), 3, "no file `nosuch.py`"),
         (("run", "-k", ONE, "-i", "magic:x"), 2, "unknown form `magic:`"),
         (("run", "-k", ONE, "-i", "mutant:nosuch"), 3, "module `streamconform_mutants` has no `nosuch`"),
         (("run", "-k", "nosuch"), 2, "`-k nosuch` matches no trial"),

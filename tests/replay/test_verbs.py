@@ -152,8 +152,7 @@ def test_an_outcome_that_differs_fails_and_the_check_says_where(own):
 def test_an_exception_is_shown_under_the_failed_check(own):
     ran = check(own, {"raised": {"type": "lib.Error", "message": "no", "where": "lib/read.py:3 in read"}})
     assert ran.code == 1
-    assert "raised lib.Error: no\n" in ran.out
-    assert "at lib/read.py:3 in read\n" in ran.out
+    assert "raised lib.Error: no (lib/read.py:3 in read)\n" in ran.out
 
 
 def test_events_are_judged_where_they_are_there(own):

@@ -33,14 +33,12 @@ def main(name: str) -> None:
     spec.loader.exec_module(package)
     # The host imports from the current folder first, which may be a clone of the library.
     os.chdir(sys.prefix)
-    # No request uses TLS, and loading the system's certificates takes 50 ms per client: point to a folder
-    # that has none.
-    os.environ.pop("SSL_CERT_FILE", None)
-    os.environ["SSL_CERT_DIR"] = sys.prefix
     from streamconform.adapters import host
+    from streamconform.adapters.deferred_certificates import defer_certificate_loading
     from streamconform.peers.normal_form import take_exception
     from streamconform.peers.table import PEERS
 
+    defer_certificate_loading()  # before the adapter's module, which may create a client
     peer = PEERS[name]
     module_name = f"{PACKAGE.name}.peers.{peer.module}"
     module: Any = importlib.import_module(module_name)

@@ -22,8 +22,11 @@ from streamconform.cli.known_failures import (
     read_known_failures,
     update_known_failures,
 )
+from streamconform.cli.profile_summary import describe_rest
+from streamconform.cli.progress import ProgressLines
 from streamconform.cli.report import make_page_contexts
 from streamconform.errors import ReportError
+from streamconform.model.result import Header, TrialResult
 from streamconform.reports.terminal import Terminal
 from streamconform.run.plan import Settings
 from streamconform.run.session import Progress, RunRequest, execute_run
@@ -94,8 +97,9 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     """Judge implementations against the recorded streams.
 
     \b
+    conform run -i mypkg --profile core           a first run: the costliest bugs, in less than a minute
+    conform run -i mypkg                          the full suite; entry point, else mypkg.conform:adapter
     conform run                                   the bundled reference parser
-    conform run -i mypkg                          entry point `mypkg`, else mypkg.conform:adapter
     conform run -i python:mypkg.mod:name          a callable
     conform run -i "cmd:node adapter.mjs"         a program that speaks JSON lines
     conform run -- ./my-parser --flag             the same
@@ -126,6 +130,8 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     )
     run_settings = _make_run_settings(settings, connections)
     recorded = settings | {"strict": run_settings.strict}
+    if selection.profile is not None:
+        recorded["profile"] = selection.profile.name  # `core` is another release in a later version
     order = RunRequest(
         connections=connections,
         trials=selection.trials,
@@ -140,10 +146,27 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     # A report on stdout is for a machine, so nothing else is printed there.
     quiet = 2 if to_stdout else settings.get("quiet", 0)
     verbose = settings.get("verbose", 0)
-    with Terminal(quiet=min(quiet, 1), verbose=verbose, strict=run_settings.strict) as terminal:
-        finished = execute_run(order, path, Progress(terminal.start, terminal.advance))
+    # Machine output on stdout does not exclude progress on stderr, but `-q` does.
+    has_lines = not settings.get("quiet") and (to_stdout or not sys.stdout.isatty())
+    with (
+        Terminal(quiet=min(quiet, 1), verbose=verbose, strict=run_settings.strict) as terminal,
+        ProgressLines(enabled=has_lines, strict=run_settings.strict) as lines,
+    ):
+
+        def start(header: Header) -> None:
+            terminal.start(header)
+            lines.start(header)
+
+        def advance(result: TrialResult) -> None:
+            terminal.advance(result)
+            lines.advance(result)
+
+        finished = execute_run(order, path, Progress(start, advance))
         if quiet < 2:
             terminal.finish(finished.results, time.perf_counter() - started)
+    rest = describe_rest(selection.profile, selection.catalog, finished.results.header, arguments)
+    if rest is not None and not quiet:
+        click.echo(rest)
     page_context = make_page_contexts(selection.catalog, {trial.case.id for trial in selection.trials})
     for kind, target in report_targets:
         if kind != reports.STREAMED:

@@ -9,19 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from streamconform.adapters.interface import (
-    Answer,
-    Errored,
-    Greeting,
-    Observation,
-    Output,
-    ProtocolFault,
-    Raised,
-)
+from streamconform.adapters.interface import Answer, Greeting, Observation, Output
 from streamconform.adapters.program import Collateral
 from streamconform.apis import APIS
 from streamconform.judge import decode
-from streamconform.judge.judge import Judgement, check_observation, check_output, judge
+from streamconform.judge.judge import Judgement, check_observation, check_output, judge, serialize_answer
 from streamconform.judge.round_trip import check_round_trip
 from streamconform.model.capability import CALLED
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
@@ -35,6 +27,7 @@ from streamconform.reports.describe import (
     format_value,
 )
 from streamconform.reports.divergence import place_events
+from streamconform.reports.raised import format_raised, parse_raised
 from streamconform.reports.style import StyledLine
 from streamconform.reports.terminal import STYLES, format_frames
 from streamconform.run.blame import MAX_POSITIONS, Blame, load_snapshots
@@ -77,8 +70,6 @@ class _Judged:
     checks: Sequence[Check]
     failed: Sequence[Check]
     diverged: int | None = None
-    causes: Sequence[str] = ()
-    """The exception of the library, or the last lines of stderr of a program that ended."""
 
 
 def explain(explained: ExplainedTrial, *, verbose: bool) -> Iterator[StyledLine]:
@@ -93,12 +84,12 @@ def explain(explained: ExplainedTrial, *, verbose: bool) -> Iterator[StyledLine]
         yield StyledLine("")
     name = escape_line(explained.greeting.name)
     yield StyledLine(f"Expected and actual: {name}, {explained.impl}", "bold")
-    yield from _verdict_lines(judged)
+    yield from _verdict_lines(judged, explained.answer)
 
 
 def explain_verdict(explained: ExplainedTrial) -> Iterator[StyledLine]:
     """Yield one line per check, those that did not pass last, then the verdict."""
-    return _verdict_lines(_judge(explained))
+    return _verdict_lines(_judge(explained), explained.answer)
 
 
 def _head_lines(trial: AnyTrial, *, verbose: bool) -> Iterator[str]:
@@ -155,34 +146,19 @@ def _judge(explained: ExplainedTrial) -> _Judged:
     judgement = judge(trial, answer, claims, blame.find_first_delta)
     if explained.exchange is not None:
         judgement = apply_http_checks(judgement, explained.exchange, answer)
-    causes = tuple(_describe_cause(answer))
     match trial, answer:
         case Trial(), Observation():
             checks, _ = check_observation(trial, answer, claims, blame.find_first_delta)
             failed = blame.add_frames(trial, judgement.checks, claims)
             diverged = None if judgement.verdict == "pass" else _find_divergence(trial, answer, blame)
-            return _Judged(judgement, checks, failed, diverged, causes)
+            return _Judged(judgement, checks, failed, diverged)
         case RoundTrip(), Observation():
             checks, _ = check_round_trip(trial, answer, claims)
-            return _Judged(judgement, checks, judgement.checks, causes=causes)
+            return _Judged(judgement, checks, judgement.checks)
         case Call(), Output(output):
             return _Judged(judgement, check_output(trial, output), judgement.checks)
         case _:
-            return _Judged(judgement, [], judgement.checks, causes=causes)
-
-
-def _describe_cause(answer: Answer) -> Iterator[str]:
-    match answer:
-        case Observation(raised=Raised(kind, message, where)):
-            yield f"raised {kind}: {message}"
-            if where is not None:
-                yield f"  at {where}"
-        case ProtocolFault(stderr=lines):
-            yield from (f"| {line}" for line in lines)
-        case Errored(_, str(traceback)):
-            yield from (f"| {escape_line(line, WIDTH)}" for line in traceback.splitlines()[-TRACEBACK_LINES:])
-        case _:
-            pass
+            return _Judged(judgement, [], judgement.checks)
 
 
 def _find_divergence(trial: Trial, answer: Observation, blame: Blame) -> int | None:
@@ -229,7 +205,7 @@ def _wire_lines(
             yield StyledLine(f"{'':>22}→ {_format_event(event)}", EVENT_STYLE)
 
 
-def _verdict_lines(judged: _Judged) -> Iterator[StyledLine]:
+def _verdict_lines(judged: _Judged, answer: Answer | Collateral) -> Iterator[StyledLine]:
     judgement = judged.judgement
     if judgement is None:
         yield StyledLine("  no answer", WRONG_STYLE)
@@ -239,7 +215,7 @@ def _verdict_lines(judged: _Judged) -> Iterator[StyledLine]:
     for check in judged.checks:
         if check.path not in failed and not HIDDEN_IF_PASSED.match(check.path):
             yield StyledLine(f"   ok {check.path:<{width}}  {format_value(check.got, 80)}", RIGHT_STYLE)
-    causes = [StyledLine(f"      {line}", WRONG_STYLE) for line in judged.causes]
+    causes = [StyledLine(f"      {line}", WRONG_STYLE) for line in _describe_cause(answer)]
     for check in failed.values():
         yield from _failed_check_lines(check, width)
         yield from causes  # right after the first check: the others follow from it
@@ -258,6 +234,21 @@ def _failed_check_lines(check: Check, width: int) -> Iterator[StyledLine]:
         yield StyledLine(f"      {'':<{width}}  {line}")
     if check.frames:
         yield StyledLine(f"      {'':<{width}}  relevant {format_frames(check.frames)}", RELEVANT_STYLE)
+
+
+def _describe_cause(answer: Answer | Collateral) -> Iterator[str]:
+    """Yield the library's exception, or the last lines of a program's stderr or an adapter's traceback."""
+    seen = None if isinstance(answer, Collateral) else serialize_answer(answer)
+    raised = parse_raised((seen or {}).get("raised"))
+    if raised is not None:
+        yield f"raised {format_raised(raised)}"
+    match seen:
+        case {"stderr": list(lines)}:
+            yield from (f"| {line}" for line in lines)
+        case {"traceback": str(traceback)}:
+            yield from (f"| {escape_line(line, WIDTH)}" for line in traceback.splitlines()[-TRACEBACK_LINES:])
+        case _:
+            pass
 
 
 def _assign_events(answer: Answer | Collateral, frame_count: int) -> tuple[dict[int, list[Any]], list[Any]]:

@@ -49,6 +49,8 @@ class Dispatcher:
         with server.exchange(trial, gate) if server is not None else nullcontext() as exchange:
             feed = Feed(self.plan.input, exchange.base_url if exchange is not None else None, gate)
             answer = await program.run(trial, seconds, events=events, feed=feed)
+        if exchange is not None and exchange.continued and isinstance(answer, Observation):
+            answer = replace(answer, continued=True)
         if gate is not None and isinstance(answer, Observation) and answer.events:
             self.live = gate.events_seen > 0
         return answer, exchange
