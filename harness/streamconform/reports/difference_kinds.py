@@ -92,9 +92,11 @@ def classify_check(check: Check, result: TrialResult) -> Difference:
 
 
 def accepted_values(expected: Any) -> tuple[Any, ...]:
-    """Return the values that an expectation names: those of `any_of`, or the value itself."""
-    if isinstance(expected, dict) and isinstance(expected.get("any_of"), list):
-        return tuple(expected["any_of"])
+    """Return the values that pass without a warning: of `prefer`, else of `any_of`, or the value itself."""
+    if isinstance(expected, dict):
+        for key in ("prefer", "any_of"):
+            if isinstance(expected.get(key), list) and expected[key]:
+                return tuple(expected[key])
     return (expected,)
 
 
@@ -105,6 +107,9 @@ def _get_topic(result: TrialResult) -> str:
 
 def _classify_status(expected: Any, got: Any) -> str:
     accepted = accepted_values(expected)
+    if isinstance(expected, dict) and expected.get("prefer"):
+        # Everything that matters had arrived at the break, so the other values are only warned about.
+        return f"{got}-instead-of-{accepted[0]}"
     if "complete" in accepted:
         return f"{got}-for-complete"
     return f"{got}-for-{'cut' if 'incomplete' in accepted else 'error'}"
