@@ -166,9 +166,19 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(r"invariant\..*", "", "Sends events that contradict each other (`{path}`)", MISLEADS),
     # Requests and functions
     Row(r"requests\..*", "", "Does not send the requests that the conversation needs", LOSES),
-    Row(r"(request\.)?(body|headers|path)(\..*)?", "missing", "Leaves `{path}` out of the request", LOSES),
-    Row(r"(request\.)?(body|headers|path)(\..*)?", "unexpected", "Sends `{path}`, which is forbidden", LOSES),
-    Row(r"(request\.)?(body|headers|path)(\..*)?", "", "Sends a wrong `{path}`", LOSES),
+    Row(
+        r"(request\.)?(body|headers|path)(\..*)?",
+        "missing",
+        "Leaves out parts of `{part}` in a request",
+        LOSES,
+    ),
+    Row(
+        r"(request\.)?(body|headers|path)(\..*)?",
+        "unexpected",
+        "Sends parts of `{part}` that are forbidden",
+        LOSES,
+    ),
+    Row(r"(request\.)?(body|headers|path)(\..*)?", "", "Sends a wrong `{part}`", LOSES),
     Row(r"output\.heal", "", "Repairs arguments wrong", RUNS),
     Row(r"output\.partial", "", "Reads partial JSON wrong", LOSES),
     Row(r"output\..*", "", "Counts tokens wrong", BILLS),

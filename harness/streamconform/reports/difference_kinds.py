@@ -83,8 +83,10 @@ def classify_check(check: Check, result: TrialResult) -> Difference:
         case ["invariant", "unique-ids"]:
             return Difference(path, "same" if "have the id" in (check.message or "") else "null")
         case ["body" | "request" | "headers" | "path" | "requests", *_]:
-            missing = check.message == "not sent"
-            return Difference(path, "missing" if missing else _classify_value(check.expected, check.got))
+            kind = "missing" if check.message == "not sent" else _classify_value(check.expected, check.got)
+            # One field of a request often differs in several places.
+            part = ".".join(path.removeprefix("request.").split(".")[:2])
+            return Difference(path, kind, {"part": part})
         case [*_, "arguments"]:
             return Difference(path, _classify_arguments(check.expected, check.got))
         case _:
