@@ -136,6 +136,33 @@ def test_one_of_each_kind_is_enough_where_not_all_are_asked_for():
         assert set(few) <= {fault.name for fault in every(case)}, case.id
 
 
+def test_the_only_cut_of_a_kind_falls_inside_a_content_block():
+    cases = [case for case in bundled_suite.streams() if case.id.startswith("anthropic-messages/tool-use/")]
+    cuts = [
+        [read_payload(payload).get("type") for payload in split_payloads(case, fault)]
+        for case in cases
+        for fault in broken(case, every=False)
+        if fault.name.startswith("cut-after-frame")
+    ]
+    open_blocks = [types.count("content_block_start") - types.count("content_block_stop") for types in cuts]
+    assert len(cuts) > 20
+    # Some recordings have no block of two pieces.
+    assert sum(count > 0 for count in open_blocks) > 0.9 * len(cuts)
+
+
+def test_text_that_arrived_is_counted_as_far_as_it_is_sure():
+    case = builders.case()
+    (text,) = (block.fields["text"].value for block in case.expect.content)
+    counts = {
+        fault.name: fault.expect.partial.text_arrived
+        for fault in broken(case, every=True)
+        if fault.expect.partial
+    }
+    assert counts["cut-after-frame.0"] == 0
+    assert max(counts.values()) == len(text)
+    assert 0 < counts["cut-after-frame.2"] < len(text)
+
+
 def test_a_document_and_a_fault_that_the_case_takes_out_are_not_broken():
     assert not [*derive_faults(builders.case(), "document", every=True)]
     skip = Skip("the cut is what the case is about", faults=frozenset(CUTS))
