@@ -22,6 +22,7 @@ import importlib
 import io
 import json
 import os
+import pkgutil
 import random
 import runpy
 import selectors
@@ -45,7 +46,6 @@ PRELOADED = {
         "jsonschema",
         "rich.progress",
         "streamconform.adapters.host",
-        "streamconform_mutants.registry",
         "streamconform_reference",
     ),
     "pytest": (
@@ -217,9 +217,12 @@ def _report(running: dict[int, socket.socket]) -> None:
 def _modules(module: str) -> list[str]:
     modules = [module, *PRELOADED[module]]
     if module == "streamconform":
+        import streamconform_mutants
         from streamconform.cli import MODULES, VERBS
 
         modules += [f"streamconform.cli.{MODULES.get(verb, verb)}" for verb in VERBS]
+        mutants = pkgutil.iter_modules(streamconform_mutants.__path__, "streamconform_mutants.")
+        modules += [each.name for each in mutants]
     return modules
 
 

@@ -131,7 +131,7 @@ def match_any_target(target: Target) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CannedReply:
-    """The shortest answer in one form: it says `OK`. It only has to be legal for every client."""
+    """The shortest answer in one form: it says `OK`. It only needs to be valid for every client."""
 
     matches: Callable[[Target], bool] = match_any_target
     """Whether a request for this target gets the answer in this form."""
@@ -227,7 +227,7 @@ class DocumentField:
 
     path: str
     kind: FieldKind | str
-    """A kind, or the text in double quotes that the field has to be."""
+    """A kind, or the required text in double quotes."""
     level: Level = "must"
 
 

@@ -183,7 +183,6 @@ def _result_to_json(first: TrialResult) -> dict[str, Any]:
         "more": max(0, len(first.checks) - MAX_CHECKS),
         "reason": first.reason and limit_text(first.reason, 4000),
         "known": first.known and limit_text(first.known, 1000),
-        "culprit": first.culprit,
         "raised": " ".join(describe_raised(first)),
     }
     return document | {key: value for key, value in optional.items() if value}
