@@ -197,6 +197,8 @@ def adapter(run):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # these tests may themselves run in the background, where a shell ignores it
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     results = project.folder / ".conform/results.jsonl"
     deadline = time.monotonic() + 120
