@@ -112,13 +112,13 @@ def test_every_check_that_fails_has_to_be_listed():
     assert settled([entry("**:usage.*"), entry("**:status")], [given]) == ["known"]
 
 
-def test_what_is_known_carries_the_reasons():
+def test_a_known_result_has_the_reasons_of_its_entries():
     entries = (entry("**:usage.*", reason="summed"), entry("**:status", reason="late"))
     settle = Settler([KnownFailures("k", entries)], every_path, strict=False)
     assert settle(result("whole", "fail", "usage.input", "status")).known == "summed; late"
 
 
-def test_what_is_stale_names_its_line():
+def test_a_stale_result_names_the_line_of_its_entry():
     settle = Settler([KnownFailures("known.yaml", (entry(line=7),))], every_path, strict=False)
     assert "known.yaml:7" in settle(result()).reason
 
@@ -153,11 +153,11 @@ AUDITED = [
 
 
 @pytest.mark.parametrize(("about", "entries", "results", "found"), AUDITED, ids=[row[0] for row in AUDITED])
-def test_what_is_not_true_any_more(about, entries, results, found):
+def test_outdated_entries_are_found(about, entries, results, found):
     assert untrue(entries, results) == found, about
 
 
-def test_an_entry_that_matches_nothing_at_all_is_said_to():
+def test_an_entry_without_any_match_is_reported():
     assert untrue([entry("gone/**"), entry()], [FAILED], missing=[0]) == [(0, "unmatched")]
 
 
@@ -192,7 +192,7 @@ UNMATCHED = [
 
 
 @pytest.mark.parametrize(("match", "missing"), UNMATCHED)
-def test_what_matches_nothing_is_said_of_the_full_suite_whatever_is_selected(match, missing):
+def test_unmatched_entries_are_found_in_the_full_suite_whatever_is_selected(match, missing):
     selected = tuple(expand(SUITE[1:], ["whole"], "bytes", 0))
     assert bool(find_unmatched([entry(match)], builders.catalog(SUITE), selected, 0)) is missing
     assert bool(find_unmatched([entry(match)], builders.catalog(SUITE), (), 0)) is missing
@@ -264,13 +264,13 @@ def test_an_entry_that_is_too_wide_becomes_those_that_are_not_with_its_reason():
     assert untrue(made, results) == []
 
 
-def test_what_is_true_is_left_alone_and_what_is_not_goes():
+def test_an_update_keeps_valid_entries_and_removes_outdated_ones():
     kept = entry(f"{CASE}@whole", reason="kept")
     made = amendment([entry("gone/**"), kept, entry(f"{CASE}@crlf"), kept], [FAILED, PASSED], missing=[0])
     assert made == (kept,)
 
 
-def test_what_has_expired_stays_for_somebody_to_decide():
+def test_an_update_keeps_expired_entries():
     old = entry(expires="2026-01-01")
     assert amendment([old], [FAILED]) == (old,)
 
@@ -323,15 +323,15 @@ def cut(text, start, end):
 @pytest.mark.parametrize(
     ("removed", "lines"), [(0, (5, 11)), (1, (14, 17)), (2, (18, 23))], ids=["first", "second", "last"]
 )
-def test_an_entry_goes_with_its_lines_and_no_other(removed, lines):
+def test_removing_an_entry_removes_only_its_lines(removed, lines):
     assert amend(FILE, [removed]) == cut(FILE, *lines)
 
 
-def test_new_entries_stand_behind_the_last_one():
+def test_new_entries_follow_the_last_one():
     assert amend(FILE, added=[NEW]) == FILE.replace("# at the end\n", NEW_TEXT + "# at the end\n")
 
 
-def test_a_narrowed_entry_stands_where_the_wide_one_stood():
+def test_a_narrowed_entry_replaces_the_wide_one():
     assert amend(FILE, narrowed={1: (NEW,)}) == cut(FILE, 14, 17).replace(
         "  # about B\n", "  # about B\n" + NEW_TEXT
     )
@@ -344,7 +344,7 @@ def test_a_list_without_entries_is_still_a_list():
     assert amend(made, added=[NEW]).count(NEW_TEXT) == 1
 
 
-def test_a_new_file_says_what_it_is():
+def test_a_new_file_has_a_header():
     made = amend(EMPTY, added=[NEW])
     assert made.endswith(f"entries:\n{NEW_TEXT}")
     assert made.startswith("# ")

@@ -55,6 +55,18 @@ ROWS: Final[tuple[Row, ...]] = (
     Row("status", RAISED_ON_BROKEN, "Raises {exception} on a broken stream", MISLEADS),
     Row("status", "timeout", "Does not answer before the timeout", CRASHES),
     Row("status", "timeout-on-broken", "Does not answer after the stream broke", LOSES),
+    Row(
+        "status",
+        "error-instead-of-complete incomplete-instead-of-complete",
+        "Reports a stream as broken that lacks only its end mark",
+        MISLEADS,
+    ),
+    Row(
+        "status",
+        "complete-instead-of-incomplete complete-instead-of-error",
+        "Does not notice that the end mark is missing",
+        MISLEADS,
+    ),
     Row("status", "complete-for-cut", "Reports a cut stream as complete", SUCCEEDS),
     Row("status", "complete-for-error", "Reports an error as a complete answer", SUCCEEDS),
     Row("status", "error-for-complete", "Reports a valid stream as an error", CRASHES),
@@ -63,10 +75,11 @@ ROWS: Final[tuple[Row, ...]] = (
     Row("status", "incomplete-for-error", "Reports an error as a cut stream", MISLEADS),
     Row("status", "", "Reports a wrong status", MISLEADS),
     # Calls
-    Row(r"content\.complete_calls", "", "Marks an unfinished call as complete", RUNS),
-    Row(rf"{CALL}\.complete", "true-for-false", "Marks an unfinished call as complete", RUNS),
+    Row(r"content\.complete_calls", "", "Hands out an unfinished call", RUNS),
+    Row(rf"{CALL}\.complete", "true-for-false", "Hands out an unfinished call", RUNS),
     Row(rf"{CALL}\.complete", "null", "Does not say whether a call is complete", HIDES),
     Row(rf"{CALL}\.complete", "", "Does not mark a finished call as complete", LOSES),
+    Row("body|output", RAISED, "Raises {exception} when it is called", CRASHES),
     Row(CALL, "merged", "Merges several tool calls into one", RUNS),
     Row(CALL, "split", "Splits a tool call into several", RUNS),
     Row(CALL, "extra", "Reports a tool call that is not in the stream", RUNS),
@@ -153,9 +166,19 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(r"invariant\..*", "", "Sends events that contradict each other (`{path}`)", MISLEADS),
     # Requests and functions
     Row(r"requests\..*", "", "Does not send the requests that the conversation needs", LOSES),
-    Row(r"(request\.)?(body|headers|path)(\..*)?", "missing", "Leaves `{path}` out of the request", LOSES),
-    Row(r"(request\.)?(body|headers|path)(\..*)?", "unexpected", "Sends `{path}`, which is forbidden", LOSES),
-    Row(r"(request\.)?(body|headers|path)(\..*)?", "", "Sends a wrong `{path}`", LOSES),
+    Row(
+        r"(request\.)?(body|headers|path)(\..*)?",
+        "missing",
+        "Leaves out parts of `{part}` in a request",
+        LOSES,
+    ),
+    Row(
+        r"(request\.)?(body|headers|path)(\..*)?",
+        "unexpected",
+        "Sends parts of `{part}` that are forbidden",
+        LOSES,
+    ),
+    Row(r"(request\.)?(body|headers|path)(\..*)?", "", "Sends a wrong `{part}`", LOSES),
     Row(r"output\.heal", "", "Repairs arguments wrong", RUNS),
     Row(r"output\.partial", "", "Reads partial JSON wrong", LOSES),
     Row(r"output\..*", "", "Counts tokens wrong", BILLS),
@@ -174,7 +197,7 @@ BLOCK_NAMES: Final = {
 WRONG_BLOCKS: Final = "missing|merged|extra|split|as-other|different"
 
 FOLDS: Final[tuple[tuple[str, str, str], ...]] = (
-    ("status", "complete-for-.*", r"(?!content\.).*"),
+    ("status", "complete-.*", r"(?!content\.).*"),
     ("status", ".*", ".*"),
     (r"content\.(length|\*\.[a-z_]+)", WRONG_BLOCKS, r"content\..*|invariant\..*"),
     (r"content\.complete_calls", ".*", rf"{CALL}\..*"),

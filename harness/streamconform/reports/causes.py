@@ -166,7 +166,7 @@ def _find_root(result: TrialResult) -> _Root:
         return _explain_missing_answer(result)
     raised = read_raised(result)
     candidates = [
-        (check, _add_exception(classify_check(check, result), raised))
+        (check, _add_exception(check, classify_check(check, result), raised))
         for check in result.checks
         if check.verdict == worst
     ]
@@ -178,6 +178,8 @@ def _find_root(result: TrialResult) -> _Root:
     check, difference, row = min(roots, key=lambda root: HARMS.index(root[2].harm))
     is_raised = difference.kind in (RAISED, RAISED_ON_BROKEN)
     title = format_row(row, difference, raised.type if raised else "")
+    if raised and is_raised and raised.where:
+        title += f" ({escape_line(raised.where, 120)})"
     culprit = result.culprit or "implementation"
     return _Root(
         check,
@@ -189,11 +191,16 @@ def _find_root(result: TrialResult) -> _Root:
     )
 
 
-def _add_exception(difference: Difference, raised: ExceptionRecord | None) -> Difference:
-    """Return the difference of a status with the exception that explains it."""
-    if raised is None or difference.path != "status" or difference.kind.startswith("complete-"):
+def _add_exception(check: Check, difference: Difference, raised: ExceptionRecord | None) -> Difference:
+    """Return the difference with the exception that explains it, if one does."""
+    if raised is None or check.got == "complete" or "-instead-of-" in difference.kind:
         return difference
-    return replace(difference, kind=RAISED if difference.kind.endswith("-for-complete") else RAISED_ON_BROKEN)
+    if difference.path == "status":
+        kind = RAISED if difference.kind.endswith("-for-complete") else RAISED_ON_BROKEN
+        return replace(difference, kind=kind)
+    if difference.path == "body" or difference.path.startswith("output."):
+        return replace(difference, path=difference.path.partition(".")[0], kind=RAISED)
+    return difference
 
 
 def _explain_missing_answer(result: TrialResult) -> _Root:

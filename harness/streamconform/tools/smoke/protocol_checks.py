@@ -142,7 +142,7 @@ def check_stdout(transcript: Transcript) -> Iterator[SmokeProblem]:
         elif id_ not in run_ids and id_ is not None:
             if step != "unknown op":
                 yield SmokeProblem(
-                    f"no run has the id in {quote_line(message.line)}; send back the id of the run", step
+                    f"unknown run id: {quote_line(message.line)}; send back the id of the run", step
                 )
         else:
             for mismatch in find_mismatches("protocol.v1", {**fields, **_replace_payload(fields)}, op, op):
