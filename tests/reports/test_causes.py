@@ -139,6 +139,16 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
         one(f"{CALL}.executor", "provider", "client"),
     ),
     ("Reports a wrong number of content blocks", one(LENGTH, 1, 2)),
+    (
+        "Returns numbers that JSON does not have",
+        one("usage.input", got="NaN", message="got NaN, which JSON does not have"),
+    ),
+    (
+        "Drops content that arrived before the stream broke",
+        one(
+            "content.kept", message="9 characters of text had arrived before the break, 0 are in the content"
+        ),
+    ),
     ("Loses the signature of thinking", one("content.0.thinking.signature", "abc", None)),
     ("Changes the signature of thinking", one("content.0.thinking.signature", "abc", "ab")),
     ("Confuses redacted and other thinking", one("content.0.thinking.redacted", expected=True, got=False)),
