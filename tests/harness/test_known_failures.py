@@ -81,6 +81,9 @@ TOLERATED = result("whole", "pass", "usage.input", check="may")
 BROKEN = result("whole", "faulted", reason="ValueError: no")
 SKIPPED = result("whole", "skipped", reason="not claimed")
 
+TOLERATED_STATUS = result("whole", "pass", "status", check="may")
+TWO_CHECKS = replace(FAILED, checks=(*TOLERATED_STATUS.checks, *FAILED.checks))
+
 SETTLED = [
     ("a case", entry(CASE), FAILED, "known"),
     ("a trial", entry(f"{CASE}@whole"), FAILED, "known"),
@@ -92,6 +95,8 @@ SETTLED = [
     ("another check", entry(f"{CASE}@*:status"), FAILED, "fail"),
     ("another verdict", entry(verdict="hang"), FAILED, "fail"),
     ("a hang", entry(verdict="hang"), HUNG, "known"),
+    ("a hang without a reason", entry(verdict="hang", message="X"), result("whole", "hang"), "hang"),
+    ("the message of the worst check", entry(message="usage.input"), TWO_CHECKS, "known"),
     ("a hang with its message", entry(verdict="hang", message="no answer"), HUNG, "known"),
     ("a hang with another", entry(verdict="hang", message="answer"), HUNG, "hang"),
     ("a fault", entry(verdict="faulted", message="ValueError"), BROKEN, "known"),
@@ -138,6 +143,12 @@ def test_a_known_result_has_the_reasons_of_its_entries():
     assert settle(result("whole", "fail", "usage.input", "status")).known == "summed; late"
 
 
+def test_a_known_result_tracks_each_issue_once():
+    entries = (entry("**:usage.*"), entry("**:status", issue="a/b#2"), entry("**:usage.input"))
+    settle = Settler([KnownFailures("k", entries)], every_path, strict=False)
+    assert settle(result("whole", "fail", "usage.input", "status")).tracked == ("a/b#1", "a/b#2")
+
+
 def test_a_stale_result_names_the_line_of_its_entry():
     settle = Settler([KnownFailures("known.yaml", (entry(line=7),))], every_path, strict=False)
     assert "known.yaml:7" in settle(result()).reason
@@ -163,6 +174,7 @@ AUDITED = [
     ("tolerated", [entry()], [TOLERATED], [(0, "stale")]),
     ("tolerated beside", [entry()], [FAILED, result("cr", "pass", "status", check="may")], []),
     ("skipped", [entry()], [SKIPPED], []),
+    ("a check of what has none", [entry("**:status", "faulted")], [BROKEN], [(0, "stale")]),
     ("not run", [entry("other/**")], [FAILED], []),
     ("expired yesterday", [entry(expires="2026-04-30")], [FAILED], [(0, "expired")]),
     ("expires today", [entry(expires="2026-05-01")], [FAILED], []),
@@ -184,6 +196,8 @@ def test_outdated_entries_are_found(about, entries, results, found):
     ("listed", "results", "message"),
     [
         (entry(), [FAILED, PASSED], "fails in only 1 of 2 trials: narrow the pattern"),
+        (entry("gone/**"), [FAILED], "matches nothing in the suite (was a case renamed?): "),
+        (entry(expires="2026-04-30"), [FAILED], "expired on 2026-04-30: "),
         (entry(), [PASSED], "is fixed, its trial passes: "),
         (entry(), [PASSED, result()], "is fixed, all 2 trials pass: "),
         (entry(verdict="hang"), [FAILED], "no longer has `hang`, but"),
@@ -192,7 +206,8 @@ def test_outdated_entries_are_found(about, entries, results, found):
 )
 def test_an_outdated_entry_is_explained(listed, results, message):
     known = KnownFailures("known.yaml", (listed,))
-    (outdated,) = find_outdated(known, results, every_path, unmatched=frozenset(), today=TODAY)
+    unmatched = frozenset({0} if listed.match == "gone/**" else ())
+    (outdated,) = find_outdated(known, results, every_path, unmatched=unmatched, today=TODAY)
     assert outdated.message.startswith(message)
 
 
