@@ -195,6 +195,8 @@ def adapter(run):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # these tests may themselves run in the background, where a shell ignores it
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and not _children(project.folder):
