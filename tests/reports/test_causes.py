@@ -139,6 +139,16 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
         one(f"{CALL}.executor", "provider", "client"),
     ),
     ("Reports a wrong number of content blocks", one(LENGTH, 1, 2)),
+    (
+        "Returns numbers that JSON does not have",
+        one("usage.input", got="NaN", message="got NaN, which JSON does not have"),
+    ),
+    (
+        "Drops content that arrived before the stream broke",
+        one(
+            "content.kept", message="9 characters of text had arrived before the break, 0 are in the content"
+        ),
+    ),
     ("Loses the signature of thinking", one("content.0.thinking.signature", "abc", None)),
     ("Changes the signature of thinking", one("content.0.thinking.signature", "abc", "ab")),
     ("Confuses redacted and other thinking", one("content.0.thinking.redacted", expected=True, got=False)),
@@ -239,7 +249,13 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
         "Leaves out parts of `body.messages` in a request",
         one("body.messages.2.tool_call_id", "call_1", None, "not sent"),
     ),
-    ("Sends parts of `body.store` that are forbidden", one("body.store", {"present": False}, got=True)),
+    (
+        "Sends parts of `body.messages` that are forbidden",
+        one("body.messages.1.tool_calls", {"present": False}, []),
+    ),
+    ("Leaves `body.max_tokens` out of a request", one("body.max_tokens", 9, None, "not sent")),
+    ("Sends `body.store`, which is forbidden", one("body.store", {"present": False}, got=True)),
+    ("Sends a wrong `headers.authorization`", one("headers.authorization", "a", "b")),
     ("Sends a wrong `body.messages`", one("request.body.messages.2.role", "tool", "user")),
     ("Repairs arguments wrong", one("output", {"a": 1}, {}, case="common/heal/one")),
     ("Reads partial JSON wrong", one("output", {"a": 1}, {}, case="common/partial/one")),

@@ -47,6 +47,9 @@ RAISED: Final = "raised"
 RAISED_ON_BROKEN: Final = "raised-on-broken"
 """Kinds of a wrong status whose trial has an exception."""
 CONTENT: Final = r"content\.\*\.(text|thinking|refusal|other)(\.text)?"
+REQUEST: Final = r"(request\.)?(body|headers|path)(\..*)?"
+CONVERSATION: Final = r"(request\.)?body(\.(messages|input|contents|system|instructions|tools)(\..*)?)?"
+"""The parts of a request that hold the conversation and the tools; the others are options."""
 CALL: Final = r"content\.\*\.tool_call"
 
 ROWS: Final[tuple[Row, ...]] = (
@@ -99,6 +102,8 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(rf"{CALL}\.id", "", "Changes the id of a call", MISLEADS),
     Row(rf"{CALL}\.executor", "", "Confuses calls for the client with calls that the provider runs", RUNS),
     # Content
+    Row(".*", "not-json", "Returns numbers that JSON does not have", LOSES),
+    Row(r"content\.kept", "", "Drops content that arrived before the stream broke", LOSES),
     Row(r"content\.length", "", "Reports a wrong number of content blocks", LOSES),
     Row(r"content\.\*\.thinking\.signature", "null empty", "Loses the signature of thinking", LOSES),
     Row(r"content\.\*\.thinking\.signature", "", "Changes the signature of thinking", LOSES),
@@ -166,19 +171,12 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(r"invariant\..*", "", "Sends events that contradict each other (`{path}`)", MISLEADS),
     # Requests and functions
     Row(r"requests\..*", "", "Does not send the requests that the conversation needs", LOSES),
-    Row(
-        r"(request\.)?(body|headers|path)(\..*)?",
-        "missing",
-        "Leaves out parts of `{part}` in a request",
-        LOSES,
-    ),
-    Row(
-        r"(request\.)?(body|headers|path)(\..*)?",
-        "unexpected",
-        "Sends parts of `{part}` that are forbidden",
-        LOSES,
-    ),
-    Row(r"(request\.)?(body|headers|path)(\..*)?", "", "Sends a wrong `{part}`", LOSES),
+    Row(CONVERSATION, "missing", "Leaves out parts of `{part}` in a request", LOSES),
+    Row(CONVERSATION, "unexpected", "Sends parts of `{part}` that are forbidden", LOSES),
+    Row(CONVERSATION, "", "Sends a wrong `{part}`", LOSES),
+    Row(REQUEST, "missing", "Leaves `{part}` out of a request", MISLEADS),
+    Row(REQUEST, "unexpected", "Sends `{part}`, which is forbidden", MISLEADS),
+    Row(REQUEST, "", "Sends a wrong `{part}`", MISLEADS),
     Row(r"output\.heal", "", "Repairs arguments wrong", RUNS),
     Row(r"output\.partial", "", "Reads partial JSON wrong", LOSES),
     Row(r"output\..*", "", "Counts tokens wrong", BILLS),

@@ -66,6 +66,8 @@ def classify_check(check: Check, result: TrialResult) -> Difference:
     if path == "output":
         # Functions have one check each; the topic (`heal`, `partial`, `tokens`) says which function it is.
         return Difference(f"output.{_get_topic(result)}", _classify_value(check.expected, check.got))
+    if (check.message or "").endswith("which JSON does not have"):
+        return Difference(path, "not-json")
     if check.message == BLOCK_MISSING or path == "content.length":
         return _classify_blocks(check, result)
     match path.split("."):

@@ -69,6 +69,13 @@ class Tally:
                 self.answered.add(implementation)
                 self.consecutive_failures = 0
 
+    def restore(self, result: TrialResult, *, strict: bool) -> None:
+        """Count the unsettled result of an interrupted run that this one continues."""
+        # A program that raised has answered; the results do not tell one that crashed from one that raised.
+        if result.verdict not in ("skipped", "hang"):
+            self.answered.add(result.implementation)
+        self.unexpected += is_unexpected(result, strict=strict)
+
     def record_failure(self, implementation: int, message: str) -> None:
         """Count a program that ended without an answer, unless the implementation is given up already."""
         if not self.gave_up(implementation):
