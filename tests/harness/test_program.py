@@ -206,6 +206,24 @@ def test_answers_arrive_unchanged(tmp_path, said, answer):
     assert ask(builders.program(tmp_path, code)) == [answer]
 
 
+PLACES = [
+    (
+        "at next (file:///home/me/app/node_modules/openai/core/streaming.mjs:61:7)",
+        "at next (openai/core/streaming.mjs:61:7)",
+    ),
+    ("/home/me/my app/src/parse.rs:12", "parse.rs:12"),
+    ("C:\\Users\\me\\lib\\read.cs:line 3", "read.cs:line 3"),
+    ("/root/go/pkg/mod/github.com/x/y@v1.2.0/sse.go:40 in Next", "github.com/x/y@v1.2.0/sse.go:40 in Next"),
+    ("src/parse.rs:12:5", "src/parse.rs:12:5"),
+    ("lib/read.py:3 in read", "lib/read.py:3 in read"),
+]
+
+
+@pytest.mark.parametrize(("where", "kept"), PLACES)
+def test_the_place_of_an_exception_has_no_folder_of_this_machine(where, kept):
+    assert protocol.parse_raised({"type": "E", "where": where}).where == kept
+
+
 PRINTS_NAN = """\
 greet(); i = read()["id"]
 write(op="event", id=i, event={"type": "usage", "usage": {"input": float("nan")}})

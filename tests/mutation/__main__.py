@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from .survivors import Mutation, changes_only_text, format_entry, load_survivors, make_mutation
+from .survivors import Mutation, format_entry, is_exempt, load_survivors, make_mutation
 from .workspace import TESTS, WORKSPACE, make_workspace
 
 LOG = WORKSPACE.with_name("mutation.log")
@@ -42,8 +42,8 @@ def _run(name: str) -> int:
     for function, status, before, after in _read_results(module):
         if status in KILLED:
             statuses["killed"] += 1
-        elif changes_only_text(before, after):
-            statuses["wording only, not counted"] += 1
+        elif is_exempt(before, after):
+            statuses["exempt"] += 1
         else:
             statuses[status] += 1
             survived[make_mutation(function, before, after)] = status

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,6 +29,13 @@ from streamconform.reports.raised import ExceptionRecord, collapse_variables, re
 
 MAX_REASON: Final = 200
 """Characters of a reason that tell one adapter error from another."""
+MAX_EXIT_ERROR: Final = 80
+"""Characters of the last error of a program that tell one kind of exit from another."""
+GIVEN_UP: Final = re.compile(
+    r"gave-up: not run: the program ended \d+ times in a row \((?P<last>.*)\)", re.DOTALL
+)
+EXITED: Final = re.compile(r"exited: the program ended \((?P<how>[^)]*)\)(: (?P<error>.*))?", re.DOTALL)
+"""The reasons of trials whose program exited, and of those not run afterwards."""
 MAX_ALSO: Final = 6
 CULPRITS: Final[Mapping[Culprit | None, str]] = {
     "implementation": "the implementation",
@@ -209,13 +217,29 @@ def _explain_missing_answer(result: TrialResult) -> _Root:
         difference = Difference("status", "timeout-on-broken" if broken else "timeout")
         row = find_row(difference)
         return _Root(None, format_row(row, difference), row.harm, "implementation")
+    exited = _summarize_exit(result.reason or "")
+    if exited is not None:
+        return _Root(None, exited, None, result.culprit or "adapter")
     label = "Suite error" if result.culprit == "harness" else "Adapter error"
     reason = escape_line(collapse_variables(result.reason or ""), MAX_REASON)
     return _Root(None, f"{label}: {reason}" if reason else label, None, result.culprit or "adapter")
 
 
+def _summarize_exit(reason: str) -> str | None:
+    """Return the headline for a program that exited, the same for trials not run because of it, or None."""
+    last = GIVEN_UP.fullmatch(reason)
+    exited = EXITED.match(last["last"] if last else reason)
+    if exited is None:
+        return None
+    # Where messages of one error differ, the rest is left out, so that all of its exits are one cause.
+    error = collapse_variables(exited["error"] or "").partition("…")[0].rstrip(" {[(<:=,'\"`")
+    return f"Adapter error: the program ended: {escape_line(error or exited['how'], MAX_EXIT_ERROR)}"
+
+
 def _make_cause(groups: Sequence[Sequence[TrialResult]], roots: Mapping[int, _Root]) -> Cause:
     """Return the cause that `groups` share: trials by case and difference."""
+    # The trials in which a program exited have its stderr; those not run afterwards do not.
+    groups = sorted(groups, key=lambda trials: "stderr" not in (trials[0].observation or {}))
     root = roots[id(groups[0][0])]
     also = Counter(path for trials in groups for trial in trials for path in _list_others(trial, roots))
     return Cause(

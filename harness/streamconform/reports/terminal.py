@@ -279,6 +279,11 @@ def _name_other_cases(cause: Cause) -> Iterator[str]:
 
 
 def _read_traceback(result: TrialResult) -> list[str]:
-    """Return the last lines of the adapter's own traceback, if it sent one."""
-    text = (result.observation or {}).get("traceback")
-    return text.strip().splitlines()[-MAX_TRACEBACK_LINES:] if isinstance(text, str) else []
+    """Return the last lines of the adapter's own traceback, or of the stderr of a program that exited."""
+    match result.observation:
+        case {"traceback": str(text)}:
+            return text.strip().splitlines()[-MAX_TRACEBACK_LINES:]
+        case {"stderr": list(lines)}:
+            return [str(line) for line in lines[-MAX_TRACEBACK_LINES:]]
+        case _:
+            return []
