@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slowest coverage lint types format docs docs-fast selftest bench matrix clean
+.PHONY: help run test test-slowest coverage lint types format docs docs-fast selftest mutation bench matrix clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -45,6 +45,11 @@ docs-fast: $(VENV)/.dev ## The same without the self-test, which takes minutes
 selftest: $(VENV)/.base ## Judge the suite itself with broken parsers
 	$(BIN)/conform selftest
 
+MODULE ?= known_failures
+
+mutation: $(VENV)/.mutation ## Check that a test fails for each small change to the code; MODULE=suite.select for other modules
+	@$(BIN)/python -m tests.mutation $(MODULE)
+
 bench: $(VENV)/.base ## Show how fast the reference and the suite are
 	@$(BIN)/python -m tests.bench
 
@@ -70,6 +75,10 @@ $(VENV)/.base: pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/.mutation: $(VENV)/.dev
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group mutation
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.base

@@ -29,6 +29,7 @@ NEEDED = {
     "corpus": bool(os.environ.get("STREAMCONFORM_CORPUS")),
     "node": shutil.which("node") is not None and shutil.which("npm") is not None,
     "cargo": shutil.which("cargo") is not None,
+    "go": shutil.which("go") is not None,
     "cc": shutil.which("cc") is not None,
     "peers": all(
         environments.read_environment(environments.get_environments_folder(), PEERS[name]) for name in SDKS

@@ -1,4 +1,4 @@
-"""`conform smoke`: what is wrong with an adapter is told with what to do, and nothing else is."""
+"""`conform smoke` reports each mistake of an adapter with its fix, and reports nothing else."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 from streamconform.adapters.connect import Connection
 from streamconform.apis import APIS
 from streamconform.model.case import Literally
-from streamconform.tools.smoke.checks import CHECKS, examine
-from streamconform.tools.smoke.conversation import converse, steps
-from streamconform.tools.smoke.schema_messages import closest, misfits
-from streamconform.tools.smoke.streams import streams
+from streamconform.tools.smoke.checks import CHECKS, run_checks
+from streamconform.tools.smoke.conversation import hold_conversation, plan_steps
+from streamconform.tools.smoke.schema_messages import find_closest, find_mismatches
+from streamconform.tools.smoke.streams import load_streams
 
 from .. import bundled_suite
 from ..docs import smoke
@@ -31,8 +31,8 @@ def write(value):
 def answer(message): return next(Session().reply_to(message), None)
 def greeting(): return build_hello() | {{"apis": ["anthropic-messages"]}}
 def reply(message): return answer(message)
-def outcome(given): return given
-def said(message):
+def outcome(value): return value
+def handle(message):
     value = reply(message)
     if value and value.get("outcome"): value["outcome"] = outcome(copy.deepcopy(value["outcome"]))
     if value: write(value)
@@ -44,269 +44,311 @@ for line in sys.stdin:
     message = json.loads(line)
     if message["op"] == "hello": write(greeting())
     elif message["op"] == "stop": break
-    else: said(message)
+    else: handle(message)
 end()
 """
-"""The reference as a program, with a place for whatever is to be wrong."""
+"""The reference as a program; `code` overrides one of its functions with a mistake."""
 
 
-def examined(folder, code, seconds=20.0):
+def run_smoke(folder, code, timeout=20.0):
     path = folder / "program.py"
     path.write_text(PROGRAM.format(code=code), "utf-8")
-    seen = converse(Connection("cmd:program", (sys.executable, str(path))), seconds)
-    return {finding.check: finding for finding in examine(seen)}
+    transcript = hold_conversation(Connection("cmd:program", (sys.executable, str(path))), timeout)
+    return {result.check: result for result in run_checks(transcript)}
 
 
 @dataclass(frozen=True, slots=True)
-class Wrong:
+class Mistake:
     id: str
     code: str
     check: str
-    says: str
-    seconds: float = 20.0
-    others: tuple[str, ...] = ()
-    """Checks that find something too."""
+    message: str
+    timeout: float = 20.0
+    other_checks: tuple[str, ...] = ()
+    """Other checks that the mistake fails."""
 
 
-def outcome(line):
-    return f"def outcome(given):\n    {line}\n    return given"
+def change_outcome(line):
+    return f"def outcome(value):\n    {line}\n    return value"
 
 
-def greets(more):
+def change_greeting(more):
     return f"def greeting(): return build_hello() | {{'apis': ['anthropic-messages']}} | {more}"
 
 
-WRONG = [
-    Wrong(
-        "no-name", greets("{'implementation': {}}"), "greeting", "hello.implementation: key `name` is missing"
+MISTAKES = [
+    Mistake(
+        "no-name",
+        change_greeting("{'implementation': {}}"),
+        "greeting",
+        "hello.implementation: key `name` is missing",
     ),
-    Wrong("old-protocol", greets("{'protocol': 0}"), "greeting", "answer with `protocol` 1"),
-    Wrong(
+    Mistake("old-protocol", change_greeting("{'protocol': 0}"), "greeting", "answer with `protocol` 1"),
+    Mistake(
         "api",
-        greets("{'apis': ['anthropic-messages', 'openai_chats']}"),
+        change_greeting("{'apis': ['anthropic-messages', 'openai_chats']}"),
         "apis",
         "did you mean `openai-chat`?",
     ),
-    Wrong(
+    Mistake(
         "far-api",
-        greets("{'apis': ['anthropic-messages', 'xyz']}"),
+        change_greeting("{'apis': ['anthropic-messages', 'xyz']}"),
         "apis",
-        "api `xyz` is not known; known are",
+        "unknown api `xyz`; known: ",
     ),
-    Wrong("no-api", greets("{'apis': []}"), "apis", "it claims no api, so nothing is ever asked"),
-    Wrong(
+    Mistake(
+        "no-api", change_greeting("{'apis': []}"), "apis", "hello.apis is empty, so the adapter gets no runs"
+    ),
+    Mistake(
         "capability",
-        greets("{'capabilities': ['toolCalls', 'thinking']}"),
+        change_greeting("{'capabilities': ['toolCalls', 'thinking']}"),
         "capabilities",
-        "capability `toolCalls` is not known; did you mean `tool_calls`?",
+        "unknown capability `toolCalls`; did you mean `tool_calls`?",
     ),
-    Wrong("capability-text", greets("{'capabilities': 'usage'}"), "capabilities", "is a list of names"),
-    Wrong(
-        "claims-for-another",
-        greets("{'capabilities': {'anthropic-messages': ['usage'], 'openai-chat': ['usage']}}"),
+    Mistake(
+        "capability-text",
+        change_greeting("{'capabilities': 'usage'}"),
+        "capabilities",
+        "is not a list of names",
+    ),
+    Mistake(
+        "claims-for-unlisted-api",
+        change_greeting("{'capabilities': {'anthropic-messages': ['usage'], 'openai-chat': ['usage']}}"),
         "apis",
         "capabilities are claimed for `openai-chat`, which is not in `apis`",
     ),
-    Wrong(
+    Mistake(
         "prints",
         "def reply(message): print('reading', flush=True); return answer(message)",
         "stdout",
         "got `reading`; print nothing else to stdout",
     ),
-    Wrong(
-        "for-nobody",
+    Mistake(
+        "wrong-id",
         "def reply(message): write({'op': 'event', 'id': 'x', 'event': {}}); return answer(message)",
         "stdout",
-        "never asked",
-        others=("unknown-op",),
+        "send back the id of the run",
+        other_checks=("unknown-op",),
     ),
-    Wrong(
+    Mistake(
         "answers-twice",
-        "def said(message): write(answer(message)); write(answer(message))",
+        "def handle(message): write(answer(message)); write(answer(message))",
         "answers",
         "answered 2 times",
-        others=("stdout",),
+        other_checks=("stdout",),
     ),
-    Wrong(
+    Mistake(
         "hangs",
-        "def said(message): time.sleep(60)",
+        "def handle(message): time.sleep(60)",
         "answers",
         "no answer in 0.3 s",
-        seconds=0.3,
+        timeout=0.3,
     ),
-    Wrong("dies", "def said(message): sys.exit('out of cheese')", "answers", "out of cheese"),
-    Wrong(
+    Mistake("dies", "def handle(message): sys.exit('out of cheese')", "answers", "out of cheese"),
+    Mistake(
         "raises",
         "def reply(message): return answer(message) and {'op': 'result', 'id': message['id'], 'errored': "
         "{'message': 'KeyError: delta', 'traceback': 'Traceback\\n  at here'}}",
         "errored",
         "the adapter failed: KeyError: delta\n  | Traceback\n  |   at here",
     ),
-    Wrong(
+    Mistake(
         "declines",
         "def reply(message): return answer(message) and {'op': 'result', 'id': message['id'], "
         "'skipped': {'reason': 'no mood'}}",
         "errored",
-        "declined what it claims (no mood)",
+        "skipped a run that its claims include (no mood)",
     ),
-    Wrong(
+    Mistake(
         "block-type",
-        outcome("for block in given['content']: block['type'] = 'tool'"),
+        change_outcome("for block in value['content']: block['type'] = 'tool'"),
         "outcome",
         'outcome.content[0].type is "tool"; expected one of `text`, `thinking`, `refusal`, `tool_call`, '
         "`other`; write `tool_call`",
     ),
-    Wrong(
+    Mistake(
         "status",
-        outcome("given['status'] = 'completed'"),
+        change_outcome("value['status'] = 'completed'"),
         "outcome",
         'outcome.status is "completed"; expected',
     ),
-    Wrong("reason", outcome("given['stop']['reason'] = 'end_turn'"), "outcome", "write `stop`"),
-    Wrong("no-content", outcome("del given['content']"), "outcome", "outcome: key `content` is missing"),
-    Wrong(
+    Mistake("reason", change_outcome("value['stop']['reason'] = 'end_turn'"), "outcome", "write `stop`"),
+    Mistake(
+        "no-content", change_outcome("del value['content']"), "outcome", "outcome: key `content` is missing"
+    ),
+    Mistake(
         "money",
-        outcome("given['cost'] = given['cost'] and {'total': 0.25}"),
+        change_outcome("value['cost'] = value['cost'] and {'total': 0.25}"),
         "outcome",
         'outcome.cost.total is 0.25; expected a string or null; write decimal text, such as "0.002871"',
     ),
-    Wrong(
+    Mistake(
         "tokens",
-        outcome("given['usage']['input'] = '12'"),
+        change_outcome("value['usage']['input'] = '12'"),
         "outcome",
         'outcome.usage.input is "12"; expected an integer or null; write the number without quotes',
     ),
-    Wrong(
+    Mistake(
         "arguments",
-        outcome("for b in given['content']: b['arguments'] = b.get('arguments_text') or '{}'"),
+        change_outcome("for b in value['content']: b['arguments'] = b.get('arguments_text') or '{}'"),
         "arguments",
         'is the text "{\\"value\\": 26.2, \\"to\\": \\"km\\"}"; parse it',
-        others=("event-order",),
+        other_checks=("event-order",),
     ),
-    Wrong(
-        "nothing-read",
-        outcome("given |= {'status': 'incomplete', 'content': []}"),
+    Mistake(
+        "empty-content",
+        change_outcome("value |= {'status': 'incomplete', 'content': []}"),
+        "content",
+        "the outcome of every stream is empty; pass the stream to your library, and return what it reads",
+        other_checks=("event-order",),
+    ),
+    Mistake(
+        "wrong-text",
+        change_outcome("value |= {'content': [{'type': 'text', 'text': 'x'}]}"),
         "reading",
-        'anthropic-messages text: the text is ""; expected "Nairobi lies',
-        others=("event-order",),
+        'anthropic-messages text, anthropic-messages cut: the text is "x"; expected "Nairobi lies',
+        other_checks=("event-order",),
     ),
-    Wrong(
-        "cut-as-success",
-        outcome("given['status'] = 'complete'"),
+    Mistake(
+        "error-status",
+        "def reply(message): return answer(message) and {'op': 'result', 'id': message['id'], 'events': [], "
+        "'outcome': {'status': 'error', 'content': [], 'error': {'type': 'E', 'message': 'no such host'}}}",
+        "reading",
+        'outcome.status is "error"; expected `complete`: outcome.error is "E": "no such host"',
+        other_checks=("event-order",),
+    ),
+    Mistake(
+        "library-raises",
+        "def reply(message): return answer(message) and {'op': 'result', 'id': message['id'], "
+        "'raised': {'type': 'lib.Error', 'message': 'no such host', 'where': 'lib/read.py:3 in read'}}",
+        "reading",
+        "the library raised lib.Error: no such host (lib/read.py:3 in read)",
+    ),
+    Mistake(
+        "cut-as-complete",
+        change_outcome("value['status'] = 'complete'"),
         "reading",
         'anthropic-messages cut: outcome.status is "complete"; expected `incomplete`',
-        others=("event-order",),
+        other_checks=("event-order",),
     ),
-    Wrong(
+    Mistake(
         "no-events",
         "def reply(message): return {k: v for k, v in (answer(message) or {}).items() if k != 'events'}",
         "events",
-        "events are claimed, but none came",
+        "`events` is claimed, but none were sent",
     ),
-    Wrong(
+    Mistake(
         "event-type",
-        "def reply(message):\n    given = answer(message)\n"
-        "    for event in (given or {}).get('events', ()): event['type'] = 'delta'\n    return given",
+        "def reply(message):\n    value = answer(message)\n"
+        "    for event in (value or {}).get('events', ()): event['type'] = 'delta'\n    return value",
         "events",
         'events[0].type is "delta"; expected one of',
     ),
-    Wrong(
+    Mistake(
         "after-the-end",
-        "def reply(message):\n    given = answer(message)\n"
-        "    if given and 'events' in given: given['events'] = given['events'] + [{'type': 'usage'}]\n"
-        "    return given",
+        "def reply(message):\n    value = answer(message)\n"
+        "    if value and 'events' in value: value['events'] = value['events'] + [{'type': 'usage'}]\n"
+        "    return value",
         "event-order",
         "1 events follow the terminal event",
     ),
-    Wrong(
-        "another-each-time",
-        outcome("given['response_id'] = str(time.perf_counter())"),
+    Mistake(
+        "random-id",
+        change_outcome("value['response_id'] = str(time.perf_counter())"),
         "determinism",
         "`response_id`",
-        others=("unknown-field",),
+        other_checks=("unknown-field",),
     ),
-    Wrong(
+    Mistake(
         "strict-about-fields",
         "def reply(message):\n    if 'future' in message: message = message | {'api': 'none'}\n"
         "    return answer(message)",
         "unknown-field",
         "ignore such fields",
-        others=("errored",),
+        other_checks=("errored",),
     ),
-    Wrong(
-        "dies-of-an-unknown-op",
-        "def said(message): write({'run': answer}[message['op']](message))",
+    Mistake(
+        "exits-at-an-unknown-op",
+        "def handle(message): write({'run': answer}[message['op']](message))",
         "unknown-op",
-        "is to be ignored",
+        "ignore such messages",
     ),
-    Wrong(
-        "says-something-to-an-unknown-op",
+    Mistake(
+        "answers-an-unknown-op",
         "no = {'op': 'result', 'id': 'none', 'skipped': {'reason': ''}}\n"
-        "def said(message): write(answer(message) or no)",
+        "def handle(message): write(answer(message) or no)",
         "unknown-op",
-        "say nothing",
+        "do not answer it",
     ),
-    Wrong(
-        "dies-of-an-unknown-api",
-        "def said(message):\n"
-        "    given = {None: answer, 'anthropic-messages': answer}[message.get('api')](message)\n"
-        "    if given: write(given)",
+    Mistake(
+        "exits-at-an-unknown-api",
+        "def handle(message):\n"
+        "    value = {None: answer, 'anthropic-messages': answer}[message.get('api')](message)\n"
+        "    if value: write(value)",
         "unknown-api",
         'answer `"skipped": {"reason": …}`',
     ),
-    Wrong(
+    Mistake(
         "mixes-runs",
-        greets("{'concurrency': 2}")
+        change_greeting("{'concurrency': 2}")
         + """
-def said(message):
+def handle(message):
     ahead = [message]
     if message.get("id") == "7": ahead.append(json.loads(sys.stdin.readline()))
-    given = [answer(each) for each in ahead]
-    if len(given) == 2: given[0]["id"], given[1]["id"] = given[1]["id"], given[0]["id"]
-    for each in given:
-        if each: write(each)
+    answers = [answer(run) for run in ahead]
+    if len(answers) == 2: answers[0]["id"], answers[1]["id"] = answers[1]["id"], answers[0]["id"]
+    for value in answers:
+        if value: write(value)
 """,
         "concurrency",
-        "keep them apart by id",
+        "keep runs apart by id",
     ),
-    Wrong("goes-on", "def end(): time.sleep(60)", "stop", "it went on after `stop`"),
-    Wrong("ends-badly", "def end(): sys.exit(3)", "stop", "it ended with code 3 after `stop`; end with 0"),
+    Mistake("goes-on", "def end(): time.sleep(60)", "stop", "still running after `stop`"),
+    Mistake("ends-badly", "def end(): sys.exit(3)", "stop", "exited with code 3 after `stop`; exit with 0"),
 ]
 
 
-@pytest.mark.parametrize("wrong", [pytest.param(each, id=each.id) for each in WRONG])
-def test_what_is_wrong_is_told_with_what_to_do(tmp_path, monkeypatch, wrong):
+def with_package(project, code):
+    return project.with_file("mypkg/__init__.py", "").with_file("mypkg/conform.py", code)
+
+
+def get_fixes(results):
+    return {name: result.messages for name, result in results.items() if result.mark == "FIX"}
+
+
+@pytest.mark.parametrize("mistake", [pytest.param(mistake, id=mistake.id) for mistake in MISTAKES])
+def test_each_mistake_is_reported_with_its_fix(tmp_path, monkeypatch, mistake):
     monkeypatch.setattr("streamconform.tools.smoke.conversation.STOP_SECONDS", 0.5)
-    found = examined(tmp_path, wrong.code, wrong.seconds)
-    told = "\n".join(message for each in found.values() if each.mark == "FIX" for message in each.messages)
-    assert wrong.says in "\n".join(found[wrong.check].messages), told
-    assert {name for name, each in found.items() if each.mark == "FIX"} == {wrong.check, *wrong.others}, told
+    results = run_smoke(tmp_path, mistake.code, mistake.timeout)
+    fixes = get_fixes(results)
+    assert mistake.message in "\n".join(results[mistake.check].messages), fixes
+    assert set(fixes) == {mistake.check, *mistake.other_checks}, fixes
 
 
-def test_what_was_not_tried_is_not_called_well(tmp_path):
-    found = examined(tmp_path, "def said(message): sys.exit(1)")
-    marks = {finding.mark for finding in found.values() if finding.check.startswith("unknown-")}
+def test_a_check_whose_step_was_not_tried_is_skipped(tmp_path):
+    results = run_smoke(tmp_path, "def handle(message): sys.exit(1)")
+    marks = {result.mark for name, result in results.items() if name.startswith("unknown-")}
     assert marks == {"skip"}
 
 
-def test_a_sane_program_has_nothing_to_fix(tmp_path):
-    found = examined(tmp_path, "")
-    assert {name: finding.messages for name, finding in found.items() if finding.mark == "FIX"} == {}
-    assert list(found) == list(CHECKS)
+def test_a_correct_program_has_nothing_to_fix(tmp_path):
+    results = run_smoke(tmp_path, "")
+    assert get_fixes(results) == {}
+    assert list(results) == list(CHECKS)
 
 
-@pytest.mark.parametrize("words", [("reference",), ("--", sys.executable, "-m", "streamconform_reference")])
-def test_the_bundled_parser_is_sane(project, words):
-    ran = project.run("smoke", *words)
+@pytest.mark.parametrize(
+    "arguments", [("reference",), ("--", sys.executable, "-m", "streamconform_reference")]
+)
+def test_the_bundled_parser_passes(project, arguments):
+    ran = project.run("smoke", *arguments)
     assert ran.code == 0, ran.out + ran.err
     assert "FIX" not in ran.out
     assert ran.last.startswith("Adapter OK. Next: conform run -i ")
 
 
-def test_findings_are_lines_of_ok_and_fix_and_exit_with_1(project):
-    ran = (
-        project.with_file("mypkg/__init__.py", "").with_file("mypkg/conform.py", RAISES).run("smoke", "mypkg")
-    )
+def test_a_failed_check_prints_fix_and_exits_with_1(project):
+    ran = with_package(project, RAISES).run("smoke", "mypkg")
     assert ran.code == 1
     assert ran.err == ""
     marks = {line[:4].strip() for line in ran.out.splitlines()[1:-1]}
@@ -319,25 +361,23 @@ def test_findings_are_lines_of_ok_and_fix_and_exit_with_1(project):
 RAISES = "\ndef adapter(run):\n    raise KeyError('delta')\n\nadapter.capabilities = []\n"
 
 
-def test_nothing_that_an_adapter_says_moves_the_cursor(project):
+def test_control_characters_of_an_adapter_are_escaped(project):
     code = "\ndef adapter(run): return {'status': '\\x1b[2J\\u202e\\x9b', 'content': []}\n"
-    made = project.with_file("mypkg/__init__.py", "").with_file("mypkg/conform.py", code)
-    ran = made.run("smoke", "mypkg")
+    ran = with_package(project, code).run("smoke", "mypkg")
     assert "outcome.status is" in ran.out
     assert not {"\x1b", "\u202e", "\x9b"} & set(ran.out)
 
 
-def test_findings_are_json_where_that_is_asked_for(project):
-    made = project.with_file("mypkg/__init__.py", "").with_file("mypkg/conform.py", RAISES)
-    ran = made.run("smoke", "mypkg", "--format", "json")
-    found = json.loads(ran.out)
-    assert (found["impl"], found["exit"], ran.code) == ("mypkg", 1, 1)
-    assert [each["check"] for each in found["checks"]] == list(CHECKS)
-    assert {each["mark"] for each in found["checks"]} == {"ok", "fix", "skip"}
+def test_format_json_prints_the_results_as_json(project):
+    ran = with_package(project, RAISES).run("smoke", "mypkg", "--format", "json")
+    document = json.loads(ran.out)
+    assert (document["impl"], document["exit"], ran.code) == ("mypkg", 1, 1)
+    assert [result["check"] for result in document["checks"]] == list(CHECKS)
+    assert {result["mark"] for result in document["checks"]} == {"ok", "fix", "skip"}
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("arguments", "code", "message"),
     [
         (("smoke", "nosuchpackage"), 3, "no module `nosuchpackage`"),
         (("smoke", "cmd:nosuchprogram"), 3, "`nosuchprogram`: No such file"),
@@ -347,43 +387,46 @@ def test_findings_are_json_where_that_is_asked_for(project):
         (("smoke", "magic:x"), 2, "unknown form `magic:`"),
     ],
 )
-def test_what_cannot_be_started_is_one_clear_message(project, words, code, said):
-    ran = project.run(*words)
+def test_an_adapter_that_cannot_start_gives_one_clear_message(project, arguments, code, message):
+    ran = project.run(*arguments)
     assert ran.code == code, ran.out + ran.err
-    assert said in ran.err
+    assert message in ran.err
     assert "Traceback" not in ran.err
 
 
-def test_the_implementation_of_the_config_file_is_looked_at(project):
+def test_the_implementation_of_the_config_file_is_the_default(project):
     ran = project.with_file("conform.toml", 'impl = "reference"\n').run("smoke")
     assert ran.code == 0, ran.out + ran.err
 
 
-def test_whom_nobody_can_feed_is_asked_nothing():
-    assert list(steps({"op": "hello", "inputs": ["telepathy"]})) == []
+def test_an_adapter_with_an_unknown_input_mode_gets_no_steps():
+    assert list(plan_steps({"op": "hello", "inputs": ["telepathy"]})) == []
 
 
-def test_every_api_that_is_claimed_is_asked_for():
-    asked = {stream.api for step in steps({"op": "hello"}) for stream in step.runs.values()}
-    assert asked == set(APIS)
+def test_every_claimed_api_has_a_step():
+    apis = {stream.api for step in plan_steps({"op": "hello"}) for stream in step.runs.values()}
+    assert apis == set(APIS)
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_what_is_asked_are_cases_of_the_suite_and_expects_what_they_do(api):
-    text, call, cut = streams(api)
+def test_the_sample_streams_are_cases_of_the_suite_with_the_same_expectations(api):
+    text, call, cut = load_streams(api)
     assert text.trial.body.startswith(cut.trial.body)
     assert len(cut.trial.body) < len(text.trial.body)
-    of = APIS[api].smoke
+    smoke_streams = APIS[api].smoke
     expected = {
-        each.cassette.name: each.expect.content
-        for each in bundled_suite.streams()
-        if each.api == api
-        and each.cassette.name in (of.text_cassette, of.call_cassette)
-        and each.level == "must"
+        case.cassette.name: case.expect.content
+        for case in bundled_suite.streams()
+        if case.api == api
+        and case.cassette.name in (smoke_streams.text_cassette, smoke_streams.call_cassette)
+        and case.level == "must"
     }
-    (said,), (called,) = expected[of.text_cassette], expected[of.call_cassette]
-    assert said.fields["text"] == Literally(text.text)
-    assert {name: called.fields[name].value for name in ("name", "arguments")} == call.call
+    (text_block,), (call_block,) = (
+        expected[smoke_streams.text_cassette],
+        expected[smoke_streams.call_cassette],
+    )
+    assert text_block.fields["text"] == Literally(text.text)
+    assert {name: call_block.fields[name].value for name in ("name", "arguments")} == call.call
 
 
 CLIENT = """
@@ -406,13 +449,13 @@ adapter.capabilities = ["tool_calls", "usage", "cost"]
 """
 
 
-def test_a_client_over_http_is_asked_as_well(project):
+def test_an_http_client_is_checked(project):
     ran = project.with_file("mypkg.py", CLIENT).run("smoke", "python:mypkg:adapter")
     assert ran.code == 0, ran.out + ran.err
-    assert "ok    requests       asks the server that it is given" in ran.out
+    assert "ok    requests       sends its requests to the base URL" in ran.out
 
 
-def test_a_client_that_asks_the_wrong_path_is_told_so(project):
+def test_a_request_to_a_wrong_path_is_reported(project):
     code = CLIENT.replace("/v1/messages", "/v1/complete")
     ran = project.with_file("mypkg.py", code).run("smoke", "python:mypkg:adapter")
     assert ran.code == 1
@@ -420,38 +463,38 @@ def test_a_client_that_asks_the_wrong_path_is_told_so(project):
     assert line.endswith("the server got `POST /v1/complete`; expected `POST BASE_URL/v1/messages`")
 
 
-def test_a_program_that_takes_pushed_chunks_is_fed_so(tmp_path):
-    found = examined(tmp_path, greets("{'inputs': ['push', 'bytes']}") + PUSHED)
-    assert {name: finding.messages for name, finding in found.items() if finding.mark == "FIX"} == {}
-    assert found["reading"].mark == "ok"
+def test_a_program_in_push_mode_gets_chunks(tmp_path):
+    results = run_smoke(tmp_path, change_greeting("{'inputs': ['push', 'bytes']}") + PUSHED)
+    assert get_fixes(results) == {}
+    assert results["reading"].mark == "ok"
 
 
 PUSHED = """
 session = Session()
-def said(message):
-    for each in session.reply_to(message): write(each)
+def handle(message):
+    for reply in session.reply_to(message): write(reply)
 """
 
 
 @pytest.mark.parametrize(
-    ("word", "known", "meant"),
+    ("word", "known", "closest"),
     [
         ("toolCalls", ("tool_calls", "cost"), "tool_calls"),
         ("anthropic", ("anthropic-messages",), "anthropic-messages"),
         ("qq", ("cost",), None),
     ],
 )
-def test_the_name_that_was_meant_is_found(word, known, meant):
-    assert closest(word, known) == meant
+def test_an_unknown_name_gets_the_closest_known_name(word, known, closest):
+    assert find_closest(word, known) == closest
 
 
-def test_a_misfit_names_the_place_the_value_and_what_is_expected():
-    (words,) = misfits("outcome.v1", {"status": "complete", "content": "Hello"}, "outcome")
-    assert words == (
+def test_a_mismatch_names_path_value_and_expected_type():
+    (message,) = find_mismatches("outcome.v1", {"status": "complete", "content": "Hello"}, "outcome")
+    assert message == (
         'outcome.content is "Hello"; expected an array; write blocks, [{"type": "text", "text": "…"}]'
     )
 
 
-def test_the_output_in_the_adapter_guide_is_what_is_printed():
+def test_the_output_in_the_adapter_guide_is_current():
     for page, content in smoke.generate().items():
         assert content == page.read_bytes(), describe_outdated("smoke")

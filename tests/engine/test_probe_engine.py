@@ -1,4 +1,4 @@
-"""What a probe finds on llama.cpp's server: in the recordings of it, and live where it is installed."""
+"""The deviations of llama.cpp's server: in its recordings, and live if it is installed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
 from streamconform.tools.probe import checks
-from streamconform.tools.probe.refusals import REFUSALS
+from streamconform.tools.probe.bad_requests import BAD_REQUESTS
 from streamconform.tools.probe.scenarios import SCENARIOS
 from streamconform.tools.record.live import RawRecording
 
@@ -20,9 +20,9 @@ from .engine import running
 
 ANTHROPIC, CHAT, RESPONSES = "anthropic-messages", "openai-chat", "openai-responses"
 APIS = (ANTHROPIC, CHAT, RESPONSES)
-NAMED = {each.name: each for each in (*SCENARIOS, *REFUSALS)}
+QUESTIONS = {question.name: question for question in (*SCENARIOS, *BAD_REQUESTS)}
 
-# api, question, check that does not pass; `docs/probe.md` says in words what each is
+# API, question, failed check; `docs/probe.md` describes each
 DEVIATIONS = [
     (RESPONSES, "text", "grammar.required-field.response.created.sequence_number"),
     (RESPONSES, "text", "grammar.required-field.response.output_text.delta.output_index"),
@@ -42,7 +42,7 @@ DEVIATIONS = [
     *((api, "named-tool", "answer.calls") for api in APIS),
 ]
 LIVE = [(CHAT, "bad-tool-type", "http.status")]
-"""What no recording has."""
+"""Deviations that no recording shows."""
 
 # the recording of each question
 RECORDED = {
@@ -54,10 +54,10 @@ RECORDED = {
     "named-tool": "named-tool",
     "no-messages": "missing-messages",
 }
-CALLED = "parallel-calls"
-"""So small a model answers it in words: what is wrong with calls is seen in the recordings only."""
+RECORDED_ONLY = "parallel-calls"
+"""The small live model answers this question in text: only the recordings show the deviations of calls."""
 
-# what every other recording of this server may have, and no more
+# The only deviations that the recordings of this server may show.
 KNOWN = {
     RESPONSES: {"arguments-done", "arguments-parse", "blocks-in-sequence", "one-created"},
     CHAT: {"role-first"},
@@ -65,10 +65,10 @@ KNOWN = {
 }
 
 
-def found(api, question):
-    """Return the checks that do not pass for the recording of a question."""
+def check_recording(api, question):
+    """Return the failed checks of the recording of a question."""
     cassette = cassettes.load(find_bundled("cassettes"), api, f"llama-cpp-{RECORDED[question]}")
-    came = RawRecording(
+    recording = RawRecording(
         path="/",
         request_headers={},
         request_body=b"{}",
@@ -78,49 +78,50 @@ def found(api, question):
         marks=(),
         cut=None,
     )
-    asked = NAMED[question]
     if question == "no-messages":
-        judged = checks.of_refusal(api, asked, came)
+        results = checks.check_error(api, QUESTIONS[question], recording)
     else:
-        judged = checks.of_stream(api, asked, cassette.request.body, came)[0]
-    return {check.path for check in judged if check.verdict != "pass"}
+        results, _ = checks.check_stream(api, QUESTIONS[question], cassette.request.body, recording)
+    return {check.path for check in results if check.verdict != "pass"}
 
 
 @pytest.mark.parametrize(("api", "question", "check"), DEVIATIONS)
-def test_a_deviation_of_the_server_is_found_in_its_recording(api, question, check):
-    assert check in found(api, question)
+def test_a_deviation_shows_in_the_recording(api, question, check):
+    assert check in check_recording(api, question)
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_nothing_else_is_found_in_any_recording_of_the_server(api):
+def test_the_recordings_show_no_other_deviation(api):
     grammar = checks.GRAMMARS[api]
     rules = set()
     for path in sorted((find_bundled("cassettes") / api).glob("llama-cpp-*.yaml")):
         cassette = cassettes.load(find_bundled("cassettes"), api, path.stem)
         if cassette.status == 200:
-            rules |= {each.rule for each in grammar.of_body([cassette.body], cassette.request.body)}
+            rules |= {deviation.rule for deviation in grammar.of_body([cassette.body], cassette.request.body)}
     assert {rule for rule in rules if not rule.startswith("required-field.")} == KNOWN[api]
 
 
-def probed(folder, url, api, question):
-    """Return the checks that do not pass for a question to the server."""
-    where = (url, "--api", api, "--model", MODEL, "-k", f"probe/{api}/{question}")
-    ran = Project(folder).run("probe", *where, "--temperature", "0", "--timeout", "100")
+def probe_question(folder, url, api, question):
+    """Return the failed checks of a live question."""
+    arguments = (url, "--api", api, "--model", MODEL, "-k", f"probe/{api}/{question}")
+    ran = Project(folder).run("probe", *arguments, "--temperature", "0", "--timeout", "100")
     assert ran.code in (0, 1), ran.out + ran.err
-    told = map(json.loads, (folder / ".conform" / "probe.jsonl").read_text("utf-8").splitlines())
-    (trial,) = (each for each in told if each["kind"] == "trial")
+    lines = map(json.loads, (folder / ".conform" / "probe.jsonl").read_text("utf-8").splitlines())
+    (trial,) = (line for line in lines if line["kind"] == "trial")
     return {check["path"] for check in trial["checks"] if check["verdict"] != "pass"}
 
 
 @pytest.mark.engine
 @pytest.mark.parametrize("api", APIS)
-def test_a_probe_of_the_server_itself_finds_each_of_them(api, tmp_path):
+def test_a_live_probe_finds_each_deviation(api, tmp_path):
     rows = [*DEVIATIONS, *LIVE]
-    wanted = {(question, check) for of, question, check in rows if of == api and question != CALLED}
+    expected = {
+        (question, check) for row_api, question, check in rows if row_api == api and question != RECORDED_ONLY
+    }
     with running(Path(sys.executable), {}) as url:
-        wrong = {
+        failed = {
             (question, check)
-            for question in dict.fromkeys(question for question, _ in sorted(wanted))
-            for check in probed(tmp_path, url, api, question)
+            for question in dict.fromkeys(question for question, _ in sorted(expected))
+            for check in probe_question(tmp_path, url, api, question)
         }
-    assert wanted - wrong == set()
+    assert expected - failed == set()

@@ -40,7 +40,7 @@ def test_blocks_got_are_dropped_and_joined(blocks, claims, kept):
     assert align.normalize_received(blocks, claims, frozenset()) == kept
 
 
-def test_others_are_kept_where_the_case_names_their_kind():
+def test_other_blocks_are_kept_if_the_case_names_their_kind():
     expected = [parse_block({"other": {"kind": "image"}})]
     named = align.collect_kinds(expected)
     assert align.normalize_received([Other("image"), Other("audio")], ALL, named) == [Other("image")]

@@ -122,7 +122,7 @@ NEEDS = [
 
 
 @pytest.mark.parametrize(("capability", "paths"), NEEDS, ids=[capability for capability, _ in NEEDS])
-def test_what_is_not_claimed_is_not_judged(capability, paths):
+def test_fields_without_a_claim_are_not_judged(capability, paths):
     left = checks(claims=ALL - {capability})
     assert not paths & set(left)
     assert all(each.verdict == "pass" for each in left.values())
@@ -149,13 +149,13 @@ def test_arguments_of_a_call_that_had_not_ended_are_not_compared():
     assert "content.2.tool_call.arguments" not in found
 
 
-def test_a_block_that_did_not_come_fails_even_where_null_would_do():
+def test_a_missing_block_fails_even_if_null_is_expected():
     content = [{"tool_call": {"name": "f", "id": {"present": False}}}]
     found = checks(EXPECT | {"content": content}, got_with(content=[]))["content.0.tool_call.id"]
     assert (found.verdict, found.message) == ("fail", "content block missing")
 
 
-def test_null_usage_is_expected_where_nothing_was_reported():
+def test_null_usage_is_expected_if_none_was_reported():
     assert failed(builders.TEXT_EXPECT | {"usage": None}, builders.TEXT_OUTCOME | {"usage": {}}) == set()
     assert failed(builders.TEXT_EXPECT | {"usage": None}, builders.TEXT_OUTCOME) == {"usage"}
 
@@ -165,7 +165,7 @@ def test_of_an_incomplete_answer_the_error_is_not_judged():
     assert failed(expect, builders.TEXT_OUTCOME | {"status": "incomplete", "error": {"type": "x"}}) == set()
 
 
-def test_the_length_says_which_types_came():
+def test_a_wrong_length_lists_the_block_types():
     found = checks(got=got_with(content=[]))["content.length"]
     assert (found.expected, found.got) == (3, 0)
     assert found.message == "expected 3 blocks [thinking, text, tool_call], got 0 []"

@@ -1,4 +1,4 @@
-"""Searches over bundled cases, and what is written of them judged by an adapter in this process."""
+"""Minimise bundled cases, and judge the written result with an adapter in this process."""
 
 from __future__ import annotations
 
@@ -14,50 +14,51 @@ from streamconform.run.blame import ReferenceInput
 from streamconform.suite.expand import expand, make_trial
 from streamconform.suite.load import Sources, collect, load
 from streamconform.tools.minimise.search import MinimiseJob, Search
-from streamconform.tools.minimise.write import recipe, write
+from streamconform.tools.minimise.write import format_command, write_result
 
-NOBODY_KNOWS = Greeting(name="in this process")
+GREETING = Greeting(name="in this process")
 
 
 @cache
-def cases(api):
-    """The bundled cases of an api that have a stream, by id."""
+def load_cases(api):
+    """Return the bundled stream cases of an API, by id."""
     sources = Sources(find_bundled("specs"), find_bundled("cassettes"))
     loaded = collect(sources, sorted((sources.specs / api).glob("*.yaml")))
     assert not loaded.problems
     return {case.id: case for case in loaded.cases if isinstance(case, Case)}
 
 
-def searched(name, impl, **options):
-    """The search for the smallest stream of a case, `api/topic/id@delivery`."""
+def run_search(name, impl, **options):
+    """Return the finished search for the smallest stream of a case, `api/topic/id@delivery`."""
     id_, _, delivery = name.partition("@")
-    trial = make_trial(cases(id_.partition("/")[0])[id_], delivery or "recorded", 0)
+    trial = make_trial(load_cases(id_.partition("/")[0])[id_], delivery or "recorded", 0)
     search = Search(MinimiseJob(connect(impl), (trial,), **options))
     asyncio.run(search.run())
     return search
 
 
-def written(folder, search):
-    """The one case that is written of a search, read back."""
-    place = write(folder, search, search.best, recipe(search, ""))
-    (case,) = (each for each in load(Sources(folder / "specs", folder / "cassettes")) if each.id == place.id)
+def write_case(folder, search):
+    """Write the result of a search, and return its case as loaded from the files."""
+    files = write_result(folder, search, search.best, format_command(search, ""))
+    sources = Sources(folder / "specs", folder / "cassettes")
+    (case,) = (case for case in load(sources) if case.id == files.id)
     return case
 
 
-def verdicts(case, adapter, deliveries=("recorded",), faults="none"):
-    """The verdicts on an adapter, which is called here and now."""
-    claims = NOBODY_KNOWS.claims(case.api)
+def judge_case(case, adapter, deliveries=("recorded",), faults="none"):
+    """Return the verdicts on an adapter function by delivery."""
+    claims = GREETING.claims(case.api)
     return {
-        trial.delivery: judge(trial, answer(adapter, trial), claims, lambda _: None).verdict
+        trial.delivery: judge(trial, run_adapter(adapter, trial), claims, lambda _: None).verdict
         for trial in expand((case,), deliveries, "bytes", 0, faults)
     }
 
 
-def answer(adapter, trial):
-    """What an adapter says to a trial."""
+def run_adapter(adapter, trial):
+    """Return the observation of an adapter function for a trial."""
     cassette = trial.case.cassette
-    fed = ReferenceInput(
+    run = ReferenceInput(
         cassette.api, cassette.status, cassette.headers, trial.chunks, pricing=trial.case.pricing
     )
-    *events, last = adapter(fed)
+    *events, last = adapter(run)
     return Observation(last["outcome"], events)

@@ -1,4 +1,4 @@
-"""The fewest items: nothing of them can be left out, and no selection is tried that is too small."""
+"""Delta debugging keeps only needed items and never tries a selection that is too small."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import pytest
 from streamconform.tools.minimise.ddmin import minimise_list
 
 
-def found(items, needed, least=0):
-    asked = []
+def minimise(items, needed, least=0):
+    selections = []
 
     async def holds(kept):
-        asked.append(tuple(kept))
+        selections.append(tuple(kept))
         return set(needed) <= set(kept)
 
-    return asyncio.run(minimise_list(items, holds, least=least)), asked
+    return asyncio.run(minimise_list(items, holds, least=least)), selections
 
 
 @pytest.mark.parametrize(
@@ -31,24 +31,24 @@ def found(items, needed, least=0):
         (64, range(0, 64, 2)),
     ],
 )
-def test_what_is_needed_is_left_and_nothing_else(count, needed):
-    kept, _ = found(range(count), needed)
+def test_only_needed_items_are_kept(count, needed):
+    kept, _ = minimise(range(count), needed)
     assert kept == tuple(needed)
 
 
-def test_at_least_so_many_are_left_where_none_is_needed():
-    kept, asked = found("abcdefgh", (), least=1)
+def test_at_least_the_minimum_is_kept():
+    kept, selections = minimise("abcdefgh", (), least=1)
     assert len(kept) == 1
-    assert all(asked)
+    assert all(selections)
 
 
-def test_one_of_many_is_found_in_few_questions():
-    _, asked = found(range(1024), (700,))
-    assert len(asked) < 60
+def test_one_item_of_many_is_found_in_few_calls():
+    _, selections = minimise(range(1024), (700,))
+    assert len(selections) < 60
 
 
-def test_what_hangs_together_is_left_together():
-    """Half of a pair does not hold, so parts get smaller until the other items are gone one by one."""
+def test_items_that_depend_on_each_other_stay_together():
+    """Half of a pair fails, so the parts get smaller until the other items are dropped one by one."""
 
     async def holds(kept):
         return {2, 9} <= set(kept) and (4 in kept) == (5 in kept)

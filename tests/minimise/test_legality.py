@@ -1,4 +1,4 @@
-"""What the grammar of an API calls broken in a stream, and the members that a payload keeps."""
+"""A stream breaks the rules of its grammar, and required members are kept."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import json
 
 import pytest
 from streamconform.apis import APIS
-from streamconform.tools.minimise.legality import broken_rules, kept_members
+from streamconform.tools.minimise.legality import find_broken_rules, list_required_members
 from streamconform.wire import sse
 
-from .searching import cases
+from .searching import load_cases
 
 A = "anthropic-messages"
 USAGE = {"input_tokens": 1, "output_tokens": 1}
@@ -38,14 +38,14 @@ STOP = {"type": "message_stop"}
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_most_bundled_streams_break_no_rule_but_that_of_the_terminal_event(api):
-    """The others are about a broken rule."""
+def test_most_bundled_streams_break_at_most_the_rule_of_the_terminal_event(api):
+    """The others test a broken rule."""
     streams = {
         (case.cassette.body, case.cassette.name): case.cassette
-        for case in cases(api).values()
+        for case in load_cases(api).values()
         if APIS[api].detect_framing(case.cassette.status, case.cassette.body) != "document"
     }
-    broken = [broken_rules(api, each.body, each.request.body) for each in streams.values()]
+    broken = [find_broken_rules(api, cassette.body, cassette.request.body) for cassette in streams.values()]
     assert sum(rules <= {"one-terminal", "done-marker"} for rules in broken) > 0.5 * len(broken)
 
 
@@ -61,11 +61,11 @@ def test_most_bundled_streams_break_no_rule_but_that_of_the_terminal_event(api):
     ],
 )
 def test_a_stream_breaks_the_rules_of_its_grammar(frames, broken):
-    body = b"".join(sse.encode_event(json.dumps(each).encode(), each["type"]) for each in frames)
-    assert broken_rules(A, body, {}) == broken
+    body = b"".join(sse.encode_event(json.dumps(frame).encode(), frame["type"]) for frame in frames)
+    assert find_broken_rules(A, body, {}) == broken
 
 
-def test_required_fields_are_kept_and_optional_ones_may_go():
-    kept = kept_members("openai-chat")
-    assert {"id", "object", "choices", "finish_reason", "param"} <= kept
-    assert kept.isdisjoint({"logprobs", "system_fingerprint", "content"})
+def test_required_members_are_kept_and_optional_ones_are_not():
+    required = list_required_members("openai-chat")
+    assert {"id", "object", "choices", "finish_reason", "param"} <= required
+    assert required.isdisjoint({"logprobs", "system_fingerprint", "content"})

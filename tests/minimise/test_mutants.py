@@ -1,4 +1,4 @@
-"""Of ten broken parsers over all apis the smallest stream is tiny, fails them, and passes the reference."""
+"""The smallest streams of ten mutants in all APIs are tiny, fail the mutant and pass the reference."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from streamconform.wire.framings import split
 from streamconform_mutants import load as load_mutant
 from streamconform_reference.adapter import adapter as reference
 
-from .searching import cases, searched, verdicts, written
+from .searching import judge_case, load_cases, run_search, write_case
 
-MOST_FRAMES = 5
+MAX_FRAMES = 5
 
-TEN = {
+MUTANTS = {
     "usage-summed": "anthropic-messages/cost/cost-plain",
     "empty-arguments-dropped": "anthropic-messages/tool-use/no-arguments-empty-delta",
     "cached-subset-not-subtracted": "openai-chat/cost/cost-of-tool-calls",
@@ -24,25 +24,26 @@ TEN = {
     "done-hides-calls": "ollama-chat/tool-use/large-arguments",
     "v1-calls-ignored": "cohere-chat/v1/v1-calls-whole",
     "exception-dropped": "bedrock-converse/errors/exception-of-another-type",
-    "tool-input-lost": "bedrock-converse/truncation/cut-after-whole-call",  # six frames where it goes on
+    "tool-input-lost": "bedrock-converse/truncation/cut-after-whole-call",  # six frames without the cut
 }
 
 
-@pytest.mark.parametrize(("name", "case"), TEN.items())
+@pytest.mark.parametrize(("name", "case"), MUTANTS.items())
 def test_the_smallest_stream_fails_the_mutant_and_passes_the_reference(tmp_path, name, case):
-    search = searched(case, f"mutant:{name}")
-    kept = written(tmp_path, search)
+    search = run_search(case, f"mutant:{name}")
+    written = write_case(tmp_path, search)
     frames = split(
-        APIS[kept.api].detect_framing(kept.cassette.status, kept.cassette.body), kept.cassette.body
+        APIS[written.api].detect_framing(written.cassette.status, written.cassette.body),
+        written.cassette.body,
     )
-    assert search.ended
-    assert 1 <= len(frames) <= MOST_FRAMES
-    assert len(kept.cassette.body) < len(cases(kept.api)[case.partition("@")[0]].cassette.body)
-    assert search.oracle.target in search.proof
+    assert search.finished
+    assert 1 <= len(frames) <= MAX_FRAMES
+    assert len(written.cassette.body) < len(load_cases(written.api)[case.partition("@")[0]].cassette.body)
+    assert search.oracle.target in search.final_failures
     assert judge_reference(search.best).verdict == "pass"
-    assert verdicts(kept, load_mutant(name)) == {"recorded": "fail"}
-    assert set(verdicts(kept, reference, DELIVERY_SETS["full"], "all").values()) == {"pass"}
+    assert judge_case(written, load_mutant(name)) == {"recorded": "fail"}
+    assert set(judge_case(written, reference, DELIVERY_SETS["full"], "all").values()) == {"pass"}
 
 
-def test_all_apis_are_among_the_ten():
-    assert len({case.partition("/")[0] for case in TEN.values()}) == 7
+def test_the_mutants_cover_all_apis():
+    assert len({case.partition("/")[0] for case in MUTANTS.values()}) == 7

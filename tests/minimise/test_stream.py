@@ -1,4 +1,4 @@
-"""Bodies in pieces: joined they are what they were; what is left out leaves the others as they are."""
+"""The pieces of a body join to the same bytes, and a deletion leaves the other pieces unchanged."""
 
 from __future__ import annotations
 
@@ -6,43 +6,47 @@ import pytest
 from streamconform.apis import APIS
 from streamconform.delivery.deliver import cut
 from streamconform.suite.expand import expand
-from streamconform.tools.minimise.edits import edit_members, nodes, units
+from streamconform.tools.minimise.edits import edit_members, find_nodes, split_characters
 from streamconform.tools.minimise.stream import split_stream
 from streamconform.wire.framings import split
 
-from .searching import cases
+from .searching import load_cases
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_the_pieces_of_a_body_are_the_body_with_its_cuts(api):
-    for case in cases(api).values():
+def test_the_pieces_join_to_the_body_with_its_chunks(api):
+    for case in load_cases(api).values():
         for trial in expand((case,), ("recorded", "utf8-split", "comments"), "bytes", 0, "one"):
             stream = split_stream(
                 APIS[api].detect_framing(case.cassette.status, trial.body), trial.body, trial.chunks
             )
             assert stream.body == trial.body, trial.id
-            assert cut(trial.body, stream.offsets()) == trial.chunks, trial.id
+            assert cut(trial.body, stream.list_chunk_offsets()) == trial.chunks, trial.id
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_any_frame_left_out_leaves_the_others(api):
-    for case in cases(api).values():
+def test_a_deleted_frame_leaves_the_others(api):
+    for case in load_cases(api).values():
         body = case.cassette.body
-        framed = APIS[api].detect_framing(case.cassette.status, body)
-        stream = split_stream(framed, body, (body,))
-        framed_at = [i for i, piece in enumerate(stream.pieces) if piece.payload is not None]
-        if framed == "document" or len(framed_at) < 3 or len(stream.payloads) != len(split(framed, body)):
+        framing = APIS[api].detect_framing(case.cassette.status, body)
+        stream = split_stream(framing, body, (body,))
+        frame_indices = [i for i, piece in enumerate(stream.pieces) if piece.payload is not None]
+        if (
+            framing == "document"
+            or len(frame_indices) < 3
+            or len(stream.payloads) != len(split(framing, body))
+        ):
             continue
-        for gone in (framed_at[0], framed_at[1]):
-            smaller = stream.only(i for i in range(len(stream.pieces)) if i != gone)
-            assert [each.payload for each in split(framed, smaller.body)] == [*smaller.payloads], case.id
+        for deleted in (frame_indices[0], frame_indices[1]):
+            smaller = stream.select(i for i in range(len(stream.pieces)) if i != deleted)
+            assert [frame.payload for frame in split(framing, smaller.body)] == [*smaller.payloads], case.id
 
 
 TEXT = '{"a": 1, "b": {"c":[1, 2 , 3]}, "d":"xé\\n\\ud83d\\ude00\\ud83d"}'.encode()
 
 
 @pytest.mark.parametrize(
-    ("changes", "left"),
+    ("changes", "result"),
     [
         ({}, TEXT),
         ({("a",): None}, TEXT.replace(b'"a": 1,', b"")),
@@ -53,9 +57,15 @@ TEXT = '{"a": 1, "b": {"c":[1, 2 , 3]}, "d":"xé\\n\\ud83d\\ude00\\ud83d"}'.enco
         ({("b",): None, ("b", "c"): b"[]"}, TEXT.replace(b', "b": {"c":[1, 2 , 3]}', b"")),
     ],
 )
-def test_what_is_not_changed_keeps_its_bytes(changes, left):
-    assert edit_members(TEXT, changes) == left
+def test_an_edit_keeps_all_other_bytes(changes, result):
+    assert edit_members(TEXT, changes) == result
 
 
-def test_a_character_is_what_stands_for_it():
-    assert units(TEXT, nodes(TEXT)[("d",)]) == (b"x", "é".encode(), rb"\n", rb"\ud83d\ude00", rb"\ud83d")
+def test_escapes_count_as_one_character():
+    assert split_characters(TEXT, find_nodes(TEXT)[("d",)]) == (
+        b"x",
+        "é".encode(),
+        rb"\n",
+        rb"\ud83d\ude00",
+        rb"\ud83d",
+    )

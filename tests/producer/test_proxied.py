@@ -1,4 +1,4 @@
-"""`conform run --impl proxy:…` against real proxies: a right one passes, every planted mistake is named."""
+"""`conform run --impl proxy:…` passes a correct proxy and reports every planted mistake."""
 
 from __future__ import annotations
 
@@ -23,76 +23,77 @@ from streamconform.resources import find_bundled
 from streamconform.run.blame import Blame, load_snapshots
 from streamconform.run.plan import Settings
 from streamconform.run.reading import read as read_results
+from streamconform.run.run_folders import RUNS, find_latest_results, get_latest_results
 from streamconform.run.single import SingleRunner
 from streamconform.schemas import find_problems
 from streamconform.suite.expand import make_trial
 from streamconform.suite.load import Sources, collect
 
-from .tiny_proxy import hostile, running
+from .tiny_proxy import serve_bytes, serve_proxy
 
-GOOD = "http://127.0.0.1:8082?from=anthropic-messages&to=ollama-chat&upstream=11434"
+ADDRESS = "http://127.0.0.1:8082?from=anthropic-messages&to=ollama-chat&upstream=11434"
 
 
 @dataclass(frozen=True)
-class Ran:
+class RunOutput:
     code: int
     out: str
     err: str
     verdicts: dict[str, str]
-    """Trial, without its api and topic, to verdict."""
+    """By trial, without API and topic."""
     failed: dict[str, set[str]]
 
 
-Run = Callable[..., Ran]
+RunProxy = Callable[..., RunOutput]
 
 
 @pytest.fixture
 def port() -> int:
-    """Return a port on which nobody listens."""
+    """Return a free port."""
     with socket.create_server(("127.0.0.1", 0)) as server:
-        taken: int = server.getsockname()[1]
-        return taken
+        number: int = server.getsockname()[1]
+        return number
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: Any, capsys: Any, port: int) -> Run:
-    """Return what runs the command as a user does, in this process."""
+def run(tmp_path: Path, monkeypatch: Any, capsys: Any, port: int) -> RunProxy:
+    """Return a function that runs the command in this process."""
     monkeypatch.chdir(tmp_path)
 
-    def ran(url: str, *words: str) -> Ran:
+    def run_command(url: str, *arguments: str) -> RunOutput:
         impl = f"proxy:{url}?from=anthropic-messages&to=ollama-chat&upstream={port}"
-        monkeypatch.setattr(sys, "argv", ["conform", "run", "-i", impl, *words])
-        with pytest.raises(SystemExit) as ended:
+        monkeypatch.setattr(sys, "argv", ["conform", "run", "-i", impl, *arguments])
+        with pytest.raises(SystemExit) as exit_info:
             main()
-        said = capsys.readouterr()
-        path = tmp_path / ".conform" / "results.jsonl"
-        trials = read_results(path).trials if path.exists() else ()
-        return Ran(
-            int(ended.value.code or 0),
-            said.out,
-            said.err,
-            {each.id.rpartition("/")[2]: each.verdict for each in trials},
+        printed = capsys.readouterr()
+        path = find_latest_results(tmp_path / RUNS)
+        trials = () if path is None else read_results(path).trials
+        return RunOutput(
+            int(exit_info.value.code or 0),
+            printed.out,
+            printed.err,
+            {trial.id.rpartition("/")[2]: trial.verdict for trial in trials},
             {
-                each.id.rpartition("/")[2]: {check.path for check in each.checks if check.verdict == "fail"}
-                for each in trials
-                if each.verdict == "fail"
+                trial.id.rpartition("/")[2]: {check.path for check in trial.checks if check.verdict == "fail"}
+                for trial in trials
+                if trial.verdict == "fail"
             },
         )
 
-    return ran
+    return run_command
 
 
-def chosen(*cases: str) -> Iterator[str]:
+def select(*cases: str) -> Iterator[str]:
     for case in cases:
         yield from ("-k", f"ollama-chat/*/{case}")
 
 
-def test_a_right_proxy_passes(tmp_path, port, run):
+def test_a_correct_proxy_passes(tmp_path, port, run):
     names = ("thinking-text-call", "parallel-over-records", "length", "error-mid-text", "unicode-text")
-    with running(port) as url:
-        seen = run(url, *chosen(*names), "--deliver", "fast", "--faults", "one")
-    assert (seen.code, seen.failed) == (0, {}), seen.out + seen.err
-    kinds = {id_.partition("@")[2].partition(".")[0] for id_ in seen.verdicts}
+    with serve_proxy(port) as url:
+        output = run(url, *select(*names), "--deliver", "fast", "--faults", "one")
+    assert (output.code, output.failed) == (0, {}), output.out + output.err
+    kinds = {id_.partition("@")[2].partition(".")[0] for id_ in output.verdicts}
     assert kinds >= {
         "recorded",
         "bytewise",
@@ -102,133 +103,135 @@ def test_a_right_proxy_passes(tmp_path, port, run):
         "reset",
         "stall",
     }
-    lines = (tmp_path / ".conform" / "results.jsonl").read_text("utf-8").splitlines()
+    lines = get_latest_results(tmp_path / RUNS).read_text("utf-8").splitlines()
     assert [problem for line in lines for problem in find_problems("results.v1", json.loads(line))] == []
 
 
-BROKEN = {
+MISTAKES = {
     "end_turn after a cut": ("plain-text", "cut-after-frame", "status"),
-    "error swallowed": ("error-mid-text", "recorded", "status"),
+    "error dropped": ("error-mid-text", "recorded", "status"),
     "second call dropped": ("parallel-over-records", "recorded", "content.length"),
-    "calls hidden": ("one-call", "recorded", "grammar.stop-fits-calls"),
+    "wrong stop reason": ("one-call", "recorded", "grammar.stop-fits-calls"),
     "thinking lost": ("thinking-then-text", "recorded", "content.length"),
-    "arguments twice": ("one-call", "recorded", "grammar.arguments-parse"),
+    "arguments encoded twice": ("one-call", "recorded", "grammar.arguments-parse"),
     "wrong index": ("thinking-text-call", "recorded", "grammar.block-start-once"),
     "[DONE]": ("plain-text", "recorded", "grammar.no-done-marker"),
-    "whole at once": ("plain-text", "recorded", "invariant.streaming"),
-    "tools forgotten": ("one-call", "recorded", "upstream.tools"),
-    "refusal without a document": ("http-404-model", "recorded", "refusal.json"),
+    "one chunk": ("plain-text", "recorded", "invariant.streaming"),
+    "tools dropped": ("one-call", "recorded", "upstream.tools"),
+    "error without a document": ("http-404-model", "recorded", "refusal.json"),
 }
 
 
 @cache
 def cases() -> dict[str, Case]:
-    """Return the streams of Ollama by name; what the command does beside this takes longer."""
+    """Return the streams of Ollama by name; the command itself loads more and takes longer."""
     sources = Sources(find_bundled("specs"), find_bundled("cassettes"))
-    found = collect(sources, (sources.specs / "ollama-chat").glob("*.yaml")).cases
-    return {case.id.rpartition("/")[2]: case for case in found if isinstance(case, Case)}
+    loaded = collect(sources, (sources.specs / "ollama-chat").glob("*.yaml")).cases
+    return {case.id.rpartition("/")[2]: case for case in loaded if isinstance(case, Case)}
 
 
-def judged(url: str, port: int, case: str, delivery: str = "recorded", seconds: float = 60) -> TrialResult:
+def judge_case(
+    url: str, port: int, case: str, delivery: str = "recorded", timeout: float = 60
+) -> TrialResult:
     trial = make_trial(cases()[case], delivery, 0)
     impl = f"proxy:{url}?from=anthropic-messages&to=ollama-chat&upstream={port}"
 
-    async def judging() -> TrialResult:
-        single = SingleRunner(connect(impl), Settings(workers=1, timeout=seconds), Blame(load_snapshots()))
+    async def judge() -> TrialResult:
+        single = SingleRunner(connect(impl), Settings(workers=1, timeout=timeout), Blame(load_snapshots()))
         try:
             await single.begin((trial,))
             return await single.judge(trial)
         finally:
             await single.end()
 
-    return asyncio.run(judging())
+    return asyncio.run(judge())
 
 
-def failed(result: TrialResult) -> set[str]:
+def list_failed(result: TrialResult) -> set[str]:
     return {check.path for check in result.checks if check.verdict == "fail"}
 
 
-@pytest.mark.parametrize("broken", BROKEN)
-def test_a_planted_mistake_is_named(broken, port):
-    case, delivery, path = BROKEN[broken]
-    with running(port, broken) as url:
-        result = judged(url, port, case, delivery)
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_planted_mistake_is_reported(mistake, port):
+    case, delivery, path = MISTAKES[mistake]
+    with serve_proxy(port, mistake) as url:
+        result = judge_case(url, port, case, delivery)
     assert (result.verdict, result.culprit) == ("fail", "implementation")
-    assert path in failed(result)
+    assert path in list_failed(result)
 
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
 
 
-def test_what_is_no_http_is_told(port):
-    with hostile(b"SSH-2.0-OpenSSH_9.6\r\n") as url:
-        result = judged(url, port, "plain-text")
+def test_a_proxy_without_http_is_reported(port):
+    with serve_bytes(b"SSH-2.0-OpenSSH_9.6\r\n") as url:
+        result = judge_case(url, port, "plain-text")
     assert result.verdict == "faulted"
     assert "gave no HTTP answer" in (result.reason or "")
 
 
-def test_a_proxy_that_is_silent_is_a_hang(port):
-    with hostile(HEAD, silent=True) as url:
-        assert judged(url, port, "plain-text", seconds=0.5).verdict == "hang"
+def test_a_silent_proxy_is_a_hang(port):
+    with serve_bytes(HEAD, silent=True) as url:
+        assert judge_case(url, port, "plain-text", timeout=0.5).verdict == "hang"
 
 
-def test_an_answer_without_end_is_read_up_to_a_bound(port):
+def test_an_endless_answer_is_cut_at_the_size_limit(port):
     lines = (b":" + b"x" * 1023 + b"\n") * 1024
-    with hostile(HEAD, *([lines] * 40)) as url:
-        assert judged(url, port, "plain-text").verdict == "fail"
+    with serve_bytes(HEAD, *([lines] * 40)) as url:
+        assert judge_case(url, port, "plain-text").verdict == "fail"
 
 
-def test_an_answer_that_asked_nobody_does_not_pass(port):
+def test_an_answer_without_an_upstream_request_fails(port):
     frame = b'event: message_stop\ndata: {"type":"message_stop"}\n\n'
-    with hostile(HEAD, frame) as url:
-        result = judged(url, port, "plain-text")
-    assert "grammar.start-first" in failed(result)
+    with serve_bytes(HEAD, frame) as url:
+        result = judge_case(url, port, "plain-text")
+    assert "grammar.start-first" in list_failed(result)
     assert "no request arrived" in (result.reason or "")
 
 
-def test_bytes_that_are_no_stream_do_not_pass(port):
-    with hostile(HEAD, bytes(range(256)) * 40) as url:
-        assert judged(url, port, "plain-text").verdict == "fail"
+def test_random_bytes_fail(port):
+    with serve_bytes(HEAD, bytes(range(256)) * 40) as url:
+        assert judge_case(url, port, "plain-text").verdict == "fail"
 
 
-def test_where_nobody_listens_nothing_is_judged(port, run):
-    seen = run("http://127.0.0.1:9", *chosen("plain-text"))
-    assert seen.code == 3
-    assert f"start the proxy, its upstream http://127.0.0.1:{port}" in seen.err
+def test_an_unreachable_proxy_exits_with_three(port, run):
+    output = run("http://127.0.0.1:9", *select("plain-text"))
+    assert output.code == 3
+    assert f"start the proxy with the upstream http://127.0.0.1:{port}" in output.err
 
 
-def test_a_port_that_is_taken_is_told(port, run):
-    with running(port) as url, socket.create_server(("127.0.0.1", port)):
-        seen = run(url, *chosen("plain-text"))
-    assert seen.code == 3
-    assert f"port {port}, where the upstream is to be played" in seen.err
+def test_an_upstream_port_in_use_is_reported(port, run):
+    with serve_proxy(port) as url, socket.create_server(("127.0.0.1", port)):
+        output = run(url, *select("plain-text"))
+    assert output.code == 3
+    assert f"cannot listen on port {port} as the proxy's upstream" in output.err
 
 
-def test_a_known_failure_names_a_rule_and_goes_stale(tmp_path, port, run):
+def test_a_known_failure_of_a_fixed_rule_is_stale(tmp_path, port, run):
     entry = (
         "  - match: ollama-chat/text/plain-text@*:grammar.no-done-marker\n"
         "    verdict: fail\n    reason: it ends like another api\n    issue: https://example.org/1\n"
     )
     (tmp_path / "known.yaml").write_text(f"known-failures: 1\nentries:\n{entry}", "utf-8")
-    words = (*chosen("plain-text"), "--deliver", "fast", "--known-failures", "known.yaml")
-    with running(port, "[DONE]") as url:
-        listed = run(url, *words)
-    with running(port) as url:
-        mended = run(url, *words)
-    assert (listed.code, set(listed.verdicts.values())) == (0, {"known"}), listed.out + listed.err
-    assert (mended.code, set(mended.verdicts.values())) == (1, {"stale"}), mended.out + mended.err
+    arguments = (*select("plain-text"), "--deliver", "fast", "--known-failures", "known.yaml")
+    with serve_proxy(port, "[DONE]") as url:
+        known = run(url, *arguments)
+    with serve_proxy(port) as url:
+        fixed = run(url, *arguments)
+    assert (known.code, set(known.verdicts.values())) == (0, {"known"}), known.out + known.err
+    assert (fixed.code, set(fixed.verdicts.values())) == (1, {"stale"}), fixed.out + fixed.err
 
 
-def test_an_address_says_what_stands_between_what():
-    assert parse_address(GOOD) == ProxyAddress(
+def test_an_address_names_proxy_apis_and_upstream():
+    assert parse_address(ADDRESS) == ProxyAddress(
         "http://127.0.0.1:8082", "anthropic-messages", "ollama-chat", 11434, MODEL
     )
-    assert parse_address(f"{GOOD}&model=llama3").model == "llama3"
-    assert connect(f"proxy:{GOOD}").argv[-1] == GOOD
+    assert parse_address(f"{ADDRESS}&model=llama3").model == "llama3"
+    assert connect(f"proxy:{ADDRESS}").argv[-1] == ADDRESS
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("address", "message"),
     [
         ("127.0.0.1:8082", "not an http or https URL"),
         ("ftp://127.0.0.1?from=anthropic-messages&to=ollama-chat&upstream=1", "not an http or https URL"),
@@ -236,12 +239,12 @@ def test_an_address_says_what_stands_between_what():
         ("http://u:p@127.0.0.1?from=anthropic-messages&to=ollama-chat&upstream=1", "without user"),
         ("http://127.0.0.1:8082?from=anthropic-messages", "`to` is missing (in a shell"),
         ("http://127.0.0.1:8082?from=anthropic&to=ollama-chat&upstream=1", "`from=anthropic` is not an API"),
-        (f"{GOOD}0000", "is not a port"),
-        (f"{GOOD}&key=secret", "are allowed after the `?`"),
-        (f"{GOOD}&to=openai-chat", "each once"),
+        (f"{ADDRESS}0000", "is not a port"),
+        (f"{ADDRESS}&key=secret", "are allowed after the `?`"),
+        (f"{ADDRESS}&to=openai-chat", "each once"),
     ],
 )
-def test_an_address_that_is_none_is_a_mistake_of_the_user(given, words):
+def test_an_invalid_address_is_a_usage_error(address, message):
     with pytest.raises(UsageError, match="expected `proxy:http") as raised:
-        connect(f"proxy:{given}")
-    assert words in str(raised.value)
+        connect(f"proxy:{address}")
+    assert message in str(raised.value)

@@ -1,4 +1,4 @@
-"""A translating proxy in a hundred lines, Anthropic Messages to Ollama, and ways in which it is broken."""
+"""A translating proxy in a hundred lines, Anthropic Messages to Ollama, with mistakes to plant."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ STOPS = {"length": "max_tokens"}
 
 
 @dataclass
-class Writer:
-    """Records in, events out."""
+class EventWriter:
+    """Translates Ollama's records to Anthropic's events."""
 
-    broken: frozenset[str]
+    mistakes: frozenset[str]
     index: int = -1
     open: str | None = None
     calls: int = 0
@@ -38,19 +38,19 @@ class Writer:
 
     def record(self, record: Json) -> Iterator[Json]:
         if "error" in record:
-            if "error swallowed" in self.broken:
+            if "error dropped" in self.mistakes:
                 yield from self.done({})
             else:
-                yield from self.failed(str(record["error"]))
+                yield from self.fail(str(record["error"]))
             return
         message = record.get("message") or {}
-        if message.get("thinking") and "thinking lost" not in self.broken:
+        if message.get("thinking") and "thinking lost" not in self.mistakes:
             yield from self.delta("thinking", "thinking", message["thinking"])
         if message.get("content"):
             yield from self.delta("text", "text", message["content"])
         for call in message.get("tool_calls") or ():
             self.calls += 1
-            if self.calls == 1 or "second call dropped" not in self.broken:
+            if self.calls == 1 or "second call dropped" not in self.mistakes:
                 yield from self.call(call["function"])
         if record.get("done"):
             yield from self.done(record)
@@ -70,14 +70,14 @@ class Writer:
         yield self.begin("tool_use", start)
         arguments = function.get("arguments") or {}
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-        if "arguments twice" in self.broken:
+        if "arguments encoded twice" in self.mistakes:
             text = json.dumps(text)
         delta = {"type": "input_json_delta", "partial_json": text}
         yield {"type": "content_block_delta", "index": self.index, "delta": delta}
         yield from self.close()
 
     def begin(self, block: str, start: Json) -> Json:
-        if "wrong index" not in self.broken or self.index < 0:
+        if "wrong index" not in self.mistakes or self.index < 0:
             self.index += 1
         self.open = block
         return {"type": "content_block_start", "index": self.index, "content_block": start}
@@ -94,27 +94,31 @@ class Writer:
             "input_tokens": record.get("prompt_eval_count", 0),
             "output_tokens": record.get("eval_count", 0),
         }
-        usual = "tool_use" if self.calls and "calls hidden" not in self.broken else "end_turn"
-        stop = STOPS.get(str(record.get("done_reason")), usual)
+        reason = "tool_use" if self.calls and "wrong stop reason" not in self.mistakes else "end_turn"
+        stop = STOPS.get(str(record.get("done_reason")), reason)
         yield {"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": None}, "usage": usage}
         yield {"type": "message_stop"}
 
-    def failed(self, words: str) -> Iterator[Json]:
+    def fail(self, message: str) -> Iterator[Json]:
         self.ended = True
-        yield {"type": "error", "error": {"type": "api_error", "message": words}}
+        yield {"type": "error", "error": {"type": "api_error", "message": message}}
 
     def end(self) -> Iterator[Json]:
         if not self.ended:
             yield from (
-                self.done({}) if "end_turn after a cut" in self.broken else self.failed("the upstream went")
+                self.done({})
+                if "end_turn after a cut" in self.mistakes
+                else self.fail("the upstream disconnected")
             )
 
 
-def asked(body: Json) -> Json:
-    messages = [{"role": each["role"], "content": _text(each["content"])} for each in body["messages"]]
+def translate_request(body: Json) -> Json:
+    messages = [
+        {"role": message["role"], "content": _join_text(message["content"])} for message in body["messages"]
+    ]
     tools = [
-        {"type": "function", "function": {"name": each["name"], "parameters": each["input_schema"]}}
-        for each in body.get("tools", ())
+        {"type": "function", "function": {"name": tool["name"], "parameters": tool["input_schema"]}}
+        for tool in body.get("tools", ())
     ]
     return {
         "model": body["model"],
@@ -124,32 +128,32 @@ def asked(body: Json) -> Json:
     }
 
 
-def _text(content: Any) -> str:
-    return content if isinstance(content, str) else "".join(each["text"] for each in content)
+def _join_text(content: Any) -> str:
+    return content if isinstance(content, str) else "".join(block["text"] for block in content)
 
 
-def handler(upstream: int, broken: frozenset[str]) -> type[BaseHTTPRequestHandler]:
+def make_handler(upstream: int, mistakes: frozenset[str]) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             connection = http.client.HTTPConnection("127.0.0.1", upstream, timeout=10)
-            asking = asked(body) | ({"tools": []} if "tools forgotten" in broken else {})
-            connection.request("POST", "/api/chat", json.dumps(asking))
+            request = translate_request(body) | ({"tools": []} if "tools dropped" in mistakes else {})
+            connection.request("POST", "/api/chat", json.dumps(request))
             answer = connection.getresponse()
             if answer.status != 200:
-                self.refuse(answer.status, answer.read())
-            elif "whole at once" in broken:
+                self.send_error_document(answer.status, answer.read())
+            elif "one chunk" in mistakes:
                 self.stream([b"".join(self.events(answer))])
             else:
                 self.stream(self.events(answer))
             connection.close()
 
-        def refuse(self, status: int, told: bytes) -> None:
-            words = told.decode("utf-8", "replace") or "nothing"
-            error = {"type": "error", "error": {"type": "api_error", "message": words}}
-            document = b"oops" if "refusal without a document" in broken else json.dumps(error).encode()
+        def send_error_document(self, status: int, body: bytes) -> None:
+            message = body.decode("utf-8", "replace") or "empty body"
+            error = {"type": "error", "error": {"type": "api_error", "message": message}}
+            document = b"oops" if "error without a document" in mistakes else json.dumps(error).encode()
             self.send_response(status)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(document)))
@@ -157,29 +161,29 @@ def handler(upstream: int, broken: frozenset[str]) -> type[BaseHTTPRequestHandle
             self.wfile.write(document)
 
         def events(self, answer: http.client.HTTPResponse) -> Iterator[bytes]:
-            writer = Writer(broken)
-            yield from map(event, writer.start())
+            writer = EventWriter(mistakes)
+            yield from map(encode_event, writer.start())
             try:
                 for line in answer:
                     if line.strip():
-                        yield from map(event, writer.record(json.loads(line)))
+                        yield from map(encode_event, writer.record(json.loads(line)))
                     if writer.ended:
                         break
             except (http.client.HTTPException, OSError, ValueError, TypeError, AttributeError, KeyError):
                 pass
-            yield from map(event, writer.end())
-            if "[DONE]" in broken:
+            yield from map(encode_event, writer.end())
+            if "[DONE]" in mistakes:
                 yield b"data: [DONE]\n\n"
 
         def stream(self, events: Any) -> None:
             self.send_response(200)
             self.send_header(
-                "content-type", "text/plain" if "content type" in broken else "text/event-stream"
+                "content-type", "text/plain" if "content type" in mistakes else "text/event-stream"
             )
             self.send_header("transfer-encoding", "chunked")
             self.end_headers()
-            for each in events:
-                self.wfile.write(b"%x\r\n%b\r\n" % (len(each), each))
+            for chunk in events:
+                self.wfile.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
             self.wfile.write(b"0\r\n\r\n")
 
         def log_message(self, *args: Any) -> None:
@@ -188,45 +192,45 @@ def handler(upstream: int, broken: frozenset[str]) -> type[BaseHTTPRequestHandle
     return Handler
 
 
-def event(given: Json) -> bytes:
-    return f"event: {given['type']}\ndata: {json.dumps(given)}\n\n".encode()
+def encode_event(event: Json) -> bytes:
+    return f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
 
 
 @contextmanager
-def running(upstream: int, *broken: str) -> Iterator[str]:
-    """Yield the URL of a proxy whose upstream is that port of this machine."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(upstream, frozenset(broken)))
+def serve_proxy(upstream: int, *mistakes: str) -> Iterator[str]:
+    """Yield the URL of a proxy whose upstream is the local port `upstream`."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), make_handler(upstream, frozenset(mistakes)))
     server.daemon_threads = True
-    with _served(server) as url:
+    with _serve(server) as url:
         yield url
 
 
 @contextmanager
-def hostile(*sent: bytes, silent: bool = False) -> Iterator[str]:
-    """Yield the URL of what is no proxy: it sends these bytes to every request, then goes, or is silent."""
+def serve_bytes(*chunks: bytes, silent: bool = False) -> Iterator[str]:
+    """Yield the URL of a server that sends `chunks` to every request, then disconnects or stays silent."""
 
     class Handler(socketserver.BaseRequestHandler):
         def handle(self) -> None:
-            got = b""
-            while b"\r\n\r\n" not in got:
-                more = self.request.recv(65536)
-                if not more:
+            data = b""
+            while b"\r\n\r\n" not in data:
+                chunk = self.request.recv(65536)
+                if not chunk:
                     return
-                got += more
+                data += chunk
             with suppress(OSError):
-                for each in sent:
-                    self.request.sendall(each)
+                for chunk in chunks:
+                    self.request.sendall(chunk)
                 while silent and self.request.recv(65536):
                     pass
 
     server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    with _served(server) as url:
+    with _serve(server) as url:
         yield url
 
 
 @contextmanager
-def _served(server: socketserver.TCPServer) -> Iterator[str]:
+def _serve(server: socketserver.TCPServer) -> Iterator[str]:
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

@@ -8,15 +8,15 @@ import json
 import pytest
 
 from ..cli.project import Project
-from ..producer.servers import MODEL, Broken, _answerer
+from ..producer.servers import MODEL, ServerMistake, make_answerer
 from .program import started
 from .started import run
 from .upstreams import playing
 
 
-def legal(api):
+def serve_validly(api):
     """Return the play of a correct server of this API."""
-    answer = _answerer(api, Broken())
+    answer = make_answerer(api, ServerMistake())
 
     async def play(received, wire):
         head = f"POST {received.path} HTTP/1.1\r\n\r\n"
@@ -31,14 +31,14 @@ def legal(api):
 @pytest.mark.parametrize(
     ("client", "upstream"), [("anthropic-messages", "openai-chat"), ("openai-chat", "anthropic-messages")]
 )
-def test_the_proxys_streams_are_legal_if_the_upstreams_are(client, upstream, tmp_path):
+def test_the_proxy_sends_valid_streams_for_valid_streams(client, upstream, tmp_path):
     async def test():
         async with (
-            playing(legal(upstream)) as server,
+            playing(serve_validly(upstream)) as server,
             started(server.url, pair=("--from", client, "--to", upstream)) as proxy,
         ):
-            words = ("probe", proxy.url, "--api", client, "--model", MODEL)
-            return await asyncio.to_thread(Project(tmp_path).run, *words)
+            arguments = ("probe", proxy.url, "--api", client, "--model", MODEL)
+            return await asyncio.to_thread(Project(tmp_path).run, *arguments)
 
     ran = run(test())
     assert ran.code == 0, ran.out + ran.err

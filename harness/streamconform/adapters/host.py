@@ -1,14 +1,15 @@
 """Host a Python adapter as a program: `python -m streamconform.adapters.host TARGET`.
 
 It speaks protocol v1 like any other program, so that an adapter that hangs, exits or crashes affects nothing
-else. TARGET is `package.module:name`, or a package name: the entry point of that name in the group
-`streamconform`, else `package.conform:adapter`.
+else. TARGET is `package.module:name`, `path/to/file.py:name`, or a package name: the entry point of that name
+in the group `streamconform`, else `package.conform:adapter`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import importlib
+import importlib.util
 import inspect
 import json
 import os
@@ -24,6 +25,7 @@ from typing import Any, BinaryIO, Final
 
 from streamconform.adapters import exception_origin, json_line
 from streamconform.adapters.adapter_input import AdapterInput, BytesInput, Chunks, HttpInput
+from streamconform.adapters.deferred_certificates import defer_certificate_loading
 from streamconform.adapters.non_json import replace_non_json
 from streamconform.model.capability import CALLED, OF_STREAMS
 from streamconform.model.trial import Input
@@ -96,8 +98,8 @@ class TargetError(Exception):
 def load_adapter(target: str) -> Callable[[BytesInput], Any]:
     """Return the adapter that `target` names; raises `TargetError`."""
     if ":" in target:
-        module, _, name = target.partition(":")
-        return _load_attribute(module, name)
+        module, _, name = target.rpartition(":")
+        return _load_attribute(_import_file(module) if module.endswith(".py") else module, name)
     for point in entry_points(group=GROUP):
         if point.name == target:
             return _load_attribute(point.module, point.attr)
@@ -128,6 +130,7 @@ def main(target: str) -> None:
     """Serve the adapter `target` on stdin and stdout until `stop` or the end of input."""
     sys.path.insert(0, str(Path.cwd()))
     out = redirect_stdout()
+    defer_certificate_loading()
     try:
         adapter = load_adapter(target)
     except TargetError as error:
@@ -166,6 +169,19 @@ def serve(adapter: Callable[[Any], Any], target: str, out: BinaryIO) -> None:
                 pass
 
 
+def _import_file(path: str) -> str:
+    """Import the module in a file and return the name that it is imported under."""
+    file = Path(path).resolve()
+    name = f"streamconform_adapter_{file.stem}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None or not file.is_file():
+        raise TargetError(f"no file `{path}`; the path is relative to the current folder")
+    # The file's folder stays off the import path: a folder of tests often has `tests/requests` and the like.
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return name
+
+
 def _load_attribute(module: str, name: str) -> Callable[[BytesInput], Any]:
     try:
         loaded = importlib.import_module(module)
@@ -190,7 +206,7 @@ def _load_attribute(module: str, name: str) -> Callable[[BytesInput], Any]:
 
 def build_greeting(adapter: Callable[[BytesInput], Any], target: str) -> dict[str, Any]:
     """Return the greeting of `adapter`, from its attributes."""
-    info = {"name": target.partition(":")[0], "language": "python"} | dict(getattr(adapter, "info", {}))
+    info = {"name": _name_implementation(target), "language": "python"} | dict(getattr(adapter, "info", {}))
     attributes = {
         "apis": getattr(adapter, "apis", None),
         "inputs": [name for name in getattr(adapter, "inputs", ()) if name in INPUTS] or None,
@@ -202,6 +218,12 @@ def build_greeting(adapter: Callable[[BytesInput], Any], target: str) -> dict[st
         members["through"] = dict(through)
     members |= _select_capabilities(adapter, members.get("capabilities"))
     return {"op": "hello", "protocol": 1, "implementation": info} | members
+
+
+def _name_implementation(target: str) -> str:
+    """Return the name of an implementation whose adapter has none: its module, or the file's name."""
+    module = target.rpartition(":")[0] or target
+    return Path(module).stem if module.endswith(".py") else module
 
 
 def _select_capabilities(adapter: Callable[[BytesInput], Any], claimed: Any) -> dict[str, Any]:

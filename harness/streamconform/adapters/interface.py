@@ -81,6 +81,8 @@ class Observation:
     """For a round trip: the outcome of the first answer, if the adapter reports it."""
     requests: tuple[Any, ...] = ()
     """For a round trip: the requests that the server received, each `{"body", "headers", "path"}`."""
+    continued: bool = False
+    """Whether the client sent the answer back and got `CANNED_TEXT` as a plain ending."""
     raised: Raised | None = None
     """The exception that the library raised, if any; events that it cut short are not reported."""
     not_json: tuple[tuple[str, str], ...] = ()

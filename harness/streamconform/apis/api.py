@@ -23,6 +23,8 @@ Json = dict[str, Any]
 Path = tuple[str, ...]
 """The keys that lead to a value; `*` is every item of an array."""
 
+CANNED_TEXT: Final = "OK"
+"""The text of every canned reply."""
 CREATED: Final = 1_760_000_000
 """When canned replies are created: seconds since 1970, of an arbitrary day."""
 CREATED_AT: Final = "2025-10-09T08:53:20Z"
@@ -129,7 +131,7 @@ def match_any_target(target: Target) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CannedReply:
-    """The shortest answer in one form: it says `OK`. It only has to be legal for every client."""
+    """The shortest answer in one form: it says `OK`. It only needs to be valid for every client."""
 
     matches: Callable[[Target], bool] = match_any_target
     """Whether a request for this target gets the answer in this form."""
@@ -154,9 +156,24 @@ class RequestForm:
     provider's documentation calls equal are unified, each with its source; user data (arguments, results,
     schemas) is unchanged.
     """
+    messages: str = "messages"
+    """The member of a body that holds its messages."""
+    previous: str | None = None
+    """The member of a body that names the answer which the server is to continue."""
     call_ids: tuple[Path, ...]
     """Where a body has the ids of the calls that it sends back. A step after `*` is a key, or the `type`
     of the item."""
+
+    def continues(self, first: Any, later: Any) -> bool:
+        """Return whether the body `later` sends the answer to `first` back, and is not a retry."""
+        if not (isinstance(first, Mapping) and isinstance(later, Mapping)):
+            return False
+        if self.previous is not None and first.get(self.previous) != later.get(self.previous):
+            return True
+        before, after = first.get(self.messages), later.get(self.messages)
+        # `input` of Responses may be a string at first.
+        count = len(before) if isinstance(before, list) else 1
+        return isinstance(after, list) and len(after) > count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +227,7 @@ class DocumentField:
 
     path: str
     kind: FieldKind | str
-    """A kind, or the text in double quotes that the field has to be."""
+    """A kind, or the required text in double quotes."""
     level: Level = "must"
 
 
@@ -239,8 +256,6 @@ class Probing:
     """The fields of an answer without streaming."""
     error: tuple[DocumentField, ...]
     """The fields of an error document."""
-    messages: str = "messages"
-    """The member of a request that holds its messages."""
     stop_sequences: Path = ()
     """Where a request lists its stop sequences; empty where the API has none."""
     tool_by_name: bool = False

@@ -219,6 +219,7 @@ API: Final = Api(
     ),
     requests=RequestForm(
         canonical=_canonical,
+        messages="contents",
         call_ids=(("contents", "*", "parts", "*", "functionCall", "id"),),
     ),
     key=Key(header="x-goog-api-key", variable="GEMINI_API_KEY"),
@@ -241,7 +242,6 @@ API: Final = Api(
             *require("count", "error.code"),
             *require("name", "error.message", "error.status"),
         ),
-        messages="contents",
         stop_sequences=("generationConfig", "stopSequences"),
         tool_by_name=True,
     ),

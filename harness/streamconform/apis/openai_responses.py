@@ -182,6 +182,8 @@ API: Final = Api(
     ),
     requests=RequestForm(
         canonical=_canonical,
+        messages="input",
+        previous="previous_response_id",
         call_ids=(
             ("input", "*", "function_call", "call_id"),
             ("input", "*", "custom_tool_call", "call_id"),
@@ -201,7 +203,6 @@ API: Final = Api(
             *require("count", "usage.input_tokens", "usage.output_tokens", "usage.total_tokens"),
         ),
         error=openai.ERROR,
-        messages="input",
         tool_by_name=True,
         parallel_calls_off=True,
         tool_types=True,

@@ -23,7 +23,7 @@ from streamconform.suite.expand import expand, make_trial
 from streamconform.tools.minimise import render
 from streamconform.tools.minimise.oracle import Candidate, SearchBudget
 from streamconform.tools.minimise.search import MinimiseJob, Search, select_reducible
-from streamconform.tools.minimise.write import Written, recipe, write
+from streamconform.tools.minimise.write import WrittenFiles, format_command, write_result
 
 DEFAULT_FOLDER: Final = "minimised"
 
@@ -97,8 +97,8 @@ def command(
     conform minimise plain-text@utf8-split -i mypkg --check 'content.*.text'
     conform minimise parallel-calls -i peer:litellm --format markdown --no-write | gh issue create -F -
 
-    Frames, payload members and characters are removed as long as the check fails in the same way and a legal
-    stream stays legal. A cassette and a draft spec are written to --out, and the command that runs them is
+    Frames, payload members and characters are removed as long as the check fails in the same way and a valid
+    stream stays valid. A cassette and a draft spec are written to --out, and the command that runs them is
     printed.
 
     Exit codes: 0 a stream was printed and written, 2 usage error or nothing fails, 3 implementation unusable,
@@ -106,7 +106,7 @@ def command(
     """
     settings = options.merge_settings(arguments)
     suite_case = options.find_case(case, settings)
-    order = MinimiseJob(
+    job = MinimiseJob(
         connection=connect(_pick_impl(impl, settings)),
         trials=_find_trials(suite_case, case.partition("@")[2], settings.get("seed", 0)),
         check=check,
@@ -115,7 +115,7 @@ def command(
         max_trials=max_trials,
         seconds=time_limit,
     )
-    search = Search(order)
+    search = Search(job)
     interrupted = False
     try:
         with _progress_bar(search):
@@ -126,7 +126,10 @@ def command(
         ctx.exit(Exit.INTERRUPTED)
     names = [name for name in ("input", "seed", "specs", "cassettes") if settings.get(name)]
     option_text = "".join(f" --{name} {shlex.quote(str(settings[name]))}" for name in names)
-    written = None if no_write else write(Path(out), search, search.best, recipe(search, option_text))
+    written = None
+    if not no_write:
+        search_command = format_command(search, option_text)
+        written = write_result(Path(out), search, search.best, search_command)
     click.echo(_render_result(form, search, written))
     if interrupted:
         ctx.exit(Exit.INTERRUPTED)
@@ -161,21 +164,21 @@ def _find_trials(case: AnyCase, name: str, seed: int) -> tuple[Trial, ...]:
     return candidates
 
 
-def _render_result(form: str, search: Search, written: Written | None) -> str:
-    impl = f"-i {shlex.quote(search.order.connection.impl)}"
+def _render_result(form: str, search: Search, written: WrittenFiles | None) -> str:
+    impl = f"-i {shlex.quote(search.job.connection.impl)}"
     if written is None:
-        trial_id = search.oracle.given.id if search.oracle is not None else ""
+        trial_id = search.oracle.original.id if search.oracle is not None else ""
         run = f"conform explain {trial_id} {impl}"
     else:
-        input_option = f" --input {search.order.input}" if search.order.input else ""
-        strict = " --strict" if search.order.trials[0].level == "should" else ""
+        input_option = f" --input {search.job.input}" if search.job.input else ""
+        strict = " --strict" if search.job.trials[0].level == "should" else ""
         folders = "".join(
             f" --{name} {shlex.quote(str(written.folder / name))}" for name in ("specs", "cassettes")
         )
         run = f"conform run{folders} {impl} -k {written.id}{input_option}{strict}"
     if form == "markdown":
-        return render.markdown(search, search.proof, run)
-    return render.text(search, search.proof, written, run)
+        return render.render_markdown(search, search.final_failures, run)
+    return render.render_text(search, search.final_failures, written, run)
 
 
 @contextmanager
@@ -192,9 +195,9 @@ def _progress_bar(search: Search) -> Iterator[None]:
     task = bar.add_task("")
 
     def show_candidate(candidate: Candidate, budget: SearchBudget) -> None:
-        size = f"{candidate.frames} frames, {len(candidate.trial.body):,} bytes"
+        size = f"{candidate.frame_count} frames, {len(candidate.trial.body):,} bytes"
         bar.update(task, description=f"{size}, {budget.trials:,} trials")
 
-    search.smaller = show_candidate
+    search.on_smaller = show_candidate
     with bar:
         yield

@@ -19,14 +19,14 @@ from streamconform.cli.known_failures import (
     update_known_failures,
 )
 from streamconform.cli.report import make_page_contexts
-from streamconform.cli.run import prepare_results_folder
 from streamconform.cli.server import check_key_is_private, parse_base_url, parse_headers, read_key
 from streamconform.errors import UsageError
 from streamconform.reports.terminal import Terminal
+from streamconform.run.run_folders import CONFORM, prepare_conform_folder
 from streamconform.run.session import Progress
 from streamconform.suite.catalog import read_catalog
 
-RESULTS: Final = options.RESULTS.parent / "probe.jsonl"
+RESULTS: Final = CONFORM / "probe.jsonl"
 """Default path of the results; not that of `conform run`, whose last results are kept."""
 
 
@@ -81,9 +81,9 @@ def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
     Exit codes: as for `conform run`.
     """
     # Slow to import, and not needed for `--help`.
-    from streamconform.tools.probe.plan import cases, unmatched
-    from streamconform.tools.probe.probe import Order, conduct
-    from streamconform.tools.probe.requests import Asking
+    from streamconform.tools.probe.plan import find_unmatched, list_cases
+    from streamconform.tools.probe.probe import ProbePlan, run_probe
+    from streamconform.tools.probe.requests import RequestSettings
 
     started = time.perf_counter()
     api = arguments["api"]
@@ -96,33 +96,33 @@ def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
     settings = {name: value for name, value in arguments.items() if value not in (None, ())}
     report_targets = [reports.parse_option(option) for option in settings.get("report", ())]
     check_update_options(arguments | {"api": None}, settings)  # here --api is required, and not a filter
-    files = read_known_failures(settings, [base_url], lambda entries: unmatched(entries, api))
-    order = Order(
+    files = read_known_failures(settings, [base_url], lambda entries: find_unmatched(entries, api))
+    plan = ProbePlan(
         base_url=base_url,
-        asking=Asking(
+        request_settings=RequestSettings(
             api=api,
             model=arguments["model"] or "default",
             key=key,
             headers=headers,
             temperature=arguments["temperature"],
         ),
-        cases=cases(api, arguments["select"], keyed=key is not None),
+        cases=list_cases(api, arguments["select"], has_key=key is not None),
         timeout=arguments["timeout"] or 60.0,
         strict=arguments["strict"],
         maxfail=1 if arguments["exitfirst"] else arguments["maxfail"] or 0,
         command=_format_command(base_url, arguments),
         selection={name: settings.get(name) for name in ("api", "model", "select", "known_failures")},
-        listed=tuple(file.listed for file in files),
+        known_failures=tuple(file.listed for file in files),
     )
     paths = (target for kind, target in report_targets if kind == reports.STREAMED)
     path = Path(next(paths, RESULTS))
     if path == RESULTS:
-        prepare_results_folder()
+        prepare_conform_folder()
     to_stdout = any(target == "-" for _, target in report_targets)
     # A report on stdout is for a machine, so nothing else is printed there.
     quiet = 2 if to_stdout else arguments["quiet"]
-    with Terminal(quiet=min(quiet, 1), verbose=arguments["verbose"], strict=order.strict) as terminal:
-        finished = conduct(order, path, Progress(terminal.start, terminal.advance))
+    with Terminal(quiet=min(quiet, 1), verbose=arguments["verbose"], strict=plan.strict) as terminal:
+        finished = run_probe(plan, path, Progress(terminal.start, terminal.advance))
         if quiet < 2:
             terminal.finish(finished.results, time.perf_counter() - started)
     page_context = make_page_contexts(read_catalog(options.find_sources(settings)), ())
@@ -130,7 +130,7 @@ def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
         if kind != reports.STREAMED:
             reports.write_report(kind, target, finished.results, page_context)
     if arguments["update"]:
-        for line in update_known_failures(files, finished, strict=order.strict):
+        for line in update_known_failures(files, finished, strict=plan.strict):
             click.echo(line, err=True)
     ctx.exit(finished.exit)
 

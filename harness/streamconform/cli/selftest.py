@@ -19,8 +19,8 @@ from streamconform.run.exits import Exit
 from streamconform.run.plan import Settings
 from streamconform.run.results import Results
 from streamconform.run.session import Progress, RunRequest, execute_run
-from streamconform.tools.selftest.kill import Killed, idle, matrix
-from streamconform.tools.selftest.table import table
+from streamconform.tools.selftest.kill import MutantResult, find_idle_cases, make_matrix
+from streamconform.tools.selftest.table import format_table
 
 
 @click.command("selftest")
@@ -54,21 +54,21 @@ def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], **argu
     mutants = {name: info for name, info in MUTANTS.items() if not mutant or name in mutant}
     selected = options.select(settings).trials
     runs = [
-        (matrix(results, {name: (mutants[name].fails, mutants[name].issues) for name in names}), results)
+        (make_matrix(results, {name: (mutants[name].fails, mutants[name].issues) for name in names}), results)
         for names, trials in _group_mutants(tuple(mutants), selected)
         for results in (_run_mutants(names, trials, settings),)
     ]
     rows = tuple(row for killed, _ in runs for row in killed)
     for row in rows:
         _print_row(row, verbose=verbose)
-    idle_cases = idle([trial for _, results in runs for trial in results.trials])
+    idle_cases = find_idle_cases([trial for _, results in runs for trial in results.trials])
     if verbose and len(rows) == len(MUTANTS):
         for case in idle_cases:
             click.echo(f"catches no mutant: {case}")
     if arguments["table"]:
         bugs = {info.name: (info.bug, info.issues) for info in MUTANTS.values()}
-        write_text(arguments["table"], table(rows, bugs, idle_cases).rstrip("\n"))
-    caught = sum(row.dead for row in rows)
+        write_text(arguments["table"], format_table(rows, bugs, idle_cases).rstrip("\n"))
+    caught = sum(row.killed for row in rows)
     cases = len({trial.case.id for trial in selected})
     click.echo(f"{caught} of {len(rows)} mutants caught by {cases - len(idle_cases)} of {cases} cases")
     ctx.exit(Exit.EXPECTED if caught == len(rows) else Exit.UNEXPECTED)
@@ -111,10 +111,12 @@ def _run_mutants(names: tuple[str, ...], trials: tuple[AnyTrial, ...], settings:
         return execute_run(order, Path(folder) / "results.jsonl", silent).results
 
 
-def _print_row(row: Killed, *, verbose: bool) -> None:
-    label = "caught" if row.dead else "SURVIVES" if not row.cases else "ASTRAY" if row.named else "UNNAMED"
+def _print_row(row: MutantResult, *, verbose: bool) -> None:
+    label = (
+        "caught" if row.killed else "SURVIVES" if not row.cases else "ASTRAY" if row.guarded else "UNNAMED"
+    )
     click.echo(f"{label:<9} {row.name:<36} by {len(row.cases)} cases")
-    for id_ in row.astray[:5]:
+    for id_ in row.unexpected[:5]:
         click.echo(f"          fails a check unrelated to its bug: {id_}")
     if row.faulted:
         click.echo(f"          {row.faulted} trials without an answer")

@@ -14,8 +14,8 @@ from streamconform.cli import options
 from streamconform.errors import UsageError
 from streamconform.printable import escape_line
 from streamconform.run.exits import Exit
-from streamconform.tools.smoke.checks import Finding, examine, sane
-from streamconform.tools.smoke.conversation import converse
+from streamconform.tools.smoke.checks import SmokeResult, has_no_problems, run_checks
+from streamconform.tools.smoke.conversation import hold_conversation
 from streamconform.tools.smoke.transcript import Transcript
 
 DEFAULT_TIMEOUT: Final = 10.0
@@ -24,10 +24,10 @@ MAX_LINE: Final = 2000
 
 
 class SmokeCommand(click.Command):
-    """A command that takes the words after `--` as a program: click would add them to the arguments."""
+    """A command that treats everything after `--` as a program; click would parse it as arguments."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Set the words after `--` aside, and parse the others."""
+        """Store the words after `--`, and parse the rest."""
         if "--" in args:
             position = args.index("--")
             ctx.meta[__name__] = tuple(args[position + 1 :])
@@ -57,13 +57,13 @@ def command(ctx: click.Context, /, impl: str | None, timeout: float | None, shap
     """
     settings = options.merge_settings({"timeout": timeout})
     connection = _make_connection(impl, ctx.meta.get(__name__, ()), settings)
-    transcript = converse(connection, float(settings.get("timeout", DEFAULT_TIMEOUT)))
-    findings = examine(transcript)
-    code = Exit.EXPECTED if sane(findings) else Exit.UNEXPECTED
+    transcript = hold_conversation(connection, float(settings.get("timeout", DEFAULT_TIMEOUT)))
+    results = run_checks(transcript)
+    code = Exit.EXPECTED if has_no_problems(results) else Exit.UNEXPECTED
     if shape == "json":
-        click.echo(json.dumps(_findings_to_json(transcript, findings, code), indent=1))
+        click.echo(json.dumps(_results_to_json(transcript, results, code), indent=1))
     else:
-        for line in _format_lines(transcript, findings):
+        for line in _format_lines(transcript, results):
             click.echo(escape_line(line, MAX_LINE))
     ctx.exit(code)
 
@@ -83,23 +83,23 @@ def _make_connection(impl: str | None, program: tuple[str, ...], settings: dict[
     return connect(impls[0])
 
 
-def _format_lines(transcript: Transcript, findings: tuple[Finding, ...]) -> list[str]:
+def _format_lines(transcript: Transcript, results: tuple[SmokeResult, ...]) -> list[str]:
     info = transcript.implementation
     details = [str(info[key]) for key in ("name", "version", "language") if isinstance(info.get(key), str)]
-    width = max(len(finding.check) for finding in findings)
+    width = max(len(result.check) for result in results)
     lines = [f"{transcript.impl}" + (f" ({', '.join(details)})" if details else "")]
-    for finding in findings:
-        for message in finding.messages:
+    for result in results:
+        for message in result.messages:
             first, *rest = message.split("\n")
-            lines.append(f"{finding.mark:<4}  {finding.check:<{width}}  {first}")
+            lines.append(f"{result.mark:<4}  {result.check:<{width}}  {first}")
             lines += [" " * (width + 8) + line for line in rest]
-    return [*lines, _format_last_line(transcript, findings)]
+    return [*lines, _format_last_line(transcript, results)]
 
 
-def _format_last_line(transcript: Transcript, findings: tuple[Finding, ...]) -> str:
+def _format_last_line(transcript: Transcript, results: tuple[SmokeResult, ...]) -> str:
     run = f"conform run -i {shlex.quote(transcript.impl)}"
-    fixes = {finding.check: len(finding.messages) for finding in findings if finding.mark == "FIX"}
-    if not fixes and not transcript.exchanges:
+    fixes = {result.check: len(result.messages) for result in results if result.mark == "FIX"}
+    if not fixes and not transcript.steps:
         return "Nothing to fix, but nothing was tested: the adapter has no API or function to call"
     if not fixes:
         return f"Adapter OK. Next: {run}"
@@ -109,17 +109,17 @@ def _format_last_line(transcript: Transcript, findings: tuple[Finding, ...]) -> 
     return line
 
 
-def _findings_to_json(transcript: Transcript, findings: tuple[Finding, ...], code: Exit) -> dict[str, Any]:
+def _results_to_json(transcript: Transcript, results: tuple[SmokeResult, ...], code: Exit) -> dict[str, Any]:
     return {
         "impl": transcript.impl,
         "implementation": dict(transcript.implementation),
         "checks": [
             {
-                "check": finding.check,
-                "mark": finding.mark.lower(),
-                "messages": list(finding.messages),
+                "check": result.check,
+                "mark": result.mark.lower(),
+                "messages": list(result.messages),
             }
-            for finding in findings
+            for result in results
         ],
         "exit": int(code),
     }

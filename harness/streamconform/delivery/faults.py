@@ -293,7 +293,7 @@ def _expect_names(case: Case) -> dict[str, Leaf]:
 def _describe_type(value: Any, name: str | None = None, depth: int = TYPE_DEPTH) -> object:
     """Return a value that is equal for payloads of one type: the non-empty members, and type names.
 
-    There is no list of event types, so a new event of a provider is a new transition to break at.
+    Types are not listed, so faults also break streams at event types that a provider adds later.
     """
     match value:
         case dict():
@@ -320,15 +320,19 @@ def _spread_evenly(places: Sequence[int], limit: int) -> list[int]:
 
 
 def _choose_one(places: Sequence[int], stream: _ParsedStream) -> list[int]:
-    """Return the most revealing place: the last one with content before it and after it.
+    """Return the most revealing place: the last one between two pieces of content.
 
     There something is at stake: a text or a call is half there. Between the last two frames nothing is.
     """
     keys = frozenset((*stream.ending.text_keys, *stream.ending.delta_keys))
-    carriers = [n for n, payload in enumerate(stream.payloads) if any(_list_texts(payload, keys))]
-    inside = [n for n in places if carriers and carriers[0] <= n < carriers[-1]]
-    before = inside or [n for n in places if n < stream.terminal] or list(places)
-    return before[-1:]
+    carriers = {n for n, payload in enumerate(stream.payloads) if any(_list_texts(payload, keys))}
+    candidates = (
+        [n for n in places if {n, n + 1} <= carriers],
+        [n for n in places if carriers and min(carriers) <= n < max(carriers)],
+        [n for n in places if n < stream.terminal],
+        list(places),
+    )
+    return next((chosen for chosen in candidates if chosen), [])[-1:]
 
 
 PLACES: Final[Mapping[str, Callable[[_ParsedStream], list[int]]]] = {

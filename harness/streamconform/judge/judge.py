@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from itertools import islice
 from typing import Any, Final
@@ -20,6 +20,7 @@ from streamconform.adapters.interface import (
     Skipped,
 )
 from streamconform.apis import APIS
+from streamconform.apis.api import CANNED_TEXT
 from streamconform.judge import decode, invariants, proxy_expectation
 from streamconform.judge.compare import (
     check_leaf,
@@ -32,9 +33,9 @@ from streamconform.judge.partial import compare_partial
 from streamconform.judge.request import compare_request
 from streamconform.judge.round_trip import check_round_trip
 from streamconform.model.capability import CALLED, Capability, Claims
-from streamconform.model.case import AnyCase, CallCase, Level, RoundTripCase
+from streamconform.model.case import AnyCase, CallCase, Expectation, Level, RoundTripCase
 from streamconform.model.event import BlockDelta, Event
-from streamconform.model.outcome import Outcome
+from streamconform.model.outcome import Outcome, Text
 from streamconform.model.request import RequestExpectation
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check, Culprit, Verdict
@@ -118,8 +119,9 @@ def check_observation(
             messages = _list_event_problems(seen.events)
             return [_make_malformed_check(trial, "event-schema", messages)], "adapter"
     ordered = is_ordered(trial)
-    checks = [*compare_outcome(trial.expect, outcome, claims, trial.level, ordered=ordered)]
-    checks += compare_partial(trial.expect, outcome.content, claims, trial.level, ordered=ordered)
+    expect, judged = _set_ending_aside(trial.expect, outcome) if seen.continued else (trial.expect, outcome)
+    checks = [*compare_outcome(expect, judged, claims, trial.level, ordered=ordered)]
+    checks += compare_partial(expect, judged.content, claims, trial.level, ordered=ordered)
     checks += _check_invariants(trial, outcome, events, claims)
     checks += proxy_expectation.check_rules(trial, seen.deviations)
     # Broken streams are excluded: a call whose name was never received must not be shown, so its first delta
@@ -128,6 +130,23 @@ def check_observation(
     if applies and events is not None and seen.taken is not None and len(seen.taken) == len(events):
         checks.append(_check_streaming(trial, events, seen.taken, first_delta))
     return _add_non_json_checks(trial, seen, claims, checks), "implementation"
+
+
+def _set_ending_aside(expect: Expectation, outcome: Outcome) -> tuple[Expectation, Outcome]:
+    """Return what can be judged of a client that continued: all but what the plain ending replaced.
+
+    A client may report both answers, or only the last one. Stopping and continuing are both correct.
+    """
+    content = outcome.content
+    last = content[-1] if content else None
+    if isinstance(last, Text) and last.text.endswith(CANNED_TEXT):
+        content = (*content[:-1], Text(last.text.removesuffix(CANNED_TEXT)))
+    reports_first = any(block != Text("") for block in content)
+    fields = {"status": expect.fields["status"]}
+    return (
+        replace(expect, fields=fields, content=expect.content if reports_first else None),
+        replace(outcome, content=content),
+    )
 
 
 def is_ordered(trial: Trial) -> bool:

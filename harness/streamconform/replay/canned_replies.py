@@ -24,7 +24,7 @@ def make_canned_trial(api: str, target: str, id_: str, model: str) -> Trial:
         body=body,
         suffix="",
         marks=(),
-        provenance=Authored("", note="the answer to a request that is judged"),
+        provenance=Authored("", note="the canned reply to a request under test"),
         twin=json.dumps(reply.document(model)).encode(),
     )
     case = Case(id=id_, api=api, title="the shortest answer", cassette=cassette, expect=NOTHING_EXPECTED)

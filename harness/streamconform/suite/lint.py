@@ -141,7 +141,7 @@ def _check_tool_results(case: RoundTripCase) -> Iterator[Problem]:
             yield _report(case, f"there is a result of `{name}`, but the conversation has no such tool")
     calls = _list_client_calls(case.first)
     if calls is not None and Counter(calls) != Counter(names):
-        message = f"there are results of {', '.join(names)}, but the first answer calls {', '.join(calls)}"
+        message = f"the tool results are of {', '.join(names)}, but the first answer calls {', '.join(calls)}"
         yield _report(case, message)
 
 

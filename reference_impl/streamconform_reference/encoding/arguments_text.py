@@ -138,7 +138,7 @@ def make_contradiction_row(*, forms: tuple[Form, ...] = FORMS) -> Loss:
     return Loss(
         "arguments-contradicted",
         "arguments whose text is another value, or not JSON",
-        "malformed: the text, made invalid JSON, so that no client runs the call",
+        "malformed arguments: the text as invalid JSON, so that no client runs the call",
         map_calls(_drop_contradicted),
         forms,
     )
@@ -152,14 +152,14 @@ def make_call_rows(word: StopEncoder) -> tuple[Loss, ...]:
     return (
         Loss(
             "unended-call",
-            "a call that did not end, before another block or in a complete answer",
-            "malformed: the text, made invalid JSON, so that no client runs the call",
+            "an unfinished call before another block or in a complete answer",
+            "malformed arguments: the text as invalid JSON, so that no client runs the call",
             end_calls(word, by_block=True),
             forms=("stream",),
         ),
         Loss(
             "unended-call-whole",
-            "a call that did not end or is malformed, in one document",
+            "an unfinished or malformed call",
             "omitted",
             keep_blocks(_has_value),
             forms=("document",),

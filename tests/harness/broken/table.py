@@ -240,19 +240,18 @@ def _cell(text: str) -> str:
 
 
 HEAD = f"""\
-# What becomes of a broken adapter
+# Broken adapters
 
-Whatever an adapter does, the run goes on: the trial at which it happened gets a verdict that says whose
-fault it was, the program is ended with everything that it started and begun anew, and the trials before and
-after count. Only what cannot be started, or greeted, ends the run before it began, with exit code 3.
+A broken adapter never stops the run. The trial gets a verdict that says whose fault it was, the program and
+all its children are killed, a new one is started, and the other trials are judged as usual. Only a program
+that cannot be started, or sends no valid greeting, ends the run, with exit code 3.
 
-Each program below answers the first, third and fourth of four runs well and does in the second what the
-table says. `python -m tests.docs broken` runs them all and writes this page. The limits in it are the
-real ones, except that those which never answer were waited for {SHORT:g} s only, over HTTP for
-{SHORT_OVER_HTTP:g} s.
+Each program below answers the first, third and fourth of four runs correctly, and misbehaves in the second
+as the table says. `python -m tests.docs broken` runs them all and writes this page. All limits are the real
+ones, except the timeout: {SHORT:g} s, and {SHORT_OVER_HTTP:g} s over HTTP.
 
-Over HTTP the program is a client, and what it asks is the server that replays the streams. The server ends
-with the run, and nothing listens any more.
+Over HTTP the program is a client, and sends its requests to the server that replays the streams. The server
+stops with the run.
 
 `conform smoke IMPL` finds most of these before a run does.
 """

@@ -24,7 +24,7 @@ DOWNLOAD: Final = (
     *("pip", "download", "--quiet", "--no-input", "--disable-pip-version-check"),
     *("--no-deps", "--require-hashes", "--no-build-isolation", "--no-binary"),
 )
-"""The last one is about the distribution that stands behind it."""
+"""`--no-binary` takes the name of the distribution that follows it."""
 OTHER_BYTES: Final = re.compile(r"Expected sha256 (?P<expected>[0-9a-f]{64})\s+Got\s+(?P<got>[0-9a-f]{64})")
 NOT_THERE: Final = re.compile(r"No matching distribution found", re.IGNORECASE)
 OFFERED: Final = re.compile(r"\(from versions: (?P<versions>[^)]*)\)")
@@ -113,7 +113,7 @@ def _explain_failure(source: Source, said: str) -> str:
                 return f"pip cannot reach its index to fetch {requirement}; check the network, then retry"
             return (
                 f"pip finds no source distribution of {source.distribution}; `pip config list` shows where "
-                "it looks (`index-url`, `no-index`, `find-links`), and it has to be reachable"
+                "it looks (`index-url`, `no-index`, `find-links`); check that this is reachable"
             )
         newest = ", ".join(versions[-3:])
         return (

@@ -1,1 +1,1 @@
-"""The smallest stream that still fails: frames, fields and strings taken away while the failure stays."""
+"""`conform minimise`: drop frames, fields and text from a stream while it still fails."""

@@ -1,4 +1,4 @@
-"""Delta debugging: the fewest of some items with which something still holds. Pure but for the question."""
+"""Delta debugging: reduce a list while a predicate holds. Pure except for the predicate."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import TypeVar
 
 T = TypeVar("T")
 Holds = Callable[[Sequence[T]], Awaitable[bool]]
-"""Whether it still holds with these items, in their order; it is asked once for each selection."""
+"""The predicate on a selection of the items, in their order."""
 
 
 async def minimise_list(items: Sequence[T], holds: Holds[T], *, least: int = 0) -> tuple[T, ...]:
-    """Return some of `items`, of which no single one can be left out, at least `least` of them.
+    """Return at least `least` of `items`, such that `holds` fails if any single one is dropped.
 
-    It holds with all of `items`; nobody asks. The algorithm is ddmin (Zeller and Hildebrandt, Simplifying
-    and Isolating Failure-Inducing Input, 2002) with complements only: what holds without a part goes on
-    without it; parts get smaller until they are single items.
+    `holds(items)` must be true; it is not called. The algorithm is ddmin (Zeller and Hildebrandt, Simplifying
+    and Isolating Failure-Inducing Input, 2002) with complements only: drop each part that is not needed, and
+    halve the parts until they are single items.
     """
     kept = tuple(items)
     if not least and kept and await holds(()):
         return ()
     parts = 2
     while len(kept) > max(least, 1):
-        smaller = await _without_a_part(kept, min(parts, len(kept)), holds, least)
+        smaller = await _drop_part(kept, min(parts, len(kept)), holds, least)
         if smaller is not None:
             kept, parts = smaller, max(parts - 1, 2)
         elif parts >= len(kept):
@@ -33,13 +33,11 @@ async def minimise_list(items: Sequence[T], holds: Holds[T], *, least: int = 0) 
     return kept
 
 
-async def _without_a_part(
-    kept: tuple[T, ...], parts: int, holds: Holds[T], least: int
-) -> tuple[T, ...] | None:
-    """Return `kept` without the first of `parts` equal parts that nobody needs, or None."""
+async def _drop_part(kept: tuple[T, ...], parts: int, holds: Holds[T], least: int) -> tuple[T, ...] | None:
+    """Return `kept` without one of `parts` equal parts, or None if each is needed."""
     edges = [len(kept) * i // parts for i in range(parts + 1)]
-    for start, end in reversed([*pairwise(edges)]):  # what comes late is needed least
-        left = kept[:start] + kept[end:]
-        if len(left) >= max(least, 1) and await holds(left):
-            return left
+    for start, end in reversed([*pairwise(edges)]):  # late items are rarely needed
+        rest = kept[:start] + kept[end:]
+        if len(rest) >= max(least, 1) and await holds(rest):
+            return rest
     return None

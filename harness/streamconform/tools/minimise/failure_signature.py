@@ -1,4 +1,7 @@
-"""What a failure is, without its places and values: a smaller stream has to fail in the same way. Pure."""
+"""Failure signatures: a failing check without indices and values. Pure.
+
+A smaller stream must fail with the same signature, or the search would drift to another bug.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,17 @@ from typing import Any, Final
 from streamconform.judge.judge import Judgement
 from streamconform.model.verdict import Check
 
-WORTH: Final = ("fail", "warn", "may")
-BY_VALUE: Final = ("status", "stop.reason", "stop.raw", "error.type")
-"""Leaves of few values: another value is another failure."""
+WORST_FIRST: Final = ("fail", "warn", "may")
+ENUMERATED: Final = ("status", "stop.reason", "stop.raw", "error.type")
+"""Fields with few values: each wrong value is a failure of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailureSignature:
-    """Where an answer is wrong and in which way; equal ones are the same failure."""
+    """Where and how an answer is wrong; equal signatures are the same failure."""
 
     what: str
-    """A check's path without the numbers of blocks, or the verdict of an answer that was not judged."""
+    """A check's path without block indices, or the verdict of a trial without checks."""
     how: str
 
     def __str__(self) -> str:
@@ -28,34 +31,34 @@ class FailureSignature:
 
 
 def collect_signatures(judgement: Judgement) -> dict[FailureSignature, Check | None]:
-    """Return what is wrong, the worst first, each with the first check that says so; nothing for a pass."""
+    """Return the failures, worst first, each with its first failing check; empty for a pass."""
     if not judgement.checks:
         if judgement.verdict in ("pass", "skipped"):
             return {}
         kind = "" if judgement.verdict == "hang" else (judgement.reason or "").partition(":")[0]
         return {FailureSignature(judgement.verdict, kind[:80]): None}
-    found: dict[FailureSignature, Check | None] = {}
-    for check in sorted(judgement.checks, key=lambda each: WORTH.index(each.verdict)):
-        found.setdefault(make_signature(check), check)
-    return found
+    signatures: dict[FailureSignature, Check | None] = {}
+    for check in sorted(judgement.checks, key=lambda check: WORST_FIRST.index(check.verdict)):
+        signatures.setdefault(make_signature(check), check)
+    return signatures
 
 
 def make_signature(check: Check) -> FailureSignature:
-    """Return in which way a check that did not pass differs."""
+    """Return the signature of a failed check."""
     return FailureSignature(generalise_path(check.path), _describe_change(check))
 
 
 def generalise_path(path: str) -> str:
-    """Return a check's path with `*` for each number."""
+    """Return a check's path with `*` for each index."""
     return re.sub(r"\.\d+(?=\.|$)", ".*", path)
 
 
-def leaf(path: str) -> tuple[str, str]:
-    """Return the type of block and the field in it that a path of the content means; else empty ones."""
-    words = path.split(".")
-    if words[0] != "content" or len(words) < 3:
+def parse_content_path(path: str) -> tuple[str, str]:
+    """Return the block type and the field of a path in `content`; two empty texts for any other path."""
+    steps = path.split(".")
+    if steps[0] != "content" or len(steps) < 3:
         return "", ""
-    return words[2], words[-1] if len(words) > 3 else "text"
+    return steps[2], steps[-1] if len(steps) > 3 else "text"
 
 
 def _describe_change(check: Check) -> str:
@@ -63,10 +66,10 @@ def _describe_change(check: Check) -> str:
         return ""
     if check.path == "content.length":
         return "fewer" if _count_size(check.got) < _count_size(check.expected) else "more"
-    if check.path in BY_VALUE:
+    if check.path in ENUMERATED:
         return f"{check.expected} as {check.got}"
     if check.message is not None:
-        return "not there"
+        return "missing"
     return _name_type(check.got)
 
 

@@ -1,10 +1,10 @@
-"""What may go from a payload, whatever the API: free text, and members whose object may be empty."""
+"""The parts of a payload that may shrink, in every API: free text, and objects that may be empty."""
 
 from __future__ import annotations
 
 from typing import Final
 
-FREE: Final = frozenset(
+FREE_TEXT: Final = frozenset(
     [
         "text",
         "thinking",
@@ -30,10 +30,10 @@ FREE: Final = frozenset(
         "title",
     ]
 )
-"""Members whose text is anything: it can be shorter and stay legal."""
+"""Members with any text: a shorter text stays valid."""
 
-OF_TOOLS: Final = frozenset({"args", "arguments", "input", "parameters"})
-"""Objects with members of the user's own, which may all go."""
+TOOL_DATA: Final = frozenset({"args", "arguments", "input", "parameters"})
+"""Objects whose members the user defines: all of them may go."""
 
-MAY_BE_EMPTY: Final = OF_TOOLS | {"tools", "metadata", "annotations", "output", "safetyRatings"}
-"""Objects and lists that stay legal when all that they hold goes."""
+MAY_BE_EMPTY: Final = TOOL_DATA | {"tools", "metadata", "annotations", "output", "safetyRatings"}
+"""Objects and lists that stay valid when empty."""

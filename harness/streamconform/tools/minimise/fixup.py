@@ -1,4 +1,4 @@
-"""What follows from a deletion: renumbering, and text that is repeated as a whole. Pure."""
+"""Fix up a stream after a deletion: renumbering and aggregated text. Pure."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from typing import Any, Final
 from streamconform.apis import APIS
 from streamconform.apis.api import Reducing, RepeatedText
 from streamconform.apis.payloads import read_payload
-from streamconform.tools.minimise.edits import Path, is_string, literal, nodes, string
+from streamconform.tools.minimise.edits import Path, find_nodes, is_string, read_string, write_string
 from streamconform.tools.minimise.stream import SplitStream
 
 SEQUENCE: Final = ("sequence_number",)
 
 
 def fix_up(api: str, before: SplitStream, after: SplitStream) -> SplitStream:
-    """Return `after`, made from `before`, with the numbers and texts that its other frames imply.
+    """Return `after`, made from `before`, with consistent numbers and texts.
 
-    Blocks, calls and sequence numbers that were counted from the first one on are counted so again. Whole
-    texts that were the sum of their deltas are that sum again, and the terminal event repeats the items that
-    are left.
+    Blocks, calls and sequence numbers that were consecutive are renumbered. Texts that were the sum of their
+    deltas become the new sum, and the terminal event repeats only the remaining items.
     """
     reducing = APIS[api].reducing
     if reducing.final_items:
@@ -31,110 +30,116 @@ def fix_up(api: str, before: SplitStream, after: SplitStream) -> SplitStream:
     return _renumber_events(before, after)
 
 
-def index(api: str, payload: bytes) -> Any:
-    """Return the number of the block or call that a payload belongs to; None where it names none."""
+def find_block_index(api: str, payload: bytes) -> Any:
+    """Return the index of the payload's block or call, or None."""
     path = APIS[api].reducing.block_index
-    return _at(read_payload(payload), path) if path else None
+    return _get_at(read_payload(payload), path) if path else None
 
 
 def _renumber(before: SplitStream, after: SplitStream, path: Path) -> SplitStream:
-    """Return `after` with the numbers at `path` counted from 0, in the order in which they come."""
-    was = [*dict.fromkeys(number for _, number in _numbers(before, path))]
-    now = [*dict.fromkeys(number for _, number in _numbers(after, path))]
-    if was != list(range(len(was))) or now == list(range(len(now))):
+    """Return `after` with the numbers at `path` counted from 0, in order of appearance."""
+    old_numbers = [*dict.fromkeys(number for _, number in _list_numbers(before, path))]
+    numbers = [*dict.fromkeys(number for _, number in _list_numbers(after, path))]
+    # Wrong numbers may be the reason for the failure: only consecutive ones are renumbered.
+    if old_numbers != list(range(len(old_numbers))) or numbers == list(range(len(numbers))):
         return after
-    new = {number: str(i).encode() for i, number in enumerate(now)}
-    return after.changed({i: {path: new[number]} for i, number in _numbers(after, path)})
+    new_texts = {number: str(i).encode() for i, number in enumerate(numbers)}
+    return after.with_changes({i: {path: new_texts[number]} for i, number in _list_numbers(after, path)})
 
 
 def _renumber_events(before: SplitStream, after: SplitStream) -> SplitStream:
-    was = [number for _, number in _numbers(before, SEQUENCE)]
-    if not was or was != list(range(was[0], was[0] + len(was))):
+    old_numbers = [number for _, number in _list_numbers(before, SEQUENCE)]
+    if not old_numbers or old_numbers != list(range(old_numbers[0], old_numbers[0] + len(old_numbers))):
         return after
-    numbers = enumerate(_numbers(after, SEQUENCE), start=was[0])
-    return after.changed({i: {SEQUENCE: str(n).encode()} for n, (i, old) in numbers if n != old})
+    numbers = enumerate(_list_numbers(after, SEQUENCE), start=old_numbers[0])
+    return after.with_changes({i: {SEQUENCE: str(n).encode()} for n, (i, old) in numbers if n != old})
 
 
 def _drop_removed_items(before: SplitStream, after: SplitStream, reducing: Reducing) -> SplitStream:
-    """Return `after` without the repeated items none of whose frames is left."""
-    had = {number for _, number in _numbers(before, reducing.block_index)}
-    gone = had - {number for _, number in _numbers(after, reducing.block_index)}
-    items: list[Path] = [(*reducing.final_items, number) for number in gone]
-    return after.changed(
-        {i: {path: None for path in items if path in nodes(payload)} for i, payload in _payloads(after)},
+    """Return `after` without the repeated items that have no frames left."""
+    old_numbers = {number for _, number in _list_numbers(before, reducing.block_index)}
+    removed = old_numbers - {number for _, number in _list_numbers(after, reducing.block_index)}
+    items: list[Path] = [(*reducing.final_items, number) for number in removed]
+    return after.with_changes(
+        {
+            i: {path: None for path in items if path in find_nodes(payload)}
+            for i, payload in _iter_payloads(after)
+        },
     )
 
 
 def _reaggregate(before: SplitStream, after: SplitStream, reducing: Reducing) -> SplitStream:
-    """Return `after` with each whole text that was the sum of its deltas as the sum of what is left."""
-    was, now = _aggregate_texts(before, reducing), _aggregate_texts(after, reducing)
+    """Return `after` with each text that was the sum of its deltas as the sum of the remaining ones."""
+    old_texts, texts = _aggregate_texts(before, reducing), _aggregate_texts(after, reducing)
     changes: dict[int, dict[Path, bytes | None]] = {}
-    for i, payload in _payloads(after):
-        said = read_payload(payload)
-        changed = [key for key in was if key in now and was[key] != now[key]]
-        for key, places in _find_positions(said, changed, reducing).items():
-            for path in places:
-                node = nodes(payload).get(path)
-                if node is not None and is_string(payload, node) and string(payload, node) == was[key]:
-                    old = payload[node.start : node.end]
-                    changes.setdefault(i, {})[path] = literal(now[key], old)
-    return after.changed(changes)
+    for i, payload in _iter_payloads(after):
+        document = read_payload(payload)
+        changed_keys = [key for key in old_texts if key in texts and old_texts[key] != texts[key]]
+        for key, paths in _find_positions(document, changed_keys, reducing).items():
+            for path in paths:
+                node = find_nodes(payload).get(path)
+                if node is None or not is_string(payload, node):
+                    continue
+                if read_string(payload, node) == old_texts[key]:
+                    source = payload[node.start : node.end]
+                    changes.setdefault(i, {})[path] = write_string(texts[key], source)
+    return after.with_changes(changes)
 
 
-Key = tuple[RepeatedText, Any, Any]
-"""Where a text is repeated in its item, the item's number and the part's."""
+TextKey = tuple[RepeatedText, Any, Any]
+"""The place of a repeated text in its item, the item's index, and the part's."""
 
 
-def _aggregate_texts(stream: SplitStream, reducing: Reducing) -> dict[Key, str]:
-    found: dict[Key, str] = {}
-    for _, payload in _payloads(stream):
-        said = read_payload(payload)
-        place = reducing.repeated.get(str(said.get("type")))
-        delta = said.get("delta")
+def _aggregate_texts(stream: SplitStream, reducing: Reducing) -> dict[TextKey, str]:
+    texts: dict[TextKey, str] = {}
+    for _, payload in _iter_payloads(stream):
+        document = read_payload(payload)
+        place = reducing.repeated.get(str(document.get("type")))
+        delta = document.get("delta")
         if place is not None and isinstance(delta, str):
-            part = _part(said) if place.parts else None
-            key = (place, _at(said, reducing.block_index), part)
-            found[key] = found.get(key, "") + delta
-    return found
+            part = _get_part_index(document) if place.parts else None
+            key = (place, _get_at(document, reducing.block_index), part)
+            texts[key] = texts.get(key, "") + delta
+    return texts
 
 
 def _find_positions(
-    said: Mapping[str, Any], keys: Sequence[Key], reducing: Reducing
-) -> dict[Key, list[Path]]:
-    """Return where a payload can say each of these texts as a whole."""
-    found: dict[Key, list[Path]] = {}
-    own, part = _at(said, reducing.block_index), _part(said)
+    document: Mapping[str, Any], keys: Sequence[TextKey], reducing: Reducing
+) -> dict[TextKey, list[Path]]:
+    """Return the paths at which a payload may repeat each of these texts."""
+    positions: dict[TextKey, list[Path]] = {}
+    own_index, part = _get_at(document, reducing.block_index), _get_part_index(document)
     for key in keys:
         repeated, item, number = key
         name = repeated.member
         inside: Path = (repeated.parts, number, name) if repeated.parts else (name,)
         paths: list[Path] = [(*reducing.final_items, item, *inside)]
-        if own == item:
+        if own_index == item:
             paths.append(("item", *inside))
             if not repeated.parts or part == number:
                 paths += [(name,), ("part", name)]
-        found[key] = paths
-    return found
+        positions[key] = paths
+    return positions
 
 
-def _part(said: Mapping[str, Any]) -> Any:
-    """Return the number of the part that a payload belongs to."""
-    return said.get("content_index", said.get("summary_index"))
+def _get_part_index(document: Mapping[str, Any]) -> Any:
+    """Return the index of the payload's part."""
+    return document.get("content_index", document.get("summary_index"))
 
 
-def _numbers(stream: SplitStream, path: Path) -> list[tuple[int, int]]:
-    """Return (piece, number) for each payload that has a whole number at `path`."""
-    found = ((i, _at(read_payload(payload), path)) for i, payload in _payloads(stream))
-    return [(i, number) for i, number in found if isinstance(number, int) and not isinstance(number, bool)]
+def _list_numbers(stream: SplitStream, path: Path) -> list[tuple[int, int]]:
+    """Return (piece, number) for each payload with an integer at `path`."""
+    values = ((i, _get_at(read_payload(payload), path)) for i, payload in _iter_payloads(stream))
+    return [(i, value) for i, value in values if isinstance(value, int) and not isinstance(value, bool)]
 
 
-def _payloads(stream: SplitStream) -> Iterator[tuple[int, bytes]]:
+def _iter_payloads(stream: SplitStream) -> Iterator[tuple[int, bytes]]:
     for i, piece in enumerate(stream.pieces):
         if piece.payload is not None:
             yield i, piece.payload
 
 
-def _at(value: Any, path: Path) -> Any:
+def _get_at(value: Any, path: Path) -> Any:
     for step in path:
         if isinstance(step, int):
             value = value[step] if isinstance(value, list) and step < len(value) else None

@@ -1,7 +1,7 @@
-"""What is legal in a stream, by the grammar of its API: the rules it breaks, and the members it has to keep.
+"""Check streams against the grammar of their API: the rules they break, the members they must keep. Pure.
 
-A stream is reduced only to streams that break no rule that it did not break before. The grammars are the
-reference's, which tools may import. Pure.
+A reduced stream must not break a rule that the original keeps: a failure on an invalid stream proves nothing.
+The grammars are the reference's, which tools may import.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from streamconform_reference.apis.grammars import GRAMMARS
 from streamconform.apis import APIS
 
 
-def broken_rules(api: str, body: bytes, request: Mapping[str, Any]) -> frozenset[str]:
-    """Return the rules that `body`, the answer to `request`, breaks; empty for a legal stream.
+def find_broken_rules(api: str, body: bytes, request: Mapping[str, Any]) -> frozenset[str]:
+    """Return the rules that `body`, the answer to `request`, breaks; empty for a valid stream.
 
-    Places are left out: they move while a stream gets smaller.
+    Without frame numbers: they change while a stream gets smaller.
     """
     return frozenset(deviation.rule for deviation in GRAMMARS[api].of_body([body], request))
 
 
 @cache
-def kept_members(api: str) -> frozenset[str]:
-    """Return the names of the members that a payload has to keep, wherever they are in it.
+def list_required_members(api: str) -> frozenset[str]:
+    """Return the names of the members that a payload must keep, at any depth.
 
-    A name kept too often costs a few bytes; a member dropped wrongly makes the stream illegal.
+    A name kept too often costs a few bytes; a member dropped wrongly makes the stream invalid.
     """
     required = (field for fields in GRAMMARS[api].fields.values() for field in fields if field.needed)
     return APIS[api].reducing.kept | {field.path.rpartition(".")[2].removesuffix("[]") for field in required}

@@ -10,15 +10,15 @@ from typing import Any
 
 from streamconform.tools.minimise import strings
 from streamconform.tools.minimise.ddmin import minimise_list
-from streamconform.tools.minimise.edits import Path, edit_members, nodes
-from streamconform.tools.minimise.fields import MAY_BE_EMPTY, OF_TOOLS
-from streamconform.tools.minimise.fixup import fix_up, index
-from streamconform.tools.minimise.legality import kept_members
+from streamconform.tools.minimise.edits import Path, edit_members, find_nodes
+from streamconform.tools.minimise.fields import MAY_BE_EMPTY, TOOL_DATA
+from streamconform.tools.minimise.fixup import find_block_index, fix_up
+from streamconform.tools.minimise.legality import list_required_members
 from streamconform.tools.minimise.oracle import Candidate, Oracle
 from streamconform.tools.minimise.stream import SplitStream
 
 MAX_ROUNDS = 6
-"""Rounds of all passes; two are common, since shorter strings let no frame go."""
+"""Rounds of all passes; two are usually enough."""
 
 
 @dataclass(slots=True)
@@ -27,8 +27,8 @@ class Reducer:
 
     oracle: Oracle
     best: Candidate
-    smaller: Callable[[Candidate], None] = field(default=lambda _: None)
-    """Is told of each smaller one."""
+    on_smaller: Callable[[Candidate], None] = field(default=lambda _: None)
+    """Called with each smaller candidate."""
 
     @property
     def stream(self) -> SplitStream:
@@ -36,15 +36,15 @@ class Reducer:
         return self.best.stream
 
     async def accepts(self, base: SplitStream, stream: SplitStream) -> bool:
-        """Return whether `stream`, made from `base`, fails too; if it is smaller it is the best one then."""
+        """Return whether `stream`, made from `base`, fails too; the smallest one becomes the best."""
         await asyncio.sleep(0)  # lets Ctrl-C interrupt the search
-        after = fix_up(self.oracle.given.case.api, base, stream)
-        candidate = self.oracle.candidate(after)
+        after = fix_up(self.oracle.original.case.api, base, stream)
+        candidate = self.oracle.make_candidate(after)
         if candidate is None or not await self.oracle.fails(candidate):
             return False
         if measure(candidate) < measure(self.best):
             self.best = candidate
-            self.smaller(candidate)
+            self.on_smaller(candidate)
         return True
 
 
@@ -54,26 +54,26 @@ Pass = Callable[[Reducer], Awaitable[None]]
 def measure(candidate: Candidate) -> tuple[int, int, int]:
     """Return the size to minimise: frames, then bytes, then chunks."""
     trial = candidate.trial
-    return candidate.frames, len(trial.body), len(trial.chunks)
+    return candidate.frame_count, len(trial.body), len(trial.chunks)
 
 
 async def reduce_stream(reducer: Reducer) -> None:
     """Make the reducer's best candidate as small as the passes can; raises `BudgetSpent`."""
     for _ in range(MAX_ROUNDS):
         before = measure(reducer.best)
-        for each in PASSES:
-            await each(reducer)
+        for reduce_pass in PASSES:
+            await reduce_pass(reducer)
         if measure(reducer.best) == before:
             break
     await _drop_cuts(reducer)
 
 
 async def _drop_blocks(reducer: Reducer) -> None:
-    """Drop whole blocks and calls, and frames that belong to none."""
-    api, base = reducer.oracle.given.case.api, reducer.stream
+    """Drop whole blocks and calls, and frames outside blocks."""
+    api, base = reducer.oracle.original.case.api, reducer.stream
     groups: dict[Any, list[int]] = {}
     for i, piece in enumerate(base.pieces):
-        number = None if piece.payload is None else index(api, piece.payload)
+        number = None if piece.payload is None else find_block_index(api, piece.payload)
         groups.setdefault(("alone", i) if number is None else number, []).append(i)
     await minimise_list([*groups.values()], lambda kept: _keep_only(reducer, base, kept))
 
@@ -84,58 +84,60 @@ async def _drop_frames(reducer: Reducer) -> None:
 
 
 async def _keep_only(reducer: Reducer, base: SplitStream, kept: Sequence[list[int]]) -> bool:
-    return await reducer.accepts(base, base.only(sorted(i for group in kept for i in group)))
+    return await reducer.accepts(base, base.select(sorted(i for group in kept for i in group)))
 
 
 async def _drop_members(reducer: Reducer) -> None:
-    """Drop members of payloads: the same one everywhere, then each for itself."""
-    kept = kept_members(reducer.oracle.given.case.api)
+    """Drop members of payloads: first the same path in all payloads, then single members."""
+    kept = list_required_members(reducer.oracle.original.case.api)
     base = reducer.stream
-    found = [(i, path) for i, path in base.places() if _is_droppable(path, kept)]
-    everywhere: dict[Path, list[tuple[int, Path]]] = {}
-    for i, path in found:
+    members = [(i, path) for i, path in base.list_places() if _is_droppable(path, kept)]
+    by_general_path: dict[Path, list[tuple[int, Path]]] = {}
+    for i, path in members:
         general = tuple("*" if isinstance(step, int) else step for step in path)
-        everywhere.setdefault(general, []).append((i, path))
-    await _fewest_members(reducer, base, [*everywhere.values()])
+        by_general_path.setdefault(general, []).append((i, path))
+    await _minimise_members(reducer, base, [*by_general_path.values()])
     base = reducer.stream
-    found = [(i, path) for i, path in base.places() if _is_droppable(path, kept)]
-    await _fewest_members(reducer, base, [[each] for each in found])
+    members = [(i, path) for i, path in base.list_places() if _is_droppable(path, kept)]
+    await _minimise_members(reducer, base, [[member] for member in members])
 
 
 async def _drop_items(reducer: Reducer) -> None:
     """Drop items of arrays."""
     base = reducer.stream
-    await _fewest_members(
-        reducer, base, [[(i, path)] for i, path in base.places() if isinstance(path[-1], int)]
+    await _minimise_members(
+        reducer, base, [[(i, path)] for i, path in base.list_places() if isinstance(path[-1], int)]
     )
 
 
-async def _fewest_members(
+async def _minimise_members(
     reducer: Reducer, base: SplitStream, groups: Sequence[Sequence[tuple[int, Path]]]
 ) -> None:
-    every = {each for group in groups for each in group}
+    members = {member for group in groups for member in group}
 
     async def accepts(kept: Sequence[Sequence[tuple[int, Path]]]) -> bool:
-        gone = every - {each for group in kept for each in group}
-        stream = _remove_members(base, gone)
+        removed = members - {member for group in kept for member in group}
+        stream = _remove_members(base, removed)
         return stream is not None and await reducer.accepts(base, stream)
 
     if groups:
         await minimise_list(groups, accepts)
 
 
-def _remove_members(base: SplitStream, gone: set[tuple[int, Path]]) -> SplitStream | None:
-    """Return the stream without these members; None where an object or array would be empty."""
+def _remove_members(base: SplitStream, removed: set[tuple[int, Path]]) -> SplitStream | None:
+    """Return the stream without these members, or None if that leaves an object or array empty."""
     payloads: dict[int, bytes] = {}
-    for i in {number for number, _ in gone}:
-        own = base.pieces[i].payload or b""
-        paths = {path for number, path in gone if number == i}
+    for i in {number for number, _ in removed}:
+        payload = base.pieces[i].payload or b""
+        paths = {path for number, path in removed if number == i}
         for path in paths:
             parent = path[:-1]
-            siblings = {each for each in nodes(own) if len(each) == len(path) and each[:-1] == parent}
+            siblings = {
+                other for other in find_nodes(payload) if len(other) == len(path) and other[:-1] == parent
+            }
             if siblings <= paths and parent not in paths and not (parent and parent[-1] in MAY_BE_EMPTY):
                 return None
-        payloads[i] = edit_members(own, dict.fromkeys(paths))
+        payloads[i] = edit_members(payload, dict.fromkeys(paths))
     return base.with_payloads(payloads)
 
 
@@ -144,9 +146,9 @@ async def _merge_frames(reducer: Reducer) -> None:
     first = 0
     while first < len(reducer.stream.pieces):
         base = reducer.stream
-        for other, payload in strings.joinable(base, first):
+        for other, payload in strings.find_joinable(base, first):
             joined = base.with_payloads({first: payload})
-            joined = joined.only(i for i in range(len(base.pieces)) if i != other)
+            joined = joined.select(i for i in range(len(base.pieces)) if i != other)
             if await reducer.accepts(base, joined):
                 break
         else:
@@ -155,42 +157,44 @@ async def _merge_frames(reducer: Reducer) -> None:
 
 async def _shorten_strings(reducer: Reducer) -> None:
     """Shorten the arguments of tool calls, as JSON, then every other free text."""
-    for slot in strings.calls(reducer.stream):
+    for slot in strings.find_call_arguments(reducer.stream):
         await _shorten_arguments(reducer, slot)
-    for text in strings.texts(reducer.stream):
+    for text in strings.find_free_texts(reducer.stream):
         base = reducer.stream
 
         async def accepts(kept: Sequence[bytes], text: bytes = text, base: SplitStream = base) -> bool:
-            return await reducer.accepts(base, strings.with_text(base, text, kept))
+            return await reducer.accepts(base, strings.replace_text(base, text, kept))
 
-        await minimise_list(strings.characters(text), accepts, least=1)
+        await minimise_list(strings.list_characters(text), accepts, least=1)
 
 
-async def _shorten_arguments(reducer: Reducer, slot: strings.Slot) -> None:
+async def _shorten_arguments(reducer: Reducer, slot: strings.ArgumentsSlot) -> None:
     base, text = reducer.stream, slot.text
     best = [text]
 
-    async def accepts(given: bytes) -> bool:
-        if not await reducer.accepts(base, slot.put(base, given)):
+    async def accepts(arguments: bytes) -> bool:
+        if not await reducer.accepts(base, slot.replace(base, arguments)):
             return False
-        best[0] = given
+        best[0] = arguments
         return True
 
     if await accepts(b"{}"):
         return
-    paths = [*nodes(text)]
+    paths = [*find_nodes(text)]
     await minimise_list(
         paths, lambda kept: accepts(edit_members(text, dict.fromkeys(set(paths) - set(kept))))
     )
-    for path in [*nodes(best[0])]:
+    for path in [*find_nodes(best[0])]:
         current = best[0]
-        found = strings.of(current, path)
+        characters = strings.list_characters_at(current, path)
 
-        async def shorter(kept: Sequence[bytes], path: Path = path, current: bytes = current) -> bool:
+        async def accepts_characters(
+            kept: Sequence[bytes], path: Path = path, current: bytes = current
+        ) -> bool:
             return await accepts(edit_members(current, {path: b'"' + b"".join(kept) + b'"'}))
 
-        if len(found) > 1:
-            await minimise_list(found, shorter, least=1)
+        if len(characters) > 1:
+            await minimise_list(characters, accepts_characters, least=1)
 
 
 async def _drop_cuts(reducer: Reducer) -> None:
@@ -199,7 +203,7 @@ async def _drop_cuts(reducer: Reducer) -> None:
         return
     base = reducer.stream.cut_at(_chunk_offsets(reducer.best.trial.chunks))
     reducer.oracle.cuts = "kept"
-    await minimise_list(base.offsets(), lambda kept: reducer.accepts(base, base.cut_at(kept)))
+    await minimise_list(base.list_chunk_offsets(), lambda kept: reducer.accepts(base, base.cut_at(kept)))
 
 
 def _chunk_offsets(chunks: Sequence[bytes]) -> list[int]:
@@ -208,7 +212,7 @@ def _chunk_offsets(chunks: Sequence[bytes]) -> list[int]:
 
 def _is_droppable(path: Path, kept: frozenset[str]) -> bool:
     name = path[-1]
-    return isinstance(name, str) and (name not in kept or not OF_TOOLS.isdisjoint(path[:-1]))
+    return isinstance(name, str) and (name not in kept or not TOOL_DATA.isdisjoint(path[:-1]))
 
 
 PASSES: tuple[Pass, ...] = (

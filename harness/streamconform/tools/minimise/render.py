@@ -11,82 +11,84 @@ from streamconform.reports.markdown import format_code
 from streamconform.tools.minimise.failure_signature import FailureSignature, generalise_path
 from streamconform.tools.minimise.oracle import Candidate
 from streamconform.tools.minimise.search import Search
-from streamconform.tools.minimise.write import Written
+from streamconform.tools.minimise.write import WrittenFiles
 from streamconform.wire.framings import split
 
-PAYLOAD_MAX = 20_000
-"""Characters of one payload that are shown."""
+MAX_PAYLOAD = 20_000
+"""Characters printed per payload."""
 
 
-def text(
-    search: Search, wrong: dict[FailureSignature, Check | None], written: Written | None, run: str
+def render_text(
+    search: Search, failures: dict[FailureSignature, Check | None], written: WrittenFiles | None, run: str
 ) -> str:
     """Return the text for the terminal."""
-    return "\n".join(_text(search, wrong, written, run))
+    return "\n".join(_iter_text_lines(search, failures, written, run))
 
 
-def markdown(search: Search, wrong: dict[FailureSignature, Check | None], run: str) -> str:
+def render_markdown(search: Search, failures: dict[FailureSignature, Check | None], run: str) -> str:
     """Return Markdown for an issue: the stream as sent, and the differences."""
     best, greeting = search.best, search.greeting
-    assert best is not None, "something was found"
-    assert greeting is not None, "it was greeted"
+    assert best is not None, "the search found a failure"
+    assert greeting is not None, "the search started the program"
     version = f" {greeting.version}" if greeting.version else ""
     case = best.trial.case
-    seen = f"From {format_code(search.oracle.given.id if search.oracle else case.id, 300)} of streamconform"
+    origin = (
+        f"From {format_code(search.oracle.original.id if search.oracle else case.id, 300)} of streamconform"
+    )
     lines = [
-        f"### {format_code(case.api)}: {format_code(_get_signature(search))} is wrong",
+        f"### {format_code(case.api)}: {format_code(_get_signature(search))} fails",
         "",
-        f"{format_code(greeting.name + version, 200)}, fed {_describe_chunks(best)}:",
+        f"{format_code(greeting.name + version, 200)}, given this stream {_describe_chunks(best)}:",
         "",
         *_fence(_iter_sent_lines(best)),
         "",
-        *(f"- {format_code(each, 400)}" for each in _describe_differences(search, wrong)),
+        *(f"- {format_code(line, 400)}" for line in _describe_differences(search, failures)),
         "",
-        f"{seen}: {format_code(case.title, 200)}. To see it: {format_code(run, 400)}",
+        f"{origin}: {format_code(case.title, 200)}. Reproduce: {format_code(run, 400)}",
     ]
     if case.guards:
-        lines.append(f"Known from: {', '.join(format_code(each) for each in case.guards)}")
+        lines.append(f"Reported as: {', '.join(format_code(issue) for issue in case.guards)}")
     return "\n".join(lines)
 
 
-def _text(
-    search: Search, wrong: dict[FailureSignature, Check | None], written: Written | None, run: str
+def _iter_text_lines(
+    search: Search, failures: dict[FailureSignature, Check | None], written: WrittenFiles | None, run: str
 ) -> Iterator[str]:
     best, first, oracle = search.best, search.first, search.oracle
-    assert best is not None, "something was found"
-    assert first is not None, "it began with something"
-    assert oracle is not None, "it was asked"
-    yield f"{oracle.given.id}, {escape_line(search.order.connection.impl, 200)}"
-    cut = "" if search.ended else "; cut short, it may get smaller"
+    assert best is not None, "the search found a failure"
+    assert first is not None, "the search has an original stream"
+    assert oracle is not None, "the search has an oracle"
+    yield f"{oracle.original.id}, {escape_line(search.job.connection.impl, 200)}"
+    interrupted = "" if search.finished else "; interrupted, it may get smaller"
     spent = format_count(oracle.budget.trials, "trial")
-    yield f"  {_format_size(first)} to {_format_size(best)}, in {spent}{cut}"
+    yield f"  {_format_size(first)} to {_format_size(best)}, in {spent}{interrupted}"
     yield ""
     yield f"The stream, {_describe_chunks(best)}"
     yield from (f"  {line}".rstrip() for line in _iter_sent_lines(best))
     yield ""
     yield f"Fails at {_get_signature(search)}"
     if oracle.target is not None and generalise_path(oracle.path) != oracle.target.what:
-        yield f"  (the case fails at {oracle.path}; beside what the bundled parser says it is this)"
-    yield from (f"  {line}" for line in _describe_differences(search, wrong))
+        yield f"  (the case fails at {oracle.path}; compared with the bundled parser, here)"
+    yield from (f"  {line}" for line in _describe_differences(search, failures))
     if written is not None:
         yield ""
         yield f"wrote {written.spec}"
         yield f"      {written.cassette}"
-    yield f"run it: {run}"
+    yield f"reproduce: {run}"
 
 
-def _describe_differences(search: Search, wrong: dict[FailureSignature, Check | None]) -> Iterator[str]:
+def _describe_differences(search: Search, failures: dict[FailureSignature, Check | None]) -> Iterator[str]:
     target = search.oracle.target if search.oracle is not None else None
-    if target not in wrong:
-        yield "it did not fail again when it was asked once more: the implementation is not deterministic"
+    if target not in failures:
+        yield "not deterministic: the implementation did not fail when the stream was run once more"
         return
-    check = wrong[target]
+    check = failures[target]
     if check is None:
         yield escape_line(search.reason or str(target), 400)
         return
     first, *more = describe_difference(check)
     yield f"{escape_line(check.path, 200)}: {first}"
-    yield from (f"  {each}" for each in more)
+    yield from (f"  {line}" for line in more)
 
 
 def _get_signature(search: Search) -> str:
@@ -95,32 +97,32 @@ def _get_signature(search: Search) -> str:
 
 
 def _format_size(candidate: Candidate) -> str:
-    return f"{format_count(candidate.frames, 'frame')}, {len(candidate.trial.body):,} bytes"
+    return f"{format_count(candidate.frame_count, 'frame')}, {len(candidate.trial.body):,} bytes"
 
 
 def _describe_chunks(candidate: Candidate) -> str:
     chunks = candidate.trial.chunks
-    if chunks == candidate.framewise() and len(chunks) > 1:
-        return "a chunk a frame"
+    if chunks == candidate.split_framewise() and len(chunks) > 1:
+        return "in one chunk per frame"
     if len(chunks) == 1:
         return "in one chunk"
-    edges = [0]
+    starts = [0]
     for chunk in chunks[:-1]:
-        edges.append(edges[-1] + len(chunk))
-    shown = ", ".join(map(str, edges[1:9])) + (", …" if len(edges) > 9 else "")
-    return f"in {len(chunks)} chunks, cut before byte {shown}"
+        starts.append(starts[-1] + len(chunk))
+    offsets = ", ".join(map(str, starts[1:9])) + (", …" if len(starts) > 9 else "")
+    return f"in {len(chunks)} chunks, cut before byte {offsets}"
 
 
 def _iter_sent_lines(candidate: Candidate) -> Iterator[str]:
-    """Yield the body in lines, with what does not print spelled out; of binary messages what they say."""
+    """Yield the escaped lines of the body; for binary messages, their payloads."""
     stream, body = candidate.stream, candidate.trial.body
     if stream.framing == "eventstream":
         for frame in split(stream.framing, body):
-            said = frame.payload.decode("utf-8", "backslashreplace")
-            yield f"{frame.event}: {escape_line(said, PAYLOAD_MAX)}"
+            payload = frame.payload.decode("utf-8", "backslashreplace")
+            yield f"{frame.event}: {escape_line(payload, MAX_PAYLOAD)}"
         return
     for line in body.decode("utf-8", "backslashreplace").rstrip("\n").split("\n"):
-        yield escape_unprintable(line[:PAYLOAD_MAX])
+        yield escape_unprintable(line[:MAX_PAYLOAD])
 
 
 def _fence(lines: Iterator[str]) -> Iterator[str]:

@@ -30,11 +30,11 @@ from streamconform.tools.minimise.oracle import (
     SearchBudget,
 )
 from streamconform.tools.minimise.reduce import Reducer, reduce_stream
-from streamconform.tools.minimise.stream import CUTS, split_stream
+from streamconform.tools.minimise.stream import CUT_POLICIES, split_stream
 
 
 class NothingToMinimise(SelectionError):
-    """The case does not fail for the implementation, or not when judged by the reference's outcome."""
+    """The case does not fail for the implementation, or not when compared with the reference's outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class MinimiseJob:
 
     connection: Connection
     trials: tuple[Trial, ...]
-    """Of one case; the first that fails is taken."""
+    """Of one case; the first failing one is minimised."""
     check: str | None = None
     """The path of the check to keep, with or without numbers; None: the first of the worst."""
     input: Input | None = None
@@ -56,141 +56,146 @@ class MinimiseJob:
 class Search:
     """A search and its current results, which are valid whenever it is interrupted."""
 
-    order: MinimiseJob
-    smaller: Callable[[Candidate, SearchBudget], None] = field(default=lambda _, __: None)
+    job: MinimiseJob
+    on_smaller: Callable[[Candidate, SearchBudget], None] = field(default=lambda _, __: None)
     greeting: Greeting | None = None
     first: Candidate | None = None
-    """The stream that was given, as it would be kept."""
+    """The original stream as a candidate."""
     oracle: Oracle | None = None
     reducer: Reducer | None = None
-    proof: dict[FailureSignature, Check | None] = field(default_factory=dict)
-    """What was wrong with the answer to the smallest stream when it was asked once more, in the end."""
+    final_failures: dict[FailureSignature, Check | None] = field(default_factory=dict)
+    """The failures of the smallest stream when it is run once more at the end."""
     reason: str | None = None
-    """Why that answer was not judged, where it was not."""
-    ended: bool = False
-    """Whether no pass made it smaller any more; else the budget was spent, or the search was cut."""
+    """The reason of that run's verdict, if it has no checks."""
+    finished: bool = False
+    """Whether the passes are exhausted; false if the budget was spent or the search interrupted."""
 
     @property
     def best(self) -> Candidate | None:
-        """Return the smallest stream that failed so far."""
+        """Return the smallest failing stream so far."""
         return None if self.reducer is None else self.reducer.best
 
     async def run(self) -> None:
         """Search until no pass makes the stream smaller or the budget is spent.
 
-        Raises `NothingToMinimise`, and `ImplementationError` where the implementation does not start.
+        Raises `NothingToMinimise`, and `ImplementationError` if the implementation cannot be started.
         """
-        order, program = self.order, Program(self.order.connection)
+        job, program = self.job, Program(self.job.connection)
         try:
             self.greeting = await program.start()
-            await self._start_search(order, program, self.greeting)
+            await self._start_search(job, program, self.greeting)
         finally:
             await program.stop()
 
-    async def _start_search(self, order: MinimiseJob, program: Program, greeting: Greeting) -> None:
-        judged = plan_implementation(0, order.connection, greeting, order.trials, order.input)
-        if not judged.trials:
-            case = order.trials[0].case
-            why = explain_skip(case, greeting) or f"`{judged.input}` is no input of these trials"
-            raise NothingToMinimise(f"`{case.id}` is not asked of `{order.connection.impl}`: {why}")
-        async with ReplayServer() if judged.input == "http" else contextlib.nullcontext() as server:
-            implementation = JudgedImplementation(order.connection, judged, order.timeout, program, server)
+    async def _start_search(self, job: MinimiseJob, program: Program, greeting: Greeting) -> None:
+        plan = plan_implementation(0, job.connection, greeting, job.trials, job.input)
+        if not plan.trials:
+            case = job.trials[0].case
+            reason = explain_skip(case, greeting) or f"these trials do not run with input `{plan.input}`"
+            raise NothingToMinimise(f"`{case.id}` is skipped for `{job.connection.impl}`: {reason}")
+        async with ReplayServer() if plan.input == "http" else contextlib.nullcontext() as server:
+            implementation = JudgedImplementation(job.connection, plan, job.timeout, program, server)
             try:
-                await self._search(judged, implementation)
+                await self._search(plan, implementation)
             finally:
                 await implementation.stop()
 
-    async def _search(self, judged: ImplementationPlan, implementation: JudgedImplementation) -> None:
-        given, path = await self._find_failing_trial(judged, implementation)
-        budget = SearchBudget(self.order.max_trials, self.order.seconds)
-        oracle = self.oracle = Oracle(given, implementation.judge, budget, path=path)
-        first = self.first = await self._convert_to_recorded(oracle)
-        self.reducer = Reducer(oracle, first, lambda candidate: self.smaller(candidate, budget))
+    async def _search(self, plan: ImplementationPlan, implementation: JudgedImplementation) -> None:
+        original, path = await self._find_failing_trial(plan, implementation)
+        budget = SearchBudget(self.job.max_trials, self.job.seconds)
+        oracle = self.oracle = Oracle(original, implementation.judge, budget, path=path)
+        first = self.first = await self._make_first_candidate(oracle)
+        self.reducer = Reducer(oracle, first, lambda candidate: self.on_smaller(candidate, budget))
         with contextlib.suppress(BudgetSpent):
             await self._choose_simplest_cuts(oracle)
             await reduce_stream(self.reducer)
-            self.ended = True
+            self.finished = True
+        # A result that cannot be repeated is not worth a bug report.
         last = await implementation.judge(self.reducer.best.trial)
-        self.proof, self.reason = collect_signatures(last), last.reason
+        self.final_failures, self.reason = collect_signatures(last), last.reason
 
     async def _find_failing_trial(
-        self, judged: ImplementationPlan, implementation: JudgedImplementation
+        self, plan: ImplementationPlan, implementation: JudgedImplementation
     ) -> tuple[Trial, str]:
-        """Return the first trial that fails, and the path of the check that does."""
-        seen: list[str] = []
-        for trial in judged.trials:
+        """Return the first failing trial, and the path of its failing check."""
+        other_paths: list[str] = []
+        for trial in plan.trials:
             assert isinstance(trial, Trial), "calls have no stream"
             judgement = await implementation.judge(trial)
             if judgement.verdict == "skipped":
                 raise NothingToMinimise(f"`{trial.id}` is skipped: {judgement.reason}")
-            failed = _list_failures(judgement)
-            wanted = [path for path in failed if self.order.check in (None, path, generalise_path(path))]
-            if wanted:
-                return trial, wanted[0]
-            seen += [path for path in failed if path not in seen]
-        raise NothingToMinimise(_explain_nothing(self.order, judged.trials, seen))
+            paths = _list_failed_paths(judgement)
+            matching = [path for path in paths if self.job.check in (None, path, generalise_path(path))]
+            if matching:
+                return trial, matching[0]
+            other_paths += [path for path in paths if path not in other_paths]
+        raise NothingToMinimise(_explain_nothing(self.job, plan.trials, other_paths))
 
-    async def _convert_to_recorded(self, oracle: Oracle) -> Candidate:
-        """Return the stream that was given as it would be kept, and set what has to go on failing."""
-        given = oracle.given
-        body = given.body
+    async def _make_first_candidate(self, oracle: Oracle) -> Candidate:
+        """Return the original stream as a candidate, and set the oracle's target."""
+        original = oracle.original
+        body = original.body
         if len(body) > MAX_BODY:
             raise NothingToMinimise(
-                f"`{given.id}` has {len(body)} bytes; at most {MAX_BODY} are made smaller"
+                f"the body of `{original.id}` has {len(body)} bytes; the limit is {MAX_BODY}"
             )
         stream = split_stream(
-            APIS[given.case.api].detect_framing(given.case.cassette.status, body), body, given.chunks
+            APIS[original.case.api].detect_framing(original.case.cassette.status, body), body, original.chunks
         )
         oracle.cuts = "kept"
-        found = oracle.candidate(stream)
-        wrong: dict[FailureSignature, Check | None] = {} if found is None else await oracle.judged(found)
+        candidate = oracle.make_candidate(stream)
+        failures: dict[FailureSignature, Check | None] = (
+            {} if candidate is None else await oracle.find_failures(candidate)
+        )
         what = generalise_path(oracle.path)
-        same = [each for each in wrong if each.what == what]
-        if self.order.check is None:
-            same = same or [*wrong]
-        if found is None or not same:
+        same = [signature for signature in failures if signature.what == what]
+        if self.job.check is None:
+            same = same or [*failures]
+        if candidate is None or not same:
             raise NothingToMinimise(
-                f"`{given.id}` fails at `{oracle.path}`, but `{self.order.connection.impl}` says of these "
-                "bytes what the bundled parser does, by which smaller streams are judged"
+                f"`{original.id}` fails at `{oracle.path}`, but there `{self.job.connection.impl}` agrees "
+                "with the bundled parser, which supplies the expectations of smaller streams"
             )
         oracle.target = same[0]
-        oracle.was, oracle.were_broken = found.read, oracle.broken_rules(stream)
-        return found
+        oracle.original_reading = candidate.reading
+        oracle.original_broken_rules = oracle.find_broken_rules(stream)
+        return candidate
 
     async def _choose_simplest_cuts(self, oracle: Oracle) -> None:
-        """Take the plainest way to cut chunks with which it fails."""
-        assert self.reducer is not None, "it holds the stream that was given"
+        """Use the simplest policy of cutting chunks with which the stream still fails."""
+        assert self.reducer is not None, "the reducer holds the original stream"
         stream = self.reducer.stream
-        for cuts in CUTS:
+        for cuts in CUT_POLICIES:
             oracle.cuts = cuts
-            candidate = oracle.candidate(stream)
+            candidate = oracle.make_candidate(stream)
             if candidate is not None and await oracle.fails(candidate):
                 self.reducer.best = candidate
                 return
 
 
 def judge_reference(candidate: Candidate) -> Judgement:
-    """Return the judgement on what the reference makes of `candidate`: it has to pass."""
+    """Return the judgement on the reference's own answer to `candidate`, which must pass."""
     claims = Greeting(name="reference").claims(candidate.trial.case.api)
-    return judge(candidate.trial, candidate.read.observation, claims, lambda _: None)
+    return judge(candidate.trial, candidate.reading.observation, claims, lambda _: None)
 
 
 def select_reducible(trials: Sequence[Trial]) -> tuple[Trial, ...]:
     """Return the trials that a cassette can reproduce, which excludes connection faults."""
-    return tuple(each for each in trials if each.delivery.partition(".")[0] not in FAULTS_OVER_HTTP)
+    return tuple(trial for trial in trials if trial.delivery.partition(".")[0] not in FAULTS_OVER_HTTP)
 
 
-def _list_failures(judgement: Judgement) -> list[str]:
-    """Return the paths of what is wrong, the worst first; a verdict where no check says more."""
+def _list_failed_paths(judgement: Judgement) -> list[str]:
+    """Return the paths of failed checks, worst first; the verdict if there are no checks."""
     return [
-        symptom.what if check is None else check.path
-        for symptom, check in collect_signatures(judgement).items()
+        signature.what if check is None else check.path
+        for signature, check in collect_signatures(judgement).items()
     ]
 
 
-def _explain_nothing(order: MinimiseJob, trials: Sequence[object], seen: Sequence[str]) -> str:
-    first = order.trials[0]
-    many = f"in {len(trials)} deliveries and faults" if len(trials) > 1 else f"@{first.delivery}"
-    if seen:
-        return f"`{first.case.id}` {many} does not fail at `{order.check}`; it does at {', '.join(seen[:8])}"
-    return f"`{first.case.id}` {many} passes for `{order.connection.impl}`: there is nothing to minimise"
+def _explain_nothing(job: MinimiseJob, trials: Sequence[object], failed_paths: Sequence[str]) -> str:
+    first = job.trials[0]
+    deliveries = f"in {len(trials)} deliveries and faults" if len(trials) > 1 else f"@{first.delivery}"
+    if failed_paths:
+        paths = ", ".join(failed_paths[:8])
+        return f"`{first.case.id}` {deliveries} does not fail at `{job.check}`, but at {paths}"
+    return f"nothing to minimise: `{first.case.id}` {deliveries} passes for `{job.connection.impl}`"

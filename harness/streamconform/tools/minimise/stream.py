@@ -1,4 +1,4 @@
-"""A body taken apart, so that parts of it can be left out: frames, what is between them, cuts. Pure."""
+"""Split a body into pieces that can be dropped: frames, bytes between frames, chunk boundaries. Pure."""
 
 from __future__ import annotations
 
@@ -9,87 +9,87 @@ from typing import Final, Literal
 from streamconform.delivery.deliver import cut, deliver
 from streamconform.model.cassette import Cassette
 from streamconform.model.trial import Framing
-from streamconform.tools.minimise.edits import Path, edit_members, nodes
+from streamconform.tools.minimise.edits import Path, edit_members, find_nodes
 from streamconform.wire import eventstream, json_array, json_text
 from streamconform.wire.framings import split
 
-Cuts = Literal["recorded", "whole", "utf8-split", "bytewise", "kept"]
-CUTS: Final[tuple[Cuts, ...]] = ("recorded", "whole", "utf8-split", "bytewise", "kept")
-"""Where chunks are cut, the plainest first: as the delivery of that name does it without chunk marks (so
-`recorded` is a chunk a frame), or `kept` where they were, as far as there still is such a place."""
+CutPolicy = Literal["recorded", "whole", "utf8-split", "bytewise", "kept"]
+CUT_POLICIES: Final[tuple[CutPolicy, ...]] = ("recorded", "whole", "utf8-split", "bytewise", "kept")
+"""How chunks are cut, simplest first: as the delivery of that name cuts a body without chunk marks (so
+`recorded` is one chunk per frame), or `kept`: at the original boundaries that still exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A frame, or the bytes between two of them, which have no payload."""
+    """A frame, or bytes between frames, which have no payload."""
 
     head: bytes
-    """What stands before the payload; the headers of a binary message."""
+    """The bytes before the payload; the headers of a binary message."""
     payload: bytes | None = None
     tail: bytes = b""
     cuts: tuple[int, ...] = ()
-    """Where chunks began in it, in bytes from its start."""
+    """Offsets in the piece at which chunks begin."""
 
 
 @dataclass(frozen=True, slots=True)
 class SplitStream:
-    """The pieces of a body in their order."""
+    """The pieces of a body, in order."""
 
     framing: Framing
     pieces: tuple[Piece, ...]
     opening: bytes = b""
-    """What stands before the first element of an array."""
+    """The bytes before the first element of an array."""
 
     @property
     def body(self) -> bytes:
-        """Return the bytes."""
+        """Return the joined bytes."""
         return b"".join(self._iter_bytes())
 
     @property
     def payloads(self) -> tuple[bytes, ...]:
         """Return the payloads of the frames."""
-        return tuple(each.payload for each in self.pieces if each.payload is not None)
+        return tuple(piece.payload for piece in self.pieces if piece.payload is not None)
 
-    def only(self, numbers: Iterable[int]) -> SplitStream:
-        """Return the stream with the pieces of these numbers, which rise."""
-        return replace(self, pieces=tuple(self.pieces[number] for number in numbers))
+    def select(self, indices: Iterable[int]) -> SplitStream:
+        """Return the stream with only the pieces at these ascending indices."""
+        return replace(self, pieces=tuple(self.pieces[i] for i in indices))
 
     def with_payloads(self, payloads: Mapping[int, bytes]) -> SplitStream:
-        """Return the stream with other payloads in the pieces of these numbers."""
+        """Return the stream with new payloads in the pieces at these indices."""
         pieces = (
-            replace(each, payload=payloads[i]) if i in payloads else each
-            for i, each in enumerate(self.pieces)
+            replace(piece, payload=payloads[i]) if i in payloads else piece
+            for i, piece in enumerate(self.pieces)
         )
         return replace(self, pieces=tuple(pieces))
 
-    def offsets(self) -> tuple[int, ...]:
-        """Return the offsets at which chunks begin that were kept."""
-        found: list[int] = []
+    def list_chunk_offsets(self) -> tuple[int, ...]:
+        """Return the offsets in the body at which chunks begin."""
+        offsets: list[int] = []
         start = 0
         for piece, data in zip(self.pieces, self._iter_bytes(), strict=True):
-            found += (start + each for each in piece.cuts if each < len(data))
+            offsets += (start + cut_ for cut_ in piece.cuts if cut_ < len(data))
             start += len(data)
-        return tuple(found)
+        return tuple(offsets)
 
     def cut_at(self, offsets: Iterable[int]) -> SplitStream:
-        """Return the stream with chunks that begin at these offsets, and at no other."""
+        """Return the stream with chunks that begin at exactly these offsets."""
         pieces: list[Piece] = []
         start = 0
         for piece, data in zip(self.pieces, self._iter_bytes(), strict=True):
-            inside = (each - start for each in offsets if start <= each < start + len(data))
+            inside = (offset - start for offset in offsets if start <= offset < start + len(data))
             pieces.append(replace(piece, cuts=tuple(inside)))
             start += len(data)
         return replace(self, pieces=tuple(pieces))
 
-    def places(self) -> list[tuple[int, Path]]:
-        """Return every value below the root of every payload: the number of its piece, and its path."""
-        every = ((i, each.payload) for i, each in enumerate(self.pieces) if each.payload is not None)
-        return [(i, path) for i, payload in every for path in nodes(payload)]
+    def list_places(self) -> list[tuple[int, Path]]:
+        """Return the place of every value below the root of every payload: piece index and path."""
+        payloads = ((i, piece.payload) for i, piece in enumerate(self.pieces) if piece.payload is not None)
+        return [(i, path) for i, payload in payloads for path in find_nodes(payload)]
 
-    def changed(self, changes: Mapping[int, Mapping[Path, bytes | None]]) -> SplitStream:
-        """Return the stream with values at some paths of some pieces replaced, or left out where None."""
+    def with_changes(self, changes: Mapping[int, Mapping[Path, bytes | None]]) -> SplitStream:
+        """Return the stream with some values replaced, or dropped if None; `changes` is by piece and path."""
         return self.with_payloads(
-            {i: edit_members(self.pieces[i].payload or b"", each) for i, each in changes.items() if each}
+            {i: edit_members(self.pieces[i].payload or b"", edits) for i, edits in changes.items() if edits}
         )
 
     def _iter_bytes(self) -> Iterator[bytes]:
@@ -100,12 +100,12 @@ class SplitStream:
             elif self.framing == "eventstream":
                 yield eventstream.encode_message(piece.head, piece.payload)
             else:
-                head = piece.head if self.framing != "json_array" else self._before(piece, first=first)
+                head = piece.head if self.framing != "json_array" else self._get_separator(piece, first=first)
                 first = False
                 yield head + piece.payload + piece.tail
 
-    def _before(self, piece: Piece, *, first: bool) -> bytes:
-        """Return what stands before an element: the bracket before the first one, else a comma."""
+    def _get_separator(self, piece: Piece, *, first: bool) -> bytes:
+        """Return the bytes before an array element: the bracket for the first one, else a comma."""
         comma = piece.head.lstrip().startswith(b",")
         if first:
             return self.opening if comma else piece.head
@@ -113,17 +113,17 @@ class SplitStream:
 
 
 def split_stream(framing: Framing, body: bytes, chunks: Sequence[bytes]) -> SplitStream:
-    """Return `body`, which was handed over as `chunks`, in pieces; joined they are the body again.
+    """Split `body`, which was delivered as `chunks`, into pieces that join to the same bytes.
 
-    A document is one piece: its payload where it is JSON.
+    A document is one piece, with a payload if it is JSON.
     """
     starts = [0]
     for chunk in chunks[:-1]:
         starts.append(starts[-1] + len(chunk))
     if framing == "document":
         is_json = json_text.parse(body) is not None
-        whole = Piece(b"", body, b"", tuple(starts)) if is_json else Piece(body, cuts=tuple(starts))
-        return SplitStream(framing, (whole,))
+        document = Piece(b"", body, b"", tuple(starts)) if is_json else Piece(body, cuts=tuple(starts))
+        return SplitStream(framing, (document,))
     pieces: list[Piece] = []
     position = 0
     for frame in split(framing, body):
@@ -144,12 +144,14 @@ def split_stream(framing: Framing, body: bytes, chunks: Sequence[bytes]) -> Spli
     return SplitStream(framing, tuple(pieces), opening)
 
 
-def chunks_of(cassette: Cassette, framing: Framing, cuts: Cuts, stream: SplitStream) -> tuple[bytes, ...]:
-    """Return the chunks of `cassette`, whose body is that of `stream` and which has no marks."""
+def make_chunks(
+    cassette: Cassette, framing: Framing, cuts: CutPolicy, stream: SplitStream
+) -> tuple[bytes, ...]:
+    """Return the chunks of `cassette`, which has the body of `stream` and no chunk marks."""
     if cuts == "kept":
-        return cut(cassette.body, stream.offsets())
+        return cut(cassette.body, stream.list_chunk_offsets())
     return deliver(cassette, framing, cuts, "")
 
 
 def _shift_piece(piece: Piece, start: int, end: int, starts: Sequence[int]) -> Piece:
-    return replace(piece, cuts=tuple(each - start for each in starts if start <= each < end))
+    return replace(piece, cuts=tuple(offset - start for offset in starts if start <= offset < end))

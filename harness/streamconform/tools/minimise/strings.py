@@ -1,4 +1,4 @@
-"""The texts in a stream's payloads: which fragments are one, and other texts put there. Pure."""
+"""Find the texts in a stream's payloads, join their fragments, and replace them. Pure."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ from streamconform.apis.payloads import read_payload
 from streamconform.tools.minimise.edits import (
     Path,
     edit_members,
+    find_nodes,
     is_string,
-    leaves,
-    literal,
-    nodes,
-    quoted,
-    shape,
-    string,
-    units,
+    iter_leaves,
+    quote_characters,
+    read_string,
+    split_characters,
+    split_shape,
+    write_string,
 )
-from streamconform.tools.minimise.fields import FREE, OF_TOOLS
+from streamconform.tools.minimise.fields import FREE_TEXT, TOOL_DATA
 from streamconform.tools.minimise.stream import SplitStream
 
 Place = tuple[int, Path]
-"""A piece, and where in its payload."""
+"""The index of a piece, and a path in its payload."""
 
 VOLATILE: Final = frozenset({"sequence_number", "obfuscation", "p", "created_at", "generation_id"})
-"""Members that differ from frame to frame and say nothing of what the frame is."""
-CALLED_WITH: Final = OF_TOOLS | {"partial_json", "delta"}
-"""Members whose text, alone or with that of other fragments, may be what a tool is called with."""
+"""Members that differ between otherwise equal frames."""
+ARGUMENT_TEXT: Final = TOOL_DATA | {"partial_json", "delta"}
+"""Members whose text, alone or joined with other fragments, may be the arguments of a call."""
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
-    """The JSON that a tool is called with, wherever it stands: as an object, or as text in fragments."""
+class ArgumentsSlot:
+    """The arguments of a call, with every place that holds them: as an object, or as text in fragments."""
 
     text: bytes
     objects: tuple[Place, ...]
     fragments: tuple[tuple[Place, ...], ...]
-    """The places that say it as text; each is a list of the fragments that make it up."""
+    """The places that hold the text; each lists the fragments of one whole text."""
 
-    def put(self, stream: SplitStream, text: bytes) -> SplitStream:
-        """Return `stream` with `text` in its place, cut into as many fragments of equal length."""
+    def replace(self, stream: SplitStream, text: bytes) -> SplitStream:
+        """Return `stream` with `text` as the arguments, in the same number of fragments of equal length."""
         changes: dict[int, dict[Path, bytes | None]] = {}
         for i, path in self.objects:
             changes.setdefault(i, {})[path] = text
@@ -52,110 +52,115 @@ class Slot:
             for n, (i, path) in enumerate(places):
                 part = whole[len(whole) * n // count : len(whole) * (n + 1) // count]
                 payload = stream.pieces[i].payload or b""
-                node = nodes(payload)[path]
-                changes.setdefault(i, {})[path] = literal(part, payload[node.start : node.end])
-        return stream.changed(changes)
+                node = find_nodes(payload)[path]
+                changes.setdefault(i, {})[path] = write_string(part, payload[node.start : node.end])
+        return stream.with_changes(changes)
 
 
-def calls(stream: SplitStream) -> tuple[Slot, ...]:
-    """Return what tools are called with in `stream`, each value once, the longest first."""
+def find_call_arguments(stream: SplitStream) -> tuple[ArgumentsSlot, ...]:
+    """Return the arguments of calls in `stream`, each value once, longest first."""
     objects: dict[bytes, list[Place]] = {}
     groups: dict[object, list[Place]] = {}
-    for i, payload, path, start, end in _values(stream):
+    for i, payload, path, start, end in _iter_values(stream):
         raw = payload[start:end]
-        if raw[:1] == b"{" and path[-1] in OF_TOOLS:
+        if raw[:1] == b"{" and path[-1] in TOOL_DATA:
             objects.setdefault(raw, []).append((i, path))
-        elif raw[:1] == b'"' and path[-1] in CALLED_WITH:
-            groups.setdefault((_kind(payload), path), []).append((i, path))
+        elif raw[:1] == b'"' and path[-1] in ARGUMENT_TEXT:
+            groups.setdefault((_make_kind(payload), path), []).append((i, path))
     texts: dict[bytes, list[tuple[Place, ...]]] = {}
     for places in groups.values():
-        text = "".join(_text(stream, each) for each in places)
-        if isinstance(_loaded(text), dict):
+        text = "".join(_read_text(stream, place) for place in places)
+        if isinstance(_parse_json(text), dict):
             texts.setdefault(text.encode("utf-8", "surrogatepass"), []).append(tuple(places))
-    found = [
-        Slot(text, tuple(objects.get(text, ())), tuple(texts.get(text, ()))) for text in {**objects, **texts}
+    slots = [
+        ArgumentsSlot(text, tuple(objects.get(text, ())), tuple(texts.get(text, ())))
+        for text in {**objects, **texts}
     ]
-    return tuple(sorted((each for each in found if each.text != b"{}"), key=lambda each: -len(each.text)))
+    return tuple(sorted((slot for slot in slots if slot.text != b"{}"), key=lambda slot: -len(slot.text)))
 
 
-def texts(stream: SplitStream) -> tuple[bytes, ...]:
-    """Return the free texts of more than one character, as they are written, each once, the longest first."""
-    called = {place for slot in calls(stream) for places in slot.fragments for place in places}
-    found = {
-        payload[start:end]: None
-        for i, payload, path, start, end in _values(stream)
-        if payload[start : start + 1] == b'"' and path[-1] in FREE and (i, path) not in called
+def find_free_texts(stream: SplitStream) -> tuple[bytes, ...]:
+    """Return the source of free texts of more than one character, each once, longest first."""
+    arguments = {
+        place for slot in find_call_arguments(stream) for places in slot.fragments for place in places
     }
-    return tuple(sorted((each for each in found if len(characters(each)) > 1), key=lambda each: -len(each)))
+    free_texts = {
+        payload[start:end]: None
+        for i, payload, path, start, end in _iter_values(stream)
+        if payload[start : start + 1] == b'"' and path[-1] in FREE_TEXT and (i, path) not in arguments
+    }
+    return tuple(
+        sorted((text for text in free_texts if len(list_characters(text)) > 1), key=lambda text: -len(text))
+    )
 
 
-def characters(text: bytes) -> tuple[bytes, ...]:
-    """Return the characters of a string as they are written."""
-    return of(b"[" + text + b"]", (0,))
+def list_characters(text: bytes) -> tuple[bytes, ...]:
+    """Return the source of each character of a JSON string."""
+    return list_characters_at(b"[" + text + b"]", (0,))
 
 
-def of(text: bytes, path: Path) -> tuple[bytes, ...]:
-    """Return the characters of the string at `path`, as they are written; nothing where none is there."""
-    node = nodes(text).get(path)
-    return units(text, node) if node is not None and is_string(text, node) else ()
+def list_characters_at(text: bytes, path: Path) -> tuple[bytes, ...]:
+    """Return the source of each character of the string at `path`; empty if there is no string."""
+    node = find_nodes(text).get(path)
+    return split_characters(text, node) if node is not None and is_string(text, node) else ()
 
 
-def with_text(stream: SplitStream, text: bytes, kept: Sequence[bytes]) -> SplitStream:
-    """Return `stream` with a free text replaced by these characters, everywhere it stands."""
+def replace_text(stream: SplitStream, text: bytes, kept: Sequence[bytes]) -> SplitStream:
+    """Return `stream` with every occurrence of a free text replaced by these characters."""
     changes: dict[int, dict[Path, bytes | None]] = {}
-    for i, payload, path, start, end in _values(stream):
-        if path[-1] in FREE and payload[start:end] == text:
-            changes.setdefault(i, {})[path] = quoted(kept)
-    return stream.changed(changes)
+    for i, payload, path, start, end in _iter_values(stream):
+        if path[-1] in FREE_TEXT and payload[start:end] == text:
+            changes.setdefault(i, {})[path] = quote_characters(kept)
+    return stream.with_changes(changes)
 
 
-def joinable(stream: SplitStream, first: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the next piece that repeats the piece `first` but for one text, and the payload of both.
+def find_joinable(stream: SplitStream, first: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the next piece that differs from the piece `first` in only one text, with their joined payload.
 
-    It may repeat only a part of it: the start of a call has a name, its fragments have none.
+    It may lack members of the first: the start of a call has a name, its fragments have none.
     """
     payload = stream.pieces[first].payload
-    if payload is None or not (said := read_payload(payload)):
+    if payload is None or not (document := read_payload(payload)):
         return
-    own = dict(leaves(_lasting(said)))
-    free = [path for path, value in own.items() if isinstance(value, str) and path[-1] in FREE]
+    own = dict(iter_leaves(_drop_volatile(document)))
+    free = [path for path, value in own.items() if isinstance(value, str) and path[-1] in FREE_TEXT]
     for i in range(first + 1, len(stream.pieces)):
         other = stream.pieces[i].payload
         if other is None:
             continue
-        others = dict(leaves(_lasting(read_payload(other))))
+        others = dict(iter_leaves(_drop_volatile(read_payload(other))))
         shared = [path for path in free if isinstance(others.get(path), str)]
         differ = [path for path, value in others.items() if path not in own or own[path] != value]
         if not shared or len(differ) > 1 or not {*differ} <= {*shared}:
             continue
         path = (differ or shared)[0]
-        both = of(payload, path) + of(other, path)
-        yield i, edit_members(payload, {path: quoted(both)})
+        both = list_characters_at(payload, path) + list_characters_at(other, path)
+        yield i, edit_members(payload, {path: quote_characters(both)})
         return
 
 
-def _values(stream: SplitStream) -> Iterator[tuple[int, bytes, Path, int, int]]:
+def _iter_values(stream: SplitStream) -> Iterator[tuple[int, bytes, Path, int, int]]:
     for i, piece in enumerate(stream.pieces):
         if piece.payload is not None:
-            for path, node in nodes(piece.payload).items():
+            for path, node in find_nodes(piece.payload).items():
                 yield i, piece.payload, path, node.start, node.end
 
 
-def _text(stream: SplitStream, place: Place) -> str:
+def _read_text(stream: SplitStream, place: Place) -> str:
     i, path = place
     payload = stream.pieces[i].payload or b""
-    return string(payload, nodes(payload)[path])
+    return read_string(payload, find_nodes(payload)[path])
 
 
-def _kind(payload: bytes) -> object:
-    return shape(_lasting(read_payload(payload)))[0]
+def _make_kind(payload: bytes) -> object:
+    return split_shape(_drop_volatile(read_payload(payload)))[0]
 
 
-def _lasting(said: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in said.items() if name not in VOLATILE}
+def _drop_volatile(document: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in document.items() if name not in VOLATILE}
 
 
-def _loaded(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

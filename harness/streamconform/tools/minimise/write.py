@@ -1,4 +1,4 @@
-"""What is kept of a search: a cassette, and a spec with one draft case about it, ready to be committed."""
+"""Write the result of a search: a cassette, and a spec with one draft case, ready to commit."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from streamconform.tools.record import draft
 from streamconform.yaml_text import reader
 from streamconform.yaml_text.writer import FlowMap, dump
 
-CASE: Final = "minimised"
-NAME_MAX: Final = 80
+CASE_ID: Final = "minimised"
+MAX_NAME: Final = 80
 REMARK: Final = """\
 # DRAFT, made by `{command}`,
-# where it fails at {what}. What is expected is what the bundled parser makes of the stream, not what is
-# right: check every line against the provider's documentation, and take `reviewed: false` away.
+# which fails at {what}. The expectation is the bundled parser's outcome, which may be wrong:
+# check every line against the provider's documentation, then remove `reviewed: false`.
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """Where it stands."""
+class WrittenFiles:
+    """The files written, and the id of the case in them."""
 
     folder: Path
     cassette: Path
@@ -38,96 +38,96 @@ class Written:
     id: str
 
 
-def write(folder: Path, search: Search, case: Candidate, command: str) -> Written:
-    """Write cassette and spec of `case` below `folder`; what an earlier search wrote of the same is replaced.
+def write_result(folder: Path, search: Search, candidate: Candidate, command: str) -> WrittenFiles:
+    """Write cassette and spec of `candidate` below `folder`; files of an earlier search are replaced.
 
-    Raises `SourceError` where no YAML can carry the stream's text, and nothing is written then.
+    Raises `SourceError`, before anything is written, if YAML cannot represent the stream's text.
     """
-    assert search.oracle is not None, "something was found"
-    assert search.oracle.target is not None, "something failed"
-    given = search.oracle.given.case
-    name = _name(given.id.rpartition("/")[2], search.oracle.target.what)
-    kept = _cassette(case, name, command)
-    text = spec(case, kept, command, str(search.oracle.target))
-    path = folder / "specs" / given.api / f"{name}.yaml"
+    assert search.oracle is not None, "the search found a failure"
+    assert search.oracle.target is not None, "the search has a target"
+    original = search.oracle.original.case
+    name = _make_name(original.id.rpartition("/")[2], search.oracle.target.what)
+    cassette = _make_cassette(candidate, name, command)
+    text = _format_spec(candidate, cassette, command, str(search.oracle.target))
+    path = folder / "specs" / original.api / f"{name}.yaml"
     problems = check_document("spec.v1", reader.parse(text.encode(), str(path)))
     if problems:
         raise SourceError(tuple(problems))
     path.parent.mkdir(parents=True, exist_ok=True)
-    metadata = cassettes.save(folder / "cassettes", kept)
+    metadata = cassettes.save(folder / "cassettes", cassette)
     cassettes.write_atomically(path, text.encode())
-    return Written(folder, metadata, path, f"{given.api}/{name}/{CASE}")
+    return WrittenFiles(folder, metadata, path, f"{original.api}/{name}/{CASE_ID}")
 
 
-def recipe(order: Search, options: str) -> str:
-    """Return the command that makes the same again."""
-    given = order.oracle.given if order.oracle is not None else order.order.trials[0]
-    check_ = f" --check {shlex.quote(order.order.check)}" if order.order.check else ""
-    return f"conform minimise {given.id} -i {shlex.quote(order.order.connection.impl)}{check_}{options}"
+def format_command(search: Search, options: str) -> str:
+    """Return the command that repeats the search."""
+    job = search.job
+    trial = search.oracle.original if search.oracle is not None else job.trials[0]
+    check_option = f" --check {shlex.quote(job.check)}" if job.check else ""
+    return f"conform minimise {trial.id} -i {shlex.quote(job.connection.impl)}{check_option}{options}"
 
 
-def spec(case: Candidate, kept: Cassette, command: str, what: str) -> str:
-    """Return the text of the spec."""
-    own = case.trial.case
+def _format_spec(candidate: Candidate, cassette: Cassette, command: str, what: str) -> str:
+    original = candidate.trial.case
     entry: dict[str, Any] = {
-        "id": CASE,
-        "title": _title(f"Minimised: {own.title}"),
-        "cassette": kept.name,
-        "level": case.trial.level,
+        "id": CASE_ID,
+        "title": _shorten_title(f"Minimised: {original.title}"),
+        "cassette": cassette.name,
+        "level": candidate.trial.level,
         "reviewed": False,
     }
-    if own.tags:
-        entry["tags"] = sorted(own.tags)
-    for key, values in (("sources", own.sources), ("guards", own.guards)):
+    if original.tags:
+        entry["tags"] = sorted(original.tags)
+    for key, values in (("sources", original.sources), ("guards", original.guards)):
         if values:
             entry[key] = [*values]
-    if own.pricing is not None:
-        entry["pricing"] = _plain(own.pricing)
-    seen = draft.collect_usage_seen(case.read.observation.events, case.read.outcome)
-    if seen:
-        entry["usage_seen"] = [FlowMap(each) for each in seen]
-    if own.skip is not None:
+    if original.pricing is not None:
+        entry["pricing"] = _convert_to_flow(original.pricing)
+    usage_seen = draft.collect_usage_seen(candidate.reading.observation.events, candidate.reading.outcome)
+    if usage_seen:
+        entry["usage_seen"] = [FlowMap(usage) for usage in usage_seen]
+    if original.skip is not None:
         entry["skip"] = {
-            "deliveries": sorted(own.skip.deliveries),
-            "faults": sorted(own.skip.faults),
-            "why": own.skip.why,
+            "deliveries": sorted(original.skip.deliveries),
+            "faults": sorted(original.skip.faults),
+            "why": original.skip.why,
         }
     entry["expect"] = {
         key: FlowMap(value) if key in ("usage", "cost", "stop") and isinstance(value, dict) else value
-        for key, value in case.expect.items()
+        for key, value in candidate.expect.items()
     }
-    head = f"spec: 1\napi: {own.api}\ntopic: {kept.name}\ncases:\n"
-    first, *rest = dump(entry, kept.name).splitlines(keepends=True)
+    head = f"spec: 1\napi: {original.api}\ntopic: {cassette.name}\ncases:\n"
+    first, *rest = dump(entry, cassette.name).splitlines(keepends=True)
     indented = "".join("    " + line if line.strip() else line for line in rest)
     remark = REMARK.format(command=escape_line(command, 400), what=escape_line(what, 200))
     return f"{remark}{head}  - {first}{indented}"
 
 
-def _cassette(case: Candidate, name: str, command: str) -> Cassette:
-    """Return what is kept: marks only where a chunk a frame, which needs none, is not how it fails."""
-    own = case.trial.case.cassette
-    chunks = case.trial.chunks
+def _make_cassette(candidate: Candidate, name: str, command: str) -> Cassette:
+    """Return the cassette of `candidate`, without chunk marks if one chunk per frame is enough to fail."""
+    original = candidate.trial.case.cassette
+    chunks = candidate.trial.chunks
     marks: list[ChunkMark] = []
-    if chunks != case.framewise():
+    if chunks != candidate.split_framewise():
         offset = 0
         for chunk in chunks:
             marks.append(ChunkMark(offset, 0))
             offset += len(chunk)
-    provenance = Derived(source=own.name, recipe=command)
-    return replace(own, name=name, marks=tuple(marks), provenance=provenance)
+    provenance = Derived(source=original.name, recipe=command)
+    return replace(original, name=name, marks=tuple(marks), provenance=provenance)
 
 
-def _name(case: str, what: str) -> str:
-    """Return `case` and the leaf that fails as words joined by hyphens."""
+def _make_name(case: str, what: str) -> str:
+    """Return the case id and the failing path, joined by hyphens."""
     words = re.sub(r"[^a-z0-9]+", "-", what.removeprefix("content.").lower()).strip("-")
-    return f"{case[: NAME_MAX - len(words) - 1].strip('-')}-{words}"[:NAME_MAX]
+    return f"{case[: MAX_NAME - len(words) - 1].strip('-')}-{words}"[:MAX_NAME]
 
 
-def _title(text: str) -> str:
+def _shorten_title(text: str) -> str:
     return text if len(text) <= draft.TITLE_MAX else text[: draft.TITLE_MAX - 1] + "…"
 
 
-def _plain(value: Any) -> Any:
+def _convert_to_flow(value: Any) -> Any:
     if isinstance(value, dict):
-        return FlowMap({key: _plain(each) for key, each in value.items()})
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+        return FlowMap({key: _convert_to_flow(item) for key, item in value.items()})
+    return [_convert_to_flow(item) for item in value] if isinstance(value, list | tuple) else value

@@ -1,1 +1,1 @@
-"""Judges who makes streams: a live server is asked standard questions, its answers held to the grammar."""
+"""`conform probe` and `proxy:`: send standard questions to a live server or proxy, and check its answers."""

@@ -1,9 +1,9 @@
-"""What a live server answered to checks with stable paths. Pure.
+"""Turn a live server's answers into checks with stable paths. Pure.
 
-- `http.*`: status, content type, and whether the body came whole
-- `grammar.<rule>`: a rule of the api's grammar, over the whole stream; levels are the provider's own words
-- `answer.*`: what the reference decoder makes of the answer, and what the scenario wants of it
-- `document.<path>`, `error.<path>`, `count.<path>`: fields of whole answers, refusals, counts
+- `http.*`: status, content type, and whether the body is complete
+- `grammar.<rule>`: a rule of the API's grammar, with the level that the provider's own words give it
+- `answer.*`: the outcome of the reference decoder, compared with the scenario's expected answer
+- `document.<path>`, `error.<path>`, `count.<path>`: fields of answers without streaming, errors, counts
 """
 
 from __future__ import annotations
@@ -23,228 +23,240 @@ from streamconform.judge.compare import FAILED_VERDICT
 from streamconform.model.case import Level
 from streamconform.model.verdict import Check
 from streamconform.tools.probe import documents
-from streamconform.tools.probe.refusals import Refusal
-from streamconform.tools.probe.scenarios import Scenario, Wanted
+from streamconform.tools.probe.bad_requests import BadRequest
+from streamconform.tools.probe.scenarios import ExpectedAnswer, Scenario
 from streamconform.tools.record.live import RawRecording
 from streamconform.wire.framings import MEDIA_TYPES
 
 Json = dict[str, Any]
 
-PLACES: Final = 3
-"""Places named in the message of a broken rule; the rest is counted."""
-FRAMES: Final = 50
-"""Frames listed in a check."""
-UNPARSED: Final = "the arguments are no JSON object"
+MAX_PLACES: Final = 3
+"""Deviations quoted per broken rule; the others are counted."""
+MAX_FRAMES: Final = 50
+"""Frames listed per check."""
+UNPARSED: Final = "the arguments are not a JSON object"
 
 
-def of_stream(
-    api: str, scenario: Scenario, request: Mapping[str, Any], came: RawRecording
+def check_stream(
+    api: str, scenario: Scenario, request: Mapping[str, Any], recording: RawRecording
 ) -> tuple[list[Check], Json | None]:
-    """Return the checks of a streamed answer, and the outcome that the reference decoder makes of it.
+    """Return the checks of a streamed answer, and its outcome from the reference decoder.
 
-    Where the status is no success there is nothing but `http.status` to be judged, and no outcome.
+    An answer with an error status has only the check `http.status`, and no outcome.
     """
-    checks = [_success(came)]
-    if not _succeeded(came):
+    checks = [_check_success(recording)]
+    if not _is_success(recording):
         return checks, None
-    checks += [_media_type(came, MEDIA_TYPES[APIS[api].framing]), _whole(came)]
-    checks += _grammar(GRAMMARS[api], GRAMMARS[api].of_body([came.body], request))
-    decoder = DECODERS[api](status=came.status, headers=came.headers)
-    decoder.receive_data(came.body)
+    checks += [_check_media_type(recording, MEDIA_TYPES[APIS[api].framing]), _check_complete(recording)]
+    checks += _check_grammar(GRAMMARS[api], GRAMMARS[api].of_body([recording.body], request))
+    decoder = DECODERS[api](status=recording.status, headers=recording.headers)
+    decoder.receive_data(recording.body)
     decoder.receive_eof()
     outcome = decoder.outcome.to_json()
-    return [*checks, *_answer(api, scenario.wanted, outcome)], outcome
+    return [*checks, *_check_answer(api, scenario.expected, outcome)], outcome
 
 
-def of_twin(
-    api: str, scenario: Scenario, came: RawRecording, streamed: Mapping[str, Any] | None
+def check_twin(
+    api: str, scenario: Scenario, recording: RawRecording, streamed: Mapping[str, Any] | None
 ) -> list[Check]:
-    """Return the checks of the same answer without streaming; `streamed` is the outcome of the stream."""
-    checks = [_success(came)]
-    if not _succeeded(came):
+    """Return the checks of an answer without streaming; `streamed` is the outcome of the streamed one."""
+    checks = [_check_success(recording)]
+    if not _is_success(recording):
         return checks
-    document = _document(came)
-    checks += [_media_type(came, "application/json"), _whole(came)]
+    document = _parse_document(recording)
+    checks += [_check_media_type(recording, "application/json"), _check_complete(recording)]
     if document is None:
-        return [*checks, _no_object("document.json", came)]
+        return [*checks, _fail_parse("document.json", recording)]
     checks.append(_check("document.json", "must", None))
-    checks += _fields("document", document, APIS[api].probing.answer)
-    outcome = decode_document(came.body, api, came.status).to_json()
-    checks += _answer(api, scenario.wanted, outcome)
-    ours, theirs = _prompt(outcome), _prompt(streamed or {})
-    differs = streamed is not None and ours != theirs
-    words = f"the same prompt counts {ours} tokens here, and {theirs} in the stream" if differs else None
-    return [*checks, _check("answer.usage-as-streamed", "should", words)]
+    checks += _check_fields("document", document, APIS[api].probing.answer)
+    outcome = decode_document(recording.body, api, recording.status).to_json()
+    checks += _check_answer(api, scenario.expected, outcome)
+    plain_tokens, streamed_tokens = _count_prompt_tokens(outcome), _count_prompt_tokens(streamed or {})
+    differs = streamed is not None and plain_tokens != streamed_tokens
+    message = f"{plain_tokens} prompt tokens here, {streamed_tokens} when streamed" if differs else None
+    return [*checks, _check("answer.usage-as-streamed", "should", message)]
 
 
-def of_refusal(api: str, refusal: Refusal, came: RawRecording) -> list[Check]:
-    """Return the checks of an answer to a request that has to be refused."""
-    refused = 400 <= came.status < 500
-    words = None if refused else f"expected 400 to 499, got {came.status}: {excerpt(came.body)}"
-    checks = [_check("http.status", refusal.level, words)]
-    if came.status < 400:
+def check_error(api: str, bad_request: BadRequest, recording: RawRecording) -> list[Check]:
+    """Return the checks of the answer to a bad request."""
+    refused = 400 <= recording.status < 500
+    message = (
+        None if refused else f"expected 400 to 499, got {recording.status}: {quote_body(recording.body)}"
+    )
+    checks = [_check("http.status", bad_request.level, message)]
+    if recording.status < 400:
         return checks
-    wanted = " or ".join(map(str, sorted(refusal.statuses)))
-    other = None if came.status in refusal.statuses else f"expected {wanted}, got {came.status}"
-    document = _document(came)
+    expected = " or ".join(map(str, sorted(bad_request.statuses)))
+    message = (
+        None if recording.status in bad_request.statuses else f"expected {expected}, got {recording.status}"
+    )
+    document = _parse_document(recording)
     if refused:
-        checks.append(_check("http.status-fits", "should", other))
-    checks.append(_media_type(came, "application/json"))
+        checks.append(_check("http.status-fits", "should", message))
+    checks.append(_check_media_type(recording, "application/json"))
     if document is None:
-        return [*checks, _no_object("error.json", came)]
+        return [*checks, _fail_parse("error.json", recording)]
     checks.append(_check("error.json", "must", None))
-    return [*checks, *_fields("error", document, APIS[api].probing.error)]
+    return [*checks, *_check_fields("error", document, APIS[api].probing.error)]
 
 
-def of_count(counting: TokenCounting, short: RawRecording, long: RawRecording) -> list[Check]:
-    """Return the checks of two counts: `long` is of the same messages with a system prompt and tools."""
-    checks = [_success(short)]
-    if not (_succeeded(short) and _succeeded(long)):
-        return checks if not _succeeded(short) else [_success(long)]
-    small, large = _document(short) or {}, _document(long) or {}
-    checks += _fields("count", small, require("count", counting.count))
+def check_token_counts(counting: TokenCounting, short: RawRecording, long: RawRecording) -> list[Check]:
+    """Return the checks of two token counts; `long` adds a system prompt and tools to the same messages."""
+    checks = [_check_success(short)]
+    if not (_is_success(short) and _is_success(long)):
+        return checks if not _is_success(short) else [_check_success(long)]
+    small, large = _parse_document(short) or {}, _parse_document(long) or {}
+    checks += _check_fields("count", small, require("count", counting.count))
     less, more = small.get(counting.count), large.get(counting.count)
     grows = isinstance(less, int) and isinstance(more, int) and 0 < less < more
-    words = None if grows else f"{less} tokens without system prompt and tools, {more} with them"
-    return [*checks, _check("count.grows", "must", words)]
+    message = None if grows else f"{less} tokens without system prompt and tools, {more} with them"
+    return [*checks, _check("count.grows", "must", message)]
 
 
-def refused(api: str, came: RawRecording) -> str | None:
-    """Return what a proper refusal says, None where the answer is none."""
-    document = _document(came)
-    if not 400 <= came.status < 500 or document is None:
+def describe_refusal(api: str, recording: RawRecording) -> str | None:
+    """Return the status and text of a well-formed error answer, or None."""
+    document = _parse_document(recording)
+    if not 400 <= recording.status < 500 or document is None:
         return None
-    faults = documents.faults(document, APIS[api].probing.error)
-    if any(words for field, words in faults if field.level == "must"):
+    errors = documents.check_fields(document, APIS[api].probing.error)
+    if any(message for field, message in errors if field.level == "must"):
         return None
-    return f"HTTP {came.status}: {excerpt(came.body)}"
+    return f"HTTP {recording.status}: {quote_body(recording.body)}"
 
 
-def excerpt(body: bytes, length: int = 200) -> str:
-    """Return the beginning of a body as words in one line."""
+def quote_body(body: bytes, length: int = 200) -> str:
+    """Return the beginning of a body as one line."""
     text = " ".join(body[: 4 * length].decode("utf-8", "replace").split())
     return f"`{text[:length]}{'…' if len(text) > length else ''}`" if text else "nothing"
 
 
-def _grammar(grammar: type[Grammar], found: Sequence[Deviation]) -> Iterator[Check]:
-    """Yield a check for every rule and every field that the grammar holds, broken or not."""
-    broken: dict[str, list[Deviation]] = {}
-    for each in found:
-        broken.setdefault(each.rule, []).append(each)
-    for rule, level in held(grammar).items():
-        own = broken.get(rule)
-        yield _broken(rule, level, own) if own else _check(f"grammar.{rule}", level, None)
+def _check_grammar(grammar: type[Grammar], deviations: Sequence[Deviation]) -> Iterator[Check]:
+    """Yield a check for every rule and every field of the grammar, broken or not."""
+    by_rule: dict[str, list[Deviation]] = {}
+    for deviation in deviations:
+        by_rule.setdefault(deviation.rule, []).append(deviation)
+    for rule, level in list_rules(grammar).items():
+        broken = by_rule.get(rule)
+        yield _fail_rule(rule, level, broken) if broken else _check(f"grammar.{rule}", level, None)
 
 
-def held(grammar: type[Grammar]) -> dict[str, Level]:
-    """Return every rule that a grammar holds, those of fields too, with its level."""
-    rules: dict[str, Level] = {rule: each.level for rule, each in {**COMMON, **grammar.rules}.items()}
+def list_rules(grammar: type[Grammar]) -> dict[str, Level]:
+    """Return every rule of a grammar, including the rules of fields, with its level."""
+    all_rules = {**COMMON, **grammar.rules}
+    rules: dict[str, Level] = {name: rule.level for name, rule in all_rules.items()}
     for kind, fields in grammar.fields.items():
         for field in fields:
-            place = f"{kind}.{field.path.replace('[]', '')}"
-            rules[f"field-type.{place}"] = field.level
+            path = f"{kind}.{field.path.replace('[]', '')}"
+            rules[f"field-type.{path}"] = field.level
             if field.needed:
-                rules[f"required-field.{place}"] = field.level
+                rules[f"required-field.{path}"] = field.level
     return rules
 
 
-def _broken(rule: str, level: Level, own: Sequence[Deviation]) -> Check:
-    places = [f"{where(each)}: {each.message}" for each in own[:PLACES]]
-    more = [f"and at {len(own) - PLACES} more places"] if len(own) > PLACES else []
-    frames = dict.fromkeys(each.frame for each in own if each.frame is not None)
+def _fail_rule(rule: str, level: Level, deviations: Sequence[Deviation]) -> Check:
+    places = [f"{format_frame(deviation)}: {deviation.message}" for deviation in deviations[:MAX_PLACES]]
+    more = [f"and {len(deviations) - MAX_PLACES} more"] if len(deviations) > MAX_PLACES else []
+    frames = dict.fromkeys(deviation.frame for deviation in deviations if deviation.frame is not None)
     return Check(
         path=f"grammar.{rule}",
         level=level,
         verdict=FAILED_VERDICT[level],
-        message="; ".join([*places, *more, own[0].source]),
-        frames=tuple(frames)[:FRAMES],
+        message="; ".join([*places, *more, deviations[0].source]),
+        frames=tuple(frames)[:MAX_FRAMES],
     )
 
 
-def where(deviation: Deviation) -> str:
-    """Return in words at which frame of a body something is wrong."""
+def format_frame(deviation: Deviation) -> str:
+    """Return the place of a deviation in the body."""
     return "end of the body" if deviation.frame is None else f"frame {deviation.frame}"
 
 
-def _answer(api: str, wanted: Wanted, outcome: Mapping[str, Any]) -> Iterator[Check]:
+def _check_answer(api: str, expected: ExpectedAnswer, outcome: Mapping[str, Any]) -> Iterator[Check]:
     error, stop = outcome["error"], outcome["stop"]
-    whole = outcome["status"] == "complete"
-    why = f": {error['type']}, {error['message']}" if error else ""
-    yield _check("answer.complete", "must", None if whole else f"it is {outcome['status']}{why}")
+    complete = outcome["status"] == "complete"
+    reason = f": {error['type']}, {error['message']}" if error else ""
+    problem = f"expected `complete`, got `{outcome['status']}`{reason}"
+    yield _check("answer.complete", "must", None if complete else problem)
     calls = [
-        each for each in outcome["content"] if each["type"] == "tool_call" and each["executor"] == "client"
+        block
+        for block in outcome["content"]
+        if block["type"] == "tool_call" and block["executor"] == "client"
     ]
-    if wanted.calls is not None:
-        least, most = wanted.calls
+    if expected.calls is not None:
+        least, most = expected.calls
         fits = least <= len(calls) and (most is None or len(calls) <= most)
         span = str(least) if most == least else f"at least {least}" if most is None else f"{least} to {most}"
         yield _check("answer.calls", "must", None if fits else f"expected {span}, got {len(calls)}")
-    if wanted.names:
-        others = sorted({str(each["name"]) for each in calls} - wanted.names)
-        words = f"`{'`, `'.join(others)[:200]}` is called, which was not to be" if others else None
-        yield _check("answer.tool", "must", words)
+    if expected.names:
+        unexpected = sorted({str(call["name"]) for call in calls} - expected.names)
+        message = f"unexpected calls: `{'`, `'.join(unexpected)[:200]}`" if unexpected else None
+        yield _check("answer.tool", "must", message)
         rule = GRAMMARS[api].rules.get("arguments-parse")
+        # A token limit may cut a call: that is not the server's mistake.
         unparsed = stop["reason"] != "length" and any(
-            not (each["complete"] and isinstance(each["arguments"], dict)) for each in calls
+            not (call["complete"] and isinstance(call["arguments"], dict)) for call in calls
         )
         yield _check("answer.arguments", rule.level if rule else "must", UNPARSED if unparsed else None)
-    expected = f"expected {' or '.join(sorted(wanted.stops))}, got `{stop['reason']}` (`{stop['raw']}`)"
-    yield _check("answer.stop", "must", None if stop["reason"] in wanted.stops else expected)
-    if wanted.without is not None:
-        text = "".join(each["text"] for each in outcome["content"] if each["type"] == "text")
-        words = f"the text goes on to `{wanted.without}`, at which it was to stop"
-        yield _check("answer.stop-sequence", "must", words if wanted.without in text else None)
+    message = f"expected {' or '.join(sorted(expected.stops))}, got `{stop['reason']}` (`{stop['raw']}`)"
+    yield _check("answer.stop", "must", None if stop["reason"] in expected.stops else message)
+    if expected.excluded_text is not None:
+        text = "".join(block["text"] for block in outcome["content"] if block["type"] == "text")
+        message = f"the text contains the stop sequence `{expected.excluded_text}`"
+        yield _check("answer.stop-sequence", "must", message if expected.excluded_text in text else None)
 
 
-def _prompt(outcome: Mapping[str, Any]) -> int | None:
-    """Return all tokens of the prompt, cached or not."""
+def _count_prompt_tokens(outcome: Mapping[str, Any]) -> int | None:
+    """Return the number of prompt tokens, cached or not."""
     usage = outcome.get("usage") or {}
     counts = [usage.get(key) for key in ("input", "cache_read", "cache_write")]
-    return None if counts[0] is None else sum(each or 0 for each in counts)
+    return None if counts[0] is None else sum(count or 0 for count in counts)
 
 
-def _fields(prefix: str, document: Mapping[str, Any], fields: tuple[DocumentField, ...]) -> Iterator[Check]:
-    worst: dict[str, tuple[Level, str | None]] = {}
-    for field, words in documents.faults(document, fields):
+def _check_fields(
+    prefix: str, document: Mapping[str, Any], fields: tuple[DocumentField, ...]
+) -> Iterator[Check]:
+    # Fields whose paths differ only in `[]` share one check, which fails with the first message.
+    by_path: dict[str, tuple[Level, str | None]] = {}
+    for field, message in documents.check_fields(document, fields):
         path = f"{prefix}.{field.path.replace('[]', '')}"
-        worst[path] = (field.level, worst.get(path, (field.level, None))[1] or words)
-    for path, (level, words) in worst.items():
-        yield _check(path, level, words)
+        by_path[path] = (field.level, by_path.get(path, (field.level, None))[1] or message)
+    for path, (level, message) in by_path.items():
+        yield _check(path, level, message)
 
 
-def _document(came: RawRecording) -> Json | None:
+def _parse_document(recording: RawRecording) -> Json | None:
     try:
-        document = json.loads(came.body)
+        document = json.loads(recording.body)
     except (ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) else None
 
 
-def _no_object(path: str, came: RawRecording) -> Check:
-    return _check(path, "must", f"the body is no JSON object: {excerpt(came.body)}")
+def _fail_parse(path: str, recording: RawRecording) -> Check:
+    return _check(path, "must", f"the body is not a JSON object: {quote_body(recording.body)}")
 
 
-def _succeeded(came: RawRecording) -> bool:
-    return 200 <= came.status < 300
+def _is_success(recording: RawRecording) -> bool:
+    return 200 <= recording.status < 300
 
 
-def _success(came: RawRecording) -> Check:
-    words = f"expected 2xx, got {came.status}: {excerpt(came.body)}"
-    return _check("http.status", "must", None if _succeeded(came) else words)
+def _check_success(recording: RawRecording) -> Check:
+    message = f"expected 2xx, got {recording.status}: {quote_body(recording.body)}"
+    return _check("http.status", "must", None if _is_success(recording) else message)
 
 
-def _whole(came: RawRecording) -> Check:
-    words = None if came.cut is None else f"the connection ended before the body: {came.cut}"
-    return _check("http.whole", "must", words)
+def _check_complete(recording: RawRecording) -> Check:
+    message = None if recording.cut is None else f"the connection ended within the body: {recording.cut}"
+    return _check("http.whole", "must", message)
 
 
-def _media_type(came: RawRecording, expected: str) -> Check:
-    got = came.headers.get("content-type", "").partition(";")[0].strip().lower()
-    words = None if got == expected else f"expected `{expected}`, got `{got or 'none'}`"
-    return _check("http.content-type", "should", words)
+def _check_media_type(recording: RawRecording, expected: str) -> Check:
+    got = recording.headers.get("content-type", "").partition(";")[0].strip().lower()
+    message = None if got == expected else f"expected `{expected}`, got `{got or 'none'}`"
+    return _check("http.content-type", "should", message)
 
 
-def _check(path: str, level: Level, words: str | None) -> Check:
-    if words is None:
+def _check(path: str, level: Level, message: str | None) -> Check:
+    if message is None:
         return Check(path=path, level=level, verdict="pass")
-    return Check(path=path, level=level, verdict=FAILED_VERDICT[level], message=words)
+    return Check(path=path, level=level, verdict=FAILED_VERDICT[level], message=message)

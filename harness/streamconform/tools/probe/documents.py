@@ -1,4 +1,4 @@
-"""Answers without streaming, and error documents: what is wrong with their fields."""
+"""Check the fields of answers without streaming and of error documents."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from streamconform_reference.grammars.fields import ABSENT, fits, values_at
 from streamconform.apis.api import DocumentField
 
 
-def faults(
+def check_fields(
     document: Mapping[str, Any], fields: tuple[DocumentField, ...]
 ) -> Iterator[tuple[DocumentField, str | None]]:
-    """Yield every field, and what is wrong with it or None."""
+    """Yield every field with an error message, or None if it is right."""
     for field in fields:
-        words = None
+        message = None
         for value in values_at(document, field.path):
             if value is ABSENT:
-                words = f"`{field.path}` is absent, expected {field.kind}"
+                message = f"`{field.path}` is absent, expected {field.kind}"
             elif not fits(field.kind, value):
-                words = f"`{field.path}` is `{str(value)[:60]}`, expected {field.kind}"
-        yield field, words
+                message = f"`{field.path}` is `{str(value)[:60]}`, expected {field.kind}"
+        yield field, message

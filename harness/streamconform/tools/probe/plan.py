@@ -1,4 +1,4 @@
-"""The questions of a probe, their ids, and the checks that each of them is judged on."""
+"""The questions of a probe: their ids, and the paths of their checks."""
 
 from __future__ import annotations
 
@@ -14,91 +14,97 @@ from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
 from streamconform.suite.select import matches, split_pattern
 from streamconform.tools.probe import checks
-from streamconform.tools.probe.refusals import REFUSALS, Refusal
+from streamconform.tools.probe.bad_requests import BAD_REQUESTS, BadRequest
 from streamconform.tools.probe.scenarios import SCENARIOS, Kind, Scenario
 from streamconform.tools.record.live import RawRecording
 
-NOTHING: Final = RawRecording(
+EMPTY_ANSWER: Final = RawRecording(
     path="/", request_headers={}, request_body=b"{}", status=200, headers={}, body=b"{}", marks=(), cut=None
 )
-REFUSED: Final = RawRecording(
+EMPTY_ERROR: Final = RawRecording(
     path="/", request_headers={}, request_body=b"{}", status=400, headers={}, body=b"{}", marks=(), cut=None
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ProbeCase:
     """One question of a probe."""
 
     id: str
     title: str
     kind: Kind
     scenario: Scenario | None = None
-    refusal: Refusal | None = None
+    bad_request: BadRequest | None = None
 
 
-def cases(api: str, patterns: Sequence[str], *, keyed: bool) -> tuple[Case, ...]:
-    """Return the questions to a server of `api`, those that `patterns` mean where there are any.
+def list_cases(api: str, patterns: Sequence[str], *, has_key: bool) -> tuple[ProbeCase, ...]:
+    """Return the questions to a server of `api`; with `patterns`, only those that match one.
 
-    `keyed` is whether there is a key, so that a wrong one can be told from none. Raises `SelectionError`.
+    `has_key` adds the question with a wrong key. Raises `SelectionError` for a pattern without a match.
     """
-    every = tuple(_cases(api, keyed=keyed))
+    cases = tuple(_iter_cases(api, has_key=has_key))
     for pattern in patterns:
-        if not any(matches(pattern, case.id) for case in every):
-            known = ", ".join(case.id.rpartition("/")[2] for case in every)
-            raise SelectionError(f"`-k {pattern}` matches no question; there are {known}")
-    return tuple(case for case in every if not patterns or any(matches(each, case.id) for each in patterns))
+        if not any(matches(pattern, case.id) for case in cases):
+            names = ", ".join(case.id.rpartition("/")[2] for case in cases)
+            raise SelectionError(f"`-k {pattern}` matches no question; available: {names}")
+    return tuple(
+        case for case in cases if not patterns or any(matches(pattern, case.id) for pattern in patterns)
+    )
 
 
-def _cases(api: str, *, keyed: bool) -> Iterator[Case]:
+def _iter_cases(api: str, *, has_key: bool) -> Iterator[ProbeCase]:
     probing = APIS[api].probing
-    for each in SCENARIOS:
-        if each.possible(probing):
-            id_ = f"probe/{api}/{each.name}"
-            yield Case(id_, each.title, "stream", scenario=each)
-            if each.twin:
-                yield Case(f"{id_}-at-once", f"{each.title}, not streamed", "twin", scenario=each)
-    for refusal in REFUSALS:
-        if refusal.possible(probing) and (refusal.broken != "key" or keyed):
-            yield Case(f"probe/{api}/{refusal.name}", refusal.title, "refusal", refusal=refusal)
+    for scenario in SCENARIOS:
+        if scenario.possible(probing):
+            id_ = f"probe/{api}/{scenario.name}"
+            yield ProbeCase(id_, scenario.title, "stream", scenario=scenario)
+            if scenario.twin:
+                title = f"{scenario.title}, not streamed"
+                yield ProbeCase(f"{id_}-at-once", title, "twin", scenario=scenario)
+    for bad_request in BAD_REQUESTS:
+        if bad_request.possible(probing) and (bad_request.broken != "key" or has_key):
+            id_ = f"probe/{api}/{bad_request.name}"
+            yield ProbeCase(id_, bad_request.title, "refusal", bad_request=bad_request)
     if probing.token_counting is not None:
-        yield Case(f"probe/{api}/count-tokens", "Counts of tokens", "count")
+        yield ProbeCase(f"probe/{api}/count-tokens", "Token counts", "count")
 
 
-def checked(api: str, case: Case, result: TrialResult | None = None) -> CheckedPaths:
-    """Return the paths of the checks of a question; of `result`, those that were certainly made."""
-    possible = frozenset(each.path for each in _judged_on_nothing(api, case))
-    first = {each.path for each in result.checks if each.verdict == "fail"} if result else set()
-    if first & {"http.status", "http.answer", "document.json", "error.json"}:
-        return CheckedPaths(frozenset(first), possible | {"http.answer"})
+def list_checked_paths(api: str, case: ProbeCase, result: TrialResult | None = None) -> CheckedPaths:
+    """Return the paths of a question's checks; given a `result`, those that were certainly made."""
+    possible = frozenset(check.path for check in _check_empty_answer(api, case))
+    failed = {check.path for check in result.checks if check.verdict == "fail"} if result else set()
+    # After these failures there is nothing left to check.
+    if failed & {"http.status", "http.answer", "document.json", "error.json"}:
+        return CheckedPaths(frozenset(failed), possible | {"http.answer"})
     return CheckedPaths(possible, possible | {"http.answer"})
 
 
-def unmatched(entries: Sequence[KnownFailure], api: str) -> frozenset[int]:
-    """Return the numbers of the entries that match no check of any question to a server of `api`."""
-    every = [(case.id, checked(api, case).possible) for case in _cases(api, keyed=True)]
+def find_unmatched(entries: Sequence[KnownFailure], api: str) -> frozenset[int]:
+    """Return the indices of the entries that match no check of any question to a server of `api`."""
+    cases = [(case.id, list_checked_paths(api, case).possible) for case in _iter_cases(api, has_key=True)]
     return frozenset(
-        number
-        for number, entry in enumerate(entries)
-        for where in (split_pattern(entry.match),)
+        index
+        for index, entry in enumerate(entries)
+        for pattern in (split_pattern(entry.match),)
         if not any(
-            where.case.match(id_)
-            and where.matches_delivery(None)
-            and (where.check is None or any(where.check.match(path) for path in paths))
-            for id_, paths in every
+            pattern.case.match(id_)
+            and pattern.matches_delivery(None)
+            and (pattern.check is None or any(pattern.check.match(path) for path in paths))
+            for id_, paths in cases
         )
     )
 
 
-def _judged_on_nothing(api: str, case: Case) -> list[Check]:
+def _check_empty_answer(api: str, case: ProbeCase) -> list[Check]:
+    # Paths do not depend on the answer, so checking an empty one lists them.
     if case.kind == "refusal":
-        assert case.refusal is not None, "a refusal says what is broken"
-        return checks.of_refusal(api, case.refusal, REFUSED)
+        assert case.bad_request is not None, "a case of kind `refusal` has a bad request"
+        return checks.check_error(api, case.bad_request, EMPTY_ERROR)
     if case.kind == "count":
         counting = APIS[api].probing.token_counting
-        assert counting is not None, "only an API that counts tokens has such a question"
-        return checks.of_count(counting, NOTHING, NOTHING)
-    assert case.scenario is not None, "what is asked has a scenario"
+        assert counting is not None, "only APIs that count tokens have this case"
+        return checks.check_token_counts(counting, EMPTY_ANSWER, EMPTY_ANSWER)
+    assert case.scenario is not None, "a case of any other kind has a scenario"
     if case.kind == "twin":
-        return checks.of_twin(api, case.scenario, NOTHING, None)
-    return checks.of_stream(api, case.scenario, {}, NOTHING)[0]
+        return checks.check_twin(api, case.scenario, EMPTY_ANSWER, None)
+    return checks.check_stream(api, case.scenario, {}, EMPTY_ANSWER)[0]

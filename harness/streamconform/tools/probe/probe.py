@@ -1,4 +1,4 @@
-"""A whole probe: one question after the other to a live server, checks, verdicts, results as they come."""
+"""Run a probe: send one question after the other to a live server, check the answers, write the results."""
 
 from __future__ import annotations
 
@@ -23,225 +23,240 @@ from streamconform.run.pool import is_unexpected
 from streamconform.run.results import Results, ResultsWriter
 from streamconform.run.session import FinishedRun, Progress
 from streamconform.tools.probe import checks
-from streamconform.tools.probe.plan import Case, checked
-from streamconform.tools.probe.requests import Asking, Question, broken, counts, question
+from streamconform.tools.probe.plan import ProbeCase, list_checked_paths
+from streamconform.tools.probe.requests import (
+    ProbeRequest,
+    RequestSettings,
+    build_bad_request,
+    build_count_requests,
+    build_request,
+)
 from streamconform.tools.record.errors import BadAddress, BadHeader, CannotConnect, NoResponse
 from streamconform.tools.record.live import RawRecording, record
 
 MAX_BYTES: Final = 4 * 1024 * 1024
-"""Bound of an answer: every scenario asks for a short one."""
-GIVE_UP_AFTER: Final = 2
-"""Questions without any answer, from the first on, after which there is no point in asking on."""
+"""Maximum size of an answer: every scenario asks for a short one."""
+MAX_UNANSWERED: Final = 2
+"""The probe stops if this many questions, counted from the first, get no answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
-    """What is asked of whom, and how the answers are judged."""
+class ProbePlan:
+    """What to send to which server, and how to judge the answers."""
 
     base_url: str
-    asking: Asking
-    cases: tuple[Case, ...]
+    request_settings: RequestSettings
+    cases: tuple[ProbeCase, ...]
     timeout: float
     strict: bool
     maxfail: int = 0
     """Stop after this many unexpected verdicts; 0: never."""
     command: str
-    """What makes this probe again, for reports; it holds no key."""
+    """The command that repeats this probe, for reports; it contains no key."""
     selection: Mapping[str, Any] = field(default_factory=dict)
-    listed: tuple[KnownFailuresContext, ...] = ()
+    known_failures: tuple[KnownFailuresContext, ...] = ()
 
 
-class _NotAnsweredError(Exception):
-    """Why there is no answer to be judged, as verdict and words."""
+class _NoAnswerError(Exception):
+    """There is no answer to check."""
 
-    def __init__(self, verdict: str, words: str) -> None:
-        super().__init__(words)
-        self.verdict, self.words = verdict, words
+    def __init__(self, verdict: str, reason: str) -> None:
+        super().__init__(reason)
+        self.verdict, self.reason = verdict, reason
 
 
-def conduct(order: Order, path: Path, progress: Progress) -> FinishedRun:
-    """Ask every question of `order`, write `path` line by line, and return the results.
+def run_probe(plan: ProbePlan, path: Path, progress: Progress) -> FinishedRun:
+    """Send every question of `plan`, write the results to `path` line by line, and return them.
 
-    Raises `ImplementationError` before anything is written where nobody listens, and `RecordError` for an
-    address or a header that cannot be used. Ctrl-C writes the footer and gives exit code 130.
+    Raises `ImplementationError` before anything is written if the server cannot be reached, and `RecordError`
+    for an unusable address or header. Ctrl-C writes the footer and gives exit code 130.
     """
-    return _Probe(order, path, progress).run()
+    return _Probe(plan, path, progress).run()
 
 
 class _Probe:
-    """The state of one probe: what has come so far."""
+    """The state of a running probe."""
 
-    def __init__(self, order: Order, path: Path, progress: Progress) -> None:
-        self.order, self.path, self.progress = order, path, progress
-        self.streamed: dict[str, Mapping[str, Any]] = {}
-        self.plain: list[TrialResult] = []
-        self.ended: list[TrialResult] = []
+    def __init__(self, plan: ProbePlan, path: Path, progress: Progress) -> None:
+        self.plan, self.path, self.progress = plan, path, progress
+        self.streamed_outcomes: dict[str, Mapping[str, Any]] = {}
+        self.plain_results: list[TrialResult] = []
+        """Results before known failures are applied."""
+        self.results: list[TrialResult] = []
         self.answered = self.cut_short = False
         self.interrupted = False
-        self.by_id = {case.id: case for case in order.cases}
+        self.cases_by_id = {case.id: case for case in plan.cases}
 
     def run(self) -> FinishedRun:
-        order = self.order
+        plan = self.plan
         header = Header(
             version=__version__,
-            cases=len(order.cases),
-            trials=len(order.cases),
-            implementations=(_info(order),),
-            selection={**order.selection, "probe": order.command, "strict": order.strict},
+            cases=len(plan.cases),
+            trials=len(plan.cases),
+            implementations=(_make_info(plan),),
+            selection={**plan.selection, "probe": plan.command, "strict": plan.strict},
             seed=0,
         )
-        settle = Settler((each.known for each in order.listed), self._checked, strict=order.strict)
-        first = self._result(order.cases[0])
+        settle = Settler(
+            (context.known for context in plan.known_failures), self._list_checked_paths, strict=plan.strict
+        )
+        # Asked before the file is opened: an unreachable server must not overwrite the last results.
+        first_result = self._run_case(plan.cases[0])
         with ResultsWriter(self.path) as writer:
             writer.write(header)
             self.progress.on_start(header)
             try:
-                for number, case in enumerate(order.cases):
-                    plain = first if number == 0 else self._result(case)
-                    settled = settle(plain)
-                    self.plain.append(plain)
-                    self.ended.append(settled)
-                    writer.write(settled)
-                    self.progress.on_result(settled)
-                    if self._enough():
-                        self.cut_short = number + 1 < len(order.cases)
+                for index, case in enumerate(plan.cases):
+                    plain_result = first_result if index == 0 else self._run_case(case)
+                    result = settle(plain_result)
+                    self.plain_results.append(plain_result)
+                    self.results.append(result)
+                    writer.write(result)
+                    self.progress.on_result(result)
+                    if self._should_stop():
+                        self.cut_short = index + 1 < len(plan.cases)
                         break
             except KeyboardInterrupt:
                 self.interrupted = True
             return self._finish(header, writer)
 
-    def _enough(self) -> bool:
-        bad = sum(is_unexpected(each, strict=self.order.strict) for each in self.ended)
-        silent = not self.answered and len(self.ended) >= GIVE_UP_AFTER
-        return silent or bool(self.order.maxfail and bad >= self.order.maxfail)
+    def _should_stop(self) -> bool:
+        failures = sum(is_unexpected(result, strict=self.plan.strict) for result in self.results)
+        silent = not self.answered and len(self.results) >= MAX_UNANSWERED
+        return silent or bool(self.plan.maxfail and failures >= self.plan.maxfail)
 
     def _finish(self, header: Header, writer: ResultsWriter) -> FinishedRun:
-        listed = self.order.listed
-        findings: tuple[tuple[OutdatedEntry, ...], ...] = tuple(() for _ in listed)
+        contexts = self.plan.known_failures
+        outdated: tuple[tuple[OutdatedEntry, ...], ...] = tuple(() for _ in contexts)
         if not self.interrupted:
-            findings = tuple(
+            outdated = tuple(
                 find_outdated(
-                    each.known, self.plain, self._checked, unmatched=each.unmatched, today=each.today
+                    context.known,
+                    self.plain_results,
+                    self._list_checked_paths,
+                    unmatched=context.unmatched,
+                    today=context.today,
                 )
-                for each in listed
+                for context in contexts
             )
-        unexpected = any(is_unexpected(each, strict=self.order.strict) for each in self.ended)
+        unexpected = any(is_unexpected(result, strict=self.plan.strict) for result in self.results)
         exit_ = choose_exit(
             RunSummary(
                 interrupted=self.interrupted,
-                unexpected=any(findings) or unexpected,
-                attempted=frozenset({0} if self.ended else ()),
+                unexpected=any(outdated) or unexpected,
+                attempted=frozenset({0} if self.results else ()),
                 answered=frozenset({0} if self.answered else ()),
             )
         )
-        tally = Counter(each.verdict for each in self.ended)
+        counts = Counter(result.verdict for result in self.results)
         footer = Footer(
-            counts={verdict: tally[verdict] for verdict in VERDICTS},
+            counts={verdict: counts[verdict] for verdict in VERDICTS},
             exit=exit_,
             complete=not self.interrupted and not self.cut_short,
-            problems=list_problems(listed, findings),
+            problems=list_problems(contexts, outdated),
         )
         writer.write(footer)
-        results = sort_trials(Results(header, tuple(self.ended), footer))
-        return FinishedRun(results, exit_, tuple(self.plain), findings, self._checked)
+        results = sort_trials(Results(header, tuple(self.results), footer))
+        return FinishedRun(results, exit_, tuple(self.plain_results), outdated, self._list_checked_paths)
 
-    def _checked(self, result: TrialResult) -> CheckedPaths:
-        return checked(self.order.asking.api, self.by_id[result.id], result)
+    def _list_checked_paths(self, result: TrialResult) -> CheckedPaths:
+        return list_checked_paths(self.plan.request_settings.api, self.cases_by_id[result.id], result)
 
-    def _result(self, case: Case) -> TrialResult:
-        """Return what came of one question; raises only where the server cannot be asked at all."""
-        began = time.perf_counter()
+    def _run_case(self, case: ProbeCase) -> TrialResult:
+        """Return the result of one question; raises only if no question can be sent at all."""
+        started = time.perf_counter()
         reason: str | None = None
-        came: RawRecording | None = None
+        recording: RawRecording | None = None
         try:
-            came, found = self._asked(case)
+            recording, case_checks = self._check_case(case)
             self.answered = True
-            verdict = decide_verdict(found)
-            if case.scenario and case.scenario.may_refuse and found[0].verdict == "fail":
-                reason = checks.refused(self.order.asking.api, came)
-                verdict, found = ("skipped", []) if reason else (verdict, found)
-        except _NotAnsweredError as error:
+            verdict = decide_verdict(case_checks)
+            if case.scenario and case.scenario.may_refuse and case_checks[0].verdict == "fail":
+                reason = checks.describe_refusal(self.plan.request_settings.api, recording)
+                verdict, case_checks = ("skipped", []) if reason else (verdict, case_checks)
+        except _NoAnswerError as error:
             if error.verdict == "hang":
-                verdict, found, reason = "hang", [], error.words
+                verdict, case_checks, reason = "hang", [], error.reason
             else:
                 verdict = "fail"
-                found = [Check(path="http.answer", level="must", verdict="fail", message=error.words)]
-        failed = tuple(each for each in found if each.verdict != "pass")
+                case_checks = [Check(path="http.answer", level="must", verdict="fail", message=error.reason)]
+        failed = tuple(check for check in case_checks if check.verdict != "pass")
         wrong = verdict not in ("pass", "skipped")
         return TrialResult(
             implementation=0,
             id=case.id,
             case=case.id,
             delivery=None,
-            level=case.refusal.level if case.refusal else "must",
+            level=case.bad_request.level if case.bad_request else "must",
             verdict=verdict,
             culprit="implementation" if wrong else None,
-            ms=round((time.perf_counter() - began) * 1000, 1),
+            ms=round((time.perf_counter() - started) * 1000, 1),
             checks=failed,
-            passed=len(found) - len(failed),
+            passed=len(case_checks) - len(failed),
             reason=reason,
-            observation=_shown(came) if wrong and came else None,
+            observation=_make_observation(recording) if wrong and recording else None,
             title=case.title if wrong else None,
         )
 
-    def _asked(self, case: Case) -> tuple[RawRecording, list[Check]]:
-        asking = self.order.asking
+    def _check_case(self, case: ProbeCase) -> tuple[RawRecording, list[Check]]:
+        settings = self.plan.request_settings
         if case.kind == "refusal":
-            assert case.refusal is not None, "a refusal says what is broken"
-            came = self._sent(broken(asking, case.refusal))
-            return came, checks.of_refusal(asking.api, case.refusal, came)
+            assert case.bad_request is not None, "a case of kind `refusal` has a bad request"
+            recording = self._send(build_bad_request(settings, case.bad_request))
+            return recording, checks.check_error(settings.api, case.bad_request, recording)
         if case.kind == "count":
-            counting = APIS[asking.api].probing.token_counting
-            assert counting is not None, "only an API that counts tokens has such a question"
-            short, long = (self._sent(each) for each in counts(asking, counting))
-            return short, checks.of_count(counting, short, long)
+            counting = APIS[settings.api].probing.token_counting
+            assert counting is not None, "only APIs that count tokens have this case"
+            short, long = (self._send(request) for request in build_count_requests(settings, counting))
+            return short, checks.check_token_counts(counting, short, long)
         scenario = case.scenario
-        assert scenario is not None, "what is asked has a scenario"
-        asked = question(asking, scenario, stream=case.kind == "stream")
-        came = self._sent(asked)
+        assert scenario is not None, "a case of any other kind has a scenario"
+        request = build_request(settings, scenario, stream=case.kind == "stream")
+        recording = self._send(request)
         if case.kind == "twin":
-            return came, checks.of_twin(asking.api, scenario, came, self.streamed.get(scenario.name))
-        assert isinstance(asked.body, Mapping), "a scenario is asked with an object"
-        found, outcome = checks.of_stream(asking.api, scenario, asked.body, came)
+            streamed = self.streamed_outcomes.get(scenario.name)
+            return recording, checks.check_twin(settings.api, scenario, recording, streamed)
+        assert isinstance(request.body, Mapping), "the request of a scenario is an object"
+        case_checks, outcome = checks.check_stream(settings.api, scenario, request.body, recording)
         if outcome is not None:
-            self.streamed[scenario.name] = outcome
-        return came, found
+            self.streamed_outcomes[scenario.name] = outcome
+        return recording, case_checks
 
-    def _sent(self, asked: Question) -> RawRecording:
-        where = self.order.base_url
+    def _send(self, request: ProbeRequest) -> RawRecording:
         try:
-            came = record(
-                where,
-                asked.path,
-                asked.headers,
-                asked.body,
-                secret_headers=asked.secret,
-                timeout=self.order.timeout,
+            recording = record(
+                self.plan.base_url,
+                request.path,
+                request.headers,
+                request.body,
+                secret_headers=request.secret,
+                timeout=self.plan.timeout,
                 max_bytes=MAX_BYTES,
             )
         except (BadAddress, BadHeader):
             raise
         except CannotConnect as error:
-            if not self.answered and not self.ended:
+            if not self.answered and not self.results:
                 raise ImplementationError(str(error)) from error
-            raise _NotAnsweredError("fail", f"nobody listens any more: {error.why}") from error
+            raise _NoAnswerError("fail", f"the server no longer accepts connections: {error.why}") from error
         except NoResponse as error:
-            late = error.why.startswith("nothing came within")
-            raise _NotAnsweredError("hang" if late else "fail", f"no HTTP answer: {error.why}") from error
-        if came.cut == "timeout":
-            words = f"the answer had not ended after {self.order.timeout:g} s; `--timeout` waits longer"
+            raise _NoAnswerError(
+                "hang" if error.timed_out else "fail", f"no HTTP answer: {error.why}"
+            ) from error
+        if recording.cut == "timeout":
             self.answered = True
-            raise _NotAnsweredError("hang", words)
-        return came
+            reason = f"the answer did not end within {self.plan.timeout:g} s; raise `--timeout`"
+            raise _NoAnswerError("hang", reason)
+        return recording
 
 
-def _info(order: Order) -> ImplementationInfo:
-    url = order.base_url
+def _make_info(plan: ProbePlan) -> ImplementationInfo:
+    url = plan.base_url
     name = url.partition("://")[2]
     return ImplementationInfo(name=name, version=None, language=None, issues=None, impl=url, input="http")
 
 
-def _shown(came: RawRecording) -> dict[str, Any]:
-    """Return what results keep of an answer that did not pass: the whole of it is text for people."""
-    body = came.body[:65536].decode("utf-8", "backslashreplace")
-    return {"status": came.status, "headers": dict(came.headers), "body": body}
+def _make_observation(recording: RawRecording) -> dict[str, Any]:
+    """Return a failed answer as the results file shows it, with a readable body."""
+    body = recording.body[:65536].decode("utf-8", "backslashreplace")
+    return {"status": recording.status, "headers": dict(recording.headers), "body": body}

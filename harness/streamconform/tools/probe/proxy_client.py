@@ -1,4 +1,4 @@
-"""A proxy's client: what a trial asks for in the words of another api, and what came back."""
+"""The client in front of a proxy: sends a trial's prompt and tools in another API, receives the answer."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from streamconform.adapters.proxy_address import ProxyAddress
 from streamconform.peers import request_reader
 
 MAX_BYTES: Final = 32 * 1024 * 1024
-"""Bound of an answer: no case has one as long."""
+"""Maximum size of an answer: no case has one as long."""
 CONNECT_SECONDS: Final = 5.0
-MOST_TOKENS: Final = 8192
-BUDGET: Final = 2048
-"""Tokens that the model may think: that is always asked for, and upstreams that do not think send none."""
+MAX_TOKENS: Final = 8192
+THINKING_BUDGET: Final = 2048
+"""In tokens. Thinking is always requested; upstreams without thinking send none."""
 
-HELLO: Final = "Hello"
+DEFAULT_PROMPT: Final = "Hello"
 
 
-class NotHttp(Exception):
-    """No HTTP answer came; the text says what came instead."""
+class NoHttpAnswerError(Exception):
+    """The proxy sent no HTTP answer; the message says what happened."""
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A request of the proxy's client, and what the proxy has to ask its upstream for."""
+class ProxyRequest:
+    """A request to the proxy, and the prompt and tools that its upstream must get."""
 
     path: str
     headers: Mapping[str, str]
@@ -38,27 +38,27 @@ class Question:
 
 
 @dataclass(slots=True)
-class Answer:
-    """What has come so far."""
+class ProxyAnswer:
+    """The answer received so far."""
 
     status: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytearray = field(default_factory=bytearray)
-    """Of a refusal, which is judged as a document."""
-    broken: str | None = None
-    """Why the body is not whole, where the connection broke."""
+    """The body of an error, which is checked as a document."""
+    incomplete: str | None = None
+    """Why the body is incomplete, if it is."""
 
 
-def question(address: ProxyAddress, recorded: Mapping[str, Any] | None) -> Question:
-    """Return what the client asks, of the prompt and the tools of the `recorded` request."""
+def build_request(address: ProxyAddress, recorded: Mapping[str, Any] | None) -> ProxyRequest:
+    """Return a request with the prompt and the tools of the `recorded` request."""
     prompt, tools = request_reader.read_prompt(recorded), request_reader.read_tools(recorded)
     if not prompt.strip():
-        prompt = HELLO  # as a request that only loads a model has none
+        prompt = DEFAULT_PROMPT  # a request that only loads a model has none
     conversation: dict[str, Any] = {
         "model": address.model,
         "messages": [{"role": "user", "content": prompt}],
-        "max_tokens": MOST_TOKENS,
-        "thinking": {"budget": BUDGET},
+        "max_tokens": MAX_TOKENS,
+        "thinking": {"budget": THINKING_BUDGET},
         "stream": True,
     }
     if tools:
@@ -68,30 +68,33 @@ def question(address: ProxyAddress, recorded: Mapping[str, Any] | None) -> Quest
         ]
     request = REQUEST_BUILDERS[address.from_api](conversation)
     names = tuple(name for name, _, _ in tools)
-    return Question(request["path"], request["headers"], request["body"], prompt, names)
+    return ProxyRequest(request["path"], request["headers"], request["body"], prompt, names)
 
 
-def chunks(client: httpx.Client, address: ProxyAddress, asking: Question, answer: Answer) -> Iterator[bytes]:
-    """Yield the body as it comes, and put the rest into `answer`; raises `NotHttp`."""
-    url, size = address.url + asking.path, 0
-    headers = {**asking.headers, "accept-encoding": "identity"}
+def send_request(
+    client: httpx.Client, address: ProxyAddress, request: ProxyRequest, answer: ProxyAnswer
+) -> Iterator[bytes]:
+    """Yield the body's chunks and fill in the rest of `answer`; raises `NoHttpAnswerError`."""
+    url, size = address.url + request.path, 0
+    # Grammar and decoder read raw bytes: a compressed body would fail both.
+    headers = {**request.headers, "accept-encoding": "identity"}
     try:
-        with client.stream("POST", url, headers=headers, json=dict(asking.body)) as response:
+        with client.stream("POST", url, headers=headers, json=dict(request.body)) as response:
             answer.status = response.status_code
             answer.headers = {name.lower(): value for name, value in response.headers.items()}
             for chunk in response.iter_raw():
                 size += len(chunk)
                 if size > MAX_BYTES:
-                    answer.broken = f"it is longer than {MAX_BYTES} bytes"
+                    answer.incomplete = f"it exceeds {MAX_BYTES} bytes"
                     return
                 yield chunk
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        words = str(error).rstrip(".") or type(error).__name__
+        message = str(error).rstrip(".") or type(error).__name__
         if not answer.status:
-            raise NotHttp(words) from error
-        answer.broken = words
+            raise NoHttpAnswerError(message) from error
+        answer.incomplete = message
 
 
-def client() -> httpx.Client:
-    """Return a client without environment, redirects and timeouts of its own: the trial has one."""
+def make_client() -> httpx.Client:
+    """Return a client without proxies from the environment and without a read timeout: the trial has one."""
     return httpx.Client(trust_env=False, timeout=httpx.Timeout(None, connect=CONNECT_SECONDS))

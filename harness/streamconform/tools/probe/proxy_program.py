@@ -1,9 +1,8 @@
-"""`--impl proxy:…`: the program that stands on both sides of a proxy.
+"""`--impl proxy:…`: the program that plays both the client and the upstream of a proxy.
 
-It gets each trial as a client over HTTP does, by the address at which our server replays it. In front of the
-proxy it asks what the trial's request asked for, in the words of the proxy's clients, reads the stream as
-the reference does, and holds it to the api's grammar. Behind the proxy it is the upstream, and hands every
-request on to the trial.
+Like every HTTP adapter, it gets the base URL at which the server replays a trial. As the client it sends the
+trial's prompt and tools in the API of the proxy's clients, decodes the answer with the reference and checks
+it against the grammar. As the upstream it forwards the proxy's requests to the trial's base URL.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from streamconform.adapters import host
 from streamconform.adapters.adapter_input import HttpInput
 from streamconform.adapters.proxy_address import ProxyAddress, parse_address
 from streamconform.tools.probe import proxy_client, proxy_rules
-from streamconform.tools.probe.proxy_client import Answer, NotHttp, chunks, question
-from streamconform.tools.probe.proxy_upstream import Relay, Upstream
+from streamconform.tools.probe.proxy_client import NoHttpAnswerError, ProxyAnswer, build_request, send_request
+from streamconform.tools.probe.proxy_upstream import TrialUpstream, UpstreamRelay
 
 Json = dict[str, Any]
 
@@ -36,112 +35,122 @@ CAPABILITIES: Final = (
     "events",
     "refusals",
 )
-"""What is asked of a proxy; the rest of what decoders have is the upstream's, or never goes through."""
-SECONDS: Final = 3.0
-"""To find out whether anybody listens."""
+"""The capabilities judged in a proxy; the others depend on its upstream or never pass through it."""
+CONNECT_SECONDS: Final = 3.0
 
 
 class UnreadableProxyError(Exception):
     """The proxy gave no HTTP answer."""
 
 
-def adapter(address: ProxyAddress, relay: Relay) -> Callable[[HttpInput], Iterator[Json]]:
-    """Return the adapter that judges the proxy at `address`, whose upstream `relay` is."""
-    client = proxy_client.client()
+def make_adapter(address: ProxyAddress, relay: UpstreamRelay) -> Callable[[HttpInput], Iterator[Json]]:
+    """Return the adapter for the proxy at `address`, with `relay` as its upstream."""
+    client = proxy_client.make_client()
 
-    def proxied(run: HttpInput) -> Iterator[Json]:
-        upstream = relay.upstream = Upstream(run.base_url)
-        asking, answer, stream = question(address, run.request), Answer(), _Stream(address.from_api)
+    def adapter(run: HttpInput) -> Iterator[Json]:
+        upstream = relay.upstream = TrialUpstream(run.base_url)
+        request, answer = build_request(address, run.request), ProxyAnswer()
+        stream = _StreamReader(address.from_api)
         try:
-            for chunk in chunks(client, address, asking, answer):
-                yield from stream.take(chunk, answer)
-        except NotHttp as error:
+            for chunk in send_request(client, address, request, answer):
+                yield from stream.receive(chunk, answer)
+        except NoHttpAnswerError as error:
             raise UnreadableProxyError(f"{address.url} gave no HTTP answer: {error}") from error
         finally:
             relay.upstream = None
-        yield from stream.end(answer, asking.body)
-        broken = [
-            *proxy_rules.of_stream(stream.found),
-            *proxy_rules.of_answer(address.from_api, answer),
-            *proxy_rules.of_upstream(asking, upstream.asked),
+        yield from stream.finish(answer, request.body)
+        broken_rules = [
+            *proxy_rules.check_stream(stream.deviations),
+            *proxy_rules.check_answer(address.from_api, answer),
+            *proxy_rules.check_upstream_request(request, upstream.requests),
         ]
-        yield {"outcome": stream.outcome, "deviations": broken}
+        yield {"outcome": stream.outcome, "deviations": broken_rules}
 
-    vars(proxied).update(
+    vars(adapter).update(
         info={"name": f"{address.from_api} to {address.to_api} at {address.url}"},
         apis=[address.to_api],
         inputs=["http"],
         capabilities=list(CAPABILITIES),
-        through={"api": address.from_api, "rules": proxy_rules.held(address.from_api)},
+        through={"api": address.from_api, "rules": proxy_rules.list_rules(address.from_api)},
     )
-    return proxied
+    return adapter
 
 
-class _Stream:
-    """What the client makes of an answer, and what is wrong with it."""
+class _StreamReader:
+    """Decodes an answer and collects its deviations from the grammar."""
 
     def __init__(self, api: str) -> None:
-        self.found: list[Deviation] = []
+        self.deviations: list[Deviation] = []
         self.outcome: Json = {}
         self._api = api
         self._decoder = DECODERS[api]()
-        self._parts: list[bytes] = []
-        self._begun = False
+        self._chunks: list[bytes] = []
+        self._started = False
 
-    def take(self, chunk: bytes, answer: Answer) -> Iterator[Json]:
-        """Yield the events that a chunk brings."""
-        if not self._begun:
-            self._begun = True
+    def receive(self, chunk: bytes, answer: ProxyAnswer) -> Iterator[Json]:
+        """Yield the events of one chunk."""
+        if not self._started:
+            self._started = True
             self._decoder = DECODERS[self._api](status=answer.status, headers=answer.headers)
         if answer.status >= 400:
             answer.body += chunk
-        self._parts.append(chunk)
+        self._chunks.append(chunk)
         for event in self._decoder.receive_data(chunk):
             yield event.to_json()
 
-    def end(self, answer: Answer, request: Mapping[str, Any]) -> Iterator[Json]:
-        """Yield the last events; then `found` and `outcome` are whole."""
-        if not self._begun:
+    def finish(self, answer: ProxyAnswer, request: Mapping[str, Any]) -> Iterator[Json]:
+        """Yield the last events, and set `deviations` and `outcome`."""
+        if not self._started:
             self._decoder = DECODERS[self._api](status=answer.status, headers=answer.headers)
         for event in self._decoder.receive_eof():
             yield event.to_json()
         self.outcome = self._decoder.outcome.to_json()
         if answer.status < 400:
-            self.found = [*_deviations(self._api, self._parts, request, whole=answer.broken is None)]
+            self.deviations = [
+                *_find_deviations(self._api, self._chunks, request, complete=answer.incomplete is None)
+            ]
 
 
-def _deviations(
-    api: str, parts: list[bytes], request: Mapping[str, Any], *, whole: bool
+def _find_deviations(
+    api: str, chunks: list[bytes], request: Mapping[str, Any], *, complete: bool
 ) -> Iterator[Deviation]:
-    """Yield what is wrong with a body; of one that broke off, with the frames that came whole."""
-    if whole:
-        yield from GRAMMARS[api].of_body(parts, request)
+    """Yield the deviations of a body from the grammar; of an incomplete body, only those of whole frames."""
+    if complete:
+        yield from GRAMMARS[api].of_body(chunks, request)
         return
+    # `of_body` would also report the missing end, which the fault of the trial may have caused.
     grammar, framing = GRAMMARS[api](request), GRAMMARS[api].framing_factory()
-    for chunk in parts:
+    for chunk in chunks:
         for frame in framing.receive(chunk):
             yield from grammar.receive(frame)
 
 
-def main(given: str) -> None:
-    """Serve the proxy at `given` until `stop`; exits with 3 where nobody listens, or the port is taken."""
+def main(text: str) -> None:
+    """Serve the adapter of the proxy at address `text` until `stop`.
+
+    Exits with `host.UNUSABLE` if the proxy does not listen or the upstream's port is in use.
+    """
     out = host.redirect_stdout()
-    address = parse_address(given)
-    where = urlsplit(address.url)
-    port = where.port or (443 if where.scheme == "https" else 80)
+    address = parse_address(text)
+    url = urlsplit(address.url)
+    port = url.port or (443 if url.scheme == "https" else 80)
     try:
-        socket.create_connection((where.hostname or "", port), SECONDS).close()
+        socket.create_connection((url.hostname or "", port), CONNECT_SECONDS).close()
     except OSError as error:
-        words = f"{address.url}: {error.strerror or error}; start the proxy, its upstream"
-        sys.stderr.write(f"no proxy at {words} http://127.0.0.1:{address.upstream}\n")
+        sys.stderr.write(
+            f"no proxy at {address.url}: {error.strerror or error}; "
+            f"start the proxy with the upstream http://127.0.0.1:{address.upstream}\n"
+        )
         sys.exit(host.UNUSABLE)
     try:
-        relay = Relay(address.upstream)
+        relay = UpstreamRelay(address.upstream)
     except OSError as error:
-        words = f"{error.strerror or error}; end what listens there, an upstream of another kind"
-        sys.stderr.write(f"port {address.upstream}, where the upstream is to be played: {words}\n")
+        sys.stderr.write(
+            f"cannot listen on port {address.upstream} as the proxy's upstream: "
+            f"{error.strerror or error}; stop the program that uses the port\n"
+        )
         sys.exit(host.UNUSABLE)
-    host.serve(adapter(address, relay), "proxy", out)
+    host.serve(make_adapter(address, relay), "proxy", out)
 
 
 if __name__ == "__main__":

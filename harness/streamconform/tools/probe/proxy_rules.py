@@ -1,8 +1,10 @@
-"""The rules that a proxy's streams and its requests are held to, beside what comes of them. Pure.
+"""Check a proxy's answers and its upstream requests against rules. Pure.
 
-- `grammar.<rule>`: the order and the fields of the stream, as `conform probe` has them
-- `http.content-type`, `refusal.<path>`: how a stream and a refusal are sent
-- `upstream.<rule>`: what it asks of its upstream
+- `grammar.<rule>`: order and fields of the stream's frames, as in `conform probe`
+- `http.content-type`, `refusal.<path>`: the form of streams and errors
+- `upstream.<rule>`: the request to the upstream
+
+The judge compares the outcome; these rules cover the rest.
 """
 
 from __future__ import annotations
@@ -18,92 +20,92 @@ from streamconform.apis import APIS
 from streamconform.model.case import Level
 from streamconform.peers import request_reader
 from streamconform.tools.probe import checks, documents
-from streamconform.tools.probe.proxy_client import Answer, Question
-from streamconform.tools.probe.proxy_upstream import Asked
+from streamconform.tools.probe.proxy_client import ProxyAnswer, ProxyRequest
+from streamconform.tools.probe.proxy_upstream import UpstreamRequest
 from streamconform.wire.framings import MEDIA_TYPES
 
-PLACES: Final = 3
-"""Places named of a broken rule."""
-UPSTREAM: Final[Mapping[str, Level]] = {
+MAX_PLACES: Final = 3
+"""Deviations quoted per broken rule; the others are counted."""
+UPSTREAM_RULES: Final[Mapping[str, Level]] = {
     "upstream.body": "must",
     "upstream.prompt": "must",
     "upstream.tools": "must",
 }
 
-Broken = dict[str, str]
-"""What `deviations` of a result has: the member `rule`, and its `message`."""
+BrokenRule = dict[str, str]
+"""An item of `deviations` in a result, with the keys `rule` and `message`."""
 
 
-def held(api: str) -> dict[str, Level]:
-    """Return every rule that a proxy whose clients speak `api` is held to."""
+def list_rules(api: str) -> dict[str, Level]:
+    """Return every rule for a proxy whose clients speak `api`, with its level."""
     rules: dict[str, Level] = {"http.content-type": "should"}
-    rules |= {f"grammar.{rule}": level for rule, level in checks.held(GRAMMARS[api]).items()}
+    rules |= {f"grammar.{rule}": level for rule, level in checks.list_rules(GRAMMARS[api]).items()}
     rules["refusal.json"] = "must"
-    rules |= {f"refusal.{each.path}": each.level for each in APIS[api].probing.error}
-    return {**rules, **UPSTREAM}
+    rules |= {f"refusal.{field.path}": field.level for field in APIS[api].probing.error}
+    return {**rules, **UPSTREAM_RULES}
 
 
-def of_stream(found: Iterable[Deviation]) -> Iterator[Broken]:
-    """Yield the rules of the grammar that a stream breaks, each with its first places."""
-    places: dict[str, list[Deviation]] = {}
-    for each in found:
-        places.setdefault(each.rule, []).append(each)
-    for rule, own in places.items():
-        words = [f"{checks.where(each)}: {each.message}" for each in own[:PLACES]]
-        more = [f"and at {len(own) - PLACES} more places"] if len(own) > PLACES else []
-        yield _broken(f"grammar.{rule}", "; ".join([*words, *more, own[0].source]))
+def check_stream(deviations: Iterable[Deviation]) -> Iterator[BrokenRule]:
+    """Yield the grammar rules that a stream breaks, each with its first deviations."""
+    by_rule: dict[str, list[Deviation]] = {}
+    for deviation in deviations:
+        by_rule.setdefault(deviation.rule, []).append(deviation)
+    for rule, broken in by_rule.items():
+        places = [f"{checks.format_frame(place)}: {place.message}" for place in broken[:MAX_PLACES]]
+        more = [f"and {len(broken) - MAX_PLACES} more"] if len(broken) > MAX_PLACES else []
+        yield _break(f"grammar.{rule}", "; ".join([*places, *more, broken[0].source]))
 
 
-def of_answer(api: str, answer: Answer) -> Iterator[Broken]:
-    """Yield what is wrong with the head of an answer, and with the document of a refusal."""
-    refusal = answer.status >= 400
-    expected = "application/json" if refusal else MEDIA_TYPES[APIS[api].framing]
+def check_answer(api: str, answer: ProxyAnswer) -> Iterator[BrokenRule]:
+    """Yield the rules that an answer's content type and error document break."""
+    is_error = answer.status >= 400
+    expected = "application/json" if is_error else MEDIA_TYPES[APIS[api].framing]
     got = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
     if got != expected:
-        yield _broken("http.content-type", f"expected `{expected}`, got `{got[:80] or 'none'}`")
-    if not refusal or answer.broken is not None:
+        yield _break("http.content-type", f"expected `{expected}`, got `{got[:80] or 'none'}`")
+    if not is_error or answer.incomplete is not None:
         return
     try:
         document = json.loads(answer.body)
     except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict):
-        words = f"HTTP {answer.status}, and no JSON object: {checks.excerpt(bytes(answer.body))}"
-        yield _broken("refusal.json", words)
+        message = f"HTTP {answer.status} without a JSON object: {checks.quote_body(bytes(answer.body))}"
+        yield _break("refusal.json", message)
         return
-    for each, wrong in documents.faults(document, APIS[api].probing.error):
-        if wrong:
-            yield _broken(f"refusal.{each.path}", wrong)
+    for field, error in documents.check_fields(document, APIS[api].probing.error):
+        if error:
+            yield _break(f"refusal.{field.path}", error)
 
 
-def of_upstream(asking: Question, came: Iterable[Asked]) -> Iterator[Broken]:
-    """Yield what is wrong with the last request that the upstream got; where none came others say so."""
-    last = [*came][-1:]
-    for each in last:
-        body = each.json()
+def check_upstream_request(
+    request: ProxyRequest, upstream_requests: Iterable[UpstreamRequest]
+) -> Iterator[BrokenRule]:
+    """Yield the rules that the last request to the upstream breaks; a missing one is reported elsewhere."""
+    for upstream_request in [*upstream_requests][-1:]:
+        body, quoted = upstream_request.parse_json(), checks.quote_body(bytes(upstream_request.body))
         if body is None or not isinstance(body.get("messages"), list) or not body.get("model"):
-            kept = checks.excerpt(bytes(each.body))
-            yield _broken("upstream.body", f"expected a JSON object with model and messages, got {kept}")
+            yield _break("upstream.body", f"expected a JSON object with model and messages, got {quoted}")
             return
-        if asking.prompt not in _texts(body):
-            yield _broken("upstream.prompt", f"the user's words are lost: {checks.excerpt(bytes(each.body))}")
+        if request.prompt not in _join_texts(body):
+            yield _break("upstream.prompt", f"the prompt is missing: {quoted}")
         names = tuple(name for name, _, _ in request_reader.read_tools(body))
-        if names != asking.tools:
-            words = f"the client sent the tools {_listed(asking.tools)}, the upstream got {_listed(names)}"
-            yield _broken("upstream.tools", words)
+        if names != request.tools:
+            sent, received = _format_names(request.tools), _format_names(names)
+            yield _break("upstream.tools", f"the client sent the tools {sent}, the upstream got {received}")
 
 
-def _texts(value: Any) -> str:
-    """Return all texts in a value, one behind the other."""
+def _join_texts(value: Any) -> str:
+    """Return all texts in a JSON value, one per line."""
     if isinstance(value, str):
         return value
     items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return "\n".join(_texts(each) for each in items)
+    return "\n".join(_join_texts(item) for item in items)
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _format_names(names: tuple[str, ...]) -> str:
     return ", ".join(f"`{name[:60]}`" for name in names[:12]) or "none"
 
 
-def _broken(rule: str, words: str) -> Broken:
-    return {"rule": rule, "message": words}
+def _break(rule: str, message: str) -> BrokenRule:
+    return {"rule": rule, "message": message}

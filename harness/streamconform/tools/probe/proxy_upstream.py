@@ -1,7 +1,8 @@
-"""Where a proxy looks for its upstream: a port of this machine, handed on to the trial that is on.
+"""The upstream of a proxy: a port on this machine that forwards to the replay of the current trial.
 
-A proxy has one upstream, and trials are told apart by the path: so the path of the trial is put before that
-of each request, and everything else goes on as it comes: a write a read, a half that is closed, a reset.
+A proxy has one upstream address, while each trial has its own base URL. So the relay puts the trial's path
+before the path of each request, and forwards everything else as it arrives: one write per read, half-closed
+connections, resets.
 """
 
 from __future__ import annotations
@@ -20,175 +21,176 @@ from streamconform.replay.sending import _POLL_SECONDS, _PROCESS_SECONDS, _READ_
 from streamconform.replay.socket_queue import count_unread_bytes
 
 HOST: Final = "127.0.0.1"
-READ: Final = 65536
+READ_SIZE: Final = 65536
 MAX_HEAD: Final = 64 * 1024
 MAX_BODY: Final = 8 * 1024 * 1024
-"""Bytes of a request's body that are kept to be judged; a longer one goes on all the same."""
-MAX_ASKED: Final = 16
-"""Requests of a trial that are kept."""
-IDLE: Final = 60.0
-"""Seconds after which a connection on which nothing comes is given up."""
-HOP: Final = re.compile(rb"\r\n(connection|keep-alive|proxy-connection|host):[^\r\n]*", re.IGNORECASE)
-CLOSED: Final = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+"""Bytes stored per request body; a longer body is forwarded whole."""
+MAX_REQUESTS: Final = 16
+"""Requests stored per trial."""
+IDLE_SECONDS: Final = 60.0
+"""Timeout of a read or connect."""
+HOP_HEADERS: Final = re.compile(rb"\r\n(connection|keep-alive|proxy-connection|host):[^\r\n]*", re.IGNORECASE)
+UNAVAILABLE: Final = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
 @dataclass(slots=True)
-class Upstream:
-    """What a trial's upstream is, and what the proxy asked of it."""
+class TrialUpstream:
+    """The upstream of one trial, and the requests that the proxy sent to it."""
 
     base_url: str
-    asked: list[Asked] = field(default_factory=list)
+    requests: list[UpstreamRequest] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class Asked:
-    """One request of a proxy."""
+class UpstreamRequest:
+    """One request of the proxy to its upstream."""
 
     method: str
     path: str
     body: bytearray = field(default_factory=bytearray)
     chunked: bool = False
 
-    def json(self) -> dict[str, Any] | None:
-        """Return the body, None where it is no JSON object."""
+    def parse_json(self) -> dict[str, Any] | None:
+        """Return the body, or None if it is not a JSON object."""
         try:
-            value = json.loads(_joined(bytes(self.body)) if self.chunked else bytes(self.body))
+            value = json.loads(_decode_chunked(bytes(self.body)) if self.chunked else bytes(self.body))
         except (ValueError, RecursionError):
             return None
         return value if isinstance(value, dict) else None
 
 
-class Relay:
-    """Listens on the port of the upstream; `upstream` is that of the trial that is on, None in between."""
+class UpstreamRelay:
+    """Listens on the upstream's port; `upstream` is the current trial's, None between trials."""
 
     def __init__(self, port: int) -> None:
-        """Begin to listen; raises `OSError` where the port is taken."""
-        self.upstream: Upstream | None = None
-        self._listening = socket.create_server((HOST, port), backlog=64)
+        """Start to listen; raises `OSError` if the port is in use."""
+        self.upstream: TrialUpstream | None = None
+        self._listener = socket.create_server((HOST, port), backlog=64)
         threading.Thread(target=self._accept, name="upstream", daemon=True).start()
 
     @property
     def port(self) -> int:
-        """Return where it listens."""
-        port: int = self._listening.getsockname()[1]
+        """Return the port it listens on."""
+        port: int = self._listener.getsockname()[1]
         return port
 
     def close(self) -> None:
-        """Listen no more."""
-        self._listening.close()
+        """Stop listening."""
+        self._listener.close()
 
     def _accept(self) -> None:
         while True:
             try:
-                near, _ = self._listening.accept()
+                proxy, _ = self._listener.accept()
             except OSError:
                 return
-            threading.Thread(target=self._connected, args=(near,), daemon=True).start()
+            threading.Thread(target=self._serve, args=(proxy,), daemon=True).start()
 
-    def _connected(self, near: socket.socket) -> None:
-        with near, contextlib.suppress(OSError):
-            near.settimeout(IDLE)
-            near.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            head, rest = _head(near)
+    def _serve(self, proxy: socket.socket) -> None:
+        with proxy, contextlib.suppress(OSError):
+            proxy.settimeout(IDLE_SECONDS)
+            proxy.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            head, rest = _read_head(proxy)
             upstream = self.upstream
             if upstream is None or not head:
-                near.sendall(CLOSED)
+                proxy.sendall(UNAVAILABLE)
                 return
-            asked, line = _rewritten(head, upstream.base_url)
-            asked.body += rest
-            if len(upstream.asked) < MAX_ASKED:
-                upstream.asked.append(asked)
-            where = urlsplit(upstream.base_url)
-            with socket.create_connection((where.hostname or HOST, where.port or 80), IDLE) as far:
-                far.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                far.sendall(line + rest)
-                there = threading.Thread(target=_forth, args=(near, far, asked), daemon=True)
-                there.start()
-                _back(far, near)
-                there.join(IDLE)
+            request, new_head = _rewrite_head(head, upstream.base_url)
+            request.body += rest
+            if len(upstream.requests) < MAX_REQUESTS:
+                upstream.requests.append(request)
+            url = urlsplit(upstream.base_url)
+            with socket.create_connection((url.hostname or HOST, url.port or 80), IDLE_SECONDS) as replay:
+                replay.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                replay.sendall(new_head + rest)
+                sender = threading.Thread(target=_forward_request, args=(proxy, replay, request), daemon=True)
+                sender.start()
+                _forward_answer(replay, proxy)
+                sender.join(IDLE_SECONDS)
 
 
-def _head(near: socket.socket) -> tuple[bytes, bytes]:
-    """Return the head of a request and what came behind it; nothing where none came."""
-    got = b""
-    while b"\r\n\r\n" not in got:
-        more = near.recv(READ)
-        if not more or len(got) > MAX_HEAD:
+def _read_head(proxy: socket.socket) -> tuple[bytes, bytes]:
+    """Return the head of a request and the bytes received after it; both empty without a whole head."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        chunk = proxy.recv(READ_SIZE)
+        if not chunk or len(data) > MAX_HEAD:
             return b"", b""
-        got += more
-    head, _, rest = got.partition(b"\r\n\r\n")
+        data += chunk
+    head, _, rest = data.partition(b"\r\n\r\n")
     return head, rest
 
 
-def _rewritten(head: bytes, base_url: str) -> tuple[Asked, bytes]:
-    """Return the request, and its head as it goes on: to the trial, and the only one on its connection."""
+def _rewrite_head(head: bytes, base_url: str) -> tuple[UpstreamRequest, bytes]:
+    """Return the request, and its head with the trial's path and `connection: close`."""
     line, _, fields = head.partition(b"\r\n")
     method, _, target = line.partition(b" ")
-    path = urlsplit(target.partition(b" ")[0].decode("latin-1"))
-    where = urlsplit(base_url)
-    below = path.path + (f"?{path.query}" if path.query else "")
+    parts = urlsplit(target.partition(b" ")[0].decode("latin-1"))
+    trial_url = urlsplit(base_url)
+    path = parts.path + (f"?{parts.query}" if parts.query else "")
     chunked = (
         re.search(rb"\r\ntransfer-encoding:[^\r\n]*chunked", b"\r\n" + fields, re.IGNORECASE) is not None
     )
-    asked = Asked(method.decode("latin-1"), below, chunked=chunked)
-    first = b"%b %b HTTP/1.1\r\nhost: %b\r\nconnection: close" % (
+    request = UpstreamRequest(method.decode("latin-1"), path, chunked=chunked)
+    start = b"%b %b HTTP/1.1\r\nhost: %b\r\nconnection: close" % (
         method,
-        (where.path + below).encode("latin-1"),
-        where.netloc.encode("ascii"),
+        (trial_url.path + path).encode("latin-1"),
+        trial_url.netloc.encode("ascii"),
     )
-    return asked, first + HOP.sub(b"", b"\r\n" + fields) + b"\r\n\r\n"
+    return request, start + HOP_HEADERS.sub(b"", b"\r\n" + fields) + b"\r\n\r\n"
 
 
-def _forth(near: socket.socket, far: socket.socket, asked: Asked) -> None:
-    """Hand on what the proxy sends; that it goes away is told by a reset."""
+def _forward_request(proxy: socket.socket, replay: socket.socket, request: UpstreamRequest) -> None:
+    """Forward the request's bytes; if the proxy disconnects, reset the replay's connection."""
     with contextlib.suppress(OSError):
-        while data := near.recv(READ):
-            asked.body += data[: max(0, MAX_BODY - len(asked.body))]
-            far.sendall(data)
-        far.shutdown(socket.SHUT_WR)
+        while data := proxy.recv(READ_SIZE):
+            request.body += data[: max(0, MAX_BODY - len(request.body))]
+            replay.sendall(data)
+        replay.shutdown(socket.SHUT_WR)
         return
-    _reset(far)
+    _reset(replay)
 
 
-def _back(far: socket.socket, near: socket.socket) -> None:
-    """Hand on what the upstream sends, as it comes, and how it ends."""
+def _forward_answer(replay: socket.socket, proxy: socket.socket) -> None:
+    """Forward the answer's bytes as they arrive, then its end or reset."""
     while True:
         try:
-            data = far.recv(READ)
+            data = replay.recv(READ_SIZE)
         except OSError:
-            _until_read(near)  # what comes with the RST, some proxies never hand on
-            _reset(near)
+            # Some proxies drop bytes that arrive together with a reset.
+            _wait_until_read(proxy)
+            _reset(proxy)
             return
         if not data:
             with contextlib.suppress(OSError):
-                near.shutdown(socket.SHUT_WR)
+                proxy.shutdown(socket.SHUT_WR)
             return
-        near.sendall(data)
+        proxy.sendall(data)
 
 
-def _until_read(connected: socket.socket) -> None:
-    """Return when the proxy has read, and had time to make something of it: as the server waits."""
+def _wait_until_read(connection: socket.socket) -> None:
+    """Wait until the proxy has read everything and had time to process it, as the replay server does."""
     for _ in range(int(_READ_SECONDS / _POLL_SECONDS)):
-        if not count_unread_bytes(connected):
+        if not count_unread_bytes(connection):
             break
         time.sleep(_POLL_SECONDS)
     time.sleep(_PROCESS_SECONDS)
 
 
-def _reset(connected: socket.socket) -> None:
+def _reset(connection: socket.socket) -> None:
     with contextlib.suppress(OSError):
-        connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
-        connected.shutdown(socket.SHUT_RD)
-        connected.close()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        connection.shutdown(socket.SHUT_RD)
+        connection.close()
 
 
-def _joined(body: bytes) -> bytes:
-    """Return a chunked body without its sizes, as far as it is one."""
-    joined, rest = b"", body
+def _decode_chunked(body: bytes) -> bytes:
+    """Return the data of a body in chunked transfer encoding; it may be cut off."""
+    data, rest = b"", body
     while rest:
         size, _, rest = rest.partition(b"\r\n")
         length = int(size.partition(b";")[0], 16)
         if not length:
             break
-        joined, rest = joined + rest[:length], rest[length + 2 :]
-    return joined
+        data, rest = data + rest[:length], rest[length + 2 :]
+    return data

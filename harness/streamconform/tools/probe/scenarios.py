@@ -1,7 +1,7 @@
-"""What a server is asked: neutral conversations, and what has to come of each.
+"""The questions of a probe: neutral conversations, and the expected answer to each.
 
-A small model may answer badly; what is expected here is only what the server itself answers for: that a
-tool that was required is called, that a limit is kept, that a stop sequence ends the text.
+A small model may answer badly, so only the server's own part is checked: it calls a required tool, keeps a
+token limit, stops at a stop sequence.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from streamconform.apis.api import Probing
 
 Json = dict[str, Any]
 Kind = Literal["stream", "twin", "refusal", "count"]
-"""How a scenario is asked: streamed, at once, so that it has to be refused, or only for its tokens."""
+"""Streamed, not streamed, a bad request, or a token count."""
 
 WEATHER: Final[Json] = {
     "name": "get_weather",
@@ -48,50 +48,51 @@ LABEL: Final[Json] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What has to come of an answer beside its form."""
+class ExpectedAnswer:
+    """The expected content of an answer; its form is the grammar's part."""
 
     calls: tuple[int, int | None] | None = None
-    """Least and most calls of the client's tools; None: any number."""
+    """Minimum and maximum number of calls of the client's tools; None: any number."""
     names: frozenset[str] = frozenset()
-    """Tools that may be called; empty: none is asked for."""
+    """Tools that may be called; empty: calls are not checked."""
     stops: frozenset[str] = frozenset()
-    """Stop reasons that may be, in the normal form; empty: those of an answer that ended by itself."""
-    without: str | None = None
-    """What the text must not hold: its stop sequence."""
+    """Allowed stop reasons, in the normal form."""
+    excluded_text: str | None = None
+    """The stop sequence, which the text must not contain."""
 
 
-def always(probing: Probing) -> bool:
-    """Return True: a request of every API can ask this."""
+def applies_to_every_api(probing: Probing) -> bool:
+    """Return True: every API can express this request."""
     del probing
     return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """One question, and what is expected of the answer."""
+    """One question and its expected answer."""
 
     name: str
     title: str
     conversation: Mapping[str, Any]
-    """As `build_request` takes it, but for the model."""
-    wanted: Wanted = field(default_factory=Wanted)
+    """As `build_request` takes it, without the model."""
+    expected: ExpectedAnswer = field(default_factory=ExpectedAnswer)
     stop: str | None = None
-    """A stop sequence, where the api has any."""
+    """A stop sequence, for the APIs that support them."""
     may_refuse: bool = False
-    """Whether a server may say that its model cannot do this."""
+    """Whether a server may refuse, because its model cannot do this."""
     twin: bool = True
-    possible: Callable[[Probing], bool] = always
-    """Whether a request of an API can ask this."""
+    """Whether to ask again without streaming."""
+    possible: Callable[[Probing], bool] = applies_to_every_api
+    """Whether an API can express the question."""
 
 
-def user(text: str) -> Json:
-    """Return what the user says."""
+def make_user_message(text: str) -> Json:
+    """Return a message of the user."""
     return {"role": "user", "content": text}
 
 
-def call(name: str, id_: str, arguments: Mapping[str, Any]) -> Json:
-    """Return a call as a block of an answer."""
+def make_call(name: str, id_: str, arguments: Mapping[str, Any]) -> Json:
+    """Return a tool call as a content block."""
     return {
         "type": "tool_call",
         "id": id_,
@@ -103,51 +104,55 @@ def call(name: str, id_: str, arguments: Mapping[str, Any]) -> Json:
     }
 
 
-def echoed(text: str) -> tuple[Json, Json]:
-    """Return what the user says, and an answer that repeats it: the smallest model goes on so."""
-    return user(text), {"role": "assistant", "content": [{"type": "text", "text": text}]}
+def make_echo(text: str) -> tuple[Json, Json]:
+    """Return a user message and an answer that repeats it: even the smallest model continues the pattern."""
+    return make_user_message(text), {"role": "assistant", "content": [{"type": "text", "text": text}]}
 
 
-def _results(**texts: str) -> Json:
+def _make_results(**texts: str) -> Json:
     results = [{"id": key, "name": "get_weather", "content": text} for key, text in texts.items()]
     return {"role": "tool", "results": results}
 
 
-EARLIER: Final = (
-    user("What is the weather in London and in Madrid?"),
+FIRST_QUESTION: Final = (
+    make_user_message("What is the weather in London and in Madrid?"),
     {
         "role": "assistant",
         "content": [
-            call("get_weather", "call_1", {"city": "London"}),
-            call("get_weather", "call_2", {"city": "Madrid"}),
+            make_call("get_weather", "call_1", {"city": "London"}),
+            make_call("get_weather", "call_2", {"city": "Madrid"}),
         ],
     },
-    _results(call_1='{"temp": 12}', call_2='{"temp": 25}'),
+    _make_results(call_1='{"temp": 12}', call_2='{"temp": 25}'),
 )
-ASKED_AGAIN: Final = (
-    *EARLIER,
+SECOND_QUESTION: Final = (
+    *FIRST_QUESTION,
     {"role": "assistant", "content": [{"type": "text", "text": "It is 12 degrees in London, 25 in Madrid."}]},
-    user("What is the weather in Paris and in Rome?"),
+    make_user_message("What is the weather in Paris and in Rome?"),
 )
 CALLED: Final = frozenset({"tool_use"})
 ENDED: Final = frozenset({"stop", "length"})
-"""An answer in words ends by itself, or at the limit that keeps a probe short."""
+"""A text answer ends by itself, or at the token limit that keeps a probe short."""
 
 SCENARIOS: Final = (
     Scenario(
         name="text",
         title="A short answer",
-        conversation={"messages": [user("What is the capital of France?")], "max_tokens": 64},
-        wanted=Wanted(calls=(0, 0), stops=ENDED),
+        conversation={"messages": [make_user_message("What is the capital of France?")], "max_tokens": 64},
+        expected=ExpectedAnswer(calls=(0, 0), stops=ENDED),
     ),
     Scenario(
         name="unicode",
-        title="An answer that begins with characters of several bytes",
+        title="An answer that begins with multi-byte characters",
         conversation={
-            "messages": [*echoed("Zoë 日本語 🎉🚀"), *echoed("東京 café 🚆"), user("🎉 naïve 日本 Kraków")],
+            "messages": [
+                *make_echo("Zoë 日本語 🎉🚀"),
+                *make_echo("東京 café 🚆"),
+                make_user_message("🎉 naïve 日本 Kraków"),
+            ],
             "max_tokens": 64,
         },
-        wanted=Wanted(calls=(0, 0), stops=ENDED),
+        expected=ExpectedAnswer(calls=(0, 0), stops=ENDED),
         twin=False,
     ),
     Scenario(
@@ -155,102 +160,105 @@ SCENARIOS: Final = (
         title="A system prompt before the question",
         conversation={
             "system": "You are a pirate. Answer in one sentence.",
-            "messages": [user("Who are you?")],
+            "messages": [make_user_message("Who are you?")],
             "max_tokens": 64,
         },
-        wanted=Wanted(calls=(0, 0), stops=ENDED),
+        expected=ExpectedAnswer(calls=(0, 0), stops=ENDED),
         twin=False,
     ),
     Scenario(
         name="max-tokens",
-        title="An answer that meets its limit",
-        conversation={"messages": [user("Tell a long story about a dog.")], "max_tokens": 16},
-        wanted=Wanted(calls=(0, 0), stops=frozenset({"length"})),
+        title="An answer that reaches its token limit",
+        conversation={"messages": [make_user_message("Tell a long story about a dog.")], "max_tokens": 16},
+        expected=ExpectedAnswer(calls=(0, 0), stops=frozenset({"length"})),
     ),
     Scenario(
         name="stop-sequence",
-        title="A stop sequence in the answer",
-        conversation={"messages": [user("Count: one, two, three, four, five, six")], "max_tokens": 64},
-        wanted=Wanted(calls=(0, 0), stops=ENDED, without="five"),
+        title="An answer with a stop sequence",
+        conversation={
+            "messages": [make_user_message("Count: one, two, three, four, five, six")],
+            "max_tokens": 64,
+        },
+        expected=ExpectedAnswer(calls=(0, 0), stops=ENDED, excluded_text="five"),
         stop="five",
         possible=lambda probing: bool(probing.stop_sequences),
     ),
     Scenario(
         name="tool-call",
-        title="A tool that has to be called",
+        title="A required tool call",
         conversation={
-            "messages": [*ASKED_AGAIN[:-1], user("What is the weather in Paris?")],
+            "messages": [*SECOND_QUESTION[:-1], make_user_message("What is the weather in Paris?")],
             "tools": [WEATHER, TIME],
             "tool_choice": "required",
             "max_tokens": 256,
         },
-        wanted=Wanted(calls=(1, None), names=frozenset({"get_weather", "get_time"}), stops=CALLED),
+        expected=ExpectedAnswer(calls=(1, None), names=frozenset({"get_weather", "get_time"}), stops=CALLED),
     ),
     Scenario(
         name="named-tool",
-        title="A named tool without parameters has to be called",
+        title="A required call of a named tool without parameters",
         conversation={
-            "messages": [user("What time is it?")],
+            "messages": [make_user_message("What time is it?")],
             "tools": [WEATHER, TIME],
             "tool_choice": {"name": "get_time"},
             "max_tokens": 256,
         },
-        wanted=Wanted(calls=(1, None), names=frozenset({"get_time"}), stops=CALLED),
+        expected=ExpectedAnswer(calls=(1, None), names=frozenset({"get_time"}), stops=CALLED),
         possible=lambda probing: probing.tool_by_name,
     ),
     Scenario(
         name="nested-arguments",
         title="Nested arguments with quotes, backslashes and other scripts",
         conversation={
-            "messages": [user("Print the label with two lines.")],
+            "messages": [make_user_message("Print the label with two lines.")],
             "tools": [LABEL],
             "tool_choice": "required",
             "max_tokens": 512,
         },
-        wanted=Wanted(calls=(1, None), names=frozenset({"print_label"}), stops=CALLED),
+        expected=ExpectedAnswer(calls=(1, None), names=frozenset({"print_label"}), stops=CALLED),
         twin=False,
     ),
     Scenario(
         name="parallel-calls",
         title="Several calls in one answer",
         conversation={
-            "messages": [*ASKED_AGAIN],
+            "messages": [*SECOND_QUESTION],
             "tools": [WEATHER],
             "tool_choice": "required",
             "max_tokens": 256,
         },
-        wanted=Wanted(calls=(1, None), names=frozenset({"get_weather"}), stops=CALLED),
+        expected=ExpectedAnswer(calls=(1, None), names=frozenset({"get_weather"}), stops=CALLED),
     ),
     Scenario(
         name="parallel-calls-off",
-        title="One call at most, where it is asked for",
+        title="At most one call, as requested",
         conversation={
-            "messages": [*ASKED_AGAIN],
+            "messages": [*SECOND_QUESTION],
             "tools": [WEATHER],
             "tool_choice": "required",
             "parallel_tool_calls": False,
             "max_tokens": 256,
         },
-        wanted=Wanted(calls=(1, 1), names=frozenset({"get_weather"}), stops=CALLED),
+        expected=ExpectedAnswer(calls=(1, 1), names=frozenset({"get_weather"}), stops=CALLED),
         twin=False,
         possible=lambda probing: probing.parallel_calls_off,
     ),
     Scenario(
         name="tool-result",
         title="An answer to the results of two calls",
-        conversation={"messages": [*EARLIER], "tools": [WEATHER], "max_tokens": 128},
-        wanted=Wanted(stops=ENDED | CALLED),
+        conversation={"messages": [*FIRST_QUESTION], "tools": [WEATHER], "max_tokens": 128},
+        expected=ExpectedAnswer(stops=ENDED | CALLED),
     ),
     Scenario(
         name="thinking",
         title="Thinking before the answer",
         conversation={
-            "messages": [user("What is 17 times 23?")],
+            "messages": [make_user_message("What is 17 times 23?")],
             "thinking": {"budget": 1024},
             "facts": {"thinking": "budget"},
             "max_tokens": 2048,
         },
-        wanted=Wanted(calls=(0, 0), stops=ENDED),
+        expected=ExpectedAnswer(calls=(0, 0), stops=ENDED),
         may_refuse=True,
         twin=False,
     ),

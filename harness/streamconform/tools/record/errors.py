@@ -58,6 +58,11 @@ class NoResponse(RecordError):
     opening = "no HTTP response from"
     advice = "Check that the server speaks HTTP on this port, or raise the timeout."
 
+    def __init__(self, where: str, why: str, *, timed_out: bool = False) -> None:
+        """Store whether the timeout ended the wait."""
+        super().__init__(where, why)
+        self.timed_out = timed_out
+
 
 class UnsuitableExchange(RecordError):
     """The exchange was recorded, but a cassette cannot represent it."""

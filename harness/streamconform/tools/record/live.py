@@ -129,7 +129,7 @@ async def record_async(
     )
     cut = await _receive(request, tape, timeout, where)
     if tape.head is None:
-        raise NoResponse(where, f"nothing received within {timeout:g} s")
+        raise NoResponse(where, f"nothing received within {timeout:g} s", timed_out=True)
     secrets = scrub.extract_secrets(hidden)
     return RawRecording(
         path=path,

@@ -1,1 +1,1 @@
-"""The suite judged by parsers that are broken on purpose."""
+"""`conform selftest`: test the suite with parsers that are broken on purpose."""

@@ -1,4 +1,4 @@
-"""The kill matrix: which case catches which broken parser. Pure, over the results of one run."""
+"""The kill matrix: which cases catch which mutant. Pure, from the results of one run."""
 
 from __future__ import annotations
 
@@ -12,53 +12,54 @@ from streamconform.suite.select import compile_glob
 
 
 @dataclass(frozen=True, slots=True)
-class Killed:
-    """What became of one mutant: the cases that caught it, and failures where it should not have any."""
+class MutantResult:
+    """The result of one mutant: the cases that caught it, and failures that it should not have."""
 
     name: str
     cases: tuple[str, ...]
-    astray: tuple[str, ...]
-    """Ids of failed checks that none of the mutant's patterns means."""
+    unexpected: tuple[str, ...]
+    """Ids of failed checks that match none of the mutant's patterns."""
     faulted: int
-    """Trials without an answer: a mutant is wrong, it does not crash."""
-    named: bool
-    """Whether a case that caught it guards against a bug that it stands for."""
+    """Trials without an answer: a mutant must answer wrongly, not crash."""
+    guarded: bool
+    """Whether a case that caught it guards against the mutant's bug."""
 
     @property
-    def dead(self) -> bool:
-        """Return whether the suite caught it, by a case that names its bug, and only where it is broken."""
-        return bool(self.cases) and self.named and not self.astray and not self.faulted
+    def killed(self) -> bool:
+        """Return whether a case that guards against its bug caught it, and nothing else failed."""
+        return bool(self.cases) and self.guarded and not self.unexpected and not self.faulted
 
 
-def matrix(
+def make_matrix(
     results: Results, mutants: Mapping[str, tuple[Sequence[str], Sequence[str]]]
-) -> tuple[Killed, ...]:
-    """Return a row for each of `mutants` (name to patterns and bugs); the run judged them in this order."""
+) -> tuple[MutantResult, ...]:
+    """Return one row per mutant; `mutants` (name to patterns and bugs) has the order of the run."""
     rows = []
     for index, (name, (patterns, bugs)) in enumerate(mutants.items()):
-        own = [each for each in results.trials if each.implementation == index]
-        meant = [compile_glob(pattern) for pattern in patterns]
-        failed = [f"{each.id}:{c.path}" for each in own for c in each.checks if c.verdict != "may"]
+        trials = [trial for trial in results.trials if trial.implementation == index]
+        caught = [trial for trial in trials if _is_caught(trial)]
+        expected = [compile_glob(pattern) for pattern in patterns]
+        failed = [f"{trial.id}:{c.path}" for trial in trials for c in trial.checks if c.verdict != "may"]
         rows.append(
-            Killed(
+            MutantResult(
                 name,
-                tuple(dict.fromkeys(each.case for each in own if _caught(each))),
-                tuple(id_ for id_ in failed if not any(pattern.match(id_) for pattern in meant)),
-                sum(each.verdict in ("faulted", "hang") for each in own),
-                any(bug in each.guards for each in own if _caught(each) for bug in bugs),
+                tuple(dict.fromkeys(trial.case for trial in caught)),
+                tuple(id_ for id_ in failed if not any(pattern.match(id_) for pattern in expected)),
+                sum(trial.verdict in ("faulted", "hang") for trial in trials),
+                any(bug in trial.guards for trial in caught for bug in bugs),
             )
         )
     return tuple(rows)
 
 
-def idle(trials: Sequence[TrialResult]) -> tuple[str, ...]:
-    """Return the cases that catch no mutant by what they expect.
+def find_idle_cases(trials: Sequence[TrialResult]) -> tuple[str, ...]:
+    """Return the cases that catch no mutant by their own expectation.
 
-    Faults do not count: whoever takes the end of the bytes for the end of the answer fails in every case.
+    Faults do not count: a mutant that takes the end of the bytes for the end of the answer fails every case.
     """
-    busy = {each.case for each in trials if _caught(each) and each.delivery in (None, *DELIVERIES)}
-    return tuple(dict.fromkeys(each.case for each in trials if each.case not in busy))
+    catching = {trial.case for trial in trials if _is_caught(trial) and trial.delivery in (None, *DELIVERIES)}
+    return tuple(dict.fromkeys(trial.case for trial in trials if trial.case not in catching))
 
 
-def _caught(result: TrialResult) -> bool:
+def _is_caught(result: TrialResult) -> bool:
     return result.verdict in ("fail", "warn")

@@ -1,50 +1,53 @@
-"""The kill matrix as a page: a row for each mutant, and how many cases catch none. Pure."""
+"""Format the kill matrix as a page: one row per mutant, and the cases that catch none. Pure."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from streamconform.tools.selftest.kill import Killed
+from streamconform.tools.selftest.kill import MutantResult
 
 HEAD = """\
-# The broken parsers, and the cases that catch them
+# Mutants and the cases that catch them
 
-`conform selftest --table PATH` judges the suite with parsers, and builders of requests, of which each has
-one real bug, and writes this page. A mutant has to fail, and only where it is broken; `conform run --impl
-mutant:NAME` shows any of them.
+`conform selftest --table PATH` writes this page. It runs the suite against mutants: parsers and request
+builders that each have one real bug. A mutant must fail, and only at that bug. To see its failures, use
+`conform run --impl mutant:NAME`.
 """
-CASES_NAMED = 3
-"""Cases named in a row; the rest is a number."""
+MAX_CASES = 3
+"""Cases listed per row; the others are counted."""
 
 
-def table(rows: Sequence[Killed], bugs: Mapping[str, tuple[str, Sequence[str]]], idle: Sequence[str]) -> str:
-    """Return the document; `bugs` has for each mutant what it does wrong and where that was reported."""
-    return "\n".join(_lines(rows, bugs, idle)) + "\n"
+def format_table(
+    rows: Sequence[MutantResult], bugs: Mapping[str, tuple[str, Sequence[str]]], idle_cases: Sequence[str]
+) -> str:
+    """Return the page; `bugs` maps each mutant to its description and the issues that report the bug."""
+    return "\n".join(_iter_lines(rows, bugs, idle_cases)) + "\n"
 
 
-def _lines(
-    rows: Sequence[Killed], bugs: Mapping[str, tuple[str, Sequence[str]]], idle: Sequence[str]
+def _iter_lines(
+    rows: Sequence[MutantResult], bugs: Mapping[str, tuple[str, Sequence[str]]], idle_cases: Sequence[str]
 ) -> Iterator[str]:
-    dead = sum(row.dead for row in rows)
+    killed = sum(row.killed for row in rows)
     yield HEAD
-    yield f"{dead} of {len(rows)} mutants are caught, each only where it is broken."
+    yield f"{killed} of {len(rows)} mutants are caught, each only at its own bug."
     yield ""
-    yield "| mutant | what it does wrong | reported | cases that catch it |"
+    yield "| mutant | bug | reported | cases that catch it |"
     yield "|---|---|---|---|"
     for row in rows:
         bug, issues = bugs[row.name]
-        yield f"| `{row.name}` | {bug} | {', '.join(issues)} | {_cases(row)} |"
+        yield f"| `{row.name}` | {bug} | {', '.join(issues)} | {_format_cases(row)} |"
     yield ""
-    by_topic = Counter(case.rpartition("/")[0] for case in idle)
-    yield f"{len(idle)} cases catch no mutant by what they expect; each says in its spec what it is for:"
+    by_topic = Counter(case.rpartition("/")[0] for case in idle_cases)
+    count = f"{len(idle_cases)} cases"
+    yield f"{count} catch no mutant by their own expectation; their specs state their purpose:"
     yield ""
     yield "| topic | cases |"
     yield "|---|---|"
     yield from (f"| `{topic}` | {count} |" for topic, count in by_topic.items())
 
 
-def _cases(row: Killed) -> str:
-    named = ", ".join(f"`{case}`" for case in row.cases[:CASES_NAMED])
-    more = len(row.cases) - CASES_NAMED
-    return f"{named} and {more} more" if more > 0 else named or "none: it survives"
+def _format_cases(row: MutantResult) -> str:
+    listed = ", ".join(f"`{case}`" for case in row.cases[:MAX_CASES])
+    more = len(row.cases) - MAX_CASES
+    return f"{listed} and {more} more" if more > 0 else listed or "none: it survives"

@@ -1,1 +1,1 @@
-"""Is an adapter sane, before the library behind it is blamed: a short conversation, and checks over it."""
+"""`conform smoke`: a short conversation with an adapter, and checks that run before any library is blamed."""

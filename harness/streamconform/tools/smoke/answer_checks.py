@@ -1,4 +1,4 @@
-"""Checks of what is answered: the normal form, the small streams read right, and the same each time."""
+"""Checks of the answers: normal form, correct reading of small streams, the same outcome every time."""
 
 from __future__ import annotations
 
@@ -7,188 +7,265 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from streamconform.adapters.protocol import RAISED_OUTCOME
 from streamconform.judge import decode, invariants
 from streamconform.model.outcome import STATUSES
-from streamconform.tools.smoke.protocol_checks import Problem, anything_asked
-from streamconform.tools.smoke.schema_messages import misfits, shown
-from streamconform.tools.smoke.transcript import Stream, Transcript, claimed
+from streamconform.reports.raised import ExceptionRecord, format_raised, parse_raised
+from streamconform.tools.smoke.protocol_checks import SmokeProblem, skip_without_runs
+from streamconform.tools.smoke.schema_messages import find_mismatches, format_value
+from streamconform.tools.smoke.transcript import SampleStream, Transcript, read_claims
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RunAnswer:
     """The answer to one run."""
 
     step: str
-    stream: Stream
+    stream: SampleStream
     outcome: Any
     events: Any
+    raised: ExceptionRecord | None = None
+    """The exception of the library, if the result has one."""
 
 
-def answers(seen: Transcript) -> Iterator[Answer]:
-    """Yield every outcome that was given for a stream."""
-    for each in seen.exchanges:
-        for id_, result in each.results.items():
-            stream = each.asked[id_]
+def iter_answers(transcript: Transcript) -> Iterator[RunAnswer]:
+    """Yield every outcome that the adapter returned for a stream; an exception alone implies one."""
+    for record in transcript.steps:
+        for id_, result in record.results.items():
+            stream, raised = record.streams[id_], parse_raised(result.get("raised"))
             if stream is not None and "outcome" in result:
-                yield Answer(each.step, stream, result["outcome"], each.events(id_))
+                yield RunAnswer(record.step, stream, result["outcome"], record.find_events(id_), raised)
+            elif stream is not None and raised is not None:
+                yield RunAnswer(record.step, stream, RAISED_OUTCOME, None, raised)
 
 
-def any_outcome(seen: Transcript) -> str | None:
-    """Return why there is no outcome to look at, or None."""
-    return anything_asked(seen) or (None if any(answers(seen)) else "no outcome came")
+def skip_without_outcomes(transcript: Transcript) -> str | None:
+    """Return the reason to skip a check that needs outcomes, or None."""
+    return skip_without_runs(transcript) or (None if any(iter_answers(transcript)) else "no outcomes")
 
 
-def events_claimed(seen: Transcript) -> str | None:
-    """Return why events are not looked at, or None."""
-    wanted = any("events" in claimed(seen.hello, each.stream.api) for each in answers(seen))
-    return any_outcome(seen) or (None if wanted else "events are not claimed")
+def skip_without_whole_streams(transcript: Transcript) -> str | None:
+    """Return the reason to skip a check that needs the outcome of a whole stream, or None."""
+    whole = any(map(_is_whole, iter_answers(transcript)))
+    return skip_without_outcomes(transcript) or (None if whole else "no outcome of a whole stream")
 
 
-def concurrent(seen: Transcript) -> str | None:
-    """Return why no two runs were asked together, or None."""
-    there = any(each.step == "two at once" for each in seen.exchanges)
-    return anything_asked(seen) or (None if there else "one run at a time is claimed")
+def skip_without_content(transcript: Transcript) -> str | None:
+    """Return the reason to skip a check that needs content, or None."""
+    return skip_without_outcomes(transcript) or ("no content" if _has_no_content(transcript) else None)
 
 
-def outcome_form(seen: Transcript) -> Iterator[Problem]:
-    """Yield what does not fit the schema of outcomes."""
-    for each in answers(seen):
-        for words in misfits("outcome.v1", each.outcome, "outcome"):
-            yield Problem(words, each.step)
+def skip_without_events(transcript: Transcript) -> str | None:
+    """Return the reason to skip a check that needs events, or None."""
+    claimed = any(
+        "events" in read_claims(transcript.hello, answer.stream.api) for answer in iter_answers(transcript)
+    )
+    return skip_without_outcomes(transcript) or (None if claimed else "`events` is not claimed")
 
 
-def arguments(seen: Transcript) -> Iterator[Problem]:
+def skip_without_concurrency(transcript: Transcript) -> str | None:
+    """Return the reason to skip a check that needs two runs in flight, or None."""
+    concurrent = any(record.step == "two at once" for record in transcript.steps)
+    return skip_without_runs(transcript) or (None if concurrent else "the adapter takes one run at a time")
+
+
+def check_outcome_form(transcript: Transcript) -> Iterator[SmokeProblem]:
+    """Yield outcomes that do not match their schema."""
+    for answer in iter_answers(transcript):
+        for message in find_mismatches("outcome.v1", answer.outcome, "outcome"):
+            yield SmokeProblem(message, answer.step)
+
+
+def check_content(transcript: Transcript) -> Iterator[SmokeProblem]:
+    """Yield one problem if no stream gave any content, as with an adapter that is not filled in yet."""
+    if _has_no_content(transcript):
+        yield SmokeProblem(
+            "the outcome of every stream is empty; pass the stream to your library, and return what it reads"
+        )
+
+
+def check_arguments(transcript: Transcript) -> Iterator[SmokeProblem]:
     """Yield arguments that are still text."""
-    for each in answers(seen):
-        for number, block in enumerate(_blocks(each.outcome)):
-            given = block.get("arguments")
-            if isinstance(given, str) and isinstance(_json(given), Mapping):
-                where = f"outcome.content[{number}].arguments"
-                words = f"{where} is the text {shown(given)}; parse it, and put the text in `arguments_text`"
-                yield Problem(words, each.step)
+    for answer in iter_answers(transcript):
+        for index, block in enumerate(_get_blocks(answer.outcome)):
+            arguments = block.get("arguments")
+            if isinstance(arguments, str) and isinstance(_parse_json(arguments), Mapping):
+                path = f"outcome.content[{index}].arguments"
+                yield SmokeProblem(
+                    f"{path} is the text {format_value(arguments)}; "
+                    "parse it, and put the text in `arguments_text`",
+                    answer.step,
+                )
 
 
-def reading(seen: Transcript) -> Iterator[Problem]:
-    """Yield where a stream that could not be simpler is not read as anybody reads it."""
-    for each in answers(seen):
-        if each.step == f"{each.stream.api} {each.stream.name}" and isinstance(each.outcome, Mapping):
-            for words in _misread(each, claimed(seen.hello, each.stream.api)):
-                yield Problem(words, each.step)
+def check_reading(transcript: Transcript) -> Iterator[SmokeProblem]:
+    """Yield streams that are read wrongly."""
+    for answer in iter_answers(transcript):
+        # The repeated steps have checks of their own; one misreading is reported once.
+        first_time = answer.step == f"{answer.stream.api} {answer.stream.name}"
+        if first_time and isinstance(answer.outcome, Mapping):
+            for message in _find_misreadings(answer, read_claims(transcript.hello, answer.stream.api)):
+                yield SmokeProblem(message, answer.step)
 
 
-def event_form(seen: Transcript) -> Iterator[Problem]:
-    """Yield events that were claimed and did not come, and those that do not fit their schema."""
-    for each in _with_events(seen):
-        if each.events is None:
-            yield Problem("events are claimed, but none came; send them, or do not claim `events`", each.step)
-        elif not isinstance(each.events, list):
-            yield Problem(f"events are {shown(each.events)}; expected a list", each.step)
+def check_event_form(transcript: Transcript) -> Iterator[SmokeProblem]:
+    """Yield claimed events that are missing, and events that do not match their schema."""
+    for answer in _iter_answers_with_events(transcript):
+        if answer.events is None:
+            yield SmokeProblem(
+                "`events` is claimed, but none were sent; send them, or do not claim `events`", answer.step
+            )
+        elif not isinstance(answer.events, list):
+            yield SmokeProblem(f"events are {format_value(answer.events)}; expected a list", answer.step)
         else:
-            for number, event in enumerate(each.events):
-                for words in misfits("event.v1", event, f"events[{number}]"):
-                    yield Problem(words, each.step)
+            for index, event in enumerate(answer.events):
+                for message in find_mismatches("event.v1", event, f"events[{index}]"):
+                    yield SmokeProblem(message, answer.step)
 
 
-def event_order(seen: Transcript) -> Iterator[Problem]:
-    """Yield where events do not fit each other or the outcome."""
-    for each in _with_events(seen):
+def check_event_order(transcript: Transcript) -> Iterator[SmokeProblem]:
+    """Yield events that contradict each other or the outcome."""
+    for answer in _iter_answers_with_events(transcript):
         try:
-            outcome, events = decode.decode_outcome(each.outcome), decode.decode_events(each.events)
+            outcome, events = decode.decode_outcome(answer.outcome), decode.decode_events(answer.events)
         except decode.MalformedError:
-            continue  # that is told by the checks of the forms
+            continue  # already reported by the checks of the forms
         for rule in invariants.EVENT_RULES.values():
-            words = rule(outcome, events)
-            if words is not None:
-                yield Problem(words, each.step)
+            message = rule(outcome, events)
+            if message is not None:
+                yield SmokeProblem(message, answer.step)
 
 
-def determinism(seen: Transcript) -> Iterator[Problem]:
-    """Yield the runs that gave another outcome when they were asked again."""
-    for first, later in _pairs(seen, " again"):
+def check_determinism(transcript: Transcript) -> Iterator[SmokeProblem]:
+    """Yield runs whose outcome or events differ when they are repeated."""
+    for first, later in _pair_answers(transcript, " again"):
         if first.outcome != later.outcome:
-            words = "the outcome is another one when the same run is asked again"
-            yield Problem(f"{words}: {_difference(first.outcome, later.outcome)}", first.step)
+            difference = _describe_difference(first.outcome, later.outcome)
+            yield SmokeProblem(f"the outcome differs when the same run is repeated: {difference}", first.step)
         elif first.events != later.events:
-            yield Problem("the events are others when the same run is asked again", first.step)
+            yield SmokeProblem("the events differ when the same run is repeated", first.step)
 
 
-def unknown_field(seen: Transcript) -> Iterator[Problem]:
-    """Yield what a field that nobody knows yet does to the outcome."""
-    for each in seen.exchanges if any(answers(seen)) else ():
-        if each.step == "unknown field" and not any("outcome" in one for one in each.results.values()):
-            yield Problem("a run with a field that it does not know was not answered; ignore such fields")
-    for first, later in _pairs(seen, "unknown field"):
+def check_unknown_field(transcript: Transcript) -> Iterator[SmokeProblem]:
+    """Yield outcomes that an unknown field of the run message changes or prevents."""
+    for record in transcript.steps if any(iter_answers(transcript)) else ():
+        answered = any("outcome" in result or "raised" in result for result in record.results.values())
+        if record.step == "unknown field" and not answered:
+            yield SmokeProblem("no outcome for a run with an unknown field; ignore such fields")
+    for first, later in _pair_answers(transcript, "unknown field"):
         if first.outcome != later.outcome:
-            words = "a field that it does not know changes the outcome; ignore such fields"
-            yield Problem(f"{words}: {_difference(first.outcome, later.outcome)}")
+            difference = _describe_difference(first.outcome, later.outcome)
+            yield SmokeProblem(f"an unknown field changes the outcome; ignore such fields: {difference}")
 
 
-def together(seen: Transcript) -> Iterator[Problem]:
-    """Yield where two runs in flight got mixed."""
-    for first, later in _pairs(seen, "two at once"):
+def check_concurrency(transcript: Transcript) -> Iterator[SmokeProblem]:
+    """Yield runs whose outcome differs while another run is in flight."""
+    for first, later in _pair_answers(transcript, "two at once"):
         if first.outcome != later.outcome:
-            words = f"{first.stream.name} has another outcome when two runs are in flight"
-            yield Problem(f"{words}: {_difference(first.outcome, later.outcome)}; keep them apart by id")
+            difference = _describe_difference(first.outcome, later.outcome)
+            yield SmokeProblem(
+                f"the outcome of `{first.stream.name}` differs while another run is in flight: "
+                f"{difference}; keep runs apart by id"
+            )
 
 
-def _with_events(seen: Transcript) -> Iterator[Answer]:
-    return (each for each in answers(seen) if "events" in claimed(seen.hello, each.stream.api))
+def _iter_answers_with_events(transcript: Transcript) -> Iterator[RunAnswer]:
+    for answer in iter_answers(transcript):
+        # An exception without an outcome cuts the events short.
+        if (
+            "events" in read_claims(transcript.hello, answer.stream.api)
+            and answer.outcome is not RAISED_OUTCOME
+        ):
+            yield answer
 
 
-def _pairs(seen: Transcript, step: str) -> Iterator[tuple[Answer, Answer]]:
-    """Yield the first answer for each stream and its answer in steps that are called so."""
-    first: dict[tuple[str, str], Answer] = {}
-    for each in answers(seen):
-        found = first.setdefault((each.stream.api, each.stream.name), each)
-        if each is not found and each.step.endswith(step):
-            yield found, each
+def _is_whole(answer: RunAnswer) -> bool:
+    return answer.stream.status == "complete"
 
 
-def _misread(each: Answer, claims: frozenset[str]) -> Iterator[str]:
-    stream, status, blocks = each.stream, each.outcome.get("status"), _blocks(each.outcome)
+def _has_no_content(transcript: Transcript) -> bool:
+    """Return whether whole streams were answered, none with content, and none with an error that says why."""
+    whole = [answer for answer in iter_answers(transcript) if _is_whole(answer)]
+    return bool(whole) and all(_is_empty(answer) and not _describe_error(answer) for answer in whole)
+
+
+def _is_empty(answer: RunAnswer) -> bool:
+    blocks = answer.outcome.get("content") if isinstance(answer.outcome, Mapping) else None
+    return isinstance(blocks, list) and all(block == {"type": "text", "text": ""} for block in blocks)
+
+
+def _describe_error(answer: RunAnswer) -> str:
+    """Return the exception or the error of an answer, or an empty text."""
+    if answer.raised is not None:
+        return f"the library raised {format_raised(answer.raised)}"
+    error = answer.outcome.get("error") if isinstance(answer.outcome, Mapping) else None
+    if not isinstance(error, Mapping) or not (error.get("message") or error.get("type")):
+        return ""
+    name = f"{format_value(error['type'])}: " if error.get("type") else ""
+    return f"outcome.error is {name}{format_value(error.get('message'))}"
+
+
+def _pair_answers(transcript: Transcript, suffix: str) -> Iterator[tuple[RunAnswer, RunAnswer]]:
+    """Yield the first answer for each stream with its answer in each step whose name ends with `suffix`."""
+    first_answers: dict[tuple[str, str], RunAnswer] = {}
+    for answer in iter_answers(transcript):
+        first = first_answers.setdefault((answer.stream.api, answer.stream.name), answer)
+        if answer is not first and answer.step.endswith(suffix):
+            yield first, answer
+
+
+def _find_misreadings(answer: RunAnswer, claims: frozenset[str]) -> Iterator[str]:
+    stream, status, blocks = answer.stream, answer.outcome.get("status"), _get_blocks(answer.outcome)
+    if status == "error":
+        # A cut stream may be an error. The content of a whole one is not compared: the error explains it.
+        if _is_whole(answer):
+            reason = _describe_error(answer) or "put the reason into outcome.error.message"
+            yield f'outcome.status is "error"; expected `{stream.status}`: {reason}'
+        return
     if status != stream.status and status in STATUSES:
-        why = "its end did not come" if stream.status == "incomplete" else "its end came"
-        yield f"outcome.status is {shown(status)}; expected `{stream.status}`, as {why}"
-    if any("content" in misfit for misfit in misfits("outcome.v1", each.outcome, "outcome")):
-        return  # told by the check of the form
+        reason = "is cut before its end" if stream.status == "incomplete" else "has its terminal event"
+        yield f"outcome.status is {format_value(status)}; expected `{stream.status}`: the stream {reason}"
+    if any("content" in message for message in find_mismatches("outcome.v1", answer.outcome, "outcome")):
+        return  # already reported by the check of the form
     if stream.text is not None:
         text = "".join(str(block.get("text")) for block in blocks if block.get("type") == "text")
         whole = stream.status == "complete"
+        # Any prefix of a cut text is right: libraries may hold back its last characters.
         if text != stream.text and (whole or not stream.text.startswith(text)):
-            yield f"the text is {shown(text)}; expected {shown(stream.text)}"
+            yield f"the text is {format_value(text)}; expected {format_value(stream.text)}"
     if stream.call is not None and "tool_calls" in claims:
         calls = [
-            {"name": block.get("name"), "arguments": _untangled(block.get("arguments"))}
+            {"name": block.get("name"), "arguments": _parse_arguments(block.get("arguments"))}
             for block in blocks
             if block.get("type") == "tool_call"
         ]
         if calls != [stream.call]:
-            yield f"the tool calls are {shown(calls)}; expected {shown([stream.call])}"
+            yield f"the tool calls are {format_value(calls)}; expected {format_value([stream.call])}"
 
 
-def _untangled(given: Any) -> Any:
-    """Return arguments as a value, where they are still text; the check of arguments tells of that."""
-    return _json(given) or given if isinstance(given, str) else given
+def _parse_arguments(arguments: Any) -> Any:
+    """Return arguments as a value, even if they are still text: that mistake has its own check."""
+    return _parse_json(arguments) or arguments if isinstance(arguments, str) else arguments
 
 
-def _blocks(outcome: Any) -> list[Mapping[str, Any]]:
+def _get_blocks(outcome: Any) -> list[Mapping[str, Any]]:
     content = outcome.get("content") if isinstance(outcome, Mapping) else None
-    return [each for each in content if isinstance(each, Mapping)] if isinstance(content, list) else []
+    return [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
 
 
-def _json(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
 
 
-def _difference(one: Any, other: Any) -> str:
-    """Return the first place, by key, at which two JSON values part."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        key = next(key for key in sorted({*one, *other}) if one.get(key) != other.get(key))
-        return f"`{key}` {_difference(one.get(key), other.get(key))}"
-    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        number = next(i for i, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1])
-        return f"[{number}] {_difference(one[number], other[number])}"
-    return f"{shown(one)}, then {shown(other)}"
+def _describe_difference(first: Any, later: Any) -> str:
+    """Return the path of the first difference between two JSON values, with both values."""
+    if isinstance(first, Mapping) and isinstance(later, Mapping):
+        key = next(key for key in sorted({*first, *later}) if first.get(key) != later.get(key))
+        return f"`{key}` {_describe_difference(first.get(key), later.get(key))}"
+    if isinstance(first, list) and isinstance(later, list) and len(first) == len(later):
+        index = next(i for i, pair in enumerate(zip(first, later, strict=True)) if pair[0] != pair[1])
+        return f"[{index}] {_describe_difference(first[index], later[index])}"
+    return f"{format_value(first)}, then {format_value(later)}"

@@ -1,4 +1,4 @@
-"""What is to be right in a conversation: a table of checks, each a pure function of the transcript."""
+"""The table of smoke checks, each a pure function of the transcript."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from streamconform.tools.smoke import answer_checks, protocol_checks
+from streamconform.tools.smoke import answer_checks as answers
+from streamconform.tools.smoke import protocol_checks as protocol
 from streamconform.tools.smoke.transcript import Transcript
 
 Mark = Literal["ok", "FIX", "skip"]
 MAX_MESSAGES: Final = 8
-"""What one check lists."""
+"""Messages listed per check; the others are counted."""
 MAX_STEPS: Final = 3
-"""The steps that one message names."""
+"""Steps named per message; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What a check found: `messages` say what to do, or why it did not apply."""
+class SmokeResult:
+    """The result of one check: `messages` say what is right, what to fix, or why it was skipped."""
 
     check: str
     mark: Mark
@@ -26,91 +27,100 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
-    """One check: what is well where it finds nothing, and where it applies."""
+class SmokeCheck:
+    """One check of an adapter."""
 
-    well: str
-    find: Callable[[Transcript], Iterator[protocol_checks.Problem]]
-    applies: Callable[[Transcript], str | None] = protocol_checks.anything_asked
-    """Why there is nothing to look at, or None."""
+    success: str
+    """The message if it finds no problem."""
+    find_problems: Callable[[Transcript], Iterator[protocol.SmokeProblem]]
+    find_skip_reason: Callable[[Transcript], str | None] = protocol.skip_without_runs
 
 
-CHECKS: Final[Mapping[str, Check]] = {
-    "greeting": Check(
-        "says who it is, and speaks protocol 1", protocol_checks.greeting, protocol_checks.always
+CHECKS: Final[Mapping[str, SmokeCheck]] = {
+    "greeting": SmokeCheck(
+        "introduces itself and speaks protocol 1", protocol.check_greeting, protocol.never_skip
     ),
-    "apis": Check("claims apis that are known", protocol_checks.apis, protocol_checks.greeted),
-    "capabilities": Check(
-        "claims capabilities that are known", protocol_checks.capabilities, protocol_checks.greeted
+    "apis": SmokeCheck("claims only known APIs", protocol.check_apis, protocol.skip_without_greeting),
+    "capabilities": SmokeCheck(
+        "claims only known capabilities", protocol.check_capabilities, protocol.skip_without_greeting
     ),
-    "stdout": Check("prints nothing but the protocol's messages", protocol_checks.stdout),
-    "answers": Check("answers every run once, in time", protocol_checks.in_time),
-    "requests": Check(
-        "asks the server that it is given", protocol_checks.requests, protocol_checks.over_http
+    "stdout": SmokeCheck("writes only protocol messages to stdout", protocol.check_stdout),
+    "answers": SmokeCheck("answers every run once, in time", protocol.check_answers),
+    "requests": SmokeCheck(
+        "sends its requests to the base URL", protocol.check_requests, protocol.skip_without_http
     ),
-    "errored": Check("does not fail itself", protocol_checks.errored, protocol_checks.answered),
-    "outcome": Check(
-        "outcomes are in the normal form", answer_checks.outcome_form, answer_checks.any_outcome
+    "errored": SmokeCheck(
+        "reports no adapter error", protocol.check_adapter_errors, protocol.skip_without_answers
     ),
-    "arguments": Check("arguments are JSON values", answer_checks.arguments, answer_checks.any_outcome),
-    "reading": Check(
-        "a text, a call and a cut come out right", answer_checks.reading, answer_checks.any_outcome
+    "outcome": SmokeCheck(
+        "outcomes are in the normal form", answers.check_outcome_form, answers.skip_without_outcomes
     ),
-    "events": Check("events are in the normal form", answer_checks.event_form, answer_checks.events_claimed),
-    "event-order": Check(
-        "events fit each other and the outcome", answer_checks.event_order, answer_checks.events_claimed
+    "arguments": SmokeCheck(
+        "arguments are JSON values", answers.check_arguments, answers.skip_without_outcomes
     ),
-    "determinism": Check(
-        "the same run gives the same outcome", answer_checks.determinism, protocol_checks.tried(" again")
+    "content": SmokeCheck("returns content", answers.check_content, answers.skip_without_whole_streams),
+    "reading": SmokeCheck(
+        "reads a text, a tool call and a cut stream", answers.check_reading, answers.skip_without_content
     ),
-    "unknown-field": Check(
-        "ignores fields that it does not know",
-        answer_checks.unknown_field,
-        protocol_checks.tried("unknown field"),
+    "events": SmokeCheck(
+        "events are in the normal form", answers.check_event_form, answers.skip_without_events
     ),
-    "unknown-op": Check(
-        "ignores ops that it does not know", protocol_checks.unknown_op, protocol_checks.tried("unknown op")
+    "event-order": SmokeCheck(
+        "events agree with each other and the outcome", answers.check_event_order, answers.skip_without_events
     ),
-    "unknown-api": Check(
-        "answers a run of an api that it does not know",
-        protocol_checks.unknown_api,
-        protocol_checks.tried("unknown api"),
+    "determinism": SmokeCheck(
+        "the same run gives the same outcome", answers.check_determinism, protocol.skip_without_step(" again")
     ),
-    "concurrency": Check(
-        "keeps runs apart that are in flight together", answer_checks.together, answer_checks.concurrent
+    "unknown-field": SmokeCheck(
+        "ignores unknown fields", answers.check_unknown_field, protocol.skip_without_step("unknown field")
     ),
-    "stop": Check("ends at `stop`", protocol_checks.stop, protocol_checks.there_at_the_end),
+    "unknown-op": SmokeCheck(
+        "ignores unknown ops", protocol.check_unknown_op, protocol.skip_without_step("unknown op")
+    ),
+    "unknown-api": SmokeCheck(
+        "answers a run of an unknown API",
+        protocol.check_unknown_api,
+        protocol.skip_without_step("unknown api"),
+    ),
+    "concurrency": SmokeCheck(
+        "keeps concurrent runs apart", answers.check_concurrency, answers.skip_without_concurrency
+    ),
+    "stop": SmokeCheck("exits at `stop`", protocol.check_stop, protocol.skip_after_exit),
 }
-"""Every check, in the order in which it is worth mending."""
+"""Every check, in the order in which its problems should be fixed."""
 
 
-def examine(transcript: Transcript) -> tuple[Finding, ...]:
-    """Return what every check finds in `transcript`."""
-    return tuple(_finding(name, check, transcript) for name, check in CHECKS.items())
+def run_checks(transcript: Transcript) -> tuple[SmokeResult, ...]:
+    """Return the result of every check on `transcript`."""
+    return tuple(_run_check(name, check, transcript) for name, check in CHECKS.items())
 
 
-def sane(findings: tuple[Finding, ...]) -> bool:
+def has_no_problems(results: tuple[SmokeResult, ...]) -> bool:
     """Return whether there is nothing to fix."""
-    return all(finding.mark != "FIX" for finding in findings)
+    return all(result.mark != "FIX" for result in results)
 
 
-def _finding(name: str, check: Check, transcript: Transcript) -> Finding:
-    reason = check.applies(transcript)
+def _run_check(name: str, check: SmokeCheck, transcript: Transcript) -> SmokeResult:
+    reason = check.find_skip_reason(transcript)
     if reason is not None:
-        return Finding(name, "skip", (reason,))
-    steps: dict[str, list[str]] = {}
-    for problem in check.find(transcript):
-        found = steps.setdefault(problem.words, [])
-        if problem.step is not None and problem.step not in found:
-            found.append(problem.step)
-    messages = [f"{_where(found)}: {words}" if found else words for words, found in steps.items()]
+        return SmokeResult(name, "skip", (reason,))
+    # One mistake usually shows in many steps: each message is printed once, with the steps that show it.
+    steps_by_message: dict[str, list[str]] = {}
+    for problem in check.find_problems(transcript):
+        steps = steps_by_message.setdefault(problem.message, [])
+        if problem.step is not None and problem.step not in steps:
+            steps.append(problem.step)
+    messages = [
+        f"{_format_steps(steps)}: {message}" if steps else message
+        for message, steps in steps_by_message.items()
+    ]
     if not messages:
-        return Finding(name, "ok", (check.well,))
+        return SmokeResult(name, "ok", (check.success,))
     if len(messages) > MAX_MESSAGES:
         messages[MAX_MESSAGES:] = [f"and {len(messages) - MAX_MESSAGES} more"]
-    return Finding(name, "FIX", tuple(messages))
+    return SmokeResult(name, "FIX", tuple(messages))
 
 
-def _where(steps: list[str]) -> str:
+def _format_steps(steps: list[str]) -> str:
     more = len(steps) - MAX_STEPS
     return ", ".join(steps[:MAX_STEPS]) + (f" and {more} more" if more > 0 else "")

@@ -1,4 +1,4 @@
-"""The conversation itself: a program is started, greeted, asked step by step, and stopped."""
+"""Hold a conversation with an adapter: start and greet the program, send each step, stop it."""
 
 from __future__ import annotations
 
@@ -18,131 +18,157 @@ from streamconform.adapters.program import HELLO_HINT, limit_greeting
 from streamconform.apis import APIS
 from streamconform.errors import ImplementationError
 from streamconform.replay.server import ReplayServer
-from streamconform.tools.smoke.streams import streams
-from streamconform.tools.smoke.transcript import Exchange, Message, Stream, Transcript, claimed, fed, texts
+from streamconform.tools.smoke.streams import load_streams
+from streamconform.tools.smoke.transcript import (
+    Message,
+    SampleStream,
+    StepRecord,
+    Transcript,
+    filter_texts,
+    find_input,
+    read_claims,
+)
 
 MAX_LINES: Final = 10_000
-"""Lines in answer to one step; the streams are tiny."""
+"""Lines read per step; the streams are tiny."""
 MAX_STARTS: Final = 3
-"""Programs that are started before the rest is left untried."""
-LAST_WORDS_SECONDS: Final = 0.3
-"""How long lines are read that came before the end."""
+"""Starts of the program; after that, the remaining steps are left untried."""
+DRAIN_SECONDS: Final = 0.3
+"""How long stdout is read after the program has exited."""
 STOP_SECONDS: Final = 6.0
-"""How long its end is waited for: large libraries need more than a second on a busy machine."""
+"""How long to wait for the exit: large libraries need more than a second on a busy machine."""
 UNKNOWN_API: Final = "telegraph"
-FUTURE: Final = "future"
-"""A name that no version of the protocol has yet."""
+UNKNOWN_NAME: Final = "future"
+"""A field and an op that no version of the protocol has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """What is sent together; the answers to all its runs are waited for."""
+class SmokeStep:
+    """Runs that are sent together; the next step waits for all their answers."""
 
     name: str
-    runs: Mapping[str, Stream]
-    """By id."""
+    runs: Mapping[str, SampleStream]
+    """By run id."""
     changes: Mapping[str, Any] = field(default_factory=dict)
-    """Members of the run messages that are others than usual."""
-    before: tuple[bytes, ...] = ()
-    """Lines that are sent first."""
-    judged: bool = True
-    """Whether anything is expected of the answers but that they come."""
+    """Fields to replace or add in the run messages."""
+    lines_before: tuple[bytes, ...] = ()
+    """Lines to send before the runs."""
+    checked: bool = True
+    """False if any answer is right."""
 
     @property
-    def asked(self) -> Mapping[str, Stream | None]:
-        """Return the streams by the id of the run, None for what is not judged."""
-        return {id_: stream if self.judged else None for id_, stream in self.runs.items()}
+    def checked_streams(self) -> Mapping[str, SampleStream | None]:
+        """Return the stream of each run by id, None if its answer is not checked."""
+        return {id_: stream if self.checked else None for id_, stream in self.runs.items()}
 
 
-def converse(connection: Connection, seconds: float) -> Transcript:
-    """Return what an adapter says in a short conversation, each answer waited for `seconds`.
+def hold_conversation(connection: Connection, timeout: float) -> Transcript:
+    """Send an adapter every step; each answer may take `timeout` seconds.
 
-    Raises `ImplementationError` where it cannot be started or ends before it greets.
+    Raises `ImplementationError` if the program cannot be started or exits before it greets.
     """
-    return asyncio.run(_Conversation(connection, seconds).held())
+    return asyncio.run(_Conversation(connection, timeout).hold())
 
 
-def steps(hello: Mapping[str, Any]) -> Iterator[Step]:
-    """Yield what to ask of somebody who greets with `hello`; nothing where nobody can feed it."""
-    if fed(hello) is None:
+def plan_steps(hello: Mapping[str, Any]) -> Iterator[SmokeStep]:
+    """Yield the steps for an adapter with the greeting `hello`; none if its input mode is unknown."""
+    if find_input(hello) is None:
         return
-    apis = list(APIS) if hello.get("apis") is None else [api for api in texts(hello["apis"]) if api in APIS]
+    claims = hello.get("apis")
+    apis = list(APIS) if claims is None else [api for api in filter_texts(claims) if api in APIS]
     ids = map(str, itertools.count(1))
     for api in apis:
-        for stream in streams(api):
-            yield Step(name=f"{api} {stream.name}", runs={next(ids): stream})
+        for stream in load_streams(api):
+            yield SmokeStep(name=f"{api} {stream.name}", runs={next(ids): stream})
+    # These steps test the protocol, which is the same for every API: one API is enough.
     for api in itertools.islice(apis, 1):
-        text, call, _ = streams(api)
+        text, call, _ = load_streams(api)
         for stream in (text, call):
-            yield Step(name=f"{stream.name} again", runs={next(ids): stream})
-        yield Step(name="unknown field", runs={next(ids): text}, changes={FUTURE: {"n": 1}})
+            yield SmokeStep(name=f"{stream.name} again", runs={next(ids): stream})
+        yield SmokeStep(name="unknown field", runs={next(ids): text}, changes={UNKNOWN_NAME: {"n": 1}})
         if isinstance(hello.get("concurrency"), int) and hello["concurrency"] > 1:
-            yield Step(name="two at once", runs={next(ids): text, next(ids): call})
-        yield Step(name="unknown op", runs={next(ids): text}, before=(_line({"op": FUTURE}),))
-        yield Step(name="unknown api", runs={next(ids): text}, changes={"api": UNKNOWN_API}, judged=False)
+            yield SmokeStep(name="two at once", runs={next(ids): text, next(ids): call})
+        yield SmokeStep(
+            name="unknown op", runs={next(ids): text}, lines_before=(_encode_line({"op": UNKNOWN_NAME}),)
+        )
+        yield SmokeStep(
+            name="unknown api", runs={next(ids): text}, changes={"api": UNKNOWN_API}, checked=False
+        )
 
 
-def lines(step: Step, hello: Mapping[str, Any], feeds: Mapping[str, Feed]) -> Iterator[bytes]:
-    """Yield what is sent for `step`: the runs, each fed as `feeds` says, and pushed chunks behind them."""
-    yield from step.before
+def encode_step(step: SmokeStep, hello: Mapping[str, Any], feeds: Mapping[str, Feed]) -> Iterator[bytes]:
+    """Yield the lines of `step`: the run messages, then the chunks of adapters in `push` mode."""
+    yield from step.lines_before
     for id_, stream in step.runs.items():
-        events = "events" in claimed(hello, stream.api)
-        usual = protocol.encode_run(id_, stream.trial, events=events, feed=feeds[id_])
-        yield _line({**json.loads(usual), **step.changes}) if step.changes else usual
+        events = "events" in read_claims(hello, stream.api)
+        run = protocol.encode_run(id_, stream.trial, events=events, feed=feeds[id_])
+        yield _encode_line({**json.loads(run), **step.changes}) if step.changes else run
     for id_, stream in step.runs.items():
         if feeds[id_].input == "push":
             yield from (protocol.encode_chunk(id_, chunk) for chunk in stream.trial.chunks)
             yield protocol.encode_eof(id_)
 
 
-def _line(message: Mapping[str, Any]) -> bytes:
+def _encode_line(message: Mapping[str, Any]) -> bytes:
     return json.dumps(message).encode() + b"\n"
 
 
 @dataclass(slots=True)
 class _Conversation:
-    """The state of one: the process at work, and what was said so far."""
+    """The state of a conversation: the running process, and the steps recorded so far."""
 
     connection: Connection
-    seconds: float
+    timeout: float
     process: Process | None = None
     starts: int = 0
-    exchanges: list[Exchange] = field(default_factory=list)
+    records: list[StepRecord] = field(default_factory=list)
 
-    async def held(self) -> Transcript:
+    async def hold(self) -> Transcript:
+        """Send every step and return the transcript; no process is left behind."""
         try:
-            greeting = await self._started()
-            hello = greeting.object
+            greeting = await self._start()
+            hello = greeting.fields
             untried: list[str] = []
             if hello.get("op") == "hello":
-                over_http = fed(hello) == "http"
+                over_http = find_input(hello) == "http"
                 async with ReplayServer() if over_http else contextlib.nullcontext() as server:
-                    for step in steps(hello):
+                    for step in plan_steps(hello):
                         if self.process is None and self.starts < MAX_STARTS:
-                            await self._started()
+                            await self._start()
                         if self.process is None:
                             untried.append(step.name)
                             continue
-                        self.exchanges.append(await self._step(step, hello, server))
-            return await self._stopped(greeting, tuple(untried))
+                        self.records.append(await self._run_step(step, hello, server))
+            return await self._stop(greeting, tuple(untried))
         finally:
-            await self._gone()
+            await self._kill()
 
-    async def _step(self, step: Step, hello: Mapping[str, Any], server: ReplayServer | None) -> Exchange:
-        """Take a step, over HTTP with the server's answers to it; what it cannot answer is not judged."""
+    async def _run_step(
+        self, step: SmokeStep, hello: Mapping[str, Any], server: ReplayServer | None
+    ) -> StepRecord:
+        """Run a step; over HTTP, the server replays its streams."""
         with contextlib.ExitStack() as stack:
-            way, feeds, served = fed(hello) or "bytes", dict[str, Feed](), {}
+            mode, feeds, exchanges = find_input(hello) or "bytes", dict[str, Feed](), {}
             for id_, stream in step.runs.items():
                 if server is not None:
-                    served[id_] = stack.enter_context(server.exchange(stream.trial))
-                feeds[id_] = Feed(way, served[id_].base_url if served else None)
-            seen = await self._exchange(step, tuple(lines(step, hello, feeds)))
-        asked = {id_: None if served and served[id_].mismatch else each for id_, each in seen.asked.items()}
-        told = (each.complaint for id_, each in served.items() if asked[id_] is not None)
-        return replace(seen, asked=asked, complaints=tuple(each for each in told if each is not None))
+                    exchanges[id_] = stack.enter_context(server.exchange(stream.trial))
+                feeds[id_] = Feed(mode, exchanges[id_].base_url if exchanges else None)
+            record = await self._send_step(step, tuple(encode_step(step, hello, feeds)))
+        # A request that the server could not match got no stream, so its outcome says nothing.
+        streams = {
+            id_: None if exchanges and exchanges[id_].mismatch else stream
+            for id_, stream in record.streams.items()
+        }
+        complaints = (exchange.complaint for id_, exchange in exchanges.items() if streams[id_] is not None)
+        return replace(
+            record,
+            streams=streams,
+            complaints=tuple(complaint for complaint in complaints if complaint is not None),
+            mismatches=tuple(exchange.mismatch for exchange in exchanges.values() if exchange.mismatch),
+        )
 
-    async def _started(self) -> Message:
-        """Start a program and return its greeting."""
+    async def _start(self) -> Message:
+        """Start the program and return its greeting."""
         impl, argv = self.connection.impl, self.connection.argv
         self.starts += 1
         process = self.process = Process(argv, stop_seconds=STOP_SECONDS)
@@ -151,91 +177,98 @@ class _Conversation:
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise ImplementationError(f"`{impl}` cannot be started: `{argv[0]}`: {reason}") from error
+        limit = limit_greeting(self.connection, self.timeout)
         try:
-            async with asyncio.timeout(limit_greeting(self.connection, self.seconds)):
-                with contextlib.suppress(OSError):  # its end is seen when it is read
+            async with asyncio.timeout(limit):
+                with contextlib.suppress(OSError):  # the exit is noticed by the read that follows
                     await process.send(protocol.encode_hello())
                 line = await process.read_line()
         except TimeoutError as error:
-            limit = limit_greeting(self.connection, self.seconds)
-            words = describe_unusable(
-                impl, f"no greeting in {limit:g} s; {HELLO_HINT}", process.stderr_tail()
-            )
-            raise ImplementationError(words) from error
+            reason = f"no greeting in {limit:g} s; {HELLO_HINT}"
+            message = describe_unusable(impl, reason, process.stderr_tail())
+            raise ImplementationError(message) from error
         except LineTooLongError as error:
-            words = f"its greeting is a line of more than {protocol.MAX_LINE} bytes"
-            raise ImplementationError(describe_unusable(impl, words, process.stderr_tail())) from error
+            reason = f"its greeting line exceeds {protocol.MAX_LINE} bytes"
+            raise ImplementationError(describe_unusable(impl, reason, process.stderr_tail())) from error
         if not line:
             await process.wait_for_exit()
-            words = describe_unusable(impl, "it ended before it answered the greeting", process.stderr_tail())
-            raise ImplementationError(words)
+            message = describe_unusable(
+                impl, "it ended before it answered the greeting", process.stderr_tail()
+            )
+            raise ImplementationError(message)
         return Message(line)
 
-    async def _exchange(self, step: Step, sent: Iterable[bytes]) -> Exchange:
-        """Send the lines of `step` and read until all is answered; a program that does not is ended."""
-        said: list[Message] = []
-        ended, late = None, False
+    async def _send_step(self, step: SmokeStep, lines: Iterable[bytes]) -> StepRecord:
+        """Send the lines of `step` and read until every run is answered; kill a program that fails to."""
+        output: list[Message] = []
+        exit_, timed_out = None, False
         process = self.process
-        assert process is not None, "a step is taken with a program"
+        assert process is not None, "a step needs a running program"
         try:
-            async with asyncio.timeout(self.seconds):
-                with contextlib.suppress(OSError):  # its end is seen when it is read
-                    for line in sent:
+            async with asyncio.timeout(self.timeout):
+                with contextlib.suppress(OSError):  # the exit is noticed by the read that follows
+                    for line in lines:
                         await process.send(line)
-                await self._read(process, step, said)
+                await self._read_answers(process, step, output)
         except TimeoutError:
-            late = True
-            ended = None if process.exit_code is None else process.describe_exit()
+            timed_out = True
+            exit_ = None if process.exit_code is None else process.describe_exit()
         except LineTooLongError:
-            ended = f"a line of more than {protocol.MAX_LINE} bytes was read no further"
+            exit_ = f"killed: a line exceeds {protocol.MAX_LINE} bytes"
         except EOFError:
             await process.wait_for_exit()
-            ended = process.describe_exit()
-        if late or ended is not None:
-            await self._gone()
-        return Exchange(step=step.name, asked=step.asked, said=tuple(said), ended=ended, late=late)
+            exit_ = process.describe_exit()
+        if timed_out or exit_ is not None:
+            await self._kill()
+        return StepRecord(
+            step=step.name,
+            streams=step.checked_streams,
+            output=tuple(output),
+            exit=exit_,
+            timed_out=timed_out,
+        )
 
-    async def _read(self, process: Process, step: Step, said: list[Message]) -> None:
-        """Read lines into `said` until every run is answered; raises `EOFError` at the end."""
-        waiting = set(step.asked)
+    async def _read_answers(self, process: Process, step: SmokeStep, output: list[Message]) -> None:
+        """Read lines into `output` until every run is answered; raises `EOFError` if stdout ends first."""
+        waiting = set(step.runs)
         while waiting:
             line = await process.read_line()
             if not line:
                 raise EOFError
-            said.append(Message(line))
-            given = said[-1].object
-            if given.get("op") == "result" and isinstance(given.get("id"), str):
-                waiting.discard(given["id"])
-            if len(said) >= MAX_LINES:
+            output.append(Message(line))
+            fields = output[-1].fields
+            if fields.get("op") == "result" and isinstance(fields.get("id"), str):
+                waiting.discard(fields["id"])
+            if len(output) >= MAX_LINES:
                 raise TimeoutError
 
-    async def _stopped(self, greeting: Message, untried: tuple[str, ...]) -> Transcript:
-        """Send `stop`, read what is still said, and return the whole conversation."""
-        stopped, code, leftover = None, None, list[Message]()
+    async def _stop(self, greeting: Message, untried: tuple[str, ...]) -> Transcript:
+        """Send `stop`, read the remaining lines, and return the transcript."""
+        stopped, exit_code, leftover = None, None, list[Message]()
         if self.process is not None:
-            reading = asyncio.create_task(_rest(self.process, leftover))
+            reading = asyncio.create_task(_drain(self.process, leftover))
             stopped = await self.process.stop(protocol.STOP)
-            code = self.process.exit_code
+            exit_code = self.process.exit_code
             with contextlib.suppress(TimeoutError):  # a child of the program can hold its stdout open
-                await asyncio.wait_for(reading, LAST_WORDS_SECONDS)
+                await asyncio.wait_for(reading, DRAIN_SECONDS)
         return Transcript(
             impl=self.connection.impl,
             greeting=greeting,
-            exchanges=tuple(self.exchanges),
+            steps=tuple(self.records),
             leftover=tuple(leftover),
             stopped=stopped,
-            code=code,
-            seconds=self.seconds,
+            exit_code=exit_code,
+            timeout=self.timeout,
             untried=untried,
         )
 
-    async def _gone(self) -> None:
+    async def _kill(self) -> None:
         if self.process is not None:
             await self.process.kill()
             self.process = None
 
 
-async def _rest(process: Process, said: list[Message]) -> None:
+async def _drain(process: Process, output: list[Message]) -> None:
     with contextlib.suppress(LineTooLongError):
-        while len(said) < MAX_LINES and (line := await process.read_line()):
-            said.append(Message(line))
+        while len(output) < MAX_LINES and (line := await process.read_line()):
+            output.append(Message(line))

@@ -1,4 +1,4 @@
-"""Checks of how a program behaves: greeting, claims, stdout, time, what it does not know, its end."""
+"""Checks of protocol behavior: greeting, claims, stdout, answers in time, unknown messages, exit."""
 
 from __future__ import annotations
 
@@ -11,246 +11,266 @@ from streamconform.adapters.protocol import VERSION, quote_line
 from streamconform.apis import APIS
 from streamconform.model.capability import CAPABILITIES
 from streamconform.printable import escape_unprintable
-from streamconform.tools.smoke.schema_messages import closest, misfits
-from streamconform.tools.smoke.transcript import Exchange, Message, Transcript, fed, texts
+from streamconform.tools.smoke.schema_messages import find_closest, find_mismatches
+from streamconform.tools.smoke.transcript import Message, StepRecord, Transcript, filter_texts, find_input
 
+MAX_TEXT: Final = 500
+"""Characters of the adapter's own text that a message quotes."""
 TRACEBACK_LINES: Final = 6
-OF_THEIR_OWN: Final = frozenset({"unknown op", "unknown api"})
-"""Steps that have checks of their own."""
-PAYLOAD: Final = {"outcome": {"status": "complete", "content": []}, "events": None}
-"""What stands for an answer while its envelope is looked at."""
+STEPS_WITH_OWN_CHECK: Final = frozenset({"unknown op", "unknown api"})
+VALID_PAYLOAD: Final = {"outcome": {"status": "complete", "content": []}, "events": None}
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """Something to be fixed, and the step that showed it, where one did."""
+class SmokeProblem:
+    """Something to fix, and the step that showed it, if one did."""
 
-    words: str
+    message: str
     step: str | None = None
 
 
-def always(_: Transcript) -> str | None:
-    """Return None: there is always something to look at."""
+def never_skip(_: Transcript) -> str | None:
+    """Return None: the check always applies."""
     return None
 
 
-def greeted(seen: Transcript) -> str | None:
-    """Return why nothing is known of the adapter, or None."""
-    return None if seen.hello.get("op") == "hello" else "it did not greet"
+def skip_without_greeting(transcript: Transcript) -> str | None:
+    """Return the reason to skip a check that needs a greeting, or None."""
+    return None if transcript.hello.get("op") == "hello" else "no greeting"
 
 
-def anything_asked(seen: Transcript) -> str | None:
-    """Return why nothing was asked, or None."""
-    if seen.exchanges:
+def skip_without_runs(transcript: Transcript) -> str | None:
+    """Return the reason to skip a check that needs runs, or None."""
+    if transcript.steps:
         return None
-    if fed(seen.hello) is None:
-        return "nothing was asked: it names no input first that is known: bytes, push, http"
-    return greeted(seen) or "nothing was asked: it claims no api that is known here"
+    if find_input(transcript.hello) is None:
+        return "no runs sent: the first of `inputs` is not one of bytes, push, http"
+    return skip_without_greeting(transcript) or "no runs sent: the adapter claims no known API"
 
 
-def answered(seen: Transcript) -> str | None:
-    """Return why no answer can be looked at, or None."""
-    there = any(each.results for each in seen.exchanges)
-    return anything_asked(seen) or (None if there else "no answer came")
+def skip_without_answers(transcript: Transcript) -> str | None:
+    """Return the reason to skip a check that needs answers, or None."""
+    answered = any(record.results for record in transcript.steps)
+    return skip_without_runs(transcript) or (None if answered else "no answers")
 
 
-def over_http(seen: Transcript) -> str | None:
-    """Return why there are no requests to look at, or None."""
-    return anything_asked(seen) or (None if fed(seen.hello) == "http" else "it is not fed over HTTP")
+def skip_without_http(transcript: Transcript) -> str | None:
+    """Return the reason to skip a check of HTTP requests, or None."""
+    over_http = find_input(transcript.hello) == "http"
+    return skip_without_runs(transcript) or (None if over_http else "the adapter does not use HTTP")
 
 
-def there_at_the_end(seen: Transcript) -> str | None:
-    """Return why its end cannot be looked at, or None."""
-    return greeted(seen) or (None if seen.stopped is not None else "it was gone before")
+def skip_after_exit(transcript: Transcript) -> str | None:
+    """Return the reason to skip the check of `stop`, or None."""
+    running = transcript.stopped is not None
+    return skip_without_greeting(transcript) or (None if running else "the program exited earlier")
 
 
-def tried(step: str) -> Callable[[Transcript], str | None]:
-    """Return what tells why a step with this ending was not taken, or None."""
+def skip_without_step(suffix: str) -> Callable[[Transcript], str | None]:
+    """Return a function that returns the reason to skip if no step's name ends with `suffix`."""
 
-    def reason(seen: Transcript) -> str | None:
-        if any(each.step.endswith(step) for each in seen.exchanges):
+    def find_skip_reason(transcript: Transcript) -> str | None:
+        if any(record.step.endswith(suffix) for record in transcript.steps):
             return None
-        return anything_asked(seen) or "not tried: it had ended or hung too often"
+        return skip_without_runs(transcript) or "not tried: the program exited or timed out too often"
 
-    return reason
+    return find_skip_reason
 
 
-def greeting(seen: Transcript) -> Iterator[Problem]:
-    """Yield what is wrong with the greeting, apart from what is claimed in it."""
-    given, wrong = seen.greeting.read
-    if given is None:
-        yield Problem(wrong)
+def check_greeting(transcript: Transcript) -> Iterator[SmokeProblem]:
+    """Yield the problems of the greeting, except those of its claims."""
+    hello, error = transcript.greeting.parsed
+    if hello is None:
+        yield SmokeProblem(error)
         return
-    if given.get("op") != "hello":
-        yield Problem(f"expected a line with `op` `hello`, got {quote_line(seen.greeting.line)}")
+    if hello.get("op") != "hello":
+        yield SmokeProblem(f"expected a line with `op` `hello`, got {quote_line(transcript.greeting.line)}")
         return
-    plain = {key: value for key, value in given.items() if key not in ("capabilities", "apis")}
-    for words in misfits("protocol.v1", plain, "hello", "hello"):
-        yield Problem(words)
-    if given.get("protocol") != VERSION:
-        yield Problem(f"answer with `protocol` {VERSION}; another version is never asked for anything")
+    # Claims have checks of their own, with better messages than the schema's.
+    rest = {key: value for key, value in hello.items() if key not in ("capabilities", "apis")}
+    for message in find_mismatches("protocol.v1", rest, "hello", "hello"):
+        yield SmokeProblem(message)
+    if hello.get("protocol") != VERSION:
+        yield SmokeProblem(f"answer with `protocol` {VERSION}; adapters of another version get no runs")
 
 
-def apis(seen: Transcript) -> Iterator[Problem]:
-    """Yield the apis that nobody knows, and claims about apis that are not named."""
-    given = seen.hello.get("apis")
-    if given is not None and (not isinstance(given, list) or len(texts(given)) < len(given)):
-        yield Problem('hello.apis is a list of names, such as ["anthropic-messages"]')
-    if given == []:
-        yield Problem(
-            "it claims no api, so nothing is ever asked; name those that it reads, or leave `apis` out"
+def check_apis(transcript: Transcript) -> Iterator[SmokeProblem]:
+    """Yield unknown APIs, and claims for APIs that the adapter does not list."""
+    names = transcript.hello.get("apis")
+    if names is not None and (not isinstance(names, list) or len(filter_texts(names)) < len(names)):
+        yield SmokeProblem('hello.apis is not a list of names, such as ["anthropic-messages"]')
+    if names == []:
+        yield SmokeProblem(
+            "hello.apis is empty, so the adapter gets no runs; list the APIs it reads, or leave `apis` out"
         )
-    for name in texts(given):
+    for name in filter_texts(names):
         if name not in APIS:
-            yield Problem(f"api `{escape_unprintable(name[:500])}` is not known" + _meant(name, APIS))
-    claims = seen.hello.get("capabilities")
-    if isinstance(given, list) and isinstance(claims, Mapping):
+            yield SmokeProblem(f"unknown api `{_escape(name)}`{_suggest(name, APIS)}")
+    claims = transcript.hello.get("capabilities")
+    if isinstance(names, list) and isinstance(claims, Mapping):
         for name in claims:
-            if name not in given:
-                yield Problem(
-                    f"capabilities are claimed for `{escape_unprintable(name[:500])}`, which is not in `apis`"
-                )
+            if name not in names:
+                yield SmokeProblem(f"capabilities are claimed for `{_escape(name)}`, which is not in `apis`")
 
 
-def capabilities(seen: Transcript) -> Iterator[Problem]:
-    """Yield the capabilities that nobody knows."""
-    claims = seen.hello.get("capabilities")
-    lists = claims.values() if isinstance(claims, Mapping) else (claims,)
-    for given in lists:
-        if given is not None and (not isinstance(given, list) or len(texts(given)) < len(given)):
-            yield Problem('hello.capabilities is a list of names, or one for each api: {"openai-chat": […]}')
-        for name in texts(given):
-            if name not in CAPABILITIES:
-                yield Problem(
-                    f"capability `{escape_unprintable(name[:500])}` is not known" + _meant(name, CAPABILITIES)
-                )
-
-
-def stdout(seen: Transcript) -> Iterator[Problem]:
-    """Yield every line on stdout that is no message, or one for nobody."""
-    asked = {id_ for each in seen.exchanges for id_ in each.asked}
-    for step, message in _lines(seen):
-        given, wrong = message.read
-        if given is None:
-            yield Problem(wrong, step)
-            continue
-        op = given.get("op")
-        if op not in ("result", "event"):
-            yield Problem(f"`op` is {op!a}, expected `result` or `event`: {quote_line(message.line)}", step)
-        elif given.get("id") not in asked and given.get("id") is not None:
-            if step != "unknown op":
-                words = f"a message for a run that was never asked: {quote_line(message.line)}"
-                yield Problem(f"{words}; send back the id of the run", step)
-        else:
-            for words in misfits("protocol.v1", {**given, **_plain(given)}, op, op):
-                yield Problem(words, step)
-
-
-def in_time(seen: Transcript) -> Iterator[Problem]:
-    """Yield the runs without an answer, those with two, and the ends of the program."""
-    for each in seen.exchanges:
-        if each.step in OF_THEIR_OWN:
-            continue
-        if each.ended is not None:
-            yield Problem(f"{each.ended}; it is to answer until `stop`", each.step)
-        elif each.late:
-            yield Problem(f"no answer in {seen.seconds:g} s; flush stdout after each line", each.step)
-    answered = Counter(
-        message.object.get("id")
-        for _, message in _lines(seen)
-        if message.object.get("op") == "result" and isinstance(message.object.get("id"), str)
-    )
-    steps = {id_: each.step for each in seen.exchanges for id_ in each.asked}
-    for id_, times in answered.items():
-        if times > 1 and id_ in steps:
-            yield Problem(f"answered {times} times; answer a run once, with `result`", steps[str(id_)])
-    if seen.untried:
-        yield Problem(f"not tried any more: {', '.join(seen.untried)}")
-
-
-def errored(seen: Transcript) -> Iterator[Problem]:
-    """Yield the failures that the adapter told of, and what it declined though it claims it."""
-    for each in seen.exchanges:
-        for id_, result in each.results.items():
-            if each.asked[id_] is None:
-                continue
-            failed, skipped = result.get("errored"), result.get("skipped")
-            if isinstance(failed, Mapping):
-                yield Problem(_failure(failed), each.step)
-            elif isinstance(skipped, Mapping) and "outcome" not in result:
-                reason = escape_unprintable(str(skipped.get("reason"))[:500])
-                words = f"declined what it claims ({reason}); claim less in `apis`, or answer"
-                yield Problem(words, each.step)
-
-
-def requests(seen: Transcript) -> Iterator[Problem]:
-    """Yield what the server has to say of the requests."""
-    for each in seen.exchanges:
-        for words in each.complaints:
-            yield Problem(words, each.step)
-
-
-def unknown_op(seen: Transcript) -> Iterator[Problem]:
-    """Yield what goes wrong after a message that a later version may send."""
-    asked = {id_ for each in seen.exchanges for id_ in each.asked}
-    for each in _steps(seen, "unknown op"):
-        if each.ended is not None or each.late:
-            yield Problem(
-                "a message with an `op` that it does not know is to be ignored; it stopped answering"
+def check_capabilities(transcript: Transcript) -> Iterator[SmokeProblem]:
+    """Yield unknown capabilities."""
+    claims = transcript.hello.get("capabilities")
+    for names in claims.values() if isinstance(claims, Mapping) else (claims,):
+        if names is not None and (not isinstance(names, list) or len(filter_texts(names)) < len(names)):
+            yield SmokeProblem(
+                'hello.capabilities is not a list of names, or one list per API: {"openai-chat": […]}'
             )
+        for name in filter_texts(names):
+            if name not in CAPABILITIES:
+                yield SmokeProblem(f"unknown capability `{_escape(name)}`{_suggest(name, CAPABILITIES)}")
+
+
+def check_stdout(transcript: Transcript) -> Iterator[SmokeProblem]:
+    """Yield every line on stdout that is not a message, or whose id belongs to no run."""
+    run_ids = _list_run_ids(transcript)
+    for step, message in _iter_lines(transcript):
+        fields, error = message.parsed
+        if fields is None:
+            yield SmokeProblem(error, step)
             continue
-        for message in each.said:
-            if message.read[0] is not None and message.object.get("id") not in asked:
-                yield Problem(
-                    f"it said {quote_line(message.line)} to an `op` that it does not know; say nothing"
+        op, id_ = fields.get("op"), fields.get("id")
+        if op not in ("result", "event"):
+            yield SmokeProblem(
+                f"`op` is {op!a}, expected `result` or `event`: {quote_line(message.line)}", step
+            )
+        elif id_ not in run_ids and id_ is not None:
+            if step != "unknown op":
+                yield SmokeProblem(
+                    f"unknown run id: {quote_line(message.line)}; send back the id of the run", step
+                )
+        else:
+            for mismatch in find_mismatches("protocol.v1", {**fields, **_replace_payload(fields)}, op, op):
+                yield SmokeProblem(mismatch, step)
+
+
+def check_answers(transcript: Transcript) -> Iterator[SmokeProblem]:
+    """Yield runs without an answer, runs with two, and early exits of the program."""
+    for record in transcript.steps:
+        if record.step in STEPS_WITH_OWN_CHECK:
+            continue
+        if record.exit is not None:
+            yield SmokeProblem(f"{record.exit}; keep answering until `stop`", record.step)
+        elif record.timed_out:
+            yield SmokeProblem(
+                f"no answer in {transcript.timeout:g} s; flush stdout after each line", record.step
+            )
+    answers = Counter(
+        message.fields.get("id")
+        for _, message in _iter_lines(transcript)
+        if message.fields.get("op") == "result" and isinstance(message.fields.get("id"), str)
+    )
+    steps = {id_: record.step for record in transcript.steps for id_ in record.streams}
+    for id_, times in answers.items():
+        if times > 1 and id_ in steps:
+            yield SmokeProblem(f"answered {times} times; answer a run once, with `result`", steps[str(id_)])
+    if transcript.untried:
+        yield SmokeProblem(f"not tried: {', '.join(transcript.untried)}")
+
+
+def check_adapter_errors(transcript: Transcript) -> Iterator[SmokeProblem]:
+    """Yield errors that the adapter reports, and runs that it skips although it claims them."""
+    for record in transcript.steps:
+        for id_, result in record.results.items():
+            if record.streams[id_] is None:
+                continue
+            errored, skipped = result.get("errored"), result.get("skipped")
+            if isinstance(errored, Mapping):
+                yield SmokeProblem(_describe_error(errored), record.step)
+            elif isinstance(skipped, Mapping) and "outcome" not in result:
+                reason = _escape(str(skipped.get("reason")))
+                yield SmokeProblem(
+                    f"skipped a run that its claims include ({reason}); claim less in `apis`, or answer",
+                    record.step,
                 )
 
 
-def unknown_api(seen: Transcript) -> Iterator[Problem]:
-    """Yield what goes wrong at an api that nobody knows: any answer will do, but one has to come."""
-    for each in _steps(seen, "unknown api"):
-        if each.ended is not None or each.late:
-            words = 'answer `"skipped": {"reason": …}` for an api that it does not read; it stopped answering'
-            yield Problem(words)
+def check_requests(transcript: Transcript) -> Iterator[SmokeProblem]:
+    """Yield the server's complaints about requests."""
+    for record in transcript.steps:
+        for complaint in record.complaints:
+            yield SmokeProblem(complaint, record.step)
+    checked = any(stream is not None for record in transcript.steps for stream in record.streams.values())
+    for record in () if checked else transcript.steps:
+        for mismatch in record.mismatches:
+            yield SmokeProblem(f"no request selects a recorded stream: {mismatch}", record.step)
 
 
-def stop(seen: Transcript) -> Iterator[Problem]:
-    """Yield whether it had to be ended."""
-    if seen.stopped is False:
-        yield Problem("it went on after `stop` and the end of its input; end then, and its children with it")
-    elif seen.stopped and seen.code:
-        yield Problem(f"it ended with code {seen.code} after `stop`; end with 0")
+def check_unknown_op(transcript: Transcript) -> Iterator[SmokeProblem]:
+    """Yield wrong reactions to an unknown `op`, as a later version of the protocol may send."""
+    run_ids = _list_run_ids(transcript)
+    for record in _filter_steps(transcript, "unknown op"):
+        if record.exit is not None or record.timed_out:
+            yield SmokeProblem("stopped answering after a message with an unknown `op`; ignore such messages")
+            continue
+        for message in record.output:
+            if message.parsed[0] is not None and message.fields.get("id") not in run_ids:
+                yield SmokeProblem(
+                    f"answered an unknown `op` with {quote_line(message.line)}; do not answer it"
+                )
 
 
-def _meant(name: str, known: Mapping[str, object] | frozenset[str]) -> str:
-    near = closest(name, known)
-    if near is not None:
-        return f"; did you mean `{near}`?"
-    return f"; known are {', '.join(f'`{each}`' for each in sorted(known))}"
+def check_unknown_api(transcript: Transcript) -> Iterator[SmokeProblem]:
+    """Yield a missing answer to a run of an unknown API; any answer will do."""
+    for record in _filter_steps(transcript, "unknown api"):
+        if record.exit is not None or record.timed_out:
+            yield SmokeProblem(
+                'stopped answering after a run of an unknown API; answer `"skipped": {"reason": …}`'
+            )
 
 
-def _plain(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return harmless values for the outcome and the events of a message: they have checks of their own."""
-    if given.get("op") == "event":
-        return {"event": {"type": "usage"}} if "event" in given else {}
-    return {key: value for key, value in PAYLOAD.items() if key in given}
+def check_stop(transcript: Transcript) -> Iterator[SmokeProblem]:
+    """Yield a program that ignores `stop`, or does not exit with 0."""
+    if transcript.stopped is False:
+        yield SmokeProblem(
+            "still running after `stop` and the end of stdin; exit then, and end all child processes"
+        )
+    elif transcript.stopped and transcript.exit_code:
+        yield SmokeProblem(f"exited with code {transcript.exit_code} after `stop`; exit with 0")
 
 
-def _failure(failed: Mapping[str, Any]) -> str:
-    """Return the message of a failure, with the end of its traceback."""
-    trace = failed.get("traceback")
-    lines = trace.strip().splitlines()[-TRACEBACK_LINES:] if isinstance(trace, str) else []
-    told = [f"the adapter failed: {escape_unprintable(str(failed.get('message'))[:500])}"]
-    return "\n".join([*told, *(f"  | {escape_unprintable(line[:500])}" for line in lines)])
+def _suggest(name: str, known: Mapping[str, object] | frozenset[str]) -> str:
+    closest = find_closest(name, known)
+    if closest is not None:
+        return f"; did you mean `{closest}`?"
+    return f"; known: {', '.join(f'`{known_name}`' for known_name in sorted(known))}"
 
 
-def _lines(seen: Transcript) -> Iterator[tuple[str | None, Message]]:
-    for each in seen.exchanges:
-        for message in each.said:
-            yield each.step, message
-    for message in seen.leftover:
+def _replace_payload(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a valid outcome and valid events for a message: the real ones have checks of their own."""
+    if fields.get("op") == "event":
+        return {"event": {"type": "usage"}} if "event" in fields else {}
+    return {key: value for key, value in VALID_PAYLOAD.items() if key in fields}
+
+
+def _describe_error(errored: Mapping[str, Any]) -> str:
+    """Return the error's message with the end of its traceback."""
+    traceback = errored.get("traceback")
+    lines = traceback.strip().splitlines()[-TRACEBACK_LINES:] if isinstance(traceback, str) else []
+    headline = f"the adapter failed: {_escape(str(errored.get('message')))}"
+    return "\n".join([headline, *(f"  | {_escape(line)}" for line in lines)])
+
+
+def _escape(text: str) -> str:
+    return escape_unprintable(text[:MAX_TEXT])
+
+
+def _list_run_ids(transcript: Transcript) -> set[str]:
+    return {id_ for record in transcript.steps for id_ in record.streams}
+
+
+def _iter_lines(transcript: Transcript) -> Iterator[tuple[str | None, Message]]:
+    for record in transcript.steps:
+        for message in record.output:
+            yield record.step, message
+    for message in transcript.leftover:
         yield "after the last", message
 
 
-def _steps(seen: Transcript, name: str) -> Iterator[Exchange]:
-    return (each for each in seen.exchanges if each.step == name)
+def _filter_steps(transcript: Transcript, name: str) -> Iterator[StepRecord]:
+    return (record for record in transcript.steps if record.step == name)

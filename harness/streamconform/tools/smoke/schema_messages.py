@@ -1,4 +1,4 @@
-"""What does not fit a schema, in plain words: where, what stands there, what is to stand there."""
+"""Schema errors as messages for adapter authors: path, value, expected value, hint."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from streamconform.schemas import find_problems
 
-SHOWN: Final = 80
-"""Characters of a value that a message shows."""
+MAX_VALUE: Final = 80
+"""Characters of a value that a message quotes."""
 ALIASES: Final[Mapping[str, str]] = {
     "completed": "complete",
     "done": "complete",
@@ -40,28 +40,28 @@ ALIASES: Final[Mapping[str, str]] = {
     "finish": "done",
     "end": "done",
 }
-"""What providers and libraries say, and what the normal form says."""
+"""Words of providers and libraries, with the normal form's word for each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """What to do about a value of a kind at a place."""
+    """Advice for one kind of wrong value at one place."""
 
-    where: str
-    """A regular expression on the path."""
-    fits: Callable[[Any], bool]
-    words: str
+    path_pattern: str
+    """A regular expression, searched in the path."""
+    applies: Callable[[Any], bool]
+    advice: str
 
 
-def _number(value: Any) -> bool:
+def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 HINTS: Final = (
     Hint(r"usage\.\w+$", lambda value: isinstance(value, str), "write the number without quotes"),
     Hint(r"usage\.\w+$", lambda value: isinstance(value, float), "tokens are whole numbers"),
-    Hint(r"cost\.\w+$", _number, 'write decimal text, such as "0.002871": a float cannot hold money'),
-    Hint(r"cost$", _number, 'write an object of decimal texts, {"total": "0.002871"}'),
+    Hint(r"cost\.\w+$", _is_number, 'write decimal text, such as "0.002871": a float cannot hold money'),
+    Hint(r"cost$", _is_number, 'write an object of decimal texts, {"total": "0.002871"}'),
     Hint(r"stop$", lambda value: isinstance(value, str), 'write an object, {"reason": "…", "raw": "…"}'),
     Hint(r"content$", lambda value: isinstance(value, str), 'write blocks, [{"type": "text", "text": "…"}]'),
     Hint(r"(\.|^)error$", lambda value: isinstance(value, str), 'write an object, {"message": "…"}'),
@@ -74,48 +74,55 @@ HINTS: Final = (
 )
 
 
-def misfits(schema: str, value: Any, root: str, definition: str | None = None) -> tuple[str, ...]:
-    """Return each misfit of `value`, called `root`, as `root.path: what is there; what is to be done`."""
-    return tuple(_told(problem, value, root) for problem in find_problems(schema, value, definition))
+def find_mismatches(schema: str, value: Any, root: str, definition: str | None = None) -> tuple[str, ...]:
+    """Return one message per schema error of `value`; paths begin with `root`."""
+    return tuple(
+        _describe_mismatch(problem, value, root) for problem in find_problems(schema, value, definition)
+    )
 
 
-def closest(word: str, known: Iterable[str]) -> str | None:
-    """Return the name among `known` that `word` was to be, None where nothing is near."""
-    plain = {re.sub(r"[^a-z0-9]", "", name.lower()): name for name in known}
-    near = difflib.get_close_matches(re.sub(r"[^a-z0-9]", "", word.lower()), plain, n=1, cutoff=0.5)
-    return plain[near[0]] if near else None
+def find_closest(word: str, known: Iterable[str]) -> str | None:
+    """Return the name in `known` closest to `word`, or None if none is close."""
+    by_letters = {re.sub(r"[^a-z0-9]", "", name.lower()): name for name in known}
+    close = difflib.get_close_matches(re.sub(r"[^a-z0-9]", "", word.lower()), by_letters, n=1, cutoff=0.5)
+    return by_letters[close[0]] if close else None
 
 
-def shown(value: Any) -> str:
-    """Return `value` as JSON, cut."""
+def format_value(value: Any) -> str:
+    """Return `value` as JSON, cut to `MAX_VALUE` characters."""
     text = json.dumps(value, ensure_ascii=True, default=str)
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+    return text if len(text) <= MAX_VALUE else f"{text[: MAX_VALUE - 1]}…"
 
 
-def place(root: str, path: str) -> str:
-    """Return `content.0.type` of `outcome` as `outcome.content[0].type`."""
+def format_path(root: str, path: str) -> str:
+    """Return a path with subscripts: `outcome.content[0].type` for `outcome` and `content.0.type`."""
     steps = [] if path == "(whole)" else path.split(".")
     return root + "".join(f"[{step}]" if step.isdigit() else f".{step}" for step in steps)
 
 
-def _told(problem: str, value: Any, root: str) -> str:
+def _describe_mismatch(problem: str, value: Any, root: str) -> str:
     path, _, message = problem.partition(": ")
-    there = _at(value, path)
-    what = re.match(r"`(?P<got>.*?)` is not (?P<one_of>one of )?(?P<wanted>.*)$", message, re.DOTALL)
-    if what:
-        kinds = re.sub(r"\ba (?=integer|object|array)", "an ", what["wanted"].removesuffix("; quote it"))
-        wanted = f"expected {'one of ' if what['one_of'] else ''}{kinds}"
-        told = f"{place(root, path)} is {shown(there)}; {wanted}"
+    wrong_value = _get_at(value, path)
+    mismatch = re.match(r"`(?P<got>.*?)` is not (?P<one_of>one of )?(?P<expected>.*)$", message, re.DOTALL)
+    if mismatch:
+        kinds = re.sub(
+            r"\ba (?=integer|object|array)", "an ", mismatch["expected"].removesuffix("; quote it")
+        )
+        expected = f"expected {'one of ' if mismatch['one_of'] else ''}{kinds}"
+        description = f"{format_path(root, path)} is {format_value(wrong_value)}; {expected}"
     else:
-        told = f"{place(root, path)}: {message}"
-    hint = next((each.words for each in HINTS if re.search(each.where, path) and each.fits(there)), None)
-    alias = ALIASES.get(there) if isinstance(there, str) else None
+        description = f"{format_path(root, path)}: {message}"
+    advice = next(
+        (hint.advice for hint in HINTS if re.search(hint.path_pattern, path) and hint.applies(wrong_value)),
+        None,
+    )
+    alias = ALIASES.get(wrong_value) if isinstance(wrong_value, str) else None
     if alias and f"`{alias}`" in message:
-        hint = f"write `{alias}`"
-    return f"{told}; {hint}" if hint else told
+        advice = f"write `{alias}`"
+    return f"{description}; {advice}" if advice else description
 
 
-def _at(value: Any, path: str) -> Any:
+def _get_at(value: Any, path: str) -> Any:
     for step in [] if path == "(whole)" else path.split("."):
         try:
             value = value[int(step)] if isinstance(value, list) else value[step]

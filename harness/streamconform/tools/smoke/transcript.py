@@ -1,9 +1,9 @@
-"""What was said in a conversation with an adapter: frozen values, nothing judged yet."""
+"""The record of a conversation with an adapter: frozen values, not judged yet."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, get_args
 
@@ -15,20 +15,20 @@ INPUTS: Final[tuple[Input, ...]] = get_args(Input)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stream:
-    """A small stream of one api, and what anybody reads in it."""
+class SampleStream:
+    """A small stream of one API, and its obvious reading."""
 
     name: str
     trial: Trial
     status: str
     text: str | None = None
-    """The text that its only block has; None where it is a call."""
+    """The text of its only block; None for a call."""
     call: Mapping[str, Any] | None = None
     """Name and arguments of its only call."""
 
     @property
     def api(self) -> str:
-        """Return the api of the recording."""
+        """Return the API of the recording."""
         return self.trial.case.api
 
 
@@ -39,51 +39,52 @@ class Message:
     line: bytes
 
     @cached_property
-    def read(self) -> tuple[Mapping[str, Any] | None, str]:
-        """Return the object in the line and no words, or None and what is wrong."""
+    def parsed(self) -> tuple[Mapping[str, Any] | None, str]:
+        """Return the object in the line and an empty text, or None and the error."""
         try:
             return parse_object(self.line), ""
-        except ProtocolError as fault:
-            return None, fault.message
+        except ProtocolError as error:
+            return None, error.message
 
     @property
-    def object(self) -> Mapping[str, Any]:
-        """Return the object in the line, an empty one where there is none."""
-        return self.read[0] or {}
+    def fields(self) -> Mapping[str, Any]:
+        """Return the object in the line, empty if the line is invalid."""
+        return self.parsed[0] or {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
-    """One or several runs that were asked together, and every line that came until all were answered."""
+class StepRecord:
+    """The runs of one step, and every line that the program wrote until all were answered."""
 
     step: str
-    asked: Mapping[str, Stream | None]
-    """By the id of the run; None for one that has no stream of a known api."""
-    said: tuple[Message, ...]
-    ended: str | None = None
-    """How the program ended meanwhile."""
-    late: bool = False
-    """Whether not everything was answered in time."""
+    streams: Mapping[str, SampleStream | None]
+    """By run id; None if the answer to the run is not checked."""
+    output: tuple[Message, ...]
+    exit: str | None = None
+    """How the program exited during the step, if it did."""
+    timed_out: bool = False
     complaints: tuple[str, ...] = ()
-    """What the server has to say of the requests for it, over HTTP."""
+    """The replay server's complaints about the requests, over HTTP."""
+    mismatches: tuple[str, ...] = ()
+    """Why requests got no stream: they select another kind of answer than the recorded one."""
 
     @property
     def results(self) -> Mapping[str, Mapping[str, Any]]:
         """Return the first result of each run, by id."""
-        found: dict[str, Mapping[str, Any]] = {}
-        for message in self.said:
-            id_ = message.object.get("id")
-            if message.object.get("op") == "result" and isinstance(id_, str) and id_ in self.asked:
-                found.setdefault(id_, message.object)
-        return found
+        results: dict[str, Mapping[str, Any]] = {}
+        for message in self.output:
+            id_ = message.fields.get("id")
+            if message.fields.get("op") == "result" and isinstance(id_, str) and id_ in self.streams:
+                results.setdefault(id_, message.fields)
+        return results
 
-    def events(self, id_: str) -> Any:
-        """Return the events of a run: of its result, else those that came on lines of their own."""
-        given = self.results.get(id_, {}).get("events")
-        if given is not None:
-            return given
-        lines = [each.object for each in self.said if each.object.get("op") == "event"]
-        return [each.get("event") for each in lines if each.get("id") == id_] or None
+    def find_events(self, id_: str) -> Any:
+        """Return the events of a run: those in its result, else those sent as `event` messages."""
+        events = self.results.get(id_, {}).get("events")
+        if events is not None:
+            return events
+        lines = [message.fields for message in self.output if message.fields.get("op") == "event"]
+        return [fields.get("event") for fields in lines if fields.get("id") == id_] or None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,43 +93,45 @@ class Transcript:
 
     impl: str
     greeting: Message
-    exchanges: tuple[Exchange, ...] = ()
+    steps: tuple[StepRecord, ...] = ()
     leftover: tuple[Message, ...] = ()
-    """Lines that came after everything was answered."""
+    """Lines written after the last answer."""
     stopped: bool | None = None
-    """Whether it ended by itself after `stop`; None where it was gone before."""
-    code: int | None = None
-    seconds: float = 0.0
-    """How long an answer was waited for."""
-    untried: tuple[str, ...] = field(default=())
-    """Steps that were not taken, because the program had ended or hung too often."""
+    """Whether the program exited by itself after `stop`; None if it had exited before."""
+    exit_code: int | None = None
+    timeout: float = 0.0
+    """Seconds that each answer may take."""
+    untried: tuple[str, ...] = ()
+    """Steps left out, because the program exited or timed out too often."""
 
     @property
     def hello(self) -> Mapping[str, Any]:
-        """Return the greeting, an empty mapping where it is none."""
-        return self.greeting.object
+        """Return the greeting, empty if it is invalid."""
+        return self.greeting.fields
 
     @property
     def implementation(self) -> Mapping[str, Any]:
-        """Return what it says of itself."""
-        given = self.hello.get("implementation")
-        return given if isinstance(given, Mapping) else {}
+        """Return the name and version that the program reports."""
+        implementation = self.hello.get("implementation")
+        return implementation if isinstance(implementation, Mapping) else {}
 
 
-def texts(value: Any) -> tuple[str, ...]:
-    """Return the texts in a list, whatever `value` is."""
-    return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()
+def filter_texts(value: Any) -> tuple[str, ...]:
+    """Return the texts in a list; nothing if `value` is not a list."""
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
 
 
-def fed(hello: Mapping[str, Any]) -> Input | None:
-    """Return how somebody who greets with `hello` is fed: by what it names first; None where nobody can."""
-    given = hello.get("inputs")
-    return "bytes" if given is None else next((each for each in INPUTS if each in texts(given)[:1]), None)
+def find_input(hello: Mapping[str, Any]) -> Input | None:
+    """Return the input mode that a greeting lists first; None if it is unknown."""
+    names = hello.get("inputs")
+    return (
+        "bytes" if names is None else next((mode for mode in INPUTS if mode in filter_texts(names)[:1]), None)
+    )
 
 
-def claimed(hello: Mapping[str, Any], api: str) -> frozenset[str]:
+def read_claims(hello: Mapping[str, Any], api: str) -> frozenset[str]:
     """Return the known capabilities that a greeting claims for `api`; absent means all of them."""
-    given = hello.get("capabilities")
-    if given is None:
+    claims = hello.get("capabilities")
+    if claims is None:
         return frozenset(CAPABILITIES)
-    return frozenset(texts(given.get(api) if isinstance(given, Mapping) else given)) & CAPABILITIES
+    return frozenset(filter_texts(claims.get(api) if isinstance(claims, Mapping) else claims)) & CAPABILITIES

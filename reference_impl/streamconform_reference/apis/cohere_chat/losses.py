@@ -219,13 +219,13 @@ LOSSES: Final[tuple[Loss, ...]] = (
     Loss(
         "arguments-null",
         "the value `null` as arguments, which this API's clients read as none",
-        "malformed: the text, made invalid JSON, so that no client runs the call",
+        "malformed arguments: the text as invalid JSON, so that no client runs the call",
         map_calls(_break_null),
     ),
     Loss(
         "unended-call",
-        "a call that did not end, before another block or in a complete answer",
-        "malformed: the text, made invalid JSON, so that no client runs the call",
+        "an unfinished call before another block or in a complete answer",
+        "malformed arguments: the text as invalid JSON, so that no client runs the call",
         _end_all_calls,
     ),
     Loss(

@@ -4,7 +4,7 @@ Source: https://docs.ollama.com/api/chat and the types in
 https://github.com/ollama/ollama/blob/main/api/types.go
 
 - Every record has the model, and text, possibly empty; the first one has nothing else, so that a client
-  knows from the start who answers. Such a record also keeps an idle stream alive: some clients fail on a
+  knows the model from the start. Such a record also keeps an idle stream alive: some clients fail on a
   line without one.
 - A call is written when it has ended, because its arguments are an object, so calls are in the order of
   their ends.

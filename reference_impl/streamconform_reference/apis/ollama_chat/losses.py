@@ -83,7 +83,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     PROVIDER_CALLS,
     Loss(
         "unwritten-call",
-        "a call that did not end, or whose arguments are not an object",
+        "an unfinished call, or one whose arguments are not an object",
         "omitted",
         keep_blocks(_is_kept),
     ),

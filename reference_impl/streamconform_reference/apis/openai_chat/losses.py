@@ -104,8 +104,8 @@ LOSSES: Final[tuple[Loss, ...]] = (
     make_contradiction_row(),
     Loss(
         "unended-call",
-        "a call that did not end in a complete answer, and one that ended in an answer that did not",
-        "malformed: the text, made invalid JSON; and not ended. No client runs either call",
+        "an unfinished call in a complete answer, and a finished one in an incomplete answer",
+        "the first gets malformed arguments (invalid JSON), the second does not end; no client runs either",
         end_calls(encode_stop, by_block=False),
     ),
     Loss(

@@ -258,8 +258,8 @@ LOSSES: Final[tuple[Loss, ...]] = (
     _limit_to_functions(make_contradiction_row()),
     Loss(
         "unended-call",
-        "a call that did not end in an answer that was not truncated",
-        "malformed: the text, made invalid JSON, so that no client runs the call",
+        "an unfinished call in an answer that was not truncated",
+        "malformed arguments: the text as invalid JSON, so that no client runs the call",
         _end_calls_as_answer,
     ),
     Loss(
