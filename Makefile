@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint types format docs docs-fast selftest mutation bench matrix clean
+.PHONY: help run test test-slowest coverage lint types format docs docs-fast selftest mutation bench matrix clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -14,6 +14,15 @@ run: $(VENV)/.base ## Judge the bundled reference parser against every bundled c
 
 test: $(VENV)/.dev ## Run all tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+test-slowest: $(VENV)/.dev ## Run all tests, and list the slowest 20
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q --durations=20
+
+coverage: $(VENV)/.dev ## Run all tests, and show the branch coverage (twice the time of `make test`)
+	@$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n 2 --dist worksteal -q
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report
 
 lint: $(VENV)/.dev ## Check style, specs and cassettes
 	$(BIN)/ruff format --check
@@ -59,7 +68,7 @@ matrix: $(VENV)/.base ## Judge every peer (half an hour), and write docs/matrix/
 	$(BIN)/conform report matrix=docs/matrix/README.md $$runs && exit $$code
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .conform
+	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .conform .coverage .coverage.*
 
 # pip before 25.1 does not read dependency groups
 $(VENV)/.base: pyproject.toml constraints.txt

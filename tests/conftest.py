@@ -6,6 +6,7 @@ import gc
 import importlib.util
 import os
 import shutil
+import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,6 +18,10 @@ SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
 settings.register_profile("any-machine", deadline=None, suppress_health_check=SLOW)
 settings.load_profile("any-machine")
 
+# Some images of Python set it. Hundreds of processes would then compile the same modules, each for itself.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 SDKS = ("anthropic", "node-anthropic")
 
 NEEDED = {
@@ -24,6 +29,7 @@ NEEDED = {
     "corpus": bool(os.environ.get("STREAMCONFORM_CORPUS")),
     "node": shutil.which("node") is not None and shutil.which("npm") is not None,
     "cargo": shutil.which("cargo") is not None,
+    "go": shutil.which("go") is not None,
     "cc": shutil.which("cc") is not None,
     "peers": all(
         environments.read_environment(environments.get_environments_folder(), PEERS[name]) for name in SDKS

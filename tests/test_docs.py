@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -14,21 +15,25 @@ from streamconform.model.trial import DELIVERIES, FAULTS
 from streamconform.peers.table import PEERS
 from streamconform.run.exits import Exit
 from streamconform_mutants import MUTANTS
+from streamconform_reference.adapter import VERSION
 
 from .cli.project import Project
 from .docs.blocks import BLOCK, ROOT, describe_outdated, hide_times
 from .docs.outputs import PAGES, PEER, run_command
 
 README = (ROOT / "README.md").read_text("utf-8")
+EVERYTHING = "conform run"
+"""The command that runs every case."""
+OUTPUTS = {m["command"]: m["text"] for page in PAGES for m in BLOCK.finditer(page.read_text("utf-8"))}
 BLOCKS = [
     pytest.param(
-        m["command"],
-        m["text"],
-        id=m["command"],
-        marks=[pytest.mark.peers] if PEER.search(m["command"]) else [],
+        command,
+        text,
+        id=command,
+        marks=[pytest.mark.peers] if PEER.search(command) else [],
     )
-    for page in PAGES
-    for m in BLOCK.finditer(page.read_text("utf-8"))
+    for command, text in OUTPUTS.items()
+    if command != EVERYTHING
 ]
 FILE = re.compile(r"<!-- file: (?P<name>.+?) -->\n```python\n(?P<text>.*?)```", re.DOTALL)
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -43,8 +48,22 @@ def test_an_output_block_is_what_the_command_prints(command, text):
     assert hide_times(run_command(command)) == hide_times(text), describe_outdated("cli")
 
 
+@pytest.mark.parametrize(
+    "text", [OUTPUTS[EVERYTHING]] if EVERYTHING in OUTPUTS else [], ids=lambda _: EVERYTHING
+)
+def test_the_run_of_everything_has_as_many_cases_and_trials_as_it_says(tmp_path, text):
+    """`.ci/run` runs all of them, under more deliveries: half a minute of CPU time."""
+    trials = Project(tmp_path).run("list", "--trials").out.splitlines()
+    cases = Project(tmp_path).run("list").out.splitlines()
+    assert hide_times(text) == (
+        f"streamconform {version('streamconform')}, {len(cases):,} cases, {len(trials):,} trials, seed 0\n"
+        f"  streamconform-reference {VERSION} (python, bytes) via reference\n"
+        f"No failures: {len(trials):,} passed in # s\n"
+    ), describe_outdated("cli")
+
+
 def test_the_pages_show_a_failing_run_a_good_run_and_an_explanation():
-    assert len(BLOCKS) == 3
+    assert len(OUTPUTS) == 3
 
 
 def test_every_verb_and_exit_code_is_documented():

@@ -105,6 +105,19 @@ def cost_from_floats(message: Json) -> None:
 
 
 @mutants.output(
+    "cut-call-executable",
+    issues=("ahwurm/localharness#77", "jaseci-labs/jac#6766"),
+    fails=(*COMPLETE, *ARGUMENTS, "**:invariant.every-block-told", "**:invariant.end-equals-block"),
+)
+def cut_call_executable(message: Json) -> None:
+    """Hands out a call that was cut as executable, with empty arguments."""
+    for block in _ended_blocks(message):
+        if block.get("complete") is False:
+            block["arguments"] = {}
+            block["complete"] = True
+
+
+@mutants.output(
     "empty-arguments-dropped",
     issues=(
         "BerriAI/litellm#5063",

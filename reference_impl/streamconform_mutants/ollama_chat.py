@@ -56,6 +56,18 @@ class CallsOfOneIndexJoined(OllamaChatDecoder):
 
 
 @mutants.output(
+    "content-dropped-on-error",
+    issues=("pepperoni21/ollama-rs#357",),
+    fails=(*CONTENT, "**:invariant.**"),
+)
+def content_dropped_on_error(message: Json) -> None:
+    """Drops the content that had arrived before the error record."""
+    outcome = object_at(message, "outcome")
+    if outcome.get("status") == "error":
+        outcome["content"] = []
+
+
+@mutants.output(
     "done-hides-calls",
     issues=("BerriAI/litellm#35663", "BerriAI/litellm#20585"),
     fails=STOP_REASON,

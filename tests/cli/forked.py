@@ -4,17 +4,25 @@ Importing the command line costs more CPU time than most commands, and hundreds 
 started once per pytest process, imports the module and forks for each command. A command therefore has its
 own process, folder, environment and file descriptors, as if a shell had started it. Tests about the start
 itself (imports, signals, hash seeds, Python's encodings) start a new Python instead.
+
+The programs that host Python adapters are forked too, by the command itself: each has its own process and
+session, and is killed as any other program. `tests/harness` and `tests/replay` start real ones.
 """
 
 from __future__ import annotations
 
 import array
+import asyncio
 import atexit
 import contextlib
+import faulthandler
+import functools
 import gc
 import importlib
+import io
 import json
 import os
+import pkgutil
 import random
 import runpy
 import selectors
@@ -24,13 +32,22 @@ import struct
 import subprocess
 import sys
 import tempfile
+import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, NoReturn, Self
 
 LENGTH = struct.Struct("!I")
 PRELOADED = {
-    "streamconform": ("asyncio", "httpx", "h11", "jsonschema", "rich.progress", "streamconform_reference"),
+    "streamconform": (
+        "h11",
+        "httpx",
+        "importlib.metadata",
+        "jsonschema",
+        "rich.progress",
+        "streamconform.adapters.host",
+        "streamconform_reference",
+    ),
     "pytest": (
         "_pytest.assertion.rewrite",
         "asyncio",
@@ -42,6 +59,9 @@ PRELOADED = {
     ),
 }
 """Module to what it imports late. pytest wants to import its plugins, such as ours, itself."""
+
+HOSTS = ("streamconform.adapters.host", "streamconform.tools.probe.proxy_program")
+"""Modules that commands start with `python -m`."""
 
 
 class Server:
@@ -197,10 +217,58 @@ def _report(running: dict[int, socket.socket]) -> None:
 def _modules(module: str) -> list[str]:
     modules = [module, *PRELOADED[module]]
     if module == "streamconform":
+        import streamconform_mutants
         from streamconform.cli import MODULES, VERBS
 
         modules += [f"streamconform.cli.{MODULES.get(verb, verb)}" for verb in VERBS]
+        mutants = pkgutil.iter_modules(streamconform_mutants.__path__, "streamconform_mutants.")
+        modules += [each.name for each in mutants]
     return modules
+
+
+class _ForkingPopen(subprocess.Popen):
+    """Fork instead of starting a Python for one of `HOSTS`."""
+
+    def __init__(self, args: Any, **options: Any) -> None:
+        if isinstance(args, list | tuple) and args[:2] == type(args)((sys.executable, "-m")):
+            module, *words = args[2:]
+            if module in HOSTS:
+                options["preexec_fn"] = functools.partial(_host, module, words, options.get("env"))
+        super().__init__(args, **options)
+
+
+def _host(module: str, words: Sequence[str], env: Mapping[str, str] | None) -> NoReturn:
+    """Be `python -m MODULE WORDS`, in a fork of the command whose file descriptors 0 to 2 are in place."""
+    code: object = 0
+    try:
+        gc.freeze()  # nothing of the command is finalised here
+        atexit._clear()
+        faulthandler.disable()
+        asyncio._set_running_loop(None)
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGTERM, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+        if env is not None:
+            os.environ.clear()
+            os.environ.update(env)
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0)), encoding="utf-8")
+        sys.stdout, sys.stderr = (
+            io.TextIOWrapper(io.FileIO(number, "w"), encoding="utf-8", errors=errors, write_through=True)
+            for number, errors in ((1, "strict"), (2, "backslashreplace"))
+        )
+        sys.path[0] = str(Path.cwd())
+        sys.argv[1:] = words
+        sys.modules.pop(module, None)
+        sys.meta_path[:] = [each for each in sys.meta_path if isinstance(each, type)]  # none of pytest's
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as error:
+        code = error.code
+    except BaseException:  # noqa: BLE001 - as Python itself does at the end
+        traceback.print_exc()
+        code = 1
+    os._exit(code if isinstance(code, int) else int(code is not None))
 
 
 def _become(module: str, connection: socket.socket) -> None:
@@ -216,6 +284,9 @@ def _become(module: str, connection: socket.socket) -> None:
     os.environ.clear()
     os.environ.update(order["env"])
     random.seed()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    os.cpu_count = lambda: 1  # each worker starts a program
+    subprocess.Popen = _ForkingPopen
     sys.path[0] = order["cwd"]
     sys.argv[1:] = order["words"]
     runpy.run_module(module, run_name="__main__", alter_sys=True)

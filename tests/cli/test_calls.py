@@ -7,6 +7,7 @@ import shlex
 import sys
 
 import pytest
+from streamconform.run.run_folders import RUNS, get_latest_results
 
 from .project import ROOT, Project
 
@@ -35,7 +36,7 @@ def project(tmp_path):
 
 
 def results(folder):
-    lines = (folder / ".conform" / "results.jsonl").read_text("utf-8").splitlines()
+    lines = get_latest_results(folder / RUNS).read_text("utf-8").splitlines()
     return [each for each in map(json.loads, lines) if each["kind"] == "trial"]
 
 

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 import tomllib
 
 import pytest
 import yaml
+from streamconform.resources import find_bundled
 from streamconform.schemas import find_problems
+from streamconform.suite.profiles import find_release
 from streamconform.yaml_text.reader import parse
 
 WORKFLOW = ".github/workflows/conform.yml"
 KNOWN = "conform-known-failures.yaml"
-EVERY = ["mypkg/conform.py", WORKFLOW, KNOWN, "conform.toml"]
-FEW = ("-k", "anthropic-messages/text/**", "--deliver", "fast", "-n", "1")
+ADAPTER = "tests/conform_adapter.py"
+IMPL = f"python:{ADAPTER}:adapter"
+EVERY = [ADAPTER, WORKFLOW, KNOWN, "conform.toml"]
+CORE = find_release(find_bundled("specs"), "core")
+FEW = ("-k", "openai-chat/text/text-plain", "-n", "1")
+CRATE = '[package]\nname = "mine"\nversion = "0.1.0"\nedition = "2021"\n\n[lib]\npath = "lib.rs"\n'
+LANGUAGES = [
+    pytest.param("python", ADAPTER, id="python"),
+    pytest.param("node", "tests/conform_adapter.mjs", id="node", marks=pytest.mark.node),
+    pytest.param("go", "tests/conform_adapter/main.go", id="go", marks=pytest.mark.go),
+    pytest.param("rust", "examples/conform_adapter/main.rs", id="rust", marks=pytest.mark.cargo),
+]
 
 
 @pytest.fixture
@@ -33,33 +47,59 @@ def test_a_package_gets_an_adapter_a_workflow_known_failures_and_a_config(packag
     assert (ran.code, ran.err) == (0, "")
     assert written(ran) == EVERY
     assert [name for name in EVERY if not (package.folder / name).is_file()] == []
-    assert config(package) == {"impl": "mypkg", "known_failures": KNOWN}
-    assert "`conform smoke mypkg`" in ran.out
+    assert config(package) == {"impl": IMPL, "known_failures": KNOWN}
+    assert f"`conform smoke {IMPL}`" in ran.out
 
 
-def test_what_is_written_runs_as_it_is_and_fails_for_real(package):
-    package.run("init")
-    ran = package.run("run", *FEW)
-    assert ran.code == 1, ran.out + ran.err
-    assert "faulted" not in ran.out
-    assert "fail" in ran.last
-    assert 'status: expected "complete", got "incomplete"' in ran.out
+@pytest.mark.parametrize("mode", ["bytes", "http"])
+@pytest.mark.parametrize(("language", "adapter"), LANGUAGES)
+def test_every_template_reads_one_api_as_it_is(project, language, adapter, mode):
+    made = project.with_file("Cargo.toml", CRATE).with_file("lib.rs", "") if language == "rust" else project
+    ran = made.run("init", "--language", language, "--input", mode)
+    assert written(ran)[0] == adapter
+    if language == "rust":
+        build = ("cargo", "build", "--offline", "--quiet", "--example", "conform_adapter")
+        subprocess.run(build, cwd=made.folder, check=True)
+    ran = made.run("smoke")
+    assert (ran.code, [line for line in ran.out.splitlines() if line.startswith("FIX")]) == (0, []), ran.err
+    ran = made.run("run", *FEW, "--faults", "none")
+    assert ran.code == 0, ran.out + ran.err
+    assert f", {mode})" in ran.out
 
 
-def test_smoke_says_of_what_is_written_only_that_nothing_is_read_yet(package):
-    package.run("init")
-    ran = package.run("smoke")
-    fixes = {line.split()[1] for line in ran.out.splitlines() if line.startswith("FIX")}
-    assert (ran.code, fixes) == (1, {"reading"})
+@pytest.mark.parametrize(
+    ("manifest", "text", "adapter"),
+    [
+        ("package.json", '{"name": "mine"}', "tests/conform_adapter.mjs"),
+        ("go.mod", "module example.org/mine\n", "tests/conform_adapter/main.go"),
+        ("Cargo.toml", CRATE, "examples/conform_adapter/main.rs"),
+        ("pyproject.toml", '[project]\nname = "mine"\n', ADAPTER),
+        ("test/test_it.py", "", "test/conform_adapter.py"),
+    ],
+)
+def test_the_language_and_the_folder_of_tests_are_the_projects(project, manifest, text, adapter):
+    made = project.with_file(manifest, text)
+    assert written(made.run("init"))[0] == adapter
+    name = "mine" if "/" not in manifest else made.folder.name
+    assert name in (made.folder / adapter).read_text("utf-8")
 
 
-@pytest.mark.parametrize("options", [(), ("--language", "node")], ids=["python", "node"])
-def test_no_place_in_a_template_is_left_empty(package, options):
-    assert (package.run("init", *options).code, package.run("init", *options).code) == (0, 0)
-    for path in package.folder.rglob("*"):
-        if path.is_file() and path.name != "__init__.py":
-            text = path.read_text("utf-8")
-            assert not [word for word in text.split() if word.startswith("@") and word.endswith("@")]
+@pytest.mark.parametrize("mode", ["bytes", "http"])
+@pytest.mark.parametrize("language", ["python", "node", "go", "rust"])
+def test_no_field_of_a_template_is_left_and_every_one_has_the_rules(project, language, mode):
+    made = project.with_file("Cargo.toml", CRATE)
+    assert made.run("init", "--language", language, "--input", mode).code == 0
+    for path in made.folder.rglob("*"):
+        if path.is_file():
+            assert re.findall(r"@[a-zA-Z]+@", path.read_text("utf-8")) == []
+    (adapter,) = [path for path in made.folder.rglob("*") if path.name in ADAPTER_NAMES]
+    text = adapter.read_text("utf-8")
+    for rule in ("does not expose", "both pass", "must not be executed", "raised", "FILL IN"):
+        assert rule in text
+    assert ("base_url" in text.lower()) == (mode == "http")
+
+
+ADAPTER_NAMES = ("conform_adapter.py", "conform_adapter.mjs", "main.go", "main.rs")
 
 
 def test_known_failures_are_in_the_published_form(package):
@@ -76,8 +116,9 @@ def test_known_failures_are_in_the_published_form(package):
         ({}, ("--language", "node"), []),
         ({"package.json": '{"name": "mine"}'}, ("--language", "node"), ["npm install"]),
         ({"package.json": "{}", "package-lock.json": "{}"}, ("--language", "node"), ["npm ci"]),
+        ({}, ("--language", "go"), []),
     ],
-    ids=["nothing", "python", "node", "npm", "npm-locked"],
+    ids=["nothing", "python", "node", "npm", "npm-locked", "go"],
 )
 def test_the_workflow_installs_runs_and_keeps_the_results(package, files, options, setup):
     made = package
@@ -91,12 +132,12 @@ def test_the_workflow_installs_runs_and_keeps_the_results(package, files, option
     assert runs[: len(setup) + 2] == [
         *setup,
         "pip install streamconform",
-        "conform run --report junit=conform-junit.xml --report markdown=conform.md",
+        f"conform run --profile {CORE} --report junit=conform-junit.xml --report markdown=conform.md",
     ]
     uses = [step["uses"].partition("@")[0] for step in steps if "uses" in step]
-    node = ["actions/setup-node"] if "node" in options else []
-    assert uses == ["actions/checkout", "actions/setup-python", *node, "actions/upload-artifact"]
-    assert steps[-1]["with"]["path"].split() == [".conform/results.jsonl", "conform-junit.xml", "conform.md"]
+    language = [f"actions/setup-{name}" for name in ("node", "go") if name in options]
+    assert uses == ["actions/checkout", "actions/setup-python", *language, "actions/upload-artifact"]
+    assert steps[-1]["with"]["path"].split() == [".conform/runs/", "conform-junit.xml", "conform.md"]
 
 
 def test_the_reports_of_the_workflow_can_be_written(package):
@@ -107,8 +148,8 @@ def test_the_reports_of_the_workflow_can_be_written(package):
         for step in workflow["jobs"]["conform"]["steps"]
         if step.get("run", "").startswith("conform run")
     ]
-    ran = package.run(*line.split()[1:], *FEW)
-    assert ran.code == 1, ran.err
+    ran = package.run(*line.split()[1:], *FEW, "--faults", "none")
+    assert ran.code == 0, ran.out + ran.err
     assert (package.folder / "conform-junit.xml").is_file()
     assert (package.folder / "conform.md").is_file()
 
@@ -124,10 +165,10 @@ def test_nothing_that_is_there_is_overwritten_without_force(package):
 
 
 def test_force_overwrites(package):
-    made = package.with_file("mypkg/conform.py", "# mine\n")
+    made = package.with_file(ADAPTER, "# mine\n")
     ran = made.run("init", "--force")
     assert written(ran) == EVERY
-    assert "def adapter(run):" in (made.folder / "mypkg/conform.py").read_text()
+    assert "def adapter(run):" in (made.folder / ADAPTER).read_text()
 
 
 def test_a_dry_run_writes_nothing_and_says_what_it_would(package):
@@ -145,7 +186,7 @@ def test_the_config_is_put_behind_what_is_in_pyproject(package):
     assert "added to  pyproject.toml" in ran.out
     text = (made.folder / "pyproject.toml").read_text()
     assert text.startswith(f"{PYPROJECT}\n\n[tool.conform]\n")
-    assert tomllib.loads(text)["tool"]["conform"] == {"impl": "mypkg", "known_failures": KNOWN}
+    assert tomllib.loads(text)["tool"]["conform"] == {"impl": IMPL, "known_failures": KNOWN}
     assert not (made.folder / "conform.toml").exists()
 
 
@@ -169,42 +210,24 @@ def test_a_pyproject_that_takes_no_more_tables_gets_a_file_beside_it(package):
     assert "conform.toml" in written(ran)
 
 
-def test_a_package_in_src_is_found_and_has_to_be_installed_first(project):
+def test_a_package_in_src_has_to_be_installed_first(project):
     ran = project.with_file("src/mypkg/__init__.py", "").with_file("tests/__init__.py", "").run("init")
-    assert "src/mypkg/conform.py" in written(ran)
-    assert "next: `pip install -e .`, then `conform run`" in ran.out
-    assert config(project)["impl"] == "mypkg"
+    assert written(ran)[0] == ADAPTER
+    assert "next: `pip install -e .`, then `conform smoke" in ran.out
 
 
-def test_the_package_that_has_the_projects_name_is_meant(project):
+def test_the_adapter_is_named_after_the_project_or_its_package(project):
     made = project.with_file("my_pkg/__init__.py", "").with_file("other/__init__.py", "")
-    ran = made.with_file("pyproject.toml", PYPROJECT).run("init")
-    assert "my_pkg/conform.py" in written(ran)
+    made.with_file("pyproject.toml", PYPROJECT).run("init")
+    assert 'adapter.info = {"name": "my_pkg"}' in (made.folder / ADAPTER).read_text()
 
 
-def test_a_package_can_be_named(project):
+def test_a_package_and_its_apis_can_be_named(project):
     made = project.with_file("one/__init__.py", "").with_file("two/inner/__init__.py", "")
-    ran = made.run("init", "--package", "two.inner", "--api", "openai-chat")
-    assert "two/inner/conform.py" in written(ran)
-    assert 'adapter.apis = ["openai-chat"]\n' in (made.folder / "two/inner/conform.py").read_text()
-
-
-def test_without_a_package_the_adapter_is_a_module(project):
-    ran = project.run("init")
-    assert written(ran)[0] == "conform_adapter.py"
-    ran = project.run("run", *FEW)
-    assert ran.code == 1, ran.out + ran.err
-    assert "faulted" not in ran.out
-
-
-@pytest.mark.node
-def test_a_program_in_javascript_runs_as_it_is(project):
-    made = project.with_file("package.json", '{"name": "mine"}')
-    assert written(made.run("init", "--language", "node"))[0] == "conform_adapter.mjs"
-    assert config(made)["impl"] == "cmd:node conform_adapter.mjs"
-    ran = made.run("smoke")
-    fixes = {line.split()[1] for line in ran.out.splitlines() if line.startswith("FIX")}
-    assert (ran.code, fixes) == (1, {"reading"}), ran.out + ran.err
+    made.run("init", "--package", "two.inner", "--api", "anthropic-messages")
+    text = (made.folder / ADAPTER).read_text()
+    assert 'adapter.apis = ["anthropic-messages"]\n' in text
+    assert 'adapter.info = {"name": "two.inner"}' in text
 
 
 def test_a_folder_inside_a_repository_is_told_that_workflows_are_read_at_its_root(project):
@@ -216,11 +239,12 @@ def test_a_folder_inside_a_repository_is_told_that_workflows_are_read_at_its_roo
 @pytest.mark.parametrize(
     ("files", "words", "said"),
     [
-        (("one/__init__.py", "two/__init__.py"), (), "several packages here, `one`, `two`: say which"),
         ((), ("--package", "nosuch"), "there is no folder `nosuch` or `src/nosuch` here"),
         ((), ("--package", "../up"), "expected a name that can be imported"),
         ((), ("--package", "x", "--language", "node"), "`--package` is for Python"),
         ((), ("--language", "cobol"), "'cobol' is not one of"),
+        ((), ("--language", "rust"), "no `Cargo.toml` here"),
+        (("Cargo.toml",), (), "`Cargo.toml` cannot be read"),
         ((".github",), (), "`.github/workflows/conform.yml` cannot be written"),
         (("pyproject.toml",), (), "`pyproject.toml` cannot be read"),
     ],

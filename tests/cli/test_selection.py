@@ -36,7 +36,7 @@ def ids(project, *words):
 
 
 def header(project):
-    return json.loads((project.folder / ".conform/results.jsonl").read_text().splitlines()[0])
+    return json.loads(project.results.read_text().splitlines()[0])
 
 
 @pytest.fixture
@@ -198,7 +198,7 @@ def test_a_profile_with_mistakes_is_refused_with_their_lines(profiled):
         (("--shard", "half"), "expected K/N"),
         (("--level", "shall"), "'shall' is not one of"),
         (("--faults", "some"), "'some' is not one of"),
-        (("--level", "must", "-k", "**@cr", "--deliver", "full"), "no trial is left"),
+        (("--level", "must", "-k", f"{TOPIC}@cr", "--deliver", "full"), "no trial is left"),
     ],
 )
 def test_a_selection_that_cannot_be_is_one_clear_message(project, words, said):
@@ -213,3 +213,28 @@ def test_a_wrong_choice_in_the_config_is_told_like_one_on_the_command_line(proje
     ran = project.with_file("conform.toml", f'{key} = "pigeon"\n').run("list")
     assert ran.code == 2
     assert f"`{key}` is `pigeon`; expected one of" in ran.err
+
+
+def test_a_run_of_a_profile_ends_by_saying_what_the_full_suite_adds(profiled):
+    ran = profiled.run("run", "--profile", "small-1")
+    total = len({id_.partition("@")[0] for id_ in ids(profiled)})
+    assert ran.last == f"small-1: 2 of {total} cases. The full suite adds {total - 2}: conform run"
+    assert profiled.run("run", "--profile", "small-1", "-q").out.count("\n") == 1
+    assert "full suite" not in profiled.run("run", "--profile", "small-1", "-k", "cache-read").out
+    configured = profiled.with_file("conform.toml", profiled.files["conform.toml"] + 'profile = "small-1"\n')
+    assert configured.run("run").last.endswith(
+        "To run the full suite, remove `profile` from the config file."
+    )
+
+
+def test_the_share_of_a_profile_counts_the_claimed_apis_only(project):
+    made = project.with_file(
+        "mine.py", "def adapter(run):\n    return {}\n\n\nadapter.apis = ['ollama-chat']\n"
+    )
+    words = ("-i", "python:mine:adapter", "--deliver", "fast", "-x", "-n", "1")
+    line = made.run("run", *words, "--profile", "core").last
+    assert re.fullmatch(
+        r"core-[\d.]+: 26 of \d+ cases of ollama-chat\. The full suite adds \d+:"
+        r" conform run -i python:mine:adapter",
+        line,
+    )

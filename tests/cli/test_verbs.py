@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 
 import pytest
 import yaml
@@ -136,7 +137,7 @@ def test_the_command_that_a_failure_names_explains_that_very_trial(project):
     ran = made.run(
         "run", "-i", "python:mine:adapter", "-k", "anthropic-messages/text/unicode-scripts@bytewise"
     )
-    (command,) = re.findall(r"to see them: `conform (explain [^`]+)`", ran.out)
+    (command,) = re.findall(r"next: conform (explain .+)", ran.out)
     assert command == "explain anthropic-messages/text/unicode-scripts@bytewise -i python:mine:adapter"
     assert "verdict: fail" in made.run(*command.split()).out
 
@@ -156,6 +157,33 @@ def test_explain_tells_what_was_wrong_with_the_request(project):
     made = project.with_file("mine.py", ASTRAY)
     ran = made.run("explain", "anthropic-messages/text/single-text-block", "-i", "python:mine:adapter")
     assert "verdict: fail, the server got `POST /v1/complete`; expected" in ran.out
+
+
+RAISES = """
+def adapter(run):
+    exec(compile("raise KeyError('delta')", "lib/read.py", "exec"), {"__name__": "lib.read"})
+
+adapter.capabilities = []
+"""
+
+
+def test_explain_shows_the_exception_of_the_library_under_the_first_failed_check(project):
+    made = project.with_file("mine.py", RAISES)
+    ran = made.run("explain", "anthropic-messages/text/single-text-block", "-i", "python:mine:adapter")
+    lines = [line.strip() for line in ran.out.splitlines()]
+    position = lines.index("raised KeyError: 'delta' (lib/read.py:1 in <module>)")
+    assert lines[position - 2].startswith("fail status")
+    assert ran.out.count("raised KeyError") == 1
+
+
+def test_explain_shows_the_last_lines_of_a_program_that_ended(project):
+    code = "import sys, json; input(); print(json.dumps({'op': 'hello', 'protocol': 1, 'implementation': "
+    code += "{'name': 'x'}}), flush=True); input(); sys.exit('one\\ntwo')\n"
+    words = ("-i", f"cmd:{sys.executable} -S mine.py")
+    ran = project.with_file("mine.py", code).run(
+        "explain", "anthropic-messages/text/single-text-block", *words
+    )
+    assert "      | one\n      | two\nverdict: adapter error" in ran.out
 
 
 def test_explain_marks_the_frames_that_decided_and_where_events_departed(project):
@@ -344,3 +372,10 @@ def test_an_expectation_that_could_not_be_compared_is_refused_by_lint(project, c
     ran = own_suite(project, ONE_CASE.replace('[{text: "Hello"}]', content)).run("lint", "--specs", "specs")
     assert ran.code == 2
     assert said in ran.out
+
+
+def test_a_bundled_schema_is_printed_and_needs_a_name(project):
+    ran = project.run("schema", "protocol.v1", "--bundle")
+    assert (ran.code, "urn:streamconform:outcome" in ran.out) == (0, False)
+    assert "outcome_v1" in json.loads(ran.out)["$defs"]
+    assert project.run("schema", "--bundle").code == 2

@@ -84,8 +84,10 @@ def block_with(at, **changes):
 
 DIFFER = [
     (got_with(status="incomplete"), {"status"}),
-    (got_with(stop=None), {"stop.reason", "stop.raw"}),
-    (got_with(usage={"input": 3}), {"usage.cache_read"}),
+    (got_with(stop=None), {"stop.reason"}),
+    (got_with(stop={"reason": None, "raw": None}), {"stop.reason", "stop.raw"}),
+    (got_with(usage={"input": 3, "cache_read": None}), {"usage.cache_read"}),
+    (got_with(usage={"input": 3}), set()),
     (got_with(usage=None), {"usage.input", "usage.cache_read"}),
     (got_with(cost={"total": "0.2"}), {"cost.total"}),
     (got_with(cost=None), {"cost.total", "cost.currency"}),
@@ -94,7 +96,8 @@ DIFFER = [
     (block_with(0, signature="gis"), {"content.0.thinking.signature"}),
     (block_with(2, text="Let me look"), {"content.1.text"}),
     (block_with(3, arguments={"n": True}), {"content.2.tool_call.arguments"}),
-    (block_with(3, complete=None), {"content.2.tool_call.complete"}),
+    (block_with(3, complete=False), {"content.2.tool_call.complete"}),
+    (block_with(3, complete=None), set()),
     (block_with(3, executor="provider"), {"content.2.tool_call.executor"}),
     (got_with(content=GOT["content"][:3]), {"content.length", *PATHS[-4:]}),
     (got_with(content=GOT["content"][1:]), {"content.length", *PATHS[10:12]}),
@@ -102,7 +105,7 @@ DIFFER = [
 ]
 
 
-@pytest.mark.parametrize(("got", "paths"), DIFFER, ids=[min(paths) for _, paths in DIFFER])
+@pytest.mark.parametrize(("got", "paths"), DIFFER, ids=[min(paths, default="none") for _, paths in DIFFER])
 def test_a_difference_fails_its_own_checks_and_no_others(got, paths):
     assert failed(got=got) == paths
 
@@ -111,7 +114,7 @@ NEEDS = [
     ("thinking", {"content.0.thinking.text"}),
     ("signatures", {"content.0.thinking.signature"}),
     ("usage", {"usage.input"}),
-    ("cache_usage", {"usage.cache_read"}),
+    ("cache_usage", {"usage.cache_read", "usage.cache_write"}),
     ("cost", {"cost.total", "cost.currency"}),
     ("errors", {"error"}),
     ("tool_calls", {"content.2.tool_call.name"}),

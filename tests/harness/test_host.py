@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from pathlib import Path
 
 import pytest
 from streamconform.adapters.adapter_input import BytesInput, Chunks
 from streamconform.adapters.connect import Connection
+from streamconform.adapters.exception_origin import find_library_exception
 from streamconform.adapters.host import call_adapter
-from streamconform.adapters.interface import Errored, Hang, Observation, ProtocolFault
+from streamconform.adapters.interface import Errored, Hang, Observation, ProtocolFault, Raised
 from streamconform.adapters.program import Program
+from streamconform.adapters.protocol import RAISED_OUTCOME
 from streamconform.errors import ImplementationError
 
 from . import builders
@@ -19,7 +22,8 @@ TRIAL = builders.trial(chunks=[b"a", b"b", b"c"])
 GOOD = {"status": "complete", "content": []}
 
 ADAPTERS = """\
-import os, sys, time
+import asyncio, datetime, json, os, sys, time
+import lib
 
 GOOD = {"status": "complete", "content": []}
 
@@ -91,10 +95,94 @@ def not_json(run):
 def not_a_number(run):
     return {"status": float("nan")}
 
+def nan_in_arguments(run):
+    arguments = {"x": float("nan"), "day": [datetime.date(2026, 1, 2)]}
+    call = {"type": "tool_call", "name": "f", "arguments": arguments}
+    return {"status": "complete", "content": [call], "usage": {"input": float("inf"), "output": 1}}
+
+def object_as_arguments(run):
+    return {"status": "complete", "content": [{"type": "tool_call", "name": "f", "arguments": {1, 2}}]}
+
 def recursion(run):
     return recursion(run)
 
+def reads_json(run):
+    return json.loads("{")
+
+def library(run):
+    return lib.read()
+
+def library_in_a_generator(run):
+    yield {"n": 1}
+    yield {"outcome": lib.read()}
+
+async def library_in_a_task(run):
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(lib.read_later())
+
+def wraps_the_library(run):
+    try:
+        lib.read()
+    except lib.Broken as error:
+        raise RuntimeError("the stream broke") from error
+
+def callback_of_the_library(run):
+    lib.call(lambda: {}["mine"])
+
+def extension_of_the_library(run):
+    raise lib.Broken("from C")
+
+def wrong_use_of_the_library(run):
+    lib.read(1, 2, 3)
+
+def library_json(run):
+    return lib.parse()
+
+def exits_in_the_library(run):
+    lib.exit()
+
+def catches(run):
+    try:
+        lib.read()
+    except lib.Broken as error:
+        return {"outcome": GOOD, "raised": error}
+
+def catches_only(run):
+    try:
+        lib.read()
+    except lib.Broken as error:
+        return {"raised": error}
+
+def describes(run):
+    return {"outcome": GOOD, "raised": {"type": "E", "message": "m", "where": "a.c:1"}}
+
 number = 5
+"""
+
+
+LIBRARY = """\
+import json, sys
+
+class Broken(Exception):
+    pass
+
+def read():
+    try:
+        raise OSError("reset")
+    except OSError as error:
+        raise Broken("line one\\nline two" + "x" * 9000) from error
+
+async def read_later():
+    read()
+
+def call(function):
+    return function()
+
+def parse():
+    return json.loads("{")
+
+def exit():
+    sys.exit(2)
 """
 
 
@@ -102,6 +190,8 @@ number = 5
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("host")
     (made / "mine.py").write_text(ADAPTERS, "utf-8")
+    (made / "lib").mkdir()
+    (made / "lib" / "__init__.py").write_text(LIBRARY, "utf-8")
     (made / "pkg").mkdir()
     (made / "pkg" / "__init__.py").touch()
     (made / "pkg" / "conform.py").write_text("from mine import function as adapter\n", "utf-8")
@@ -161,11 +251,72 @@ def test_a_failing_adapter_is_reported_with_its_traceback():
         "raises": "KeyError",
         "raises_midway": "ValueError",
         "forgets": "TypeError",
-        "not_json": "TypeError",
-        "not_a_number": "ValueError",
+        "not_json": "NonJsonError",
+        "not_a_number": "NonJsonError",
         "recursion": "RecursionError",
     }
     assert "mine.py" in answers["raises"].traceback
+
+
+BROKEN = Raised(
+    "lib.Broken", "line one\\nline two" + "x" * 468 + " (from OSError)", "lib/__init__.py:10 in read"
+)
+
+
+def test_an_exception_of_the_library_is_part_of_the_observation():
+    names = ("library", "library_in_a_generator", "library_in_a_task", "wraps_the_library", "catches_only")
+    for _, answer in ask(*names):
+        assert answer == Observation(RAISED_OUTCOME, raised=BROKEN)
+
+
+def test_what_else_counts_as_raised_by_the_library():
+    names = ("library_json", "extension_of_the_library", "exits_in_the_library")
+    parse, extension, ends = (answer.raised for _, answer in ask(*names))
+    assert (parse.type, parse.where) == ("json.JSONDecodeError", "lib/__init__.py:19 in parse")
+    assert extension == Raised("lib.Broken", "from C", None)
+    assert ends == Raised("SystemExit", "2", "lib/__init__.py:22 in exit")
+
+
+def test_an_exception_of_the_adapter_is_its_own_fault():
+    names = ("reads_json", "callback_of_the_library", "wrong_use_of_the_library", "object_as_arguments")
+    answers = [answer for _, answer in ask(*names)]
+    assert all(isinstance(answer, Errored) for answer in answers), answers
+    says = "outcome.content.0.arguments is a `set`, which JSON does not have; convert it in the adapter"
+    assert answers[3].message == f"NonJsonError: {says}"
+
+
+def test_an_adapter_may_report_what_it_caught():
+    (_, caught), (_, described) = ask("catches", "describes")
+    assert caught == Observation(GOOD, raised=BROKEN)
+    assert described == Observation(GOOD, raised=Raised("E", "m", "a.c:1"))
+
+
+def test_values_that_json_does_not_have_are_reported_with_their_path():
+    ((_, answer),) = ask("nan_in_arguments")
+    assert answer.outcome["content"][0]["arguments"] == {
+        "x": "NaN",
+        "day": ["date: datetime.date(2026, 1, 2)"],
+    }
+    assert answer.outcome["usage"] == {"input": None, "output": 1}
+    assert answer.not_json == (
+        ("outcome.content.0.arguments.x", "NaN"),
+        ("outcome.content.0.arguments.day.0", "date: datetime.date(2026, 1, 2)"),
+        ("outcome.usage.input", "Infinity"),
+    )
+
+
+def test_over_http_a_network_error_of_the_standard_library_is_the_client_s():
+    def fetch(_):
+        raise ConnectionResetError("reset")
+
+    def read_file(_):
+        Path("no such file").read_bytes()
+
+    for adapter, found in ((fetch, True), (read_file, False)):
+        with pytest.raises((ConnectionResetError, FileNotFoundError)) as caught:
+            adapter(None)
+        assert (find_library_exception(caught.value, adapter, over_http=True) is not None) == found
+        assert find_library_exception(caught.value, adapter, over_http=False) is None
 
 
 def test_an_adapter_that_ends_the_process_is_reported():

@@ -98,7 +98,7 @@ BROKEN = [
         "last-usage",
         "counted-twice",
         OUTCOME,
-        [START, DELTA, DELTA2, END, {"type": "usage", "usage": {"output": 9}}, DONE],
+        [START, DELTA, DELTA2, END, {"type": "usage", "usage": {"output": 18}}, DONE],
         "the last usage event",
     ),
     ("one-terminal", "other-stop", OUTCOME, [*EVENTS[:-1], {"type": "done", "stop": None}], "`done` has"),
@@ -158,13 +158,13 @@ def test_an_event_of_another_type_than_its_block_breaks_the_index():
 IDS = [
     ([CALL, CALL | {"id": "b"}], None),
     ([CALL, CALL], "two tool calls have the id"),
-    ([CALL | {"id": None}], "tool call 0 has no id"),
-    ([CALL, CALL | {"id": ""}], "tool call 1 has no id"),
+    ([CALL | {"id": ""}, CALL | {"id": ""}], "two tool calls have the id"),
+    ([CALL | {"id": None}, CALL | {"id": None}], None),
     ([], None),
 ]
 
 
 @pytest.mark.parametrize(("content", "says"), IDS)
-def test_every_call_has_an_id_of_its_own(content, says):
-    said = invariants.check_unique_ids(decode.decode_outcome(OUTCOME | {"content": content}))
-    assert said is says or says in said
+def test_ids_that_are_given_are_unique(content, says):
+    message = invariants.check_unique_ids(decode.decode_outcome(OUTCOME | {"content": content}))
+    assert message is says or says in message

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from streamconform.adapters.interface import Errored, Hang, Observation, ProtocolFault, Skipped
+from streamconform.adapters.interface import Errored, Hang, Observation, ProtocolFault, Raised, Skipped
+from streamconform.adapters.protocol import RAISED_OUTCOME
 from streamconform.judge.judge import explain_unclaimed, judge, serialize_answer
 from streamconform.model.capability import CAPABILITIES
 
@@ -12,6 +13,7 @@ from . import builders
 ALL = CAPABILITIES
 OUTCOME, EVENTS = builders.TEXT_OUTCOME, list(builders.TEXT_EVENTS)
 GOOD = Observation(OUTCOME, EVENTS)
+RAISED = Raised("openai.APIError", "overloaded", "openai/_streaming.py:61 in __stream__")
 TRIAL = builders.trial()
 
 
@@ -31,6 +33,8 @@ ANSWERS = [
     ("errored", Errored("KeyError: 'delta'"), "faulted", "adapter"),
     ("fault", ProtocolFault("exited", "exit code 1"), "faulted", "adapter"),
     ("hang", Hang(2.5), "hang", "implementation"),
+    ("raised", Observation(RAISED_OUTCOME, raised=RAISED), "fail", "implementation"),
+    ("raised-at-the-end", Observation(OUTCOME, EVENTS, raised=RAISED), "pass", None),
 ]
 
 
@@ -134,3 +138,47 @@ def test_results_contain_the_observation():
     assert serialize_answer(Observation(1)) == {"outcome": 1}
     assert serialize_answer(Errored("m", "t")) == {"traceback": "t"}
     assert serialize_answer(Hang(1)) is None
+
+
+def test_an_exception_of_the_library_is_kept_with_the_answer():
+    kept = serialize_answer(Observation(RAISED_OUTCOME, raised=RAISED))
+    where = "openai/_streaming.py:61 in __stream__"
+    assert kept["raised"] == {"type": "openai.APIError", "message": "overloaded", "where": where}
+
+
+def test_a_function_that_raises_in_the_library_fails_with_the_exception():
+    call = builders.call()
+    (check,) = judged(Observation(RAISED_OUTCOME, raised=RAISED), trial=call).checks
+    assert (check.path, check.verdict) == ("output", "fail")
+    assert check.message == "the library raised openai.APIError: overloaded"
+
+
+CALL = {"type": "tool_call", "id": "a", "name": "f", "arguments": {"x": "NaN"}, "complete": True}
+CALL_EXPECT = {
+    "status": "complete",
+    "stop": "stop",
+    "content": [{"tool_call": {"name": "f", "arguments": {"x": 1}}}],
+}
+
+
+def test_a_value_that_json_does_not_have_is_the_failure_of_the_library():
+    outcome = OUTCOME | {"content": [CALL]}
+    trial = builders.trial(builders.case(expect=CALL_EXPECT))
+    seen = Observation(outcome, not_json=(("outcome.content.0.arguments.x", "NaN"),))
+    found = judged(seen, trial=trial, claims=ALL - {"events"})
+    assert found.culprit == "implementation"
+    failed = {check.path: check.message for check in found.checks}
+    assert failed == {"content.0.tool_call.arguments.x": "got NaN, which JSON does not have"}
+    assert judged(seen, trial=trial, claims=frozenset({"usage"})).checks == ()
+
+
+def test_in_usage_too():
+    outcome = OUTCOME | {"usage": {"input": None, "output": 9}}
+    (check,) = judged(Observation(outcome, EVENTS, not_json=(("outcome.usage.input", "Infinity"),))).checks
+    assert (check.path, check.got) == ("usage.input", "Infinity")
+
+
+def test_in_events_alone_it_is_one_check():
+    not_json = tuple((f"events.{i}.usage.input", "NaN") for i in range(9))
+    (check,) = judged(Observation(OUTCOME, EVENTS, not_json=not_json)).checks
+    assert check.message == "events.0.usage.input is NaN, which JSON does not have"

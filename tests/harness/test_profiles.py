@@ -57,7 +57,16 @@ def test_without_any_profile_next_is_everything(tmp_path):
     assert load_profile(tmp_path, "next", IDS).cases == IDS
 
 
-@pytest.mark.parametrize("name", ["core-2", "../profiles/core-1", ""])
+def test_a_name_without_a_release_is_the_newest_frozen_release(specs):
+    for name in ("core-2026.2", "core-2026.10", "core-x-2027.1"):
+        put(specs, CORE.replace("core-1", name), name)
+    put(specs, CORE.replace("core-1", "core-2027.1").replace("frozen: true", "frozen: false"), "core-2027.1")
+    assert load_profile(specs, "core", IDS).name == "core-2026.10"
+    put(specs, CORE.replace("core-1", "core"), "core")
+    assert load_profile(specs, "core", IDS).name == "core"
+
+
+@pytest.mark.parametrize("name", ["core-2", "core", "../profiles/core-1", ""])
 def test_an_unknown_profile_is_an_error_that_lists_the_available_ones(specs, name):
     put(specs, CORE)
     with pytest.raises(SelectionError, match=r"available: `core-1`, `next`"):

@@ -12,9 +12,11 @@ import pytest
 from streamconform.adapters import program as program_module
 from streamconform.adapters import protocol
 from streamconform.adapters.connect import Connection
-from streamconform.adapters.interface import Errored, Hang, Observation, ProtocolFault, Skipped
+from streamconform.adapters.interface import Errored, Hang, Observation, ProtocolFault, Raised, Skipped
 from streamconform.adapters.process import find_error_line
 from streamconform.adapters.program import Collateral, Program
+from streamconform.adapters.protocol import RAISED_OUTCOME
+from streamconform.schemas import find_problems
 
 from . import builders
 
@@ -183,11 +185,16 @@ def test_a_program_that_reads_nothing_is_a_hang_even_if_the_pipe_is_full(tmp_pat
     assert asyncio.run(asked()) == Hang(0.2)
 
 
+SAID = {"type": "api.Error", "message": "a\nb" + "x" * 1000, "where": "api/read.js:7 in next"}
+KEPT = Raised("api.Error", "a\\nb" + "x" * 485 + "…" + "x" * 10, "api/read.js:7 in next")
 ANSWERS = [
     ("skipped", {"skipped": {"reason": "no"}}, Skipped("no")),
     ("errored", {"errored": {"message": "oh", "traceback": "at"}}, Errored("oh", "at")),
     ("outcome", {"outcome": 1, "events": [2], "taken": [1]}, Observation(1, [2], (1,))),
     ("taken-is-nonsense", {"outcome": 1, "taken": [1.5]}, Observation(1)),
+    ("raised", {"raised": SAID}, Observation(RAISED_OUTCOME, raised=KEPT)),
+    ("raised-and-outcome", {"outcome": 1, "raised": SAID, "events": []}, Observation(1, [], raised=KEPT)),
+    ("raised-is-nonsense", {"outcome": 1, "raised": "oh"}, Observation(1)),
 ]
 
 
@@ -197,6 +204,79 @@ ANSWERS = [
 def test_answers_arrive_unchanged(tmp_path, said, answer):
     code = f"greet(); write(op='result', id=read()['id'], **{said!r}); read()"
     assert ask(builders.program(tmp_path, code)) == [answer]
+
+
+PLACES = [
+    (
+        "at next (file:///home/me/app/node_modules/openai/core/streaming.mjs:61:7)",
+        "at next (openai/core/streaming.mjs:61:7)",
+    ),
+    ("/home/me/my app/src/parse.rs:12", "parse.rs:12"),
+    ("C:\\Users\\me\\lib\\read.cs:line 3", "read.cs:line 3"),
+    ("/root/go/pkg/mod/github.com/x/y@v1.2.0/sse.go:40 in Next", "github.com/x/y@v1.2.0/sse.go:40 in Next"),
+    ("src/parse.rs:12:5", "src/parse.rs:12:5"),
+    ("lib/read.py:3 in read", "lib/read.py:3 in read"),
+]
+
+
+@pytest.mark.parametrize(("where", "kept"), PLACES)
+def test_the_place_of_an_exception_has_no_folder_of_this_machine(where, kept):
+    assert protocol.parse_raised({"type": "E", "where": where}).where == kept
+
+
+PRINTS_NAN = """\
+greet(); i = read()["id"]
+write(op="event", id=i, event={"type": "usage", "usage": {"input": float("nan")}})
+call = {"type": "tool_call", "arguments": {"x": [1, float("nan")], "y": float("-inf")}}
+write(op="result", id=i, outcome=GOOD | {"content": [call], "usage": {"output": 1e999}}); read()
+"""
+
+
+def test_nan_in_what_a_library_returns_is_part_of_the_answer(tmp_path):
+    (answer,) = ask(builders.program(tmp_path, PRINTS_NAN))
+    assert answer.outcome["content"][0]["arguments"] == {"x": [1, "NaN"], "y": "-Infinity"}
+    assert answer.outcome["usage"] == {"output": None}
+    assert answer.events == [{"type": "usage", "usage": {"input": None}}]
+    assert answer.not_json == (
+        ("outcome.content.0.arguments.x.1", "NaN"),
+        ("outcome.content.0.arguments.y", "-Infinity"),
+        ("outcome.usage.output", "Infinity"),
+    )
+
+
+INVALID = [
+    (b'{"op": "result", "id": 1,}', "character 26: expecting property name enclosed in double quotes, in `{"),
+    (b'{"op": "' + b"x" * 500 + b'", oops}' + b"y" * 500, "character 512: expecting property name enclosed"),
+    (b'{"op": "result"} {"op": "result"}', "character 18: extra data"),
+    (b'{"op": "resu', "character 13: the line ends too early, in"),
+    (b"Welcome!", "expected a JSON object on a line of its own, got `Welcome!`"),
+]
+
+
+@pytest.mark.parametrize(("line", "says"), INVALID)
+def test_invalid_json_says_where_and_why(line, says):
+    with pytest.raises(protocol.ProtocolError) as caught:
+        protocol.parse_reply(line + b"\n")
+    assert says in caught.value.message
+    assert len(caught.value.message) < 400
+
+
+def test_an_exception_comes_alone_or_with_the_outcome():
+    head = {"op": "result", "id": "1", "raised": SAID}
+    for valid in (head, head | {"outcome": builders.TEXT_OUTCOME}):
+        assert find_problems("protocol.v1", valid, "result") == ()
+    for other in ({"output": 1}, {"errored": {"message": "oh"}}, {"skipped": {"reason": "no"}}):
+        assert find_problems("protocol.v1", head | other, "result")
+
+
+def test_a_run_that_ends_in_an_exception_has_no_events(tmp_path):
+    code = """\
+greet(); i = read()["id"]
+write(op="event", id=i, event=1)
+write(op="result", id=i, raised={"type": "E", "message": ""}); read()
+"""
+    (answer,) = ask(builders.program(tmp_path, code))
+    assert answer == Observation(RAISED_OUTCOME, raised=Raised("E", ""))
 
 
 def test_events_on_lines_of_their_own_are_the_events(tmp_path):

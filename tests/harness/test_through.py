@@ -33,8 +33,7 @@ def block(kind: Any, /, **fields: Any) -> ExpectedBlock:
     [
         ("anthropic-messages", "status", "complete", Literally("complete")),
         ("anthropic-messages", "status", "error", Literally("error")),
-        ("anthropic-messages", "status", "incomplete", AnyOf(("incomplete", "error"))),
-        ("anthropic-messages", "stop.reason", None, AnyOf((None, "error"))),
+        ("anthropic-messages", "stop.reason", AnyOf((None, "error")), AnyOf((None, "error"))),
         ("anthropic-messages", "stop.reason", "length", Literally("length")),
         ("anthropic-messages", "stop.reason", "content_filter", AnyOf(("content_filter", "refusal"))),
         ("openai-chat", "stop.reason", "content_filter", Literally("content_filter")),

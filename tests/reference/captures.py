@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
-import pytest
 from streamconform.model.case import Case
 from streamconform.tools.compare.recordings import RecordingFolder, read
 
@@ -27,6 +27,20 @@ def streams(*folders: str) -> list[Case]:
     ]
 
 
-def params(cases: list[Case]) -> list[object]:
-    """Return the cases as parameters with their file names as ids."""
-    return [pytest.param(case, id=case.id) for case in cases]
+def check_each(cases: Sequence[Case], check: Callable[[Case], None]) -> None:
+    """Check every recording; raises one `AssertionError` that names each recording that fails.
+
+    One test per API, not per recording: pytest collects 3,000 tests in each of its processes, at more cost
+    than the checks themselves.
+    """
+    assert cases, "no recordings"
+    failures: dict[str, Exception] = {}
+    for case in cases:
+        try:
+            check(case)
+        except Exception as error:  # noqa: BLE001 - the others are checked too
+            failures[case.id] = error
+    if failures:
+        lines = [f"{name}: {type(error).__name__}: {error}" for name, error in failures.items()]
+        message = "\n".join([f"{len(failures)} of {len(cases)} recordings fail", *lines])
+        raise AssertionError(message) from next(iter(failures.values()))

@@ -15,14 +15,17 @@ from streamconform.apis.payloads import read_payload
 from streamconform.model.case import Case
 from streamconform.wire.framings import split
 
-from .captures import corpus, params, streams
+from .captures import check_each, corpus, streams
 from .exchange import Answer, assert_event_rules, decode
 
 pytestmark = pytest.mark.corpus
 
-ERRORS = [case for case in corpus().cases if case.cassette.status >= 400]
 UNTYPED = {"cohere-chat": 2, "bedrock-converse": 1, "openai-responses": 1, "openai-chat": 1}
 """HTTP errors by api whose document names no type: `{"message"}`, `{"detail"}`, `{"error": "..."}`."""
+
+
+def errors() -> list[Case]:
+    return [case for case in corpus().cases if case.cassette.status >= 400]
 
 
 def answer(case: Case, body: bytes) -> Answer:
@@ -52,8 +55,12 @@ def test_every_line_of_the_manifest_is_read_or_is_of_an_api_that_is_not_known() 
         assert unread.reason == f"the api {unread.api} is not known to this version"
 
 
-@pytest.mark.parametrize("case", params(streams()))
-def test_a_recorded_stream_is_never_complete_before_its_terminal_frame(case: Case) -> None:
+@pytest.mark.parametrize("api", APIS)
+def test_a_recorded_stream_is_never_complete_before_its_terminal_frame(api: str) -> None:
+    check_each([case for case in streams() if case.api == api], assert_never_complete_too_early)
+
+
+def assert_never_complete_too_early(case: Case) -> None:
     assert_event_rules(answer(case, case.cassette.body))
     end = start_of_terminal(case)
     for fifth in range(5):
@@ -65,8 +72,11 @@ def test_a_recorded_stream_is_never_complete_before_its_terminal_frame(case: Cas
             assert complete <= APIS[case.api].ending.count_ended_calls(payloads(case, part))
 
 
-@pytest.mark.parametrize("case", params(ERRORS))
-def test_an_http_error_has_type_message_and_status(case: Case) -> None:
+def test_an_http_error_has_type_message_and_status() -> None:
+    check_each(errors(), assert_has_type_message_and_status)
+
+
+def assert_has_type_message_and_status(case: Case) -> None:
     found = answer(case, case.cassette.body).outcome
     error, said = found["error"], case.cassette.body.decode()
     assert (found["status"], found["stop"]["reason"], found["content"]) == ("error", "error", [])
@@ -77,5 +87,5 @@ def test_an_http_error_has_type_message_and_status(case: Case) -> None:
 
 
 def test_an_http_error_lacks_a_type_only_if_its_document_has_none() -> None:
-    without = [case.api for case in ERRORS if not answer(case, case.cassette.body).outcome["error"]["type"]]
+    without = [case.api for case in errors() if not answer(case, case.cassette.body).outcome["error"]["type"]]
     assert Counter(without) == UNTYPED

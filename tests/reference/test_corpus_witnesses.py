@@ -11,14 +11,12 @@ from streamconform.model.case import Case
 from streamconform_reference.document import decode_document
 
 from .bedrock_converse_streams import damaged
-from .captures import params, streams
+from .captures import check_each, streams
 from .exchange import Answer, assert_event_rules
 from .exchange import decode as decode_any
 
 pytestmark = pytest.mark.corpus
 
-COHERE_V1 = streams("cohere-v1")
-GOOGLE = streams("google-generate")
 TERMINAL = ("response.completed", "response.incomplete", "response.failed")
 
 # Where the deltas and the final answer differ, by file: in which fields, and why. The deltas stand.
@@ -76,8 +74,11 @@ def essence(outcome: dict[str, Any], call: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("case", params(COHERE_V1))
-def test_the_events_of_cohere_v1_match_its_final_answer(case: Case) -> None:
+def test_the_events_of_cohere_v1_match_its_final_answer() -> None:
+    check_each(streams("cohere-v1"), assert_events_match_final_answer)
+
+
+def assert_events_match_final_answer(case: Case) -> None:
     lines = case.cassette.body.splitlines()
     last = json.loads(lines[-1])
     told = ("text", "tool_calls", "citations", "documents", "search_results", "search_queries")
@@ -91,8 +92,11 @@ def test_the_events_of_cohere_v1_match_its_final_answer(case: Case) -> None:
     assert set(others(whole, "document")) <= set(others(streamed, "document"))
 
 
-@pytest.mark.parametrize("case", params(streams("openai-responses")))
-def test_the_deltas_of_responses_match_the_final_answer(case: Case) -> None:
+def test_the_deltas_of_responses_match_the_final_answer() -> None:
+    check_each(streams("openai-responses"), assert_deltas_match_final_answer)
+
+
+def assert_deltas_match_final_answer(case: Case) -> None:
     frames = payloads(case.cassette.body)
     end = next((at for at, frame in enumerate(frames) if frame["type"] in TERMINAL), None)
     final = {} if end is None else frames[end].get("response", {})
@@ -107,11 +111,14 @@ def test_the_deltas_of_responses_match_the_final_answer(case: Case) -> None:
 
 
 def test_both_framings_of_google_are_there() -> None:
-    assert {case.cassette.body.lstrip()[:1] for case in GOOGLE} == {b"d", b"["}
+    assert {case.cassette.body.lstrip()[:1] for case in streams("google-generate")} == {b"d", b"["}
 
 
-@pytest.mark.parametrize("case", params(GOOGLE))
-def test_both_framings_of_google_give_the_same_outcome(case: Case) -> None:
+def test_both_framings_of_google_give_the_same_outcome() -> None:
+    check_each(streams("google-generate"), assert_framings_give_same_outcome)
+
+
+def assert_framings_give_same_outcome(case: Case) -> None:
     chunks = payloads(case.cassette.body)
     expected = decode(case).outcome
     assert decode(case, json.dumps(chunks).encode()).outcome == expected
@@ -120,8 +127,11 @@ def test_both_framings_of_google_give_the_same_outcome(case: Case) -> None:
         assert document(case, chunks[0]) == expected
 
 
-@pytest.mark.parametrize("case", params(streams("ollama-chat")))
-def test_an_answer_of_ollama_is_the_sum_of_its_records(case: Case) -> None:
+def test_an_answer_of_ollama_is_the_sum_of_its_records() -> None:
+    check_each(streams("ollama-chat"), assert_is_sum_of_records)
+
+
+def assert_is_sum_of_records(case: Case) -> None:
     messages = [json.loads(line)["message"] for line in case.cassette.body.splitlines() if line]
     outcome = decode(case).outcome
     for kind, key in (("text", "content"), ("thinking", "thinking")):
@@ -133,8 +143,11 @@ def test_an_answer_of_ollama_is_the_sum_of_its_records(case: Case) -> None:
     ]
 
 
-@pytest.mark.parametrize("case", params(streams("bedrock-converse")))
-def test_a_bit_that_fell_over_is_an_error_on_bedrock(case: Case) -> None:
+def test_a_bit_that_fell_over_is_an_error_on_bedrock() -> None:
+    check_each(streams("bedrock-converse"), assert_flipped_bits_are_errors)
+
+
+def assert_flipped_bits_are_errors(case: Case) -> None:
     end = case.cassette.body.index(b"messageStop")
     for fifth in range(5):
         broken = decode(case, damaged(case.cassette.body, end * fifth // 5))

@@ -145,7 +145,7 @@ def test_the_comment_begins_with_the_headline():
 
 def test_a_comment_is_cut_where_github_would():
     many = [trial("fail", f"openai-chat/text/{'long' * 15}-{i}") for i in range(3000)]
-    many = [replace(each, checks=(replace(CHECK, path=f"usage.x{i}"),)) for i, each in enumerate(many)]
+    many = [replace(each, checks=(replace(CHECK, path=f"field{i}"),)) for i, each in enumerate(many)]
     comment = changes.render_markdown(compare_results(results(), results(*many)), NAMES)
     assert len(comment.encode()) <= MAX_BYTES
     assert comment.endswith(changes.LEFT_OUT)
@@ -179,7 +179,7 @@ def test_the_exit_code_says_whether_anything_is_new(project, words, code, last):
 
 def test_the_text_names_what_is_new_with_the_way_to_see_it(project):
     out = project.run("diff", *NAMES).out
-    assert out.startswith("New failures: 1 trial\n1. content.*.text  1 case, 1 trial\n")
+    assert out.startswith("New failures: 1 trial\n1. Changes text  1 case, 1 trial\n")
     assert "reproduce: conform run -i mypkg -k 'openai-chat/text/broken" in out
 
 
@@ -210,7 +210,7 @@ def test_results_that_are_cut_or_of_another_seed_are_compared_with_a_word(projec
     ("words", "said"),
     [
         ((), "Missing argument 'BEFORE'"),
-        (("before.jsonl",), "`.conform/results.jsonl` cannot be read"),
+        (("before.jsonl",), "no results in `.conform/runs`"),
         (("nowhere", "after.jsonl"), "`nowhere` cannot be read"),
     ],
 )

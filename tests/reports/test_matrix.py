@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
 from streamconform.model.verdict import Check
+from streamconform.reports.describe import WARNINGS_TITLE
 from streamconform.reports.matrix import LEFT_OUT, MAX_BYTES, PageContext, render
 from streamconform.reports.matrix.context import link_issue
 from streamconform.reports.matrix.score import Score, score_rows
@@ -159,12 +160,19 @@ def test_a_page_is_a_summary_a_table_an_api_and_a_section_an_implementation():
     assert "| [`lib`](#of-lib) `1.0` | [1/3](#of-lib-openai-chat) | 1/1 |" in text
     assert '<a id="of-lib-openai-chat"></a>' in text
     assert "**openai-chat**: 3 cases; failing: 2 as recorded." in text
-    assert "- `usage.input` (text, usage): 2 cases, 3 trials; `expected 1, got 2`" in text
+    cause = "- `Reports too many tokens` (text, usage), harm: bills wrong; at fault: the implementation"
+    assert f"{cause}: 2 cases, 3 trials; `usage.input: expected 1, got 2`" in text
     assert "  - **new failure**: 1 trial" in text
     linked = "[`counted twice`](findings.md#counted-twice), [`me/lib#4`](https://github.com/me/lib/issues/4)"
     assert f"  - known: `counted twice` {linked}" in text
     assert "  - [`Title of a__one`](../../specs/openai-chat/a.yaml#L7) (`recorded`, `whole`)" in text
     assert text.count("<details>") == text.count("</details>") == 1
+
+
+def test_warnings_are_listed_below_the_failures():
+    text = render(results([*FAILING, trial(MADE, verdict="warn")]), place(SUITE))
+    assert text.index("- `Reports too many tokens`") < text.index(WARNINGS_TITLE)
+    assert text.count("<details>") == text.count("</details>") == 2
 
 
 def test_where_nothing_fails_there_is_no_list():
@@ -232,7 +240,7 @@ def test_a_page_of_nineteen_implementations_that_fail_everything_is_bounded():
     ]
     text = render(results(trials, *(info(f"lib-{n}") for n in range(19))), place(cases))
     assert 50_000 < len(text.encode()) <= MAX_BYTES
-    assert "less frequent causes are left out here" in text
+    assert "more causes left out here" in text
     assert "## `lib-18`" in text
     assert LEFT_OUT not in text
 

@@ -70,9 +70,10 @@ def _split_command(line: str) -> tuple[str, ...]:
 
 
 def _host_callable(target: str) -> tuple[str, ...]:
-    module, colon, name = target.partition(":")
+    module, colon, name = target.rpartition(":")
     if not (module and colon and name):
-        raise UsageError(f"`--impl python:{target}`: expected `python:package.module:name`")
+        expected = "`python:package.module:name` or `python:path/to/file.py:name`"
+        raise UsageError(f"`--impl python:{target}`: expected {expected}")
     return _host_argv(target)
 
 

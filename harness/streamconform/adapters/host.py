@@ -1,14 +1,15 @@
 """Host a Python adapter as a program: `python -m streamconform.adapters.host TARGET`.
 
 It speaks protocol v1 like any other program, so that an adapter that hangs, exits or crashes affects nothing
-else. TARGET is `package.module:name`, or a package name: the entry point of that name in the group
-`streamconform`, else `package.conform:adapter`.
+else. TARGET is `package.module:name`, `path/to/file.py:name`, or a package name: the entry point of that name
+in the group `streamconform`, else `package.conform:adapter`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import importlib
+import importlib.util
 import inspect
 import json
 import os
@@ -22,8 +23,10 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from streamconform.adapters import json_line
+from streamconform.adapters import exception_origin, json_line
 from streamconform.adapters.adapter_input import AdapterInput, BytesInput, Chunks, HttpInput
+from streamconform.adapters.deferred_certificates import defer_certificate_loading
+from streamconform.adapters.non_json import replace_non_json
 from streamconform.model.capability import CALLED, OF_STREAMS
 from streamconform.model.trial import Input
 
@@ -32,6 +35,10 @@ INPUTS: Final[frozenset[Input]] = frozenset({"bytes", "http"})
 """The inputs that a callable supports; `push` would need one call per chunk."""
 UNUSABLE: Final = 3
 """Exit code if the target cannot be imported; the last line of stderr states the reason."""
+TRACEBACK_FRAMES: Final = 12
+"""The innermost frames of an adapter's exception that are sent."""
+MAX_ERRORED: Final = 4000
+"""Characters of its message and of its traceback that are sent."""
 
 
 SendEvent = Callable[[Any], None]
@@ -48,10 +55,12 @@ class AdapterResult:
     events: list[Any] | None = None
     taken: list[int] = field(default_factory=list)
     """For each event, the number of chunks taken before it was yielded."""
+    raised: Any = None
+    """The exception that the adapter caught, or its description."""
     deviations: Any = None
     """The rules that the stream breaks, if the adapter checks any."""
     finished: bool = False
-    """Whether there is an outcome."""
+    """Whether there is an outcome or an exception."""
     send_event: SendEvent | None = None
     """Receives events immediately; without it they are collected in `events`."""
 
@@ -59,7 +68,7 @@ class AdapterResult:
         """Add one yielded item: an event, or the outcome as the last item."""
         if self.events is None and self.send_event is None:
             self.events = []
-        if isinstance(item, dict) and "outcome" in item and "type" not in item:
+        if isinstance(item, dict) and is_result(item) and "type" not in item:
             self.finish(item)
             self.deviations = item.get("deviations")
             return
@@ -70,11 +79,16 @@ class AdapterResult:
             self.taken.append(run.chunks.taken)
 
     def finish(self, value: Any) -> None:
-        """Set the returned outcome; `value` may also be `{"outcome": …, "first": …}`."""
-        wrapped = isinstance(value, dict) and "outcome" in value
-        self.outcome = value["outcome"] if wrapped else value
-        self.first = value.get("first") if wrapped else None
+        """Set the returned outcome; `value` may also be `{"outcome": …, "first": …, "raised": …}`."""
+        result = value if isinstance(value, dict) and is_result(value) else {"outcome": value}
+        self.outcome, self.first = result.get("outcome"), result.get("first")
+        self.raised = result.get("raised")
         self.finished = True
+
+
+def is_result(value: Mapping[str, Any]) -> bool:
+    """Return whether `value` holds an outcome or an exception, and is not an outcome itself."""
+    return "outcome" in value or "raised" in value
 
 
 class TargetError(Exception):
@@ -84,8 +98,8 @@ class TargetError(Exception):
 def load_adapter(target: str) -> Callable[[BytesInput], Any]:
     """Return the adapter that `target` names; raises `TargetError`."""
     if ":" in target:
-        module, _, name = target.partition(":")
-        return _load_attribute(module, name)
+        module, _, name = target.rpartition(":")
+        return _load_attribute(_import_file(module) if module.endswith(".py") else module, name)
     for point in entry_points(group=GROUP):
         if point.name == target:
             return _load_attribute(point.module, point.attr)
@@ -116,6 +130,7 @@ def main(target: str) -> None:
     """Serve the adapter `target` on stdin and stdout until `stop` or the end of input."""
     sys.path.insert(0, str(Path.cwd()))
     out = redirect_stdout()
+    defer_certificate_loading()
     try:
         adapter = load_adapter(target)
     except TargetError as error:
@@ -147,11 +162,24 @@ def serve(adapter: Callable[[Any], Any], target: str, out: BinaryIO) -> None:
             case "run":
                 _send(out, _handle_run(adapter, message, out))
             case "call":
-                _send(out, _encode_result(message["id"], partial(build_call_result, adapter, message)))
+                _send(out, encode_result(adapter, message, partial(build_call_result, adapter, message)))
             case "stop":
                 return
             case _:
                 pass
+
+
+def _import_file(path: str) -> str:
+    """Import the module in a file and return the name that it is imported under."""
+    file = Path(path).resolve()
+    name = f"streamconform_adapter_{file.stem}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None or not file.is_file():
+        raise TargetError(f"no file `{path}`; the path is relative to the current folder")
+    # The file's folder stays off the import path: a folder of tests often has `tests/requests` and the like.
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return name
 
 
 def _load_attribute(module: str, name: str) -> Callable[[BytesInput], Any]:
@@ -178,7 +206,7 @@ def _load_attribute(module: str, name: str) -> Callable[[BytesInput], Any]:
 
 def build_greeting(adapter: Callable[[BytesInput], Any], target: str) -> dict[str, Any]:
     """Return the greeting of `adapter`, from its attributes."""
-    info = {"name": target.partition(":")[0], "language": "python"} | dict(getattr(adapter, "info", {}))
+    info = {"name": _name_implementation(target), "language": "python"} | dict(getattr(adapter, "info", {}))
     attributes = {
         "apis": getattr(adapter, "apis", None),
         "inputs": [name for name in getattr(adapter, "inputs", ()) if name in INPUTS] or None,
@@ -190,6 +218,12 @@ def build_greeting(adapter: Callable[[BytesInput], Any], target: str) -> dict[st
         members["through"] = dict(through)
     members |= _select_capabilities(adapter, members.get("capabilities"))
     return {"op": "hello", "protocol": 1, "implementation": info} | members
+
+
+def _name_implementation(target: str) -> str:
+    """Return the name of an implementation whose adapter has none: its module, or the file's name."""
+    module = target.rpartition(":")[0] or target
+    return Path(module).stem if module.endswith(".py") else module
 
 
 def _select_capabilities(adapter: Callable[[BytesInput], Any], claimed: Any) -> dict[str, Any]:
@@ -235,7 +269,7 @@ def _handle_run(adapter: Callable[[Any], Any], message: Mapping[str, Any], out: 
     def send_event(event: Any) -> None:
         _send(out, _encode_line({"op": "event", "id": message["id"], "event": event}))
 
-    return _encode_result(message["id"], lambda: build_run_result(adapter, message, send_event))
+    return encode_result(adapter, message, lambda: build_run_result(adapter, message, send_event))
 
 
 def build_run_result(
@@ -244,7 +278,14 @@ def build_run_result(
     """Return the members of a run's result; the events of an HTTP run go to `send_event`."""
     run = _build_input(message)
     result = call_adapter(adapter, run, send_event if isinstance(run, HttpInput) else None)
-    members = {} if result.events is None else {"events": result.events, "taken": result.taken}
+    raised = exception_origin.convert_raised(result.raised, adapter)
+    if raised is not None and result.outcome is None:
+        return {"raised": raised}
+    members: dict[str, Any] = (
+        {} if result.events is None else {"events": result.events, "taken": result.taken}
+    )
+    if raised is not None:
+        members["raised"] = raised
     if result.first is not None:
         members["first"] = result.first
     if result.deviations:
@@ -261,17 +302,40 @@ def build_call_result(adapter: Callable[[Any], Any], message: Mapping[str, Any])
     return {"output": asyncio.run(_await_value(value)) if inspect.isawaitable(value) else value}
 
 
-def _encode_result(id_: str, build: Callable[[], dict[str, Any]]) -> bytes:
-    """Return the line with the members that `build` returns, or with `errored` if that fails."""
-    head = {"op": "result", "id": id_}
+def encode_result(
+    adapter: Callable[[Any], Any],
+    message: Mapping[str, Any],
+    build: Callable[[], dict[str, Any]],
+    let_out: tuple[type[BaseException], ...] = (KeyboardInterrupt,),
+    on_exception: Callable[[BaseException], None] = lambda _: None,
+) -> bytes:
+    """Return the result line of `message` with the members that `build` returns.
+
+    If that raises, the line has `raised` or `errored` instead, depending on who raised, and `on_exception`
+    receives the exception. Exceptions in `let_out` propagate.
+    """
+    head = {"op": "result", "id": message["id"]}
     try:
         return _encode_line(head | build())
-    except KeyboardInterrupt:
+    except let_out:
         raise
     except BaseException as error:  # noqa: BLE001 - anything, sys.exit included, is reported
-        message = f"{type(error).__name__}: {error}"
-        errored = {"message": message, "traceback": traceback.format_exc(limit=-12)}
-        return _encode_line(head | {"errored": errored})
+        on_exception(error)
+        return _encode_line(head | _describe_exception(error, adapter, message))
+
+
+def _describe_exception(
+    error: BaseException, adapter: Callable[[Any], Any], message: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return `raised` for an exception of the library, `errored` for one of the adapter."""
+    source = message.get("input")
+    over_http = message["op"] == "run" and isinstance(source, Mapping) and source.get("mode") == "http"
+    raised = exception_origin.find_library_exception(error, adapter, over_http=over_http)
+    if raised is not None:
+        return {"raised": exception_origin.describe_raised(raised, adapter)}
+    text = "".join(traceback.format_exception(error, limit=-TRACEBACK_FRAMES))
+    described = f"{type(error).__name__}: {error}"[:MAX_ERRORED]
+    return {"errored": {"message": described, "traceback": text[-MAX_ERRORED:]}}
 
 
 async def _await_value(value: Awaitable[Any]) -> Any:
@@ -283,8 +347,12 @@ async def _collect_async(items: AsyncIterator[Any], run: AdapterInput, result: A
         result.add_item(item, run)
 
 
-def _encode_line(message: Mapping[str, Any]) -> bytes:
-    return json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+def _encode_line(message: dict[str, Any]) -> bytes:
+    try:
+        text = json.dumps(message, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError):
+        text = json.dumps(replace_non_json(message), separators=(",", ":"), allow_nan=False)
+    return text.encode() + b"\n"
 
 
 def _send(out: BinaryIO, line: bytes) -> None:

@@ -19,7 +19,7 @@ from typing import Any, Final
 from streamconform.adapters import host, protocol
 from streamconform.adapters.connect import Connection, get_python_target
 from streamconform.adapters.feed import BYTES_WITH_RUN, Feed
-from streamconform.adapters.interface import Answer, Errored, Greeting, Observation, ProtocolFault
+from streamconform.adapters.interface import Answer, Greeting, Observation, ProtocolFault
 from streamconform.adapters.process import describe_unusable
 from streamconform.errors import ImplementationError
 from streamconform.model.trial import AnyTrial
@@ -40,13 +40,14 @@ class InProcessAdapter:
         self.connection = connection
         self.dead = False
         self.raised: BaseException | None = None
-        """The exception that the adapter raised in the last run."""
+        """The exception that the adapter or its library raised in the last run."""
         self._perform = perform
         self._let_out: tuple[type[BaseException], ...] = (bdb.BdbQuit, KeyboardInterrupt, *let_out)
         self._adapter: Callable[[Any], Any] | None = None
 
-    async def start(self) -> Greeting:
+    async def start(self, seconds: float | None = None) -> Greeting:
         """Import the adapter and return its greeting; raises `ImplementationError`."""
+        del seconds  # a debugger session has no timeout
         target = get_python_target(self.connection)
         assert target is not None, "only Python adapters run in this process"
         greeting: Greeting = await self._perform(lambda: self._load(target))
@@ -70,7 +71,7 @@ class InProcessAdapter:
         answer: Answer = await self._perform(
             lambda: self._answer(message, send_event, is_run=message["op"] == "run")
         )
-        if isinstance(answer, Observation) and answer.events is None and events_sent:
+        if isinstance(answer, Observation) and protocol.lacks_events(answer) and events_sent:
             chunk_counts = answer.taken if feed.gate is None else tuple(taken)
             return replace(answer, events=events_sent, taken=chunk_counts)
         return answer
@@ -105,19 +106,16 @@ class InProcessAdapter:
         """Return the answer to a run or call message."""
         adapter = self._adapter
         assert adapter is not None, "`start` was awaited"
-        try:
-            result = (
-                host.build_run_result(adapter, message, send_event)
-                if is_run
-                else host.build_call_result(adapter, message)
-            )
-            line = json.dumps({"op": "result", "id": REQUEST_ID} | result, allow_nan=False).encode()
-        except self._let_out:
-            raise
-        except BaseException as error:  # noqa: BLE001 - anything, sys.exit included, is reported
+
+        def build_result() -> dict[str, Any]:
+            if is_run:
+                return host.build_run_result(adapter, message, send_event)
+            return host.build_call_result(adapter, message)
+
+        def keep(error: BaseException) -> None:
             self.raised = error
-            text = "".join(traceback.format_exception(error, limit=-12))
-            return Errored(f"{type(error).__name__}: {error}", text)
+
+        line = host.encode_result(adapter, message, build_result, self._let_out, keep)
         try:
             reply = protocol.parse_reply(line)
         except protocol.ProtocolError as fault:

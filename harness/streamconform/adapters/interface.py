@@ -57,6 +57,17 @@ class Greeting:
 
 
 @dataclass(frozen=True, slots=True)
+class Raised:
+    """The exception that ended a run inside the library; each text is on one line and of bounded length."""
+
+    type: str
+    """The class, such as `openai.APIError`."""
+    message: str
+    where: str | None = None
+    """The innermost frame inside the library, such as `openai/_streaming.py:61 in __stream__`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Observation:
     """The result of a run: outcome and events as JSON values, neither judged nor validated yet."""
 
@@ -70,6 +81,12 @@ class Observation:
     """For a round trip: the outcome of the first answer, if the adapter reports it."""
     requests: tuple[Any, ...] = ()
     """For a round trip: the requests that the server received, each `{"body", "headers", "path"}`."""
+    continued: bool = False
+    """Whether the client sent the answer back and got `CANNED_TEXT` as a plain ending."""
+    raised: Raised | None = None
+    """The exception that the library raised, if any; events that it cut short are not reported."""
+    not_json: tuple[tuple[str, str], ...] = ()
+    """Path and text of each value that JSON does not have: `("outcome.content.0.arguments.x", "NaN")`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +117,8 @@ class ProtocolFault:
 
     kind: ProtocolFaultKind
     message: str
+    stderr: tuple[str, ...] = ()
+    """The last lines of stderr of a program that ended."""
 
 
 @dataclass(frozen=True, slots=True)

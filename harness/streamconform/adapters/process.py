@@ -6,6 +6,7 @@ This module does not know the protocol: it sends and receives lines and describe
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
 import os
 import re
@@ -14,14 +15,14 @@ from collections import deque
 
 from streamconform.adapters.environment import remove_secrets
 from streamconform.adapters.process_cleanup import create_mark, kill_marked
-from streamconform.printable import escape_unprintable
+from streamconform.printable import escape_line
 
-STDERR_TAIL = 4000
-"""Characters of stderr that are kept per read, and in total in a message."""
-STDERR_READS = 200
-"""Reads of stderr that are kept."""
+STDERR_KEPT_LINES = 60
+"""Lines of stderr that are kept: after the line with the error there may be a stack trace."""
 STDERR_LINES = 8
 """Lines of stderr that a message quotes."""
+STDERR_WIDTH = 300
+"""Characters of a line of stderr that are kept."""
 ERROR_LINE = re.compile(r"(Uncaught |Exception in thread |thread '|panic: |fatal|[\w.$]*(Error|Exception)\b)")
 """The beginning of a stderr line that states why a program ended."""
 
@@ -38,7 +39,7 @@ class Process:
         self.argv = argv
         self.stop_seconds = stop_seconds
         self._process: asyncio.subprocess.Process | None = None
-        self._stderr: deque[str] = deque(maxlen=STDERR_READS)
+        self._stderr = _LineTail()
         self._reader: asyncio.Task[None] | None = None
         self._mark = create_mark()
 
@@ -135,12 +136,17 @@ class Process:
         error_line = find_error_line(self.stderr_tail())
         hint = "; a program must run until `stop`" if code == 0 else ""
         return f"the program ended ({cause}{hint})" + (
-            f": {escape_unprintable(error_line[:500])}" if error_line else ""
+            f": {escape_line(error_line, STDERR_WIDTH)}" if error_line else ""
         )
 
     def stderr_tail(self) -> str:
-        """Return the last `STDERR_TAIL` characters of its stderr."""
-        return "".join(self._stderr)[-STDERR_TAIL:].strip()
+        """Return the last lines of its stderr."""
+        return self._stderr.text()
+
+    def last_stderr_lines(self) -> tuple[str, ...]:
+        """Return the last `STDERR_LINES` lines of its stderr, escaped."""
+        lines = self.stderr_tail().splitlines()[-STDERR_LINES:]
+        return tuple(escape_line(line, STDERR_WIDTH) for line in lines)
 
     def _kill_group(self) -> None:
         if self._process is not None:
@@ -149,11 +155,32 @@ class Process:
 
     async def _read_stderr(self) -> None:
         stream = self._process.stderr if self._process else None
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
         while stream is not None:
             data = await stream.read(65536)
             if not data:
                 return
-            self._stderr.append(data.decode("utf-8", "replace")[-STDERR_TAIL:])
+            self._stderr.add(decoder.decode(data))
+
+
+class _LineTail:
+    """The last lines of a text, each cut after its first `STDERR_WIDTH` characters."""
+
+    def __init__(self) -> None:
+        self._lines: deque[str] = deque(maxlen=STDERR_KEPT_LINES)
+        self._last = ""
+
+    def add(self, text: str) -> None:
+        """Append text that may begin and end inside a line."""
+        *ended, rest = text.split("\n")
+        for piece in ended:
+            self._lines.append((self._last + piece)[:STDERR_WIDTH].rstrip())
+            self._last = ""
+        self._last = (self._last + rest)[:STDERR_WIDTH]
+
+    def text(self) -> str:
+        """Return the lines, without blank ones around them."""
+        return "\n".join((*self._lines, self._last)).strip("\n")
 
 
 def find_error_line(stderr: str) -> str:
@@ -168,6 +195,7 @@ def find_error_line(stderr: str) -> str:
 def describe_unusable(impl: str, why: str, stderr: str) -> str:
     """Return the message for a program that cannot be used; a single line of stderr replaces `why`."""
     if stderr and "\n" not in stderr:
-        return f"`{impl}` cannot be used: {escape_unprintable(stderr[:500])}"
-    lines = "\n".join(f"  | {escape_unprintable(line[:500])}" for line in stderr.splitlines()[-STDERR_LINES:])
+        return f"`{impl}` cannot be used: {escape_line(stderr, STDERR_WIDTH)}"
+    tail = stderr.splitlines()[-STDERR_LINES:]
+    lines = "\n".join(f"  | {escape_line(line, STDERR_WIDTH)}" for line in tail)
     return f"`{impl}` cannot be used: {why}" + (f"; its stderr ends with:\n{lines}" if stderr else "")

@@ -19,7 +19,10 @@ from streamconform.errors import ImplementationError
 from streamconform.model.trial import AnyTrial, Trial
 
 HELLO_SECONDS = 60.0
-"""Time for imports and the greeting: large libraries need several seconds on a cold disk."""
+"""Time for the imports and greeting of a hosted adapter: large libraries load slowly from a cold disk."""
+MIN_HELLO_SECONDS = 2.0
+"""Time for the greeting of any program; on a busy machine, starting one can take a second."""
+HELLO_HINT = "end the `hello` line with a newline and flush stdout, or raise `--timeout`"
 STOP_SECONDS = 2.0
 """Time for each step of a shutdown: to exit after `stop`, and to be gone after a kill."""
 MAX_EVENTS = 1_000_000
@@ -62,8 +65,12 @@ class Program:
         self._count = 0
         self._unreported: ProtocolFault | None = None  # a fault that occurred while no run was pending
 
-    async def start(self) -> Greeting:
-        """Start the process and return its greeting; raises `ImplementationError`."""
+    async def start(self, seconds: float | None = None) -> Greeting:
+        """Start the process and return its greeting; raises `ImplementationError`.
+
+        `seconds` is the timeout of an answer; a hosted adapter has more time for its greeting.
+        """
+        limit = limit_greeting(self.connection, seconds)
         try:
             await self._process.start(max_line=protocol.MAX_LINE)
         except (OSError, ValueError) as error:
@@ -71,7 +78,7 @@ class Program:
             message = f"`{self.connection.impl}` cannot be started: `{self.connection.argv[0]}`: {reason}"
             raise ImplementationError(message) from error
         try:
-            line = await self._exchange_greetings()
+            line = await self._exchange_greetings(limit)
             if not line:
                 self.dead = True
                 await self._process.wait_for_exit()
@@ -79,7 +86,7 @@ class Program:
             greeting = protocol.parse_greeting(line, self.connection.impl)
         except TimeoutError as error:
             await self.kill()
-            raise self._unusable(f"no greeting within {HELLO_SECONDS:g} s") from error
+            raise self._unusable(f"no greeting within {limit:g} s; {HELLO_HINT}") from error
         except LineTooLongError as error:
             await self.kill()
             raise self._unusable(f"its greeting line exceeds {protocol.MAX_LINE} bytes") from error
@@ -116,7 +123,7 @@ class Program:
             self._answered.add(id_)
         if isinstance(answer, Hang | ProtocolFault | Collateral):
             await self.kill()
-        if isinstance(answer, Observation) and answer.events is None and pending.events:
+        if isinstance(answer, Observation) and protocol.lacks_events(answer) and pending.events:
             taken = answer.taken if pending.gate is None else tuple(pending.taken)
             return replace(answer, events=pending.events, taken=taken)
         return answer
@@ -150,9 +157,9 @@ class Program:
             await self._process.send(protocol.encode_chunk(id_, chunk))
         await self._process.send(protocol.encode_eof(id_))
 
-    async def _exchange_greetings(self) -> bytes:
+    async def _exchange_greetings(self, seconds: float) -> bytes:
         """Send `hello` and return the line that answers it; empty if the program ended first."""
-        async with asyncio.timeout(HELLO_SECONDS):
+        async with asyncio.timeout(seconds):
             with contextlib.suppress(OSError):  # reading stdout detects the exit
                 await self._process.send(protocol.encode_hello())
             return await self._process.read_line()
@@ -176,7 +183,7 @@ class Program:
                 self.dead = True
                 await self._process.wait_for_exit()
                 message = f"{self._process.describe_exit()}, in the middle of {protocol.quote_line(line)}"
-                fault = ProtocolFault("exited", message)
+                fault = ProtocolFault("exited", message, self._process.last_stderr_lines())
             if fault is not None:
                 self._fail_all(fault)
 
@@ -215,10 +222,18 @@ class Program:
             self._unreported = self._unreported or fault
 
     def _exit_fault(self) -> ProtocolFault:
-        return ProtocolFault("exited", self._process.describe_exit())
+        return ProtocolFault("exited", self._process.describe_exit(), self._process.last_stderr_lines())
 
     def _unusable(self, why: str) -> ImplementationError:
         return ImplementationError(describe_unusable(self.connection.impl, why, self._process.stderr_tail()))
+
+
+def limit_greeting(connection: Connection, seconds: float | None) -> float:
+    """Return the seconds to wait for the greeting of a program whose answers may take `seconds`."""
+    if seconds is None:
+        return HELLO_SECONDS
+    is_command = connection.impl.startswith("cmd:")
+    return max(seconds, MIN_HELLO_SECONDS if is_command else HELLO_SECONDS)
 
 
 def _reject_stray(id_: str, line: bytes, *, answered: bool) -> ProtocolFault:

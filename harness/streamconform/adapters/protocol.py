@@ -6,6 +6,7 @@ No message contains the expected answer, the case's name or the delivery's name.
 from __future__ import annotations
 
 import json
+import re
 from binascii import b2a_base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,13 +23,15 @@ from streamconform.adapters.interface import (
     Output,
     ProtocolFault,
     ProtocolFaultKind,
+    Raised,
     Skipped,
 )
+from streamconform.adapters.non_json import MAX_TEXT, MAX_VALUES, NonJsonError, parse_with_nan
 from streamconform.adapters.strict_json import MAX_DEPTH, InvalidNumberError, is_too_deep, parse_strict
 from streamconform.model.capability import CALLED, CAPABILITIES, Claims
 from streamconform.model.case import Case
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
-from streamconform.printable import escape_unprintable
+from streamconform.printable import escape_line, escape_unprintable
 from streamconform.schemas import find_problems
 
 VERSION: Final = 1
@@ -40,6 +43,23 @@ API_KEY: Final = "conform"
 """The key that HTTP clients are given; the replay server accepts any."""
 QUOTED_BYTES: Final = 120
 """Bytes of a line that an error message quotes."""
+RAISED_OUTCOME: Final[Mapping[str, Any]] = {"status": "error", "content": [], "stop": {"reason": "error"}}
+"""The outcome of a run whose result has `raised` and no `outcome`."""
+MAX_RAISED_TYPE: Final = 200
+MAX_RAISED_MESSAGE: Final = 500
+MAX_RAISED_WHERE: Final = 300
+"""Characters kept of each text that describes an exception."""
+_ROOT: Final = r"(?<![\w.\-])(file://)?([A-Za-z]:)?[/\\]"
+_PACKAGE_FOLDERS: Final = re.compile(
+    _ROOT
+    + r"[^()]*[/\\](node_modules|site-packages|dist-packages|pkg[/\\]mod|registry[/\\]src[/\\][^/\\]+)[/\\]"
+)
+_FOLDERS: Final = re.compile(_ROOT + r"([^()/\\:]+[/\\])*")
+MAX_REASON: Final = 1000
+MAX_TRACEBACK: Final = 4000
+"""Characters kept of what an adapter says about its own failure."""
+MAX_PATH: Final = 200
+"""Characters kept of the path of a value that JSON does not have."""
 BASE64_OF_BYTE: Final = tuple(b2a_base64(bytes((i,)), newline=False) for i in range(256))
 
 
@@ -210,7 +230,7 @@ def parse_greeting(line: bytes, fallback: str) -> Greeting:
 
 def parse_reply(line: bytes) -> Reply | LiveEvent:
     """Parse a `result` or `event` line; raises `ProtocolError`."""
-    message = parse_object(line)
+    message = parse_object(line, allow_nan=True)
     id_ = message.get("id")
     if not isinstance(id_, str):
         error = f"`id` is missing or not a string: {quote_line(line)}; send back the id of the run"
@@ -225,22 +245,26 @@ def parse_reply(line: bytes) -> Reply | LiveEvent:
             raise ProtocolError("not-a-message", error)
 
 
-def parse_object(line: bytes) -> Mapping[str, Any]:
-    """Return the JSON object in `line`; raises `ProtocolError`."""
+def parse_object(line: bytes, *, allow_nan: bool = False) -> Mapping[str, Any]:
+    """Return the JSON object in `line`; raises `ProtocolError`.
+
+    With `allow_nan`, NaN and Infinity are accepted in values that a library fills in; `not_json` lists them.
+    """
     try:
-        message = json_line.loads(line, parse_strict)
+        message = json_line.loads(line, parse_with_nan if allow_nan else parse_strict)
     except UnicodeDecodeError as error:
         text = f"byte {error.start} (0x{line[error.start]:02x}) is not UTF-8 in {quote_line(line)}"
         raise ProtocolError("not-json", f"{text}; write UTF-8 to stdout") from error
     except InvalidNumberError as error:
         text = f"`{error}` is not a JSON number, in {quote_line(line)}; send null or a string instead"
         raise ProtocolError("not-json", text) from error
+    except NonJsonError as error:
+        raise ProtocolError("not-json", f"{error}, in {quote_line(line)}") from error
     except RecursionError as error:
         raise _report_depth(line) from error
     except ValueError as error:
-        text = f"expected a JSON object on a line of its own, got {quote_line(line)}"
         hint = "print nothing else to stdout; write logs to stderr"
-        raise ProtocolError("not-json", f"{text}; {hint}") from error
+        raise ProtocolError("not-json", f"{_describe_syntax_error(line, error)}; {hint}") from error
     # Counting brackets first spares most lines the walk over the value.
     if line.count(b"[") + line.count(b"{") > MAX_DEPTH and is_too_deep(message):
         raise _report_depth(line)
@@ -257,6 +281,22 @@ def quote_line(line: bytes) -> str:
     return f"`{text}`" if len(content) <= QUOTED_BYTES else f"`{text}…` ({len(line)} bytes)"
 
 
+def _describe_syntax_error(line: bytes, error: ValueError) -> str:
+    """Return why `line` is not JSON: what is wrong where, if it begins like an object or a list."""
+    if not (isinstance(error, json.JSONDecodeError) and line.lstrip(b"\xef\xbb\xbf \t")[:1] in (b"{", b"[")):
+        return f"expected a JSON object on a line of its own, got {quote_line(line)}"
+    content = error.doc.rstrip("\r\n")
+    start = max(error.pos - QUOTED_BYTES // 2, 0)
+    text = escape_unprintable(content[start : start + QUOTED_BYTES])
+    before, after = "…" * (start > 0), "…" * (start + QUOTED_BYTES < len(content))
+    reason = f"{error.msg[:1].lower()}{error.msg[1:]}".removesuffix(" at").removesuffix(" starting")
+    if error.pos >= len(content):
+        reason = "the line ends too early"
+    return (
+        f"invalid JSON at character {error.pos + 1}: {reason}, in `{before}{text}{after}` ({len(line)} bytes)"
+    )
+
+
 def _encode_base64(data: bytes) -> bytes:
     return BASE64_OF_BYTE[data[0]] if len(data) == 1 else b2a_base64(data, newline=False)
 
@@ -269,23 +309,67 @@ def _report_depth(line: bytes) -> ProtocolError:
     return ProtocolError("too-deep", f"nested deeper than {MAX_DEPTH} levels: {quote_line(line)}")
 
 
+def parse_raised(value: Any) -> Raised | None:
+    """Return the exception in the `raised` of a result, shortened; None if `value` does not describe one."""
+    match value:
+        case {"type": str(type_), **rest}:
+            text, where = rest.get("message"), rest.get("where")
+            return Raised(
+                escape_line(type_, MAX_RAISED_TYPE),
+                escape_line(text, MAX_RAISED_MESSAGE) if isinstance(text, str) else "",
+                escape_line(_shorten_paths(where), MAX_RAISED_WHERE) if isinstance(where, str) else None,
+            )
+        case _:
+            return None
+
+
+def _shorten_paths(where: str) -> str:
+    """Return `where` without the folders of this machine: paths from the package on, else file names."""
+    return _FOLDERS.sub("", _PACKAGE_FOLDERS.sub("", where[: 4 * MAX_RAISED_WHERE]))
+
+
+def lacks_events(answer: Observation) -> bool:
+    """Return whether the events that were sent on lines of their own belong to `answer`."""
+    # Those of a run that an exception ended are incomplete, and judging them would repeat the exception.
+    return answer.events is None and answer.outcome is not RAISED_OUTCOME
+
+
 def _parse_answer(message: Mapping[str, Any], line: bytes) -> Answer:
-    taken = message.get("taken")
+    taken, raised = message.get("taken"), parse_raised(message.get("raised"))
     match message:
         case {"outcome": outcome}:
             counts = tuple(taken) if isinstance(taken, list) and all(type(n) is int for n in taken) else None
             events, first = message.get("events"), message.get("first")
-            return Observation(outcome, events, counts, proxy_view.parse_deviations(message), first)
+            deviations = proxy_view.parse_deviations(message)
+            not_json = _parse_not_json(message)
+            return Observation(outcome, events, counts, deviations, first, raised=raised, not_json=not_json)
         case {"output": output}:
             return Output(output)
         case {"skipped": {"reason": str(reason)}}:
-            return Skipped(reason)
+            return Skipped(reason[:MAX_REASON])
         case {"errored": {"message": str(text), **rest}}:
             traceback = rest.get("traceback")
-            return Errored(text, traceback if isinstance(traceback, str) else None)
+            return Errored(
+                text[:MAX_REASON], traceback[-MAX_TRACEBACK:] if isinstance(traceback, str) else None
+            )
+        case _ if raised is not None:
+            return Observation(RAISED_OUTCOME, raised=raised)
         case _:
-            names = "`outcome`, `output`, `skipped` or `errored`"
+            names = "`outcome`, `output`, `skipped`, `errored` or `raised`"
             return ProtocolFault("not-a-message", f"expected a result with {names}, got {quote_line(line)}")
+
+
+def _parse_not_json(message: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return pairs of a path and a value from the `not_json` of a result; invalid entries are ignored."""
+    entries = message.get("not_json")
+    found = []
+    for entry in entries[:MAX_VALUES] if isinstance(entries, list) else ():
+        match entry:
+            case {"path": str(path), "value": str(text)}:
+                found.append((escape_line(path, MAX_PATH), escape_line(text, MAX_TEXT)))
+            case _:
+                pass
+    return tuple(found)
 
 
 def _parse_claims(value: Any) -> Claims | Mapping[str, Claims] | None:

@@ -34,6 +34,11 @@ def _is_terminal(payload: Payload) -> bool:
     return payload.get("type") in ("message_stop", "error")
 
 
+def _is_settled(payload: Payload) -> bool:
+    """`message_delta` brings the stop reason and the cumulative usage; `message_stop` has no content."""
+    return payload.get("type") == "message_delta" and bool(as_object(payload.get("delta")).get("stop_reason"))
+
+
 def _count_ended_calls(payloads: Sequence[Payload]) -> int:
     calls = {
         payload.get("index")
@@ -143,7 +148,10 @@ API: Final = Api(
     ending=Ending(
         is_terminal=_is_terminal,
         count_ended_calls=_count_ended_calls,
+        is_settled=_is_settled,
         content=("delta", "content_block"),
+        text_keys=("text",),
+        delta_keys=("thinking", "partial_json"),
         error_frame={
             "sse": sse.encode_event(
                 b'{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}', "error"

@@ -23,6 +23,8 @@ Json = dict[str, Any]
 Path = tuple[str, ...]
 """The keys that lead to a value; `*` is every item of an array."""
 
+CANNED_TEXT: Final = "OK"
+"""The text of every canned reply."""
 CREATED: Final = 1_760_000_000
 """When canned replies are created: seconds since 1970, of an arbitrary day."""
 CREATED_AT: Final = "2025-10-09T08:53:20Z"
@@ -43,6 +45,12 @@ class Extensions:
     """Where the provider says that new events and fields may come."""
 
 
+def never_settled(payload: Payload) -> bool:
+    """Return False: no payload but the terminal event says how the answer ended."""
+    del payload
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
     """How a stream ends: its terminal frame, the end of a tool call, and the frame by which it fails.
@@ -56,6 +64,12 @@ class Ending:
     """The number of tool calls, of the client and of the provider, that have ended after these payloads."""
     content: tuple[str, ...]
     """Members of a payload that carry content; some servers send such payloads after the terminal event."""
+    text_keys: tuple[str, ...]
+    """Keys, at any depth, of a string that is a piece of the visible text."""
+    text_types: tuple[str, ...] = ()
+    """The `type` of the payloads in which they are; empty if no other payload has such keys."""
+    delta_keys: tuple[str, ...]
+    """Keys, at any depth, of a string that is a piece of thinking, a refusal or a call."""
     error_frame: Mapping[Framing, bytes]
     """A frame by which the provider fails in mid-stream, in each framing in which it is documented."""
     error_type: str | None
@@ -63,6 +77,8 @@ class Ending:
     error_message: str
     source: str
     """Where the provider documents the terminal event and the error frame."""
+    is_settled: Callable[[Payload], bool] = never_settled
+    """Whether only the terminal event may follow: the stop reason and the final usage have arrived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +156,24 @@ class RequestForm:
     provider's documentation calls equal are unified, each with its source; user data (arguments, results,
     schemas) is unchanged.
     """
+    messages: str = "messages"
+    """The member of a body that holds its messages."""
+    previous: str | None = None
+    """The member of a body that names the answer which the server is to continue."""
     call_ids: tuple[Path, ...]
     """Where a body has the ids of the calls that it sends back. A step after `*` is a key, or the `type`
     of the item."""
+
+    def continues(self, first: Any, later: Any) -> bool:
+        """Return whether the body `later` sends the answer to `first` back, and is not a retry."""
+        if not (isinstance(first, Mapping) and isinstance(later, Mapping)):
+            return False
+        if self.previous is not None and first.get(self.previous) != later.get(self.previous):
+            return True
+        before, after = first.get(self.messages), later.get(self.messages)
+        # `input` of Responses may be a string at first.
+        count = len(before) if isinstance(before, list) else 1
+        return isinstance(after, list) and len(after) > count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,8 +256,6 @@ class Probing:
     """The fields of an answer without streaming."""
     error: tuple[DocumentField, ...]
     """The fields of an error document."""
-    messages: str = "messages"
-    """The member of a request that holds its messages."""
     stop_sequences: Path = ()
     """Where a request lists its stop sequences; empty where the API has none."""
     tool_by_name: bool = False
@@ -311,6 +340,8 @@ class Api:
     probing: Probing
     proxy: ProxyLimits = field(default_factory=ProxyLimits)
     smoke: SmokeStreams
+    ordered_content: bool = True
+    """Whether a message orders its text and calls. One with a text and a list of calls does not."""
     reducing: Reducing = field(default_factory=Reducing)
 
     @property

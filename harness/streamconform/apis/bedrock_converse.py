@@ -80,6 +80,8 @@ API: Final = Api(
         is_terminal=_is_terminal,
         count_ended_calls=_count_ended_calls,
         content=("delta",),
+        text_keys=("text",),
+        delta_keys=("input",),
         error_frame={
             "eventstream": eventstream.encode_event(
                 b'{"message":"The service is currently unavailable."}',

@@ -142,6 +142,8 @@ API: Final = Api(
         is_terminal=_is_terminal,
         count_ended_calls=_count_ended_calls,
         content=("delta",),
+        text_keys=("text",),
+        delta_keys=("thinking", "tool_plan", "arguments"),
         error_frame={},  # none is documented: a stream that fails ends with `message-end` and a reason
         error_type=None,
         error_message="",
@@ -184,6 +186,7 @@ API: Final = Api(
         error=require("name", "message"),
         stop_sequences=("stop_sequences",),
     ),
+    ordered_content=False,  # a message has one `content` and one list of `tool_calls`
     smoke=SmokeStreams(
         text_cassette="plain-text",
         text="Swifts sleep on the wing.",

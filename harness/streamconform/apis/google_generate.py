@@ -181,6 +181,8 @@ API: Final = Api(
         is_terminal=_is_terminal,
         count_ended_calls=_count_ended_calls,
         content=("candidates",),
+        text_keys=("text",),
+        delta_keys=("name",),
         error_frame={
             "sse": sse.encode_event(
                 b'{"error":{"code":503,"message":"The model is overloaded. Please try again later.",'
@@ -217,6 +219,7 @@ API: Final = Api(
     ),
     requests=RequestForm(
         canonical=_canonical,
+        messages="contents",
         call_ids=(("contents", "*", "parts", "*", "functionCall", "id"),),
     ),
     key=Key(header="x-goog-api-key", variable="GEMINI_API_KEY"),
@@ -239,7 +242,6 @@ API: Final = Api(
             *require("count", "error.code"),
             *require("name", "error.message", "error.status"),
         ),
-        messages="contents",
         stop_sequences=("generationConfig", "stopSequences"),
         tool_by_name=True,
     ),

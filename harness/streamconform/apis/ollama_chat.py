@@ -85,6 +85,8 @@ API: Final = Api(
         is_terminal=_is_terminal,
         count_ended_calls=_count_ended_calls,
         content=(),
+        text_keys=("content",),
+        delta_keys=("thinking", "name"),
         error_frame={
             "ndjson": ndjson.encode_line(b'{"error":"an error was encountered while running the model"}')
         },
@@ -134,6 +136,7 @@ API: Final = Api(
         joins_thinking=True,
         refusal_is_text=True,
     ),
+    ordered_content=False,  # a message has one `content` and one list of `tool_calls`
     smoke=SmokeStreams(
         text_cassette="plain-text",
         text="A slate roof lasts a hundred years.",

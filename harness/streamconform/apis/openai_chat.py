@@ -106,6 +106,8 @@ API: Final = Api(
         is_terminal=_is_terminal,
         count_ended_calls=_count_ended_calls,
         content=("choices",),
+        text_keys=("content",),
+        delta_keys=("reasoning_content", "refusal", "arguments"),
         error_frame={
             "sse": sse.encode_event(
                 b'{"error":{"message":"The server had an error while processing your request.",'
@@ -169,6 +171,7 @@ API: Final = Api(
         usage=("input", "output", "cache_read"),
         joins_thinking=True,
     ),
+    ordered_content=False,  # a message has one `content` and one list of `tool_calls`
     smoke=SmokeStreams(
         text_cassette="text-plain",
         text="Cork floats because most of it is air.",

@@ -155,6 +155,9 @@ API: Final = Api(
         is_terminal=_is_terminal,
         count_ended_calls=_count_ended_calls,
         content=("delta", "item"),
+        text_keys=("delta",),
+        text_types=("response.output_text.delta",),
+        delta_keys=("delta",),
         # as the server sends it; the reference documents the same members without the inner object
         error_frame={
             "sse": sse.encode_event(
@@ -179,6 +182,8 @@ API: Final = Api(
     ),
     requests=RequestForm(
         canonical=_canonical,
+        messages="input",
+        previous="previous_response_id",
         call_ids=(
             ("input", "*", "function_call", "call_id"),
             ("input", "*", "custom_tool_call", "call_id"),
@@ -198,7 +203,6 @@ API: Final = Api(
             *require("count", "usage.input_tokens", "usage.output_tokens", "usage.total_tokens"),
         ),
         error=openai.ERROR,
-        messages="input",
         tool_by_name=True,
         parallel_calls_off=True,
         tool_types=True,

@@ -91,7 +91,7 @@ async def _run_trial(connection: Connection, trial: AnyTrial, seconds: float) ->
     """
     program = Program(connection)
     try:
-        greeting = await program.start()
+        greeting = await program.start(seconds)
         judged = plan_implementation(
             0, connection, greeting, (), "http" if isinstance(trial, RoundTrip) else None
         )

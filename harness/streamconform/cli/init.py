@@ -3,53 +3,84 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import click
 
 from streamconform.apis import APIS
 from streamconform.errors import UsageError
+from streamconform.resources import find_bundled
 from streamconform.suite.cassettes import write_atomically
-from streamconform.tools.init.plan import WORKFLOW, Kept, Language, NewFile, Target, planned, target
+from streamconform.suite.profiles import find_release
+from streamconform.tools.init.plan import (
+    ADAPTER_MODES,
+    LANGUAGES,
+    TEMPLATE_API,
+    WORKFLOW,
+    AdapterMode,
+    Kept,
+    Language,
+    NewFile,
+    Target,
+    detect_language,
+    find_target,
+    plan_files,
+)
+
+PROFILE: Final = "core"
+"""The profile of a first run."""
 
 
 @click.command("init")
-@click.option("--package", metavar="NAME", help="The package to judge. [default: the only package here]")
 @click.option(
     "--language",
-    type=click.Choice(["python", "node"]),
-    default="python",
-    show_default=True,
-    help="Language of the adapter.",
+    type=click.Choice(LANGUAGES),
+    help="Language of the adapter. [default: the project's]",
 )
+@click.option(
+    "--input",
+    "mode",
+    type=click.Choice(ADAPTER_MODES),
+    default="bytes",
+    show_default=True,
+    help="What the adapter gets: the chunks of the answer, for a parser, or the URL of a local server, for a "
+    "complete client.",
+)
+@click.option("--package", metavar="NAME", help="Python package to test. [default: the project's]")
 @click.option(
     "--api",
     multiple=True,
     type=click.Choice(list(APIS)),
-    help="An API that it reads. [default: all] Repeatable.",
+    help=f"API that the library reads. [default: {TEMPLATE_API}, as the template] Repeatable.",
 )
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 @click.option("--dry-run", is_flag=True, help="Only print what would be written.")
 def command(
+    language: Language | None,
+    mode: AdapterMode,
     package: str | None,
-    language: Language,
     api: tuple[str, ...],
     force: bool,  # noqa: FBT001 - click passes flags like this
     dry_run: bool,  # noqa: FBT001
 ) -> None:
     """Add an adapter, a workflow, known failures and a config to the project in this folder.
 
-    The adapter runs as it is but reads nothing yet; its comments say what to fill in. Existing files are
-    kept.
+    The adapter goes into the folder of tests. It runs as it is, with a small reader of OpenAI Chat
+    Completions in place of your library; its comments say what to replace. Existing files are kept.
 
     \b
-    conform init                     writes mypkg/conform.py, if there is one package
-    conform init --language node     writes conform_adapter.mjs
+    conform init                     a parser in Python: tests/conform_adapter.py
+    conform init --input http        a client in Python, with its HTTP library
+    conform init --language node     tests/conform_adapter.mjs
+    conform init --language go       tests/conform_adapter/main.go
+    conform init --language rust     examples/conform_adapter/main.rs
     """
     folder = Path()
-    project = target(folder, language, package)
-    for file in planned(folder, project, api or tuple(APIS)):
+    target = find_target(folder, language or detect_language(folder), package)
+    profile = find_release(find_bundled("specs"), PROFILE) or PROFILE
+    for file in plan_files(folder, target, api or (TEMPLATE_API,), mode, profile):
         click.echo(_write_file(folder, file, force=force, dry_run=dry_run))
-    for line in _list_next_steps(folder, project, dry_run=dry_run):
+    for line in _list_next_steps(folder, target, dry_run=dry_run):
         click.echo(line)
 
 
@@ -88,16 +119,18 @@ def _write(path: Path, file: NewFile, *, exists: bool) -> None:
             stream.write(file.text.encode())
 
 
-def _list_next_steps(folder: Path, project: Target, *, dry_run: bool) -> list[str]:
+def _list_next_steps(folder: Path, target: Target, *, dry_run: bool) -> list[str]:
     lines = []
     if _is_inside_repository(folder):
         lines.append(f"note: GitHub reads workflows at the root of the repository; move {WORKFLOW} there")
     if not dry_run:
-        first = f"`{project.first}`, then " if project.first else ""
+        first = f"`{target.first}`, then " if target.first else ""
+        smoke, run = f"conform smoke {target.arguments}", f"conform run --profile {PROFILE}"
         lines += [
-            f"next: {first}`conform run` shows what fails while the adapter is empty",
-            f"      fill in {project.adapter}, then check it with `conform smoke {project.words}`",
-            "      `conform run --update-known-failures` lists what still fails, so that CI is green",
+            f"next: {first}`{smoke}` checks the adapter; it reads {TEMPLATE_API} already",
+            f"      put your library into {target.adapter}, where it says FILL IN",
+            f"      `{run}` tests it in less than a minute for most clients",
+            f"      `{run} --update-known-failures` lists what fails, so that CI passes",
         ]
     return lines
 

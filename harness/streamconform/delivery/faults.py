@@ -16,7 +16,8 @@ from streamconform.apis.api import Ending
 from streamconform.apis.payloads import Payload, read_payload
 from streamconform.delivery.deliver import MULTIBYTE, cut
 from streamconform.model.case import Case, Expectation, Partial
-from streamconform.model.leaf import AnyOf, Leaf, Literally
+from streamconform.model.leaf import AnyOf, Leaf, Literally, list_values
+from streamconform.model.outcome import BROKEN_STATUSES, FAILED_REASONS, REASONS
 from streamconform.model.trial import Framing
 from streamconform.wire.frames import Frame
 from streamconform.wire.framings import split
@@ -153,13 +154,9 @@ def _cut_after_frame(stream: _ParsedStream, name: str, number: int) -> BrokenDel
 
 
 def _disconnect(stream: _ParsedStream, name: str, number: int) -> BrokenDelivery:
-    """Return the stream up to a frame after which the connection fails.
-
-    No provider documents how a client reports that: `incomplete` and an error of its own are both correct.
-    """
+    """Return the stream up to a frame after which the connection fails."""
     chunks = cut(stream.case.cassette.body[: stream.frames[number].end], (f.start for f in stream.frames))
-    fields = {"status": AnyOf(("incomplete", "error")), "stop.reason": AnyOf((None, "error"))}
-    return BrokenDelivery(name, chunks, _expect_partial(stream, number + 1, fields))
+    return BrokenDelivery(name, chunks, _expect_break(stream, number + 1))
 
 
 def _cut_inside_json(stream: _ParsedStream, name: str, number: int) -> BrokenDelivery:
@@ -178,7 +175,7 @@ def _append_error_frame(stream: _ParsedStream, name: str, number: int) -> Broken
     ending = stream.ending
     fields: dict[str, Leaf] = {
         "status": Literally("error"),
-        "stop.reason": Literally("error"),
+        "stop.reason": AnyOf(FAILED_REASONS),
         "error.type": Literally(ending.error_type),
         "error.message": Literally(ending.error_message),
     }
@@ -192,32 +189,87 @@ def _cut_at(stream: _ParsedStream, name: str, offset: int, whole: int) -> Broken
     chunks = cut(stream.case.cassette.body[:offset], (frame.start for frame in stream.frames))
     if whole > stream.terminal:
         return BrokenDelivery(name, chunks, _expect_after_terminal(stream, whole))
-    status = stream.case.expect.fields.get("status")
-    # If the whole stream fails without an error frame, nothing shows which frame made it fail.
-    undecided = status == Literally("error") and stream.terminal == len(stream.frames)
-    fields: dict[str, Leaf] = (
-        {"status": AnyOf(("incomplete", "error"))}
-        if undecided
-        else {"status": Literally("incomplete"), "stop.reason": Literally(None)}
-    )
-    return BrokenDelivery(name, chunks, _expect_partial(stream, whole, fields))
+    return BrokenDelivery(name, chunks, _expect_break(stream, whole))
+
+
+def _expect_break(stream: _ParsedStream, whole: int) -> Expectation:
+    """Return the expectation for a stream of which `whole` frames arrived, however the rest was lost.
+
+    `incomplete` and an error of the client's own are both correct: no provider documents how a client reports
+    a break, and raising is the safe thing to do. If only the terminal event is missing, nothing of value is
+    lost, and `complete` passes too.
+    """
+    fields: dict[str, Leaf] = {"status": AnyOf(BROKEN_STATUSES), "stop.reason": AnyOf(FAILED_REASONS)}
+    if any(stream.ending.is_settled(payload) for payload in stream.payloads[:whole]):
+        fields["status"] = AnyOf(("complete", *BROKEN_STATUSES), preferred=BROKEN_STATUSES)
+        fields["stop.reason"] = _add_failed_reasons(stream.case.expect)
+    return _expect_partial(stream, whole, fields)
+
+
+def _add_failed_reasons(expect: Expectation) -> Leaf:
+    """Return the stop reason of the whole stream, or one that says that the stream broke."""
+    values = list_values(expect.fields.get("stop.reason")) or REASONS
+    return AnyOf(tuple(dict.fromkeys((*values, *FAILED_REASONS))))
 
 
 def _expect_partial(stream: _ParsedStream, whole: int, status: Mapping[str, Leaf]) -> Expectation:
     """Return the expectation for a stream broken before its end: prefixes, and no unfinished tool call."""
-    case = stream.case
-    ended = stream.ending.count_ended_calls(stream.payloads[:whole])
+    case, arrived = stream.case, stream.payloads[:whole]
     fields = dict(status) | _expect_usage(case) | _expect_names(case)
-    return Expectation(case.expect.content, fields, Partial(ended))
+    partial = Partial(stream.ending.count_ended_calls(arrived), _count_arrived_text(stream, arrived))
+    return Expectation(case.expect.content, fields, partial)
+
+
+def _count_arrived_text(stream: _ParsedStream, arrived: Sequence[Payload]) -> int:
+    """Return how many characters of the expected text are in `arrived`, at least.
+
+    This reads no format: a string under one of the API's keys for text is a delta if the expected text
+    continues with it.
+    """
+    texts = [block.fields.get("text") for block in stream.case.expect.content or () if block.type == "text"]
+    whole = "".join(text.value for text in texts if isinstance(text, Literally))
+    if not all(isinstance(text, Literally) for text in texts):
+        return 0
+    count = 0
+    types = stream.ending.text_types
+    payloads = [payload for payload in arrived if not types or payload.get("type") in types]
+    for text in _list_texts(payloads, frozenset(stream.ending.text_keys)):
+        if whole.startswith(text, count):
+            count += len(text)
+    return count
+
+
+def _list_texts(value: Any, keys: frozenset[str], key: str = "") -> Iterator[str]:
+    """Yield the strings in `value`, at any depth, whose key is one of `keys`."""
+    match value:
+        case Mapping():
+            for name, item in value.items():
+                yield from _list_texts(item, keys, name)
+        case list() | tuple():
+            for item in value:
+                yield from _list_texts(item, keys, key)
+        case str() if value and key in keys:
+            yield value
+        case _:
+            pass
 
 
 def _expect_after_terminal(stream: _ParsedStream, whole: int) -> Expectation:
-    """Return the case's own expectation; usage and cost are open if a frame with usage was lost."""
-    expect = stream.case.expect
-    if not any(b"usage" in frame.payload for frame in stream.frames[whole:]):
-        return expect
-    fields = {path: leaf for path, leaf in expect.fields.items() if not path.startswith(("usage", "cost"))}
-    return replace(expect, fields=fields | _expect_usage(stream.case))
+    """Return the case's own expectation; usage and cost are open if a frame with usage was lost.
+
+    Then, and if the `[DONE]` that should follow was lost, the stream may also be reported as broken.
+    """
+    expect, lost = stream.case.expect, [frame.payload for frame in stream.frames[whole:]]
+    fields = dict(expect.fields)
+    loses_usage = any(b"usage" in payload for payload in lost)
+    if loses_usage:
+        fields = {path: leaf for path, leaf in fields.items() if not path.startswith(("usage", "cost"))}
+        fields |= _expect_usage(stream.case)
+    if (loses_usage or b"[DONE]" in lost) and fields["status"] == Literally("complete"):
+        fields["status"] = AnyOf(("complete", *BROKEN_STATUSES), preferred=("complete",))
+        fields["stop.reason"] = _add_failed_reasons(expect)
+        fields.pop("error", None)
+    return replace(expect, fields=fields)
 
 
 def _expect_usage(case: Case) -> dict[str, Leaf]:
@@ -225,7 +277,7 @@ def _expect_usage(case: Case) -> dict[str, Leaf]:
     leaves: dict[str, Leaf] = {}
     for path, leaf in case.expect.fields.items():
         group, _, bucket = path.partition(".")
-        values = _list_values(leaf)
+        values = list_values(leaf)
         if group == "usage" and bucket and values is not None:
             earlier = (getattr(report, bucket) for report in case.usage_seen)
             leaves[path] = AnyOf(tuple(dict.fromkeys((None, *values, *earlier))))
@@ -234,18 +286,8 @@ def _expect_usage(case: Case) -> dict[str, Leaf]:
 
 def _expect_names(case: Case) -> dict[str, Leaf]:
     """Return leaves for model and response id: as in the whole stream, or null."""
-    leaves = {name: _list_values(case.expect.fields.get(name)) for name in ("model", "response_id")}
+    leaves = {name: list_values(case.expect.fields.get(name)) for name in ("model", "response_id")}
     return {name: AnyOf((None, *values)) for name, values in leaves.items() if values is not None}
-
-
-def _list_values(leaf: Leaf | None) -> tuple[Any, ...] | None:
-    match leaf:
-        case Literally(value):
-            return (value,)
-        case AnyOf(values):
-            return values
-        case _:
-            return None
 
 
 def _describe_type(value: Any, name: str | None = None, depth: int = TYPE_DEPTH) -> object:
@@ -278,9 +320,19 @@ def _spread_evenly(places: Sequence[int], limit: int) -> list[int]:
 
 
 def _choose_one(places: Sequence[int], stream: _ParsedStream) -> list[int]:
-    """Return the most revealing place: the last one before the terminal frame, with the most content."""
-    before = [n for n in places if n < stream.terminal] or list(places)
-    return before[-1:]
+    """Return the most revealing place: the last one between two pieces of content.
+
+    There something is at stake: a text or a call is half there. Between the last two frames nothing is.
+    """
+    keys = frozenset((*stream.ending.text_keys, *stream.ending.delta_keys))
+    carriers = {n for n, payload in enumerate(stream.payloads) if any(_list_texts(payload, keys))}
+    candidates = (
+        [n for n in places if {n, n + 1} <= carriers],
+        [n for n in places if carriers and min(carriers) <= n < max(carriers)],
+        [n for n in places if n < stream.terminal],
+        list(places),
+    )
+    return next((chosen for chosen in candidates if chosen), [])[-1:]
 
 
 PLACES: Final[Mapping[str, Callable[[_ParsedStream], list[int]]]] = {

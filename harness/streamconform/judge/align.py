@@ -2,29 +2,43 @@
 
 Dropped on both sides: `other` blocks (unless the case names their kind), types that are not claimed, empty
 text and refusals, and thinking without text or signature. Texts (and refusals) that become neighbors are
-joined. The order stays the same.
+joined. The order stays the same, unless the API's messages have none: a chat message has one text and one
+list of calls, so clients that read it cannot know the position of the text among the calls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+from typing import Final
 
 from streamconform.model.capability import Claims
 from streamconform.model.case import ExpectedBlock
 from streamconform.model.leaf import Leaf, Literally
-from streamconform.model.outcome import Block, Other, Refusal, Text, Thinking, ToolCall
+from streamconform.model.outcome import Block, BlockType, Other, Refusal, Text, Thinking, ToolCall
 
 JOINED_TYPES = ("text", "refusal")
+_RANKS: Final[Mapping[BlockType, int]] = {
+    "thinking": 0,
+    "text": 1,
+    "refusal": 2,
+    "tool_call": 3,
+    "other": 4,
+}
+"""The order in which both sides are compared if the API's messages have none."""
 _NULL = Literally(None)
 MAX_PAIRS = 250_000
 """Limit of expected times received blocks for the search of the best alignment, which takes that many steps;
 above it, blocks are paired by position."""
 
 
-def normalize_expected(blocks: Iterable[ExpectedBlock], claims: Claims) -> list[ExpectedBlock]:
+def normalize_expected(
+    blocks: Iterable[ExpectedBlock], claims: Claims, *, ordered: bool = True
+) -> list[ExpectedBlock]:
     """Return the blocks that an implementation with `claims` has to produce."""
     kept = [block for block in blocks if _is_expected(block, claims)]
+    if not ordered:
+        kept.sort(key=_get_rank)
     joined: list[ExpectedBlock] = []
     for type_, group in groupby(kept, key=lambda block: block.type):
         run = list(group)
@@ -35,12 +49,15 @@ def normalize_expected(blocks: Iterable[ExpectedBlock], claims: Claims) -> list[
     return joined
 
 
-def normalize_received(blocks: Iterable[Block], claims: Claims, kinds: frozenset[str | None]) -> list[Block]:
+def normalize_received(
+    blocks: Iterable[Block], claims: Claims, kinds: frozenset[str | None], *, ordered: bool = True
+) -> list[Block]:
     """Return the blocks that are judged; `kinds` are the kinds of `other` blocks that the case names."""
+    judged = [block for block in blocks if _is_judged(block, claims, kinds)]
+    if not ordered:
+        judged.sort(key=_get_rank)
     joined: list[Block] = []
-    for block in blocks:
-        if not _is_judged(block, claims, kinds):
-            continue
+    for block in judged:
         last = joined[-1] if joined else None
         if isinstance(block, Text) and isinstance(last, Text):
             joined[-1] = Text(last.text + block.text)
@@ -90,6 +107,10 @@ def pair_blocks(expected: Sequence[ExpectedBlock], got: Sequence[Block]) -> list
     return pairs
 
 
+def _get_rank(block: ExpectedBlock | Block) -> int:
+    return _RANKS[block.type]
+
+
 def _is_expected(block: ExpectedBlock, claims: Claims) -> bool:
     text = block.fields.get("text")
     match block.type:
@@ -136,4 +157,9 @@ def _rate_similarity(expected: ExpectedBlock, got: Block) -> int:
         return 0
     name = "name" if isinstance(got, ToolCall) else "text"
     leaf = expected.fields.get(name)
-    return 3 if isinstance(leaf, Literally) and leaf.value == getattr(got, name, None) else 2
+    if not (isinstance(leaf, Literally) and leaf.value == getattr(got, name, None)):
+        return 2
+    # Of several calls of one tool, some may be left out: the arguments tell which.
+    arguments = expected.fields.get("arguments")
+    is_same = isinstance(got, ToolCall) and arguments == Literally(got.arguments)
+    return 4 if is_same else 3

@@ -9,8 +9,8 @@ from streamconform.judge import align
 from streamconform.judge.match import has_unsafe_integer, matches_leaf
 from streamconform.model.capability import Capability, Claims
 from streamconform.model.case import Expectation, ExpectedBlock, Level
-from streamconform.model.leaf import Leaf, Literally
-from streamconform.model.outcome import Block, Outcome, ToolCall
+from streamconform.model.leaf import AnyOf, Leaf, Literally, list_values
+from streamconform.model.outcome import Block, Outcome, Thinking, ToolCall
 from streamconform.model.trial import lower_level
 from streamconform.model.verdict import Check, CheckVerdict
 from streamconform.suite.expectation import serialize_leaf
@@ -41,42 +41,171 @@ _MAX_TYPES: Final = 12
 """Block types that a message lists."""
 
 
-def compare_outcome(expect: Expectation, outcome: Outcome, claims: Claims, level: Level) -> Iterator[Check]:
+def compare_outcome(
+    expect: Expectation, outcome: Outcome, claims: Claims, level: Level, *, ordered: bool = True
+) -> Iterator[Check]:
     """Yield a check for every leaf of `expect` that an implementation with `claims` is judged on.
 
-    The content of a broken stream is left to `compare_partial`.
+    Values that the implementation does not expose are not judged. `ordered` is False for an API whose
+    messages do not order text and calls. The content of a broken stream is left to `compare_partial`.
     """
-    for path, leaf in expect.fields.items():
-        need = REQUIRED_CLAIMS.get(path) or REQUIRED_CLAIMS.get(path.partition(".")[0])
-        if need is None or need in claims:
+    for path, leaf in sum_cache_usage(expect.fields, claims).items():
+        if is_claimed(path, claims) and path not in outcome.absent:
             yield check_leaf(path, leaf, read_field(outcome, path), level)
-    if expect.content is None or expect.partial is not None:
-        return
-    kinds = align.collect_kinds(expect.content)
-    expected = align.normalize_expected(expect.content, claims)
-    got = align.normalize_received(outcome.content, claims, kinds)
+    if expect.content is not None and expect.partial is None:
+        kinds = align.collect_kinds(expect.content)
+        expected = align.normalize_expected(expect.content, claims, ordered=ordered)
+        got = align.normalize_received(outcome.content, claims, kinds, ordered=ordered)
+        yield from _compare_content(expected, got, claims, level, tolerant=_may_lose_content(expect, outcome))
+
+
+def list_unexposed(expect: Expectation, outcome: Outcome, claims: Claims) -> tuple[str, ...]:
+    """Return the paths that `expect` names and `outcome` leaves out, without indices: `tool_call.id`."""
+    paths = {path for path in expect.fields if path in outcome.absent and is_claimed(path, claims)}
+    named = {(block.type, name) for block in expect.content or () for name in block.fields}
+    for block in outcome.content:
+        if isinstance(block, ToolCall | Thinking):
+            paths |= {f"{block.type}.{name}" for name in block.absent if (block.type, name) in named}
+    return tuple(sorted(paths))
+
+
+def is_claimed(path: str, claims: Claims) -> bool:
+    """Return whether an implementation with `claims` is judged on the field at `path`."""
+    need = REQUIRED_CLAIMS.get(path) or REQUIRED_CLAIMS.get(path.partition(".")[0])
+    return need is None or need in claims
+
+
+def sum_cache_usage(fields: Mapping[str, Leaf], claims: Claims) -> Mapping[str, Leaf]:
+    """Return `fields` for `claims`: without `cache_usage`, `usage.input` includes cache reads and writes.
+
+    Many libraries report one number for the whole prompt. They claim `usage`, and not `cache_usage`.
+    """
+    total = fields.get("usage.input")
+    if total is None or "cache_usage" in claims:
+        return fields
+    sums = set(list_values(total) or ())
+    for path in ("usage.cache_read", "usage.cache_write"):
+        parts = list_values(fields.get(path, Literally(0))) or (None,)
+        sums = {None if one is None else one + (part or 0) for one in sums for part in parts}
+    values = sorted(sums, key=lambda value: (value is not None, value))
+    leaf: Leaf = Literally(values[0]) if len(values) == 1 else AnyOf(tuple(values))
+    return {**fields, "usage.input": leaf} if values else fields
+
+
+def _may_lose_content(expect: Expectation, outcome: Outcome) -> bool:
+    """Return whether the outcome rightly says that the stream broke or failed.
+
+    A client that raises does the safe thing, even if it drops what had arrived: keeping that is a `should`.
+    """
+    return outcome.status != "complete" and matches_leaf(expect.fields["status"], outcome.status)
+
+
+def _compare_content(
+    expected: Sequence[ExpectedBlock],
+    got: Sequence[Block],
+    claims: Claims,
+    level: Level,
+    *,
+    tolerant: bool,
+) -> Iterator[Check]:
+    pairs = align.pair_blocks(expected, got)
+    # Leaving a call out that must not be executed is as safe as marking it.
+    left_out = {i for i, position in enumerate(pairs) if position is None and _must_not_run(expected[i])}
+    is_only_less = len(got) == len(pairs) - pairs.count(None)
+    loss_level = lower_level(level, "should") if tolerant else level
+    length = len(expected) - len(left_out)
     message = (
         f"expected {len(expected)} block{'' if len(expected) == 1 else 's'} {_format_types(expected)},"
         f" got {len(got)} {_format_types(got)}"
     )
     yield check_rule(
         "content.length",
-        level,
-        None if len(expected) == len(got) else message,
+        loss_level if is_only_less else level,
+        None if length == len(got) else message,
         expected=len(expected),
         got=len(got),
     )
-    for i, (block, position) in enumerate(zip(expected, align.pair_blocks(expected, got), strict=True)):
-        received = None if position is None else got[position]
-        unfinished = _is_unfinished(block, received)
-        for name, leaf in block.fields.items():
-            path = format_block_path(block.type, name)
-            need = _BLOCK_REQUIRED_CLAIMS.get(path)
-            if (unfinished and name == "arguments") or (need is not None and need not in claims):
-                continue
+    for i, (block, position) in enumerate(zip(expected, pairs, strict=True)):
+        if i in left_out:
+            for name, leaf in block.fields.items():
+                path = f"content.{i}.{format_block_path(block.type, name)}"
+                yield Check(path=path, level=level, verdict="pass", expected=serialize_leaf(leaf))
+        elif position is None:
             # A missing block fails each of its leaves, so that check ids do not depend on the outcome.
-            value = None if received is None else getattr(received, name)
-            yield check_leaf(f"content.{i}.{path}", leaf, value, level, absent=received is None)
+            for name, leaf in block.fields.items():
+                if _is_claimed_field(block, name, claims):
+                    path = f"content.{i}.{format_block_path(block.type, name)}"
+                    yield check_leaf(path, leaf, None, loss_level, absent=True)
+        else:
+            yield from _compare_block(i, block, got[position], claims, level, tolerant=tolerant)
+
+
+def _compare_block(
+    i: int, expected: ExpectedBlock, got: Block, claims: Claims, level: Level, *, tolerant: bool
+) -> Iterator[Check]:
+    unfinished = _is_unfinished(expected, got) or (
+        tolerant and isinstance(got, ToolCall) and got.complete is False
+    )
+    for name, leaf in expected.fields.items():
+        value = getattr(got, name)
+        if not _is_claimed_field(expected, name, claims) or (name == "arguments" and unfinished):
+            continue
+        path = f"content.{i}.{format_block_path(expected.type, name)}"
+        if isinstance(got, ToolCall) and name in ("complete", "arguments") and _must_not_run(expected):
+            yield _check_not_executable(path, name, leaf, got, level)
+        elif not _is_left_out(expected, name, got):
+            is_loss = tolerant and _is_part(leaf, name, value)
+            yield check_leaf(path, leaf, value, lower_level(level, "should") if is_loss else level)
+
+
+def _check_not_executable(path: str, name: str, leaf: Leaf, got: ToolCall, level: Level) -> Check:
+    """Return the check that nobody would run a call that was cut or is malformed.
+
+    It holds for `complete: false` and for `arguments: null`, whatever the case names: libraries read "ended
+    on the wire" in both ways. It fails at the leaf by which the case says so.
+    """
+    value = getattr(got, name)
+    says_so = leaf == Literally(value=False) if name == "complete" else leaf == Literally(None)
+    if not (says_so and got.is_executable):
+        return Check(path=path, level=level, verdict="pass", expected=serialize_leaf(leaf), got=value)
+    message = "a call that must not be executed is handed out as executable"
+    return check_rule(path, level, message, expected=serialize_leaf(leaf), got=value)
+
+
+def _is_left_out(expected: ExpectedBlock, name: str, got: Block) -> bool:
+    """Return whether an implementation does not expose the field `name` of a block."""
+    if not isinstance(got, ToolCall | Thinking):
+        return False
+    if name in got.absent:
+        return True
+    if name == "arguments_text" and isinstance(got, ToolCall) and got.arguments_text is None:
+        arguments = expected.fields.get("arguments")
+        return arguments is None or matches_leaf(arguments, got.arguments)
+    return name == "complete" and getattr(got, name) is None
+
+
+def _is_part(leaf: Leaf, name: str, value: Any) -> bool:
+    """Return whether `value` is a part of the expected value: what was kept of content that was lost."""
+    if name == "complete":
+        return value is False
+    if value is None:
+        return True
+    whole = leaf.value if isinstance(leaf, Literally) else None
+    return isinstance(whole, str) and isinstance(value, str) and whole.startswith(value)
+
+
+def _must_not_run(block: ExpectedBlock) -> bool:
+    """Return whether a call must not be executed: it did not end, or its arguments do not parse."""
+    if block.type != "tool_call":
+        return False
+    return block.fields.get("complete") == Literally(value=False) or (
+        block.fields.get("arguments") == Literally(None)
+    )
+
+
+def _is_claimed_field(block: ExpectedBlock, name: str, claims: Claims) -> bool:
+    need = _BLOCK_REQUIRED_CLAIMS.get(format_block_path(block.type, name))
+    return need is None or need in claims
 
 
 def check_leaf(path: str, leaf: Leaf, got: Any, level: Level, *, absent: bool = False) -> Check:
@@ -85,6 +214,8 @@ def check_leaf(path: str, leaf: Leaf, got: Any, level: Level, *, absent: bool = 
     if isinstance(leaf, Literally) and has_unsafe_integer(leaf.value):
         level = lower_level(level, "should")
     holds = not absent and matches_leaf(leaf, got, money=path.startswith("cost.") and path != "cost.currency")
+    if holds and isinstance(leaf, AnyOf) and leaf.preferred and not matches_leaf(AnyOf(leaf.preferred), got):
+        holds, level = False, lower_level(level, "should")
     return Check(
         path=path,
         level=level,
@@ -133,7 +264,7 @@ def count_client_calls(expect: Expectation) -> int:
     )
 
 
-def _is_unfinished(block: ExpectedBlock, got: Block | None) -> bool:
+def _is_unfinished(block: ExpectedBlock, got: Block) -> bool:
     """Return whether a call did not end; its arguments are then not checked."""
     complete = block.fields.get("complete")
     if complete == Literally(value=False):

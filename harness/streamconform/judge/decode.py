@@ -8,7 +8,7 @@ schema.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from streamconform.model import event as ev
@@ -17,6 +17,15 @@ from streamconform.model import outcome as oc
 T = TypeVar("T")
 D = TypeVar("D")
 
+_OPTIONAL_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "usage": oc.Usage.__slots__,
+    "cost": tuple(name for name in oc.Cost.__slots__ if name != "currency"),
+    "error": ("type", "status"),
+}
+"""The keys of each claimed group that may be left out; `error.message` may not."""
+_OPTIONAL_CALL_KEYS: Final = ("id", "arguments_text", "complete")
+"""The keys of a call that may be left out; without `executor`, the client runs the tool."""
+_OPTIONAL_THINKING_KEYS: Final = ("signature", "redacted")
 _MONEY: Final = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,30})?")
 
 
@@ -31,6 +40,7 @@ def decode_outcome(value: Any) -> oc.Outcome:
     if entry.get("status") not in oc.STATUSES or not isinstance(content, list):
         raise MalformedError
     return oc.Outcome(
+        absent=_list_absent_paths(entry),
         status=entry["status"],
         content=tuple(map(decode_block, content)),
         stop=_decode_optional(entry.get("stop"), _decode_stop, oc.Stop()),
@@ -40,6 +50,23 @@ def decode_outcome(value: Any) -> oc.Outcome:
         model=_decode_text(entry.get("model")),
         response_id=_decode_text(entry.get("response_id")),
     )
+
+
+def _list_absent_paths(entry: Mapping[str, Any]) -> frozenset[str]:
+    """Return the optional paths that are left out.
+
+    A claimed group that is left out or null reports nothing, so its paths are judged as null: the claim
+    promises the group.
+    """
+    paths = [name for name in ("model", "response_id") if name not in entry]
+    stop = entry.get("stop")
+    if not isinstance(stop, dict) or "raw" not in stop:
+        paths.append("stop.raw")
+    for name, keys in _OPTIONAL_KEYS.items():
+        group = entry.get(name)
+        if isinstance(group, dict) and any(value is not None for value in group.values()):
+            paths += (f"{name}.{key}" for key in keys if key not in group)
+    return frozenset(paths)
 
 
 def decode_block(value: Any) -> oc.Block:
@@ -157,7 +184,12 @@ def _decode_tool_call(entry: Mapping[str, Any]) -> oc.ToolCall:
         arguments_text=_decode_text(entry.get("arguments_text")),
         complete=_decode_flag(entry.get("complete")),
         executor=executor or "client",
+        absent=_list_absent_keys(entry, _OPTIONAL_CALL_KEYS),
     )
+
+
+def _list_absent_keys(entry: Mapping[str, Any], optional: Iterable[str]) -> frozenset[str]:
+    return frozenset(key for key in optional if key not in entry)
 
 
 _BLOCK_DECODERS: Final[Mapping[str, Callable[[Mapping[str, Any]], oc.Block]]] = {
@@ -167,6 +199,7 @@ _BLOCK_DECODERS: Final[Mapping[str, Callable[[Mapping[str, Any]], oc.Block]]] = 
         _decode_text(entry.get("text")) or "",
         _decode_text(entry.get("signature")),
         _decode_flag(entry.get("redacted")) or False,
+        absent=_list_absent_keys(entry, _OPTIONAL_THINKING_KEYS),
     ),
     "tool_call": _decode_tool_call,
     "other": lambda entry: oc.Other(_decode_text(entry.get("kind")), entry.get("data")),

@@ -6,23 +6,31 @@ implementation claims `events`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from streamconform.model.event import BlockDelta, BlockEnd, BlockStart, Done, Event, Failed, UsageReport
-from streamconform.model.outcome import Block, Other, Outcome, Refusal, Text, Thinking, ToolCall
+from streamconform.model.outcome import (
+    Block,
+    Other,
+    Outcome,
+    Refusal,
+    Text,
+    Thinking,
+    ToolCall,
+)
 
 Rule = Callable[[Outcome, Sequence[Event]], str | None]
 
 
 def check_unique_ids(outcome: Outcome) -> str | None:
-    """Every tool call has an id, and no two have the same."""
-    ids = [block.id for block in outcome.content if isinstance(block, ToolCall)]
-    for i, id_ in enumerate(ids):
-        if not id_:
-            return f"tool call {i} has no id"
-        if id_ in ids[:i]:
-            return f"two tool calls have the id `{id_}`"
+    """No two tool calls have the same id; calls without an id are not compared."""
+    seen: set[str] = set()
+    for block in outcome.content:
+        if isinstance(block, ToolCall) and block.id is not None:
+            if block.id in seen:
+                return f"two tool calls have the id `{block.id}`"
+            seen.add(block.id)
     return None
 
 
@@ -37,7 +45,7 @@ def check_one_terminal(outcome: Outcome, events: Sequence[Event]) -> str | None:
     status = "complete" if isinstance(last, Done) else last.status if isinstance(last, Failed) else None
     if status != outcome.status:
         return f"the last event has the status `{status}`, the outcome `{outcome.status}`"
-    if isinstance(last, Done) and last.stop != outcome.stop:
+    if isinstance(last, Done) and not _agree(last.stop, outcome.stop, () if last.stop.raw else ("raw",)):
         return f"`done` has {last.stop}, the outcome {outcome.stop}"
     return None
 
@@ -102,7 +110,9 @@ def check_end_equals_block(outcome: Outcome, events: Sequence[Event]) -> str | N
     for i, event in enumerate(events):
         if isinstance(event, BlockEnd) and event.content_index < len(outcome.content):
             final = outcome.content[event.content_index]
-            if event.final != final and event.block == final.type:
+            if event.block == final.type and not _agree(
+                event.final, final, (*getattr(event.final, "absent", ()), *getattr(final, "absent", ()))
+            ):
                 return (
                     f"event {i} ends block {event.content_index} with a value that differs from the outcome"
                 )
@@ -110,11 +120,13 @@ def check_end_equals_block(outcome: Outcome, events: Sequence[Event]) -> str | N
 
 
 def check_start_equals_block(outcome: Outcome, events: Sequence[Event]) -> str | None:
-    """The start event of a call has the id and the name of the final call."""
+    """The start event of a call has the name of the final call, and its id if it has one."""
     for i, event in enumerate(events):
         if isinstance(event, BlockStart) and event.content_index < len(outcome.content):
             final = outcome.content[event.content_index]
-            if isinstance(final, ToolCall) and (event.id, event.name) != (final.id, final.name):
+            if isinstance(final, ToolCall) and (
+                event.name != final.name or (event.id is not None and event.id != final.id)
+            ):
                 return (
                     f"event {i} starts the call `{event.name}` with id `{event.id}`; "
                     f"block {event.content_index} is `{final.name}` with id `{final.id}`"
@@ -138,7 +150,12 @@ def check_every_block_told(outcome: Outcome, events: Sequence[Event]) -> str | N
 def check_last_usage(outcome: Outcome, events: Sequence[Event]) -> str | None:
     """The last usage event equals the usage of the outcome."""
     reports = [event.usage for event in events if isinstance(event, UsageReport)]
-    if reports and reports[-1] != outcome.usage:
+    unknown = (
+        name
+        for name in outcome.usage.__slots__
+        if f"usage.{name}" in outcome.absent or (reports and getattr(reports[-1], name) is None)
+    )
+    if reports and not _agree(reports[-1], outcome.usage, unknown):
         return f"the last usage event has {reports[-1]}, the outcome {outcome.usage}"
     return None
 
@@ -154,6 +171,14 @@ EVENT_RULES: Final[Mapping[str, Rule]] = {
     "last-usage": check_last_usage,
 }
 """The rules over events by the name in their check's path, `invariant.<name>`."""
+
+
+def _agree(in_event: Any, final: Any, absent: Iterable[str] = ()) -> bool:
+    """Return whether a value of an event equals the final one, except in the fields `absent`."""
+    skipped = {"absent", *absent}
+    return type(in_event) is type(final) and all(
+        getattr(in_event, name) == getattr(final, name) for name in final.__slots__ if name not in skipped
+    )
 
 
 def _get_streamed_text(block: Block) -> str | None:

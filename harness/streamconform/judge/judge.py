@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from itertools import islice
 from typing import Any, Final
@@ -15,17 +16,26 @@ from streamconform.adapters.interface import (
     Observation,
     Output,
     ProtocolFault,
+    Raised,
     Skipped,
 )
+from streamconform.apis import APIS
+from streamconform.apis.api import CANNED_TEXT
 from streamconform.judge import decode, invariants, proxy_expectation
-from streamconform.judge.compare import check_leaf, check_rule, compare_outcome, count_client_calls
+from streamconform.judge.compare import (
+    check_leaf,
+    check_rule,
+    compare_outcome,
+    count_client_calls,
+    list_unexposed,
+)
 from streamconform.judge.partial import compare_partial
 from streamconform.judge.request import compare_request
 from streamconform.judge.round_trip import check_round_trip
 from streamconform.model.capability import CALLED, Capability, Claims
-from streamconform.model.case import AnyCase, CallCase, Level, RoundTripCase
+from streamconform.model.case import AnyCase, CallCase, Expectation, Level, RoundTripCase
 from streamconform.model.event import BlockDelta, Event
-from streamconform.model.outcome import Outcome
+from streamconform.model.outcome import Outcome, Text
 from streamconform.model.request import RequestExpectation
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check, Culprit, Verdict
@@ -47,6 +57,8 @@ class Judgement:
     checks: tuple[Check, ...] = ()
     passed: int = 0
     reason: str | None = None
+    not_exposed: tuple[str, ...] = ()
+    """The paths that the case names and the implementation leaves out."""
 
 
 def explain_unclaimed(case: AnyCase, claims: Claims) -> str | None:
@@ -96,7 +108,8 @@ def check_observation(
         messages = find_problems("outcome.v1", seen.outcome)
         return [_make_malformed_check(trial, "outcome-schema", messages)], "adapter"
     events: Sequence[Event] | None = None
-    if "events" in claims:
+    # An exception cuts the events short, so an answer with one may lack them.
+    if "events" in claims and (seen.raised is None or seen.events is not None):
         if seen.events is None:
             messages = ("the implementation claims `events` but sent none",)
             return [_make_malformed_check(trial, "event-schema", messages)], "adapter"
@@ -105,8 +118,10 @@ def check_observation(
         except decode.MalformedError:
             messages = _list_event_problems(seen.events)
             return [_make_malformed_check(trial, "event-schema", messages)], "adapter"
-    checks = [*compare_outcome(trial.expect, outcome, claims, trial.level)]
-    checks += compare_partial(trial.expect, outcome.content, claims, trial.level)
+    ordered = is_ordered(trial)
+    expect, judged = _set_ending_aside(trial.expect, outcome) if seen.continued else (trial.expect, outcome)
+    checks = [*compare_outcome(expect, judged, claims, trial.level, ordered=ordered)]
+    checks += compare_partial(expect, judged.content, claims, trial.level, ordered=ordered)
     checks += _check_invariants(trial, outcome, events, claims)
     checks += proxy_expectation.check_rules(trial, seen.deviations)
     # Broken streams are excluded: a call whose name was never received must not be shown, so its first delta
@@ -114,7 +129,30 @@ def check_observation(
     applies = trial.expect.partial is None and not (trial.through and trial.through.held)
     if applies and events is not None and seen.taken is not None and len(seen.taken) == len(events):
         checks.append(_check_streaming(trial, events, seen.taken, first_delta))
-    return checks, "implementation"
+    return _add_non_json_checks(trial, seen, claims, checks), "implementation"
+
+
+def _set_ending_aside(expect: Expectation, outcome: Outcome) -> tuple[Expectation, Outcome]:
+    """Return what can be judged of a client that continued: all but what the plain ending replaced.
+
+    A client may report both answers, or only the last one. Stopping and continuing are both correct.
+    """
+    content = outcome.content
+    last = content[-1] if content else None
+    if isinstance(last, Text) and last.text.endswith(CANNED_TEXT):
+        content = (*content[:-1], Text(last.text.removesuffix(CANNED_TEXT)))
+    reports_first = any(block != Text("") for block in content)
+    fields = {"status": expect.fields["status"]}
+    return (
+        replace(expect, fields=fields, content=expect.content if reports_first else None),
+        replace(outcome, content=content),
+    )
+
+
+def is_ordered(trial: Trial) -> bool:
+    """Return whether the API in which a trial is read orders text and calls."""
+    api = APIS.get(trial.case.api if trial.through is None else trial.through.api)
+    return api is None or api.ordered_content
 
 
 def check_output(call: Call, got: Any) -> list[Check]:
@@ -133,13 +171,49 @@ def _judge_answer(
             checks, culprit = check_observation(trial, answer, claims, first_delta)
         case Call(), Output(value):
             checks, culprit = check_output(trial, value), "implementation"
+        case Call(), Observation(raised=Raised() as raised):
+            path = "body" if isinstance(trial.case.expect, RequestExpectation) else "output"
+            message = f"the library raised {raised.type}: {raised.message}"
+            checks, culprit = [check_rule(path, trial.level, message)], "implementation"
         case RoundTrip(), Observation():
             checks, culprit = check_round_trip(trial, answer, claims)
         case _:
             needed = "call has an `output`" if isinstance(trial, Call) else "run has an `outcome`"
             return Judgement("faulted", "adapter", reason=f"not-a-message: the answer to a {needed}")
     failed = tuple(check for check in checks if check.verdict != "pass")
-    return Judgement(decide_verdict(checks), culprit if failed else None, failed, len(checks) - len(failed))
+    return Judgement(
+        decide_verdict(checks),
+        culprit if failed else None,
+        failed,
+        len(checks) - len(failed),
+        not_exposed=_find_unexposed(trial, answer, claims),
+    )
+
+
+def _find_unexposed(trial: AnyTrial, answer: Observation | Output, claims: Claims) -> tuple[str, ...]:
+    if not (isinstance(trial, Trial) and isinstance(answer, Observation)):
+        return ()
+    try:
+        return list_unexposed(trial.expect, decode.decode_outcome(answer.outcome), claims)
+    except decode.MalformedError:
+        return ()
+
+
+def _add_non_json_checks(trial: Trial, seen: Observation, claims: Claims, checks: list[Check]) -> list[Check]:
+    """Return `checks` with one for each value that JSON does not have, in place of the check of its leaf."""
+    in_outcome = [pair for pair in seen.not_json if not pair[0].startswith("events.")]
+    for place, text in in_outcome or seen.not_json[:1]:  # the events repeat the outcome's values
+        needed = ("usage",) if ".usage." in place else ("tool_calls", "provider_tools")
+        if claims.isdisjoint(needed):
+            continue
+        path = re.sub(r"^outcome\.(content\.\d+)\.arguments", r"\1.tool_call.arguments", place)
+        path = path.removeprefix("outcome.")
+        if path.startswith("events."):
+            message = f"{path} is {text}, which JSON does not have"
+            return [*checks, check_rule("invariant.json", trial.level, message)]
+        checks = [check for check in checks if not f"{path}.".startswith(f"{check.path}.")]
+        checks.append(check_rule(path, trial.level, f"got {text}, which JSON does not have", got=text))
+    return checks
 
 
 def _check_invariants(
@@ -210,12 +284,20 @@ def _list_event_problems(events: Any) -> tuple[str, ...]:
 def serialize_answer(answer: Answer) -> Mapping[str, Any] | None:
     """Return the part of a failed answer that results keep."""
     match answer:
-        case Observation(outcome, events, first=first, requests=requests):
-            optional = {"events": events, "first": first, "sent": list(requests) or None}
+        case Observation(outcome, events, first=first, requests=requests, raised=raised):
+            described = None if raised is None else asdict(raised)
+            optional = {
+                "raised": described,
+                "events": events,
+                "first": first,
+                "sent": list(requests) or None,
+            }
             return {"outcome": outcome} | {key: part for key, part in optional.items() if part is not None}
         case Output(value):
             return {"output": value}
         case Errored(_, traceback) if traceback:
             return {"traceback": traceback}
+        case ProtocolFault(stderr=lines) if lines:
+            return {"stderr": list(lines)}
         case _:
             return None

@@ -10,7 +10,8 @@ from streamconform.judge.compare import check_leaf, check_rule, format_block_pat
 from streamconform.model.capability import Claims
 from streamconform.model.case import Expectation, ExpectedBlock, Level
 from streamconform.model.leaf import Literally, PrefixOf
-from streamconform.model.outcome import Block, ToolCall
+from streamconform.model.outcome import Block, Text, ToolCall
+from streamconform.model.trial import lower_level
 from streamconform.model.verdict import Check
 
 _PREFIX_FIELDS: Final = frozenset({"text", "signature", "name", "arguments_text"})
@@ -18,17 +19,19 @@ _PREFIX_FIELDS: Final = frozenset({"text", "signature", "name", "arguments_text"
 
 
 def compare_partial(
-    expect: Expectation, content: Sequence[Block], claims: Claims, level: Level
+    expect: Expectation, content: Sequence[Block], claims: Claims, level: Level, *, ordered: bool = True
 ) -> Iterator[Check]:
     """Yield the checks of the content of a stream that broke at the position in `expect.partial`.
 
     Blocks may be missing. Each received block matches one of the whole stream, in order, and its texts are
-    prefixes. A call marked complete has the whole arguments, and no more calls are complete than had ended.
+    prefixes. An executable call has the whole arguments, and no more calls are executable than had ended.
+    Text that had arrived should be kept.
     """
     if expect.content is None or expect.partial is None:
         return
-    expected = align.normalize_expected((block for block in expect.content if block.type != "other"), claims)
-    got = align.normalize_received(content, claims, frozenset())
+    whole = (block for block in expect.content if block.type != "other")
+    expected = align.normalize_expected(whole, claims, ordered=ordered)
+    got = align.normalize_received(content, claims, frozenset(), ordered=ordered)
     pairs = align.pair_blocks(expected, got)
     unpaired = [block.type for position, block in enumerate(got) if position not in pairs]
     yield check_rule(
@@ -41,20 +44,30 @@ def compare_partial(
     for i, (block, position) in enumerate(zip(expected, pairs, strict=True)):
         if position is not None:
             yield from _compare_block(i, block, got[position], level)
-    complete = sum(isinstance(block, ToolCall) and block.complete is True for block in got)
+    executable = sum(isinstance(block, ToolCall) and block.is_executable for block in got)
     ended = expect.partial.calls_ended
-    message = f"{complete} calls are marked complete, but only {ended} had ended when the stream broke"
+    message = f"{executable} calls are handed out as executable, but only {ended} had ended at the break"
     yield check_rule(
         "content.complete_calls",
         level,
-        message if complete > ended else None,
+        message if executable > ended else None,
         expected=ended,
-        got=complete,
+        got=executable,
+    )
+    arrived = expect.partial.text_arrived
+    kept = sum(len(block.text) for block in got if isinstance(block, Text))
+    message = f"{arrived} characters of text had arrived before the break, {kept} are in the content"
+    yield check_rule(
+        "content.kept",
+        lower_level(level, "should"),
+        message if kept < arrived else None,
+        expected=arrived,
+        got=kept,
     )
 
 
 def _compare_block(i: int, expected: ExpectedBlock, got: Block, level: Level) -> Iterator[Check]:
-    got_complete = isinstance(got, ToolCall) and got.complete is True
+    got_executable = isinstance(got, ToolCall) and got.is_executable
     expects_complete = expected.fields.get("complete") == Literally(value=True)
     for name, leaf in expected.fields.items():
         value = getattr(got, name)
@@ -62,5 +75,5 @@ def _compare_block(i: int, expected: ExpectedBlock, got: Block, level: Level) ->
         if name in _PREFIX_FIELDS:
             if value is not None and isinstance(leaf, Literally) and isinstance(leaf.value, str):
                 yield check_leaf(path, PrefixOf(leaf.value), value, level)
-        elif name == "arguments" and got_complete and expects_complete:
+        elif name == "arguments" and got_executable and expects_complete:
             yield check_leaf(path, leaf, value, level)

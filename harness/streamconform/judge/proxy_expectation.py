@@ -7,7 +7,6 @@ reference.
 - Ids of calls and answers, and the model's name, are chosen by the proxy, so they are not judged.
 - Usage is judged only in complete answers for which the case expects numbers: some APIs make a proxy send
   numbers before it knows any.
-- A proxy may report a broken stream by an error or by breaking the connection.
 - Arguments that are not an object may be wrapped, repaired or passed on.
 - Until a call with such arguments ends, it cannot be recognized as a tool call, so a proxy may hold it back.
 - A call that did not end may be ended, as long as its arguments are not valid. In an answer that failed or
@@ -25,7 +24,7 @@ from streamconform.apis import APIS
 from streamconform.apis.api import ProxyLimits
 from streamconform.judge.compare import check_rule
 from streamconform.model.case import Expectation, ExpectedBlock
-from streamconform.model.leaf import AnyOf, Leaf, Literally
+from streamconform.model.leaf import AnyOf, Leaf, Literally, list_values
 from streamconform.model.trial import ProxyView, Trial, lower_level
 from streamconform.model.verdict import Check
 
@@ -89,7 +88,7 @@ def _adapt_fields(
     for path, leaf in fields.items():
         group, _, name = path.partition(".")
         if path == "status":
-            yield path, AnyOf(("incomplete", "error")) if leaf == Literally("incomplete") else leaf
+            yield path, leaf
         elif path == "stop.reason":
             yield path, _adapt_reason(leaf, limits)
         elif group == "usage" and judges_usage and name in limits.usage and _is_count(leaf):
@@ -98,11 +97,7 @@ def _adapt_fields(
 
 
 def _adapt_reason(leaf: Leaf, limits: ProxyLimits) -> Leaf:
-    if leaf == Literally(None):
-        return AnyOf((None, "error"))
-    expected = (
-        leaf.values if isinstance(leaf, AnyOf) else (leaf.value,) if isinstance(leaf, Literally) else ()
-    )
+    expected = list_values(leaf) or ()
     accepted = [value for reason in expected for value in limits.reasons.get(reason, (reason,))]
     return AnyOf(tuple(dict.fromkeys(accepted))) if len(accepted) > 1 else leaf
 

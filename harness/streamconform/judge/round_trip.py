@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from streamconform.adapters.interface import Observation
+from streamconform.apis import APIS
 from streamconform.judge import decode, invariants
 from streamconform.judge.compare import check_leaf, check_rule, compare_outcome
 from streamconform.judge.request import compare_request, list_check_paths
@@ -66,7 +67,8 @@ def list_round_trip_paths(trial: RoundTrip, claims: Claims) -> frozenset[str]:
 def _compare_answer(answer: Trial, outcome: Outcome, claims: Claims) -> Iterator[Check]:
     if answer.expect.content is None:
         return  # the case has no expectation for this answer
-    yield from compare_outcome(answer.expect, outcome, claims, answer.level)
+    ordered = APIS[answer.case.api].ordered_content
+    yield from compare_outcome(answer.expect, outcome, claims, answer.level, ordered=ordered)
     yield check_rule("invariant.unique-ids", answer.level, invariants.check_unique_ids(outcome))
 
 

@@ -25,7 +25,17 @@ from streamconform.suite.catalog import Catalog
 from streamconform.suite.expand import expand
 from streamconform.suite.select import split_pattern
 
-EMPTY_ANSWER = Observation({"status": "error", "content": []}, [], ())
+EMPTY_ANSWER = Observation(
+    {
+        "status": "error",
+        "content": [],
+        "stop": {"reason": None, "raw": None},
+        "model": None,
+        "response_id": None,
+    },
+    [],
+    (),
+)
 """An answer without any content: the checks it gets are those that every answer gets."""
 
 

@@ -32,7 +32,9 @@ class Partial:
     """Marks the expectation of a broken stream: any prefix of the content is correct."""
 
     calls_ended: int
-    """Tool calls that had ended before the break; at most this many may be reported as complete."""
+    """Tool calls that had ended before the break; at most this many may be executable."""
+    text_arrived: int = 0
+    """Characters of text, at least, that had arrived before the break."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,10 +32,11 @@ class Present:
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """One of these values."""
+    """One of these values. If some are `preferred`, the others pass the check at most as a warning."""
 
     values: tuple[Any, ...]
     why: str | None = None
+    preferred: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +48,14 @@ class PrefixOf:
 
 
 Leaf = Literally | Matches | Present | AnyOf | PrefixOf
+
+
+def list_values(leaf: Leaf | None) -> tuple[Any, ...] | None:
+    """Return the values that match `leaf`, or None if it does not list them."""
+    match leaf:
+        case Literally(value):
+            return (value,)
+        case AnyOf(values):
+            return values
+        case _:
+            return None

@@ -2,11 +2,14 @@
 
 Token buckets are disjoint: None means not reported, 0 reported as zero. Money is decimal text, because a
 float cannot hold it.
+
+`absent` lists the keys that an implementation left out because it does not expose the value. They are None
+here, like a `null`, but a `null` says that there is none, and is judged.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 Status = Literal["complete", "incomplete", "error"]
@@ -17,6 +20,10 @@ BlockType = Literal["text", "thinking", "refusal", "tool_call", "other"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 REASONS: tuple[Reason, ...] = get_args(Reason)
 EXECUTORS: tuple[Executor, ...] = get_args(Executor)
+BROKEN_STATUSES: tuple[Status, ...] = ("incomplete", "error")
+"""The statuses of a broken stream. Which one is the client's choice: no provider documents it."""
+FAILED_REASONS: tuple[Reason | None, ...] = ("error", None, "other")
+"""The stop reasons of a stream that broke or failed, for which the provider sent none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +50,8 @@ class Thinking:
     signature: str | None = None
     redacted: bool = False
     type: Literal["thinking"] = "thinking"
+    absent: frozenset[str] = field(default=frozenset(), compare=False)
+    """The keys that were left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +65,13 @@ class ToolCall:
     complete: bool | None = None
     executor: Executor = "client"
     type: Literal["tool_call"] = "tool_call"
+    absent: frozenset[str] = field(default=frozenset(), compare=False)
+    """The keys that were left out."""
+
+    @property
+    def is_executable(self) -> bool:
+        """Return whether an agent that gets this call would run it."""
+        return self.complete is not False and self.arguments is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,3 +141,5 @@ class Outcome:
     error: Error | None = None
     model: str | None = None
     response_id: str | None = None
+    absent: frozenset[str] = field(default=frozenset(), compare=False)
+    """The paths outside the content that were left out: `model`, `stop.raw`, `usage.reasoning`."""

@@ -38,6 +38,8 @@ class Header:
     seed: int
     date: str | None = None
     """The day on which the run started, in UTC, as `2026-12-31`."""
+    digest: str | None = None
+    """Digest of the selected trials, their specs and their cassettes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +65,8 @@ class TrialResult:
     """The case's title; None if everything passed."""
     guards: tuple[str, ...] = ()
     """The real bugs that the case catches; empty if everything passed."""
+    not_exposed: tuple[str, ...] = ()
+    """The paths that the case names and the implementation leaves out: they are not judged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 TIMEOUT_SECONDS: Final = 8.0
 """Timeout set on every client. It is shorter than a trial's, so the library's own timeout fires first."""
 
+Raised = TypeVar("Raised", bound=BaseException)
 Block = dict[str, Any]
 Error = dict[str, Any]
 
@@ -60,6 +61,23 @@ def describe_exception(error: BaseException) -> Error:
     """
     kind = "protocol" if isinstance(error, ValueError) else type(error).__name__
     return {"type": kind, "message": str(error)[:2000], "status": None}
+
+
+_kept: list[BaseException] = []
+# An environment's host performs one run at a time, so the exception need not pass through every function.
+
+
+def keep_exception(error: Raised) -> Raised:
+    """Return `error`, the exception that the library raised, and add it to the result of this run."""
+    _kept.append(error)
+    return error
+
+
+def take_exception() -> BaseException | None:
+    """Return the last exception that the run kept, and forget all."""
+    last = _kept[-1] if _kept else None
+    _kept.clear()
+    return last
 
 
 def build_outcome(

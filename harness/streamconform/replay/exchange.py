@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from streamconform.adapters.feed import Gate
+from streamconform.apis import APIS
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.replay.canned_replies import make_canned_trial
 from streamconform.replay.endpoints import describe_endpoint, match_request
@@ -41,6 +42,8 @@ class TrialExchange:
     """Descriptions of requests that arrived during the trial and belong to none."""
     sent: int = 0
     """The number of chunks of the last reply that have been sent."""
+    continued: bool = False
+    """Whether the client sent the answer of a trial back, and got a plain ending."""
     has_too_many: bool = False
     """Whether there were more than `_MAX_REQUESTS` requests."""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -54,7 +57,7 @@ class TrialExchange:
         if len(self.requests) >= _MAX_REQUESTS:
             self.has_too_many = True
             return make_error_reply(404, _TOO_MANY_REQUESTS, "one request")
-        trial = self._choose_trial(target)
+        trial = self._choose_trial(received, target)
         match = match_request(trial.case.cassette, received.method, target, received.stream)
         reply = make_reply(trial, match, received.header("accept-encoding"), self.time_scale)
         self.sent = 0
@@ -64,7 +67,7 @@ class TrialExchange:
             self.model_requests.append(request)
         return reply
 
-    def _choose_trial(self, target: str) -> Trial:
+    def _choose_trial(self, received: ReceivedRequest, target: str) -> Trial:
         """Return the trial that answers the next request, if that asks the model."""
         match self.trial:
             case RoundTrip(_, first, second):
@@ -72,6 +75,14 @@ class TrialExchange:
             case Call(case):
                 return make_canned_trial(case.api or "", target, case.id, str(case.input["model"]))
             case trial:
+                # A client that sends a paused answer or tool results back would get the same stream again,
+                # and go round for ever. A retry, which has the same body, does get it again.
+                if self.model_requests and APIS[trial.case.api].requests.continues(
+                    self.model_requests[0].json, received.json
+                ):
+                    self.continued = True
+                    model = str(trial.case.cassette.request.body.get("model") or trial.case.api)
+                    return make_canned_trial(trial.case.api, target, trial.case.id, model)
                 return trial
 
     def get_gate(self, reply: Reply) -> Gate | None:

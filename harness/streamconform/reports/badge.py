@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from streamconform.reports.summary import describe_incomplete, format_badge, summarize
+from streamconform.reports.summary import describe_incomplete, format_badge, needs_attention, summarize
 from streamconform.run.results import Results
 
 LABEL: Final = "streamconform"
@@ -21,5 +21,5 @@ def render(results: Results) -> str:
     if summary.failed or summary.fixed or summary.problems:
         badge["color"] = "red"
     else:
-        badge["color"] = "green" if summary.known else "brightgreen"
+        badge["color"] = "yellow" if needs_attention(results) else "brightgreen"
     return json.dumps(badge)

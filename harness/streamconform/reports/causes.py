@@ -1,20 +1,49 @@
-"""Group results by cause: the same check failing in many cases is one thing to fix."""
+"""Group results by cause: the same kind of difference in many cases is one thing to fix."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
+from streamconform.judge.compare import BLOCK_MISSING
 from streamconform.model.result import Header, ImplementationInfo, TrialResult
 from streamconform.model.trial import DELIVERY_SETS, FAULTS
-from streamconform.model.verdict import Check
-from streamconform.reports.describe import VERDICT_LABELS
+from streamconform.model.verdict import Check, Culprit
+from streamconform.printable import escape_line
+from streamconform.reports.cause_table import (
+    CRASHES,
+    HARMS,
+    RAISED,
+    RAISED_ON_BROKEN,
+    Harm,
+    find_row,
+    follows_from,
+    format_row,
+)
+from streamconform.reports.difference_kinds import Difference, classify_check, generalize_path
+from streamconform.reports.raised import ExceptionRecord, collapse_variables, read_raised
 
-NUMBER: Final = re.compile(r"0x[0-9a-f]+|\d+")
-"""Offsets, line numbers and byte values: two messages that differ only there have one cause."""
+MAX_REASON: Final = 200
+"""Characters of a reason that tell one adapter error from another."""
+MAX_EXIT_ERROR: Final = 80
+"""Characters of the last error of a program that tell one kind of exit from another."""
+GIVEN_UP: Final = re.compile(
+    r"gave-up: not run: the program ended \d+ times in a row \((?P<last>.*)\)", re.DOTALL
+)
+EXITED: Final = re.compile(r"exited: the program ended \((?P<how>[^)]*)\)(: (?P<error>.*))?", re.DOTALL)
+"""The reasons of trials whose program exited, and of those not run afterwards."""
+MAX_ALSO: Final = 6
+CULPRITS: Final[Mapping[Culprit | None, str]] = {
+    "implementation": "the implementation",
+    "adapter": "the adapter, not the library",
+    "harness": "the test suite",
+    None: "the known-failures file",
+}
+"""How reports for people name whose fault a cause is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +52,7 @@ class Failure:
 
     first: TrialResult
     check: Check | None
-    """The first check that failed; None if there was no answer to check."""
+    """The check that is the cause; None if there was no answer to check."""
     deliveries: tuple[str, ...]
     also: tuple[str, ...]
     """Paths of the other checks that failed."""
@@ -31,38 +60,81 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A failed check (or the reason why there is no answer), and the cases in which it failed."""
+    """A kind of difference (or the reason why there is no answer), and the cases in which it occurred."""
 
     implementation: int
     title: str
-    """The check's path with indices replaced by `*`, or the verdict with its reason."""
+    """The headline, one line of escaped text."""
+    harm: Harm | None
+    """What it does to a user of the library; None if that is unknown, because the adapter is at fault."""
+    culprit: Culprit | None
     failures: tuple[Failure, ...]
+    also: tuple[tuple[str, int], ...] = ()
+    """Generalized paths of the checks that failed with it, and the trials in which they did."""
 
     @property
     def trials(self) -> int:
         """Return the number of trials with this cause."""
         return sum(len(failure.deliveries) for failure in self.failures)
 
+    @property
+    def cases(self) -> int:
+        """Return the number of cases with this cause."""
+        return len({failure.first.case for failure in self.failures})
+
+
+@dataclass(frozen=True, slots=True)
+class _Root:
+    """Why one trial did not pass: the check that the others follow from, and its headline."""
+
+    check: Check | None
+    title: str
+    harm: Harm | None
+    culprit: Culprit | None
+    raised: tuple[str, str] | None = None
+    """The key of the exception, where the exception is the cause."""
+    path: str = ""
+
 
 def group_by_cause(results: Iterable[TrialResult]) -> tuple[Cause, ...]:
-    """Return the causes of `results`, by implementation, the cause with the most trials last.
+    """Return the causes of `results`, over all implementations: the worst harm first, then the most cases.
 
-    On a terminal the end of the output stays visible, so the most frequent cause comes last.
+    Adapter errors come before everything, because nothing else is known about their trials. Among warnings,
+    crashes come first.
     """
-    groups: dict[tuple[int, str], dict[tuple[str, str], list[TrialResult]]] = {}
+    groups: dict[tuple[int, str, object, object], dict[tuple[str, str], list[TrialResult]]] = {}
+    roots: dict[int, _Root] = {}
     for result in results:
-        cases = groups.setdefault((result.implementation, _title(result)), {})
-        cases.setdefault((result.case, _difference_key(result)), []).append(result)
-    causes = [
-        Cause(implementation, title, tuple(_make_failure(trials) for trials in cases.values()))
-        for (implementation, title), cases in groups.items()
-    ]
-    return tuple(sorted(causes, key=lambda cause: (cause.implementation, cause.trials)))
+        root = _find_root(result)
+        roots[id(result)] = root
+        key = (result.implementation, root.title, root.raised, root.culprit)
+        failures = groups.setdefault(key, {})
+        failures.setdefault((result.case, _difference_key(root.check)), []).append(result)
+    causes = [_make_cause(list(failures.values()), roots) for failures in groups.values()]
+    return tuple(sorted(causes, key=_sort_key))
 
 
-def group_by_frequency(results: Iterable[TrialResult]) -> list[Cause]:
-    """Return the causes of `results`, the one with the most trials first, over all implementations."""
-    return sorted(group_by_cause(results), key=lambda cause: -cause.trials)
+def describe_harm(cause: Cause) -> str:
+    """Return what a cause does to a user, and whose fault it is."""
+    culprit = f"at fault: {CULPRITS[cause.culprit]}"
+    return f"harm: {cause.harm}; {culprit}" if cause.harm else culprit
+
+
+def describe_also(cause: Cause) -> str:
+    """Return `also failed: stop.reason in all 20 trials, cost in 14`, or `""` if no other check failed."""
+    if not cause.also:
+        return ""
+    total = cause.trials
+    parts = [escape_line(path, 120) for path, _ in cause.also[:MAX_ALSO]]
+    if total > 1:
+        counts = [f"all {total:,} trials" if count == total else f"{count:,}" for _, count in cause.also]
+        # The unit is named once.
+        counts = [count.removesuffix(" trials") if n else count for n, count in enumerate(counts)]
+        parts = [f"{path} in {count}" for path, count in zip(parts, counts, strict=False)]
+        if cause.also[0][1] != total:
+            parts[0] += f" of {total:,} trials"
+    hidden = len(cause.also) - len(parts)
+    return f"also failed: {', '.join(parts)}{f' and {hidden} more' if hidden else ''}"
 
 
 def format_source_options(header: Header) -> str:
@@ -93,36 +165,130 @@ def list_guarded_bugs(results: Iterable[TrialResult]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(bug for result in results for bug in result.guards))
 
 
+def _find_root(result: TrialResult) -> _Root:
+    """Return the cause of one trial: the worst of the checks that do not follow from another one."""
+    worst = min((check.verdict for check in result.checks), key=("fail", "warn", "may").index, default=None)
+    if result.verdict == "stale":
+        return _Root(None, "Passes, but is listed as a known failure", None, None)
+    if worst is None:
+        return _explain_missing_answer(result)
+    raised = read_raised(result)
+    candidates = [
+        (check, _add_exception(check, classify_check(check, result), raised))
+        for check in result.checks
+        if check.verdict == worst
+    ]
+    roots = [
+        (check, difference, find_row(difference))
+        for check, difference in candidates
+        if not any(follows_from(difference, other) for _, other in candidates)
+    ]
+    check, difference, row = min(roots, key=lambda root: HARMS.index(root[2].harm))
+    is_raised = difference.kind in (RAISED, RAISED_ON_BROKEN)
+    title = format_row(row, difference, raised.type if raised else "")
+    if raised and is_raised and raised.where:
+        title += f" ({escape_line(raised.where, 120)})"
+    culprit = result.culprit or "implementation"
+    return _Root(
+        check,
+        title,
+        row.harm if culprit == "implementation" else None,
+        culprit,
+        raised.key if raised and is_raised else None,
+        difference.path,
+    )
+
+
+def _add_exception(check: Check, difference: Difference, raised: ExceptionRecord | None) -> Difference:
+    """Return the difference with the exception that explains it, if one does."""
+    if raised is None or check.got == "complete" or "-instead-of-" in difference.kind:
+        return difference
+    if difference.path == "status":
+        kind = RAISED if difference.kind.endswith("-for-complete") else RAISED_ON_BROKEN
+        return replace(difference, kind=kind)
+    if difference.path == "body" or difference.path.startswith("output."):
+        return replace(difference, path=difference.path.partition(".")[0], kind=RAISED)
+    return difference
+
+
+def _explain_missing_answer(result: TrialResult) -> _Root:
+    if result.culprit == "implementation" or result.verdict == "hang":
+        broken = (result.delivery or "").partition(".")[0] in FAULTS
+        difference = Difference("status", "timeout-on-broken" if broken else "timeout")
+        row = find_row(difference)
+        return _Root(None, format_row(row, difference), row.harm, "implementation")
+    exited = _summarize_exit(result.reason or "")
+    if exited is not None:
+        return _Root(None, exited, None, result.culprit or "adapter")
+    label = "Suite error" if result.culprit == "harness" else "Adapter error"
+    reason = escape_line(collapse_variables(result.reason or ""), MAX_REASON)
+    return _Root(None, f"{label}: {reason}" if reason else label, None, result.culprit or "adapter")
+
+
+def _summarize_exit(reason: str) -> str | None:
+    """Return the headline for a program that exited, the same for trials not run because of it, or None."""
+    last = GIVEN_UP.fullmatch(reason)
+    exited = EXITED.match(last["last"] if last else reason)
+    if exited is None:
+        return None
+    # Where messages of one error differ, the rest is left out, so that all of its exits are one cause.
+    error = collapse_variables(exited["error"] or "").partition("…")[0].rstrip(" {[(<:=,'\"`")
+    return f"Adapter error: the program ended: {escape_line(error or exited['how'], MAX_EXIT_ERROR)}"
+
+
+def _make_cause(groups: Sequence[Sequence[TrialResult]], roots: Mapping[int, _Root]) -> Cause:
+    """Return the cause that `groups` share: trials by case and difference."""
+    # The trials in which a program exited have its stderr; those not run afterwards do not.
+    groups = sorted(groups, key=lambda trials: "stderr" not in (trials[0].observation or {}))
+    root = roots[id(groups[0][0])]
+    also = Counter(path for trials in groups for trial in trials for path in _list_others(trial, roots))
+    return Cause(
+        groups[0][0].implementation,
+        root.title,
+        root.harm,
+        root.culprit,
+        tuple(_make_failure(trials, roots[id(trials[0])].check) for trials in groups),
+        tuple(sorted(also.items(), key=lambda item: (-item[1], item[0]))),
+    )
+
+
+def _list_others(result: TrialResult, roots: Mapping[int, _Root]) -> set[str]:
+    """Return the generalized paths of the checks that failed with the cause."""
+    root = roots[id(result)]
+    paths = {
+        classify_check(check, result).path if check.message == BLOCK_MISSING else generalize_path(check.path)
+        for check in result.checks
+        if check is not root.check and check.verdict != "may"
+    }
+    return paths - {root.path, "content.length" if root.path.startswith("content.*.") else ""}
+
+
+def _make_failure(trials: Sequence[TrialResult], check: Check | None) -> Failure:
+    """Return the failure that `trials` of one case share."""
+    first = trials[0]
+    also = tuple(dict.fromkeys(other.path for other in first.checks if other is not check))
+    return Failure(first, check, tuple(trial.delivery or "" for trial in trials), also)
+
+
+def _difference_key(check: Check | None) -> str:
+    return "" if check is None else repr((check.path, check.expected, check.got, check.message))
+
+
+def _sort_key(cause: Cause) -> tuple[int, int, int, int, str]:
+    if cause.culprit in ("adapter", "harness"):
+        rank = -2
+    elif cause.harm is None:
+        rank = len(HARMS)
+    elif cause.harm == CRASHES and all(failure.first.verdict == "warn" for failure in cause.failures):
+        rank = -1
+    else:
+        rank = HARMS.index(cause.harm)
+    return rank, -cause.cases, -cause.trials, cause.implementation, cause.title
+
+
 def _format_selection_options(result: TrialResult) -> str:
     """Return the options without which a run does not include the trial."""
     name = result.delivery or ""
     if name.partition(".")[0] in FAULTS:
         return " --faults all"
     return "" if name in ("", *DELIVERY_SETS["standard"]) else " --deliver full"
-
-
-def _pick_check(result: TrialResult) -> Check | None:
-    """Return the check to show: the first one with the worst verdict."""
-    worst = min((check.verdict for check in result.checks), key=("fail", "warn", "may").index, default=None)
-    return next((check for check in result.checks if check.verdict == worst), None)
-
-
-def _title(result: TrialResult) -> str:
-    check = _pick_check(result)
-    if check is not None:
-        return re.sub(r"\.\d+\.", ".*.", check.path)
-    label = VERDICT_LABELS[result.verdict]
-    return f"{label}: {NUMBER.sub('#', result.reason)}" if result.reason else label
-
-
-def _difference_key(result: TrialResult) -> str:
-    check = _pick_check(result)
-    return "" if check is None else repr((check.path, check.expected, check.got, check.message))
-
-
-def _make_failure(trials: list[TrialResult]) -> Failure:
-    """Return the failure that `trials` of one case share."""
-    first = trials[0]
-    check = _pick_check(first)
-    also = tuple(dict.fromkeys(other.path for other in first.checks if other is not check))
-    return Failure(first, check, tuple(trial.delivery or "" for trial in trials), also)

@@ -9,10 +9,11 @@ from typing import Any, Final
 
 from streamconform.model.result import Header, TrialResult
 from streamconform.printable import escape_line
-from streamconform.reports.causes import Cause, format_run_command, group_by_cause
+from streamconform.reports.causes import Cause, describe_harm, format_run_command, group_by_cause
 from streamconform.reports.describe import describe_failure, format_count, name_implementations
 from streamconform.reports.history import Change, ChangeKind, History
 from streamconform.reports.markdown import describe_causes, format_cell, format_code, limit_blocks
+from streamconform.reports.raised import describe_raised
 from streamconform.reports.style import StyledLine
 from streamconform.reports.summary import describe_incomplete
 from streamconform.run.results import Results, check_to_json, to_json
@@ -80,7 +81,7 @@ def render_text(history: History, *, verbose: bool) -> Iterator[StyledLine]:
     for title, trials, results in _grouped_sections(history):
         style = f"{STYLES.get(title, 'bold')} underline"
         yield StyledLine(f"{title}: {format_count(len(trials), 'trial')}", style)
-        for number, cause in enumerate(reversed(group_by_cause(trials)), start=1):
+        for number, cause in enumerate(group_by_cause(trials), start=1):
             yield from _cause_lines(number, cause, results.header, verbose=verbose, only_names=title == FIXED)
         yield StyledLine("")
     for title, rows in _listed_sections(history):
@@ -145,9 +146,10 @@ def _cause_lines(
 ) -> Iterator[StyledLine]:
     info = header.implementations[cause.implementation]
     impl = f"  [{info.impl}]" if len(header.implementations) > 1 else ""
-    cases = len({failure.first.case for failure in cause.failures})
-    tally = f"{format_count(cases, 'case')}, {format_count(cause.trials, 'trial')}{impl}"
-    yield StyledLine(f"{number}. {escape_line(cause.title, 300)}  {escape_line(tally, 300)}", "bold")
+    tally = f"{format_count(cause.cases, 'case')}, {format_count(cause.trials, 'trial')}{impl}"
+    yield StyledLine(f"{number}. {cause.title}  {escape_line(tally, 300)}", "bold")
+    if not only_names:
+        yield StyledLine(f"   {describe_harm(cause)}")
     shown = cause.failures if verbose else cause.failures[:MAX_CASES]
     for failure in shown:
         more = ", …" if len(failure.deliveries) > MAX_DELIVERIES else ""
@@ -155,7 +157,8 @@ def _cause_lines(
         yield StyledLine(f"   {failure.first.case}  {deliveries}".rstrip())
         if only_names:
             continue
-        yield from (StyledLine(f"      {line}") for line in describe_failure(failure.first, failure.check))
+        lines = (*describe_failure(failure.first, failure.check), *describe_raised(failure.first))
+        yield from (StyledLine(f"      {line}") for line in lines)
         command = format_run_command(info, failure.first, header)
         yield StyledLine(f"      reproduce: {escape_line(command, 1000)}", "dim")
     if len(shown) < len(cause.failures):
@@ -178,7 +181,7 @@ def _blocks(history: History, names: tuple[str, str]) -> Iterator[str]:
         if title == NEW:
             yield from describe_causes(trials, results.header)
         else:  # a comment is about what is new: the rest is named without details
-            rows = (_format_row(cause, results.header) for cause in reversed(group_by_cause(trials)))
+            rows = (_format_row(cause, results.header) for cause in group_by_cause(trials))
             yield "\n".join(("| trials | cause | cases |", "|--:|---|---|", *rows))
     for title, lines in _listed_sections(history):
         more = [f"- … and {len(lines) - MAX_ROWS} more"] if len(lines) > MAX_ROWS else []
@@ -214,7 +217,7 @@ def _format_row(cause: Cause, header: Header) -> str:
     if len(header.implementations) > 1:
         impl = f" {format_cell(name_implementations(header)[cause.implementation])}"
     shown = ", ".join(format_cell(case, 200) for case in cases[:MAX_CASES])
-    return f"| {cause.trials} | {format_cell(cause.title, 200)}{impl} | {shown}{more} |"
+    return f"| {cause.trials} | {format_cell(cause.title, 300)}{impl} | {shown}{more} |"
 
 
 def _change_to_json(change: Change, history: History) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from streamconform.adapters.interface import Answer, Greeting, Observation, Outp
 from streamconform.adapters.program import Collateral
 from streamconform.apis import APIS
 from streamconform.judge import decode
-from streamconform.judge.judge import Judgement, check_observation, check_output, judge
+from streamconform.judge.judge import Judgement, check_observation, check_output, judge, serialize_answer
 from streamconform.judge.round_trip import check_round_trip
 from streamconform.model.capability import CALLED
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
@@ -27,6 +27,7 @@ from streamconform.reports.describe import (
     format_value,
 )
 from streamconform.reports.divergence import place_events
+from streamconform.reports.raised import format_raised, parse_raised
 from streamconform.reports.style import StyledLine
 from streamconform.reports.terminal import STYLES, format_frames
 from streamconform.run.blame import MAX_POSITIONS, Blame, load_snapshots
@@ -35,6 +36,8 @@ from streamconform.wire.frames import Frame
 from streamconform.wire.framings import split
 
 WIDTH: Final = 110
+TRACEBACK_LINES: Final = 6
+"""Lines of an adapter's traceback that are shown."""
 UNLIMITED: Final = 10**6
 """Width of a text that `-v` shows in full."""
 HIDDEN_IF_PASSED: Final = re.compile(r"((first|outcome)[.])?(invariant[.]|content[.]length$)")
@@ -81,12 +84,12 @@ def explain(explained: ExplainedTrial, *, verbose: bool) -> Iterator[StyledLine]
         yield StyledLine("")
     name = escape_line(explained.greeting.name)
     yield StyledLine(f"Expected and actual: {name}, {explained.impl}", "bold")
-    yield from _verdict_lines(judged)
+    yield from _verdict_lines(judged, explained.answer)
 
 
 def explain_verdict(explained: ExplainedTrial) -> Iterator[StyledLine]:
     """Yield one line per check, those that did not pass last, then the verdict."""
-    return _verdict_lines(_judge(explained))
+    return _verdict_lines(_judge(explained), explained.answer)
 
 
 def _head_lines(trial: AnyTrial, *, verbose: bool) -> Iterator[str]:
@@ -202,7 +205,7 @@ def _wire_lines(
             yield StyledLine(f"{'':>22}→ {_format_event(event)}", EVENT_STYLE)
 
 
-def _verdict_lines(judged: _Judged) -> Iterator[StyledLine]:
+def _verdict_lines(judged: _Judged, answer: Answer | Collateral) -> Iterator[StyledLine]:
     judgement = judged.judgement
     if judgement is None:
         yield StyledLine("  no answer", WRONG_STYLE)
@@ -212,8 +215,12 @@ def _verdict_lines(judged: _Judged) -> Iterator[StyledLine]:
     for check in judged.checks:
         if check.path not in failed and not HIDDEN_IF_PASSED.match(check.path):
             yield StyledLine(f"   ok {check.path:<{width}}  {format_value(check.got, 80)}", RIGHT_STYLE)
+    causes = [StyledLine(f"      {line}", WRONG_STYLE) for line in _describe_cause(answer)]
     for check in failed.values():
         yield from _failed_check_lines(check, width)
+        yield from causes  # right after the first check: the others follow from it
+        causes = []
+    yield from causes
     reason = f", {judgement.reason}" if judgement.reason else ""
     style = f"bold {RIGHT_STYLE}" if judgement.verdict == "pass" else WRONG_STYLE
     yield StyledLine(f"verdict: {VERDICT_LABELS[judgement.verdict]}{reason}", style)
@@ -227,6 +234,21 @@ def _failed_check_lines(check: Check, width: int) -> Iterator[StyledLine]:
         yield StyledLine(f"      {'':<{width}}  {line}")
     if check.frames:
         yield StyledLine(f"      {'':<{width}}  relevant {format_frames(check.frames)}", RELEVANT_STYLE)
+
+
+def _describe_cause(answer: Answer | Collateral) -> Iterator[str]:
+    """Yield the library's exception, or the last lines of a program's stderr or an adapter's traceback."""
+    seen = None if isinstance(answer, Collateral) else serialize_answer(answer)
+    raised = parse_raised((seen or {}).get("raised"))
+    if raised is not None:
+        yield f"raised {format_raised(raised)}"
+    match seen:
+        case {"stderr": list(lines)}:
+            yield from (f"| {line}" for line in lines)
+        case {"traceback": str(traceback)}:
+            yield from (f"| {escape_line(line, WIDTH)}" for line in traceback.splitlines()[-TRACEBACK_LINES:])
+        case _:
+            pass
 
 
 def _assign_events(answer: Answer | Collateral, frame_count: int) -> tuple[dict[int, list[Any]], list[Any]]:

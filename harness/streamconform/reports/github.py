@@ -8,8 +8,15 @@ from typing import Final
 from streamconform.errors import Problem
 from streamconform.model.result import Header, TrialResult
 from streamconform.printable import escape_line
-from streamconform.reports.causes import Cause, format_run_command, group_by_frequency
+from streamconform.reports.causes import (
+    Cause,
+    describe_harm,
+    format_explain_command,
+    format_run_command,
+    group_by_cause,
+)
 from streamconform.reports.describe import describe_failure, format_count, name_implementations
+from streamconform.reports.raised import describe_raised
 from streamconform.reports.summary import (
     describe_incomplete,
     find_unexpected,
@@ -28,7 +35,7 @@ ESCAPE_PROPERTY: Final = ESCAPE_DATA | str.maketrans({":": "%3A", ",": "%2C"})
 
 
 def render(results: Results) -> str:
-    """Return one line per annotation: errors by cause, most frequent first, then warnings, then the headline.
+    """Return one line per annotation: errors by cause, worst harm first, then warnings, then the headline.
 
     Only problems of the known-failures file have a file and line: results know of no other source location.
     """
@@ -49,7 +56,7 @@ def render(results: Results) -> str:
 
 
 def _format_causes(level: str, trials: list[TrialResult], results: Results, room: int) -> Iterator[str]:
-    causes = group_by_frequency(trials)
+    causes = group_by_cause(trials)
     for cause in causes[:room]:
         yield _format_annotation(level, *_describe_cause(cause, results.header))
     hidden = causes[room:]
@@ -68,15 +75,19 @@ def _describe_cause(cause: Cause, header: Header) -> tuple[str, str]:
         impl = f" [{name_implementations(header)[cause.implementation]}]"
     tally = f"{format_count(len(cases), 'case')}, {format_count(cause.trials, 'trial')}"
     lines = [
+        describe_harm(cause),
         escape_line(first.first.title or first.first.case, 200),
         *describe_failure(first.first, first.check),
+        *describe_raised(first.first),
         *(f"in {escape_line(case, 200)}" for case in cases[:MAX_CASES]),
     ]
     if len(cases) > MAX_CASES:
         lines.append(f"and in {len(cases) - MAX_CASES} more cases")
     info = header.implementations[cause.implementation]
+    if "probe" not in header.selection:
+        lines.append(f"next: {escape_line(format_explain_command(info, first.first, header), 1000)}")
     lines.append(f"reproduce: {escape_line(format_run_command(info, first.first, header), 1000)}")
-    return f"{escape_line(cause.title, 200)}: {tally}{impl}", "\n".join(lines)
+    return f"{escape_line(cause.title, 300)}: {tally}{impl}", "\n".join(lines)
 
 
 def _format_problem(problem: Problem) -> str:

@@ -9,13 +9,14 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from streamconform.errors import Problem
 from streamconform.model.result import ImplementationInfo, TrialResult
 from streamconform.printable import escape_line
-from streamconform.reports.causes import format_run_command, group_by_cause
+from streamconform.reports.causes import describe_harm, format_run_command, group_by_cause
 from streamconform.reports.describe import (
     VERDICT_LABELS,
     describe_check,
     describe_failure,
     name_implementations,
 )
+from streamconform.reports.raised import describe_raised
 from streamconform.reports.summary import describe_incomplete, find_unexpected, list_problems
 from streamconform.reports.terminal import format_frames
 from streamconform.run.results import Results
@@ -109,7 +110,8 @@ def _add_trial(
         case _ if unexpected:
             tag = "error" if trial.verdict in ERROR_VERDICTS else "failure"
             cause = group_by_cause([trial])[0]
-            message = "; ".join(line.strip() for line in describe_failure(trial, cause.failures[0].check))
+            lines = [*describe_failure(trial, cause.failures[0].check), *describe_raised(trial)]
+            message = "; ".join(line.strip() for line in lines)
             attributes = {"type": escape_line(cause.title, WIDTH), "message": message}
             SubElement(case, tag, attributes).text = _format_body(trial, results)
         case "warn":
@@ -124,12 +126,21 @@ def _format_body(trial: TrialResult, results: Results) -> str:
 
 
 def _body_lines(trial: TrialResult, results: Results) -> Iterator[str]:
-    """Yield the verdict, title, checks, the adapter's traceback, guarded bugs and the run command."""
+    """Yield verdict, title, cause, exception, checks, the adapter's traceback, guarded bugs and commands."""
     yield f"{VERDICT_LABELS[trial.verdict]}: {escape_line(trial.title or trial.case, WIDTH)}"
+    cause = group_by_cause([trial])[0]
+    yield f"{cause.title} ({describe_harm(cause)})"
     if trial.reason:
         yield escape_line(trial.reason, WIDTH)
-    for check in trial.checks[:MAX_CHECKS]:
+    root = cause.failures[0].check
+    if root is None:
+        yield from describe_raised(trial)
+    # The cause comes first, with the exception right below it; the other checks follow from it.
+    checks = sorted(trial.checks, key=lambda check: check is not root)
+    for check in checks[:MAX_CHECKS]:
         yield from describe_check(check)
+        if check is root:
+            yield from (f"  {line}" for line in describe_raised(trial))
         if check.frames:
             yield f"  relevant {format_frames(check.frames)}"
     if len(trial.checks) > MAX_CHECKS:

@@ -13,8 +13,11 @@ from streamconform.printable import escape_line
 from streamconform.reports.causes import (
     Cause,
     Failure,
+    describe_also,
+    describe_harm,
+    format_explain_command,
     format_run_command,
-    group_by_frequency,
+    group_by_cause,
     list_guarded_bugs,
 )
 from streamconform.reports.describe import (
@@ -25,8 +28,10 @@ from streamconform.reports.describe import (
     format_count,
     name_implementations,
 )
+from streamconform.reports.raised import describe_raised
 from streamconform.reports.summary import (
     describe_incomplete,
+    describe_not_exposed,
     find_unexpected,
     find_warnings,
     format_headline,
@@ -58,6 +63,9 @@ def _blocks(results: Results) -> Iterator[str]:
         yield f"> **These results are incomplete**: {reason}. Trials that did not run are not judged."
     failed = find_unexpected(results)
     yield "\n".join(_table(results, failed))
+    not_exposed = describe_not_exposed(results)
+    if not_exposed:
+        yield format_code(not_exposed, 1000)
     if failed:
         yield "#### Failures by cause"
         yield from describe_causes(failed, results.header)
@@ -92,34 +100,40 @@ def _table(results: Results, failed: list[TrialResult]) -> Iterator[str]:
 
 
 def describe_causes(trials: Iterable[TrialResult], header: Header) -> Iterator[str]:
-    """Yield one block per cause, most frequent first: if blocks are cut off, they are the least frequent."""
-    for number, cause in enumerate(group_by_frequency(trials), start=1):
+    """Yield one block per cause, the worst harm first: if blocks are cut off, they are the least harmful."""
+    for number, cause in enumerate(group_by_cause(trials), start=1):
         yield "\n".join(_cause_lines(number, cause, header))
 
 
 def _cause_lines(number: int, cause: Cause, header: Header) -> Iterator[str]:
-    cases = len({failure.first.case for failure in cause.failures})
-    tally = f"{format_count(cases, 'case')}, {format_count(cause.trials, 'trial')}"
-    culprit = ", caused by the adapter" if cause.failures[0].first.culprit == "adapter" else ""
+    tally = f"{format_count(cause.cases, 'case')}, {format_count(cause.trials, 'trial')}"
     impl = ""
     if len(header.implementations) > 1:
         impl = f", {format_code(name_implementations(header)[cause.implementation])}"
-    yield f"**{number}.** {format_code(cause.title, 200)}: {tally}{culprit}{impl}"
+    yield f"**{number}.** {format_code(cause.title, 300)}: {tally}{impl}  "
+    yield f"{describe_harm(cause)}"
     yield ""
     for failure in cause.failures[:MAX_CASES]:
         yield f"- {format_code(failure.first.case, 200)}{_format_deliveries(failure)}"
     if len(cause.failures) > MAX_CASES:
         yield f"- … and {len(cause.failures) - MAX_CASES} more"
     yield ""
-    yield from _fence(_example_lines(cause.failures[0], header))
+    yield from _fence(_example_lines(cause, header))
 
 
-def _example_lines(failure: Failure, header: Header) -> Iterator[str]:
+def _example_lines(cause: Cause, header: Header) -> Iterator[str]:
+    failure = cause.failures[0]
     first = failure.first
     if first.title:
         yield escape_line(first.title, 200)
     yield from describe_failure(first, failure.check)
+    yield from describe_raised(first)
+    also = describe_also(cause)
+    if also:
+        yield also
     info = header.implementations[first.implementation]
+    if "probe" not in header.selection:
+        yield escape_line(format_explain_command(info, first, header), 1000)
     yield escape_line(format_run_command(info, first, header), 1000)
 
 

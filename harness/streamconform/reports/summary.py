@@ -8,12 +8,18 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Final
 
 from streamconform.errors import Problem
 from streamconform.model.result import TrialResult
+from streamconform.printable import escape_line
 from streamconform.reports.describe import format_count
+from streamconform.reports.difference_kinds import generalize_path
 from streamconform.run.pool import is_unexpected
 from streamconform.run.results import Results
+
+MAX_NOT_EXPOSED: Final = 8
+"""Paths of values that a library does not expose; the rest is counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +140,30 @@ def find_warnings(results: Results) -> list[TrialResult]:
     """Return the trials with a warning that does not fail the run."""
     strict = bool(results.header.selection.get("strict"))
     return [trial for trial in results.trials if trial.verdict == "warn" and not strict]
+
+
+def needs_attention(results: Results) -> bool:
+    """Return whether a run without new failures still has known failures or warnings, so it is not green."""
+    summary = summarize(results)
+    return bool(summary.known or summary.warnings)
+
+
+def describe_not_exposed(results: Results) -> str | None:
+    """Return `Not exposed: model, response_id (24 cases)`, or None if the libraries expose every value."""
+    cases: set[tuple[int, str]] = set()
+    paths: Counter[str] = Counter()
+    for trial in results.trials:
+        names = {generalize_path(path) for path in trial.not_exposed}
+        paths.update(names)
+        if names:
+            cases.add((trial.implementation, trial.case))
+    if not paths:
+        return None
+    ordered = [
+        escape_line(path, 80) for path, _ in sorted(paths.items(), key=lambda item: (-item[1], item[0]))
+    ]
+    more = f" and {len(ordered) - MAX_NOT_EXPOSED} more" if len(ordered) > MAX_NOT_EXPOSED else ""
+    return f"Not exposed: {', '.join(ordered[:MAX_NOT_EXPOSED])}{more} ({format_count(len(cases), 'case')})"
 
 
 def list_problems(results: Results) -> tuple[Problem, ...]:

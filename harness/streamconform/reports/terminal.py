@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Final, Self, TextIO
 
@@ -16,6 +16,8 @@ from streamconform.printable import escape_line
 from streamconform.reports.causes import (
     Cause,
     Failure,
+    describe_also,
+    describe_harm,
     format_explain_command,
     format_run_command,
     group_by_cause,
@@ -28,16 +30,25 @@ from streamconform.reports.describe import (
     describe_difference,
     format_count,
 )
+from streamconform.reports.raised import describe_raised
 from streamconform.reports.style import make_console
-from streamconform.reports.summary import format_headline, list_problems
+from streamconform.reports.summary import (
+    describe_not_exposed,
+    find_warnings,
+    format_headline,
+    list_problems,
+    needs_attention,
+)
 from streamconform.run.pool import is_unexpected
 from streamconform.run.results import Results
 
 MAX_CAUSES: Final = 12
+MAX_WARNINGS: Final = 6
+"""Causes listed; the rest is counted, and `-v` lists all."""
 MAX_CASES: Final = 3
-"""Cases listed under one cause; the rest is counted, and `-v` lists all."""
+"""Cases named under one cause; the rest is counted, and `-v` shows all."""
+MAX_DELIVERIES: Final = 6
 MAX_BUGS: Final = 12
-MAX_OTHER_CHECKS: Final = 6
 MAX_FRAME_RANGES: Final = 8
 MAX_TRACEBACK_LINES: Final = 5
 DECIDED_AT_END: Final = ("status", "stop.reason", "stop.raw")
@@ -110,15 +121,20 @@ class Terminal:
         unexpected = [trial for trial in results.trials if is_unexpected(trial, strict=self._strict)]
         # A known failure that passes is shown once, as a problem of its entry.
         failed = [trial for trial in unexpected if trial.verdict != "stale"]
-        warned = [] if self._strict else [trial for trial in results.trials if trial.verdict == "warn"]
+        warned = [] if self._strict else find_warnings(results)
         problems = list_problems(results)
         if not self._quiet:
-            if warned and self._verbose:
-                self._print_causes(WARNINGS_TITLE, warned, results)
+            if warned:
+                self._print_causes(WARNINGS_TITLE, warned, results, brief=not self._verbose)
             if failed:
                 self._print_causes("Failures by cause", failed, results)
-            self._print_problems(problems, after_causes=bool(failed))
+            self._print_problems(problems, after_causes=bool(failed or warned))
+            not_exposed = describe_not_exposed(results)
+            if not_exposed:
+                self._print(not_exposed, "dim")
         style = "bold red" if unexpected or problems else "bold green"
+        if style == "bold green" and needs_attention(results):
+            style = "bold yellow"
         self._print(_format_last_line(results, seconds), style)
 
     def _print_problems(self, problems: Sequence[Problem], *, after_causes: bool) -> None:
@@ -134,16 +150,20 @@ class Terminal:
         self._print(UPDATE_HINT, "dim")
         self._print("")
 
-    def _print_causes(self, title: str, trials: list[TrialResult], results: Results) -> None:
+    def _print_causes(
+        self, title: str, trials: list[TrialResult], results: Results, *, brief: bool = False
+    ) -> None:
+        """Print the causes of `trials`, the worst harm first; `brief` leaves out what helps to reproduce."""
         self._print("")
         self._print(title, "bold underline")
         causes = group_by_cause(trials)
-        shown = causes if self._verbose else causes[-MAX_CAUSES:]
-        if len(shown) < len(causes):
-            self._print(f"{len(causes) - len(shown)} less frequent causes are hidden; `-v` lists them", "dim")
+        shown = causes if self._verbose else causes[: MAX_WARNINGS if brief else MAX_CAUSES]
         for number, cause in enumerate(shown, start=1):
-            self._print_cause(number, cause, results)
-        bugs = list_guarded_bugs(trials)
+            self._print_cause(number, cause, results, brief=brief)
+        if len(shown) < len(causes):
+            self._print("")
+            self._print(f"{format_count(len(causes) - len(shown), 'more cause')}; `-v` lists them", "dim")
+        bugs = [] if brief else list_guarded_bugs(trials)
         if bugs:
             self._print("")
             listed = bugs if self._verbose else bugs[:MAX_BUGS]
@@ -151,25 +171,32 @@ class Terminal:
             self._print(f"Real bugs that these cases guard against: {', '.join(listed)}{more}", "cyan")
         self._print("")
 
-    def _print_cause(self, number: int, cause: Cause, results: Results) -> None:
+    def _print_cause(self, number: int, cause: Cause, results: Results, *, brief: bool) -> None:
         info = results.header.implementations[cause.implementation]
         impl = f"  [{info.impl}]" if len(results.header.implementations) > 1 else ""
         first = cause.failures[0]
         style = STYLES.get(first.first.verdict, "bold")
-        cases = len({failure.first.case for failure in cause.failures})
         self._print("")
-        culprit = ", caused by the adapter" if first.first.culprit == "adapter" else ""
-        tally = f"{format_count(cases, 'case')}, {format_count(cause.trials, 'trial')}{culprit}{impl}"
-        title = f"{number}. {escape_line(cause.title, 300)}"
-        self.console.print(Text.assemble((title, style), f"  {tally}"))
-        shown = cause.failures if self._verbose else cause.failures[:MAX_CASES]
+        tally = f"{format_count(cause.cases, 'case')}, {format_count(cause.trials, 'trial')}{impl}"
+        self.console.print(Text.assemble((f"{number}. {cause.title}", style), f"  {tally}"))
+        self._print(f"   {describe_harm(cause)}")
+        shown = cause.failures if self._verbose else cause.failures[:1]
         for failure in shown:
-            self._print_failure(failure, info, results)
-        hidden = len(cause.failures) - len(shown)
-        if hidden:
-            self._print(f"   … and {hidden} more; `-v` lists them", "dim")
+            self._print_failure(failure, results, brief=brief)
+        others = [] if self._verbose else list(_name_other_cases(cause))
+        if others:
+            more = f" and {len(others) - MAX_CASES} more" if len(others) > MAX_CASES else ""
+            self._print(f"   also in {', '.join(others[:MAX_CASES])}{more}", "dim")
+        also = describe_also(cause)
+        if also:
+            self._print(f"   {also}", "dim")
+        # `conform explain` needs a case of the suite, and a probe's questions are not in it.
+        if "probe" not in results.header.selection:
+            self._print(f"   next: {format_explain_command(info, first.first, results.header)}", "dim")
+        if not brief:
+            self._print(f"   reproduce: {format_run_command(info, first.first, results.header)}", "dim")
 
-    def _print_failure(self, failure: Failure, info: ImplementationInfo, results: Results) -> None:
+    def _print_failure(self, failure: Failure, results: Results, *, brief: bool) -> None:
         first, check = failure.first, failure.check
         deliveries = _format_deliveries(failure, results)
         self.console.print(
@@ -182,24 +209,19 @@ class Terminal:
             self._print(
                 "\n".join((f"      {check.path}: {line}", *(f"        {text}" for text in more_lines)))
             )
+        for line in describe_raised(first):
+            self._print(f"      {line}", "bold")
+        if check is not None and not brief:
             if check.frames:
-                # `conform explain` needs a case of the suite, and a probe's questions are not in it.
-                command = format_explain_command(info, first, results.header)
-                hint = "" if "probe" in results.header.selection else f"; to see them: `{command}`"
-                self._print(f"      relevant {format_frames(check.frames)}{hint}", "dim")
+                self._print(f"      relevant {format_frames(check.frames)}", "dim")
             elif check.path in DECIDED_AT_END:
                 self._print("      relevant: the end of the stream", "dim")
         if first.reason:
             self._print(f"      {escape_line(first.reason, 300)}")
         for line in _read_traceback(first):
             self._print(f"      | {escape_line(line, 160)}", "dim")
-        if failure.also:
-            others = failure.also[:MAX_OTHER_CHECKS]
-            more = f" and {len(failure.also) - len(others)} more" if len(others) < len(failure.also) else ""
-            self._print(f"      also failed: {', '.join(others)}{more}", "dim")
-        if first.guards:
+        if first.guards and not brief:
             self._print(f"      guards against {', '.join(first.guards)}", "cyan")
-        self._print(f"      reproduce: {format_run_command(info, first, results.header)}", "dim")
 
     def _print(self, text: str, style: str = "") -> None:
         self.console.print(Text(text, style))
@@ -244,10 +266,24 @@ def _format_deliveries(failure: Failure, results: Results) -> str:
         trial.case == first.case and trial.implementation == first.implementation for trial in results.trials
     )
     names = failure.deliveries
-    return f"all {total} deliveries" if len(names) == total > 2 else ", ".join(names)
+    if len(names) == total > 2:
+        return f"all {total} deliveries"
+    more = f" and {len(names) - MAX_DELIVERIES} more" if len(names) > MAX_DELIVERIES else ""
+    return ", ".join(names[:MAX_DELIVERIES]) + more
+
+
+def _name_other_cases(cause: Cause) -> Iterator[str]:
+    """Yield the cases of `cause` other than the first one, each once."""
+    first = cause.failures[0].first.case
+    yield from dict.fromkeys(failure.first.case for failure in cause.failures if failure.first.case != first)
 
 
 def _read_traceback(result: TrialResult) -> list[str]:
-    """Return the last lines of the adapter's own traceback, if it sent one."""
-    text = (result.observation or {}).get("traceback")
-    return text.strip().splitlines()[-MAX_TRACEBACK_LINES:] if isinstance(text, str) else []
+    """Return the last lines of the adapter's own traceback, or of the stderr of a program that exited."""
+    match result.observation:
+        case {"traceback": str(text)}:
+            return text.strip().splitlines()[-MAX_TRACEBACK_LINES:]
+        case {"stderr": list(lines)}:
+            return [str(line) for line in lines[-MAX_TRACEBACK_LINES:]]
+        case _:
+            return []

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from streamconform.adapters.interface import Answer, Hang, ProtocolFault
+from streamconform.adapters.process import find_error_line
 from streamconform.adapters.program import Collateral, Program
 from streamconform.errors import ImplementationError
 from streamconform.judge.judge import Judgement, judge, serialize_answer
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AnyTrial, Trial
 from streamconform.model.verdict import UNEXPECTED
+from streamconform.printable import escape_line
 from streamconform.run.blame import Blame
 from streamconform.run.dispatch import Dispatcher, add_requests, apply_http_checks
 from streamconform.run.plan import ImplementationPlan, Settings
@@ -29,6 +31,8 @@ GIVE_UP_AFTER = 50
 """Consecutive programs of one implementation that may end or time out without an answer in between."""
 GIVE_UP_WITHOUT_ANSWER = 10
 """The same limit while no program of the implementation has ever answered."""
+MAX_LAST_FAULT = 120
+"""Characters of the last failure that are repeated for each trial that is not run."""
 TRIALS_PER_WORKER = 8
 """Trials per worker that justify one more worker."""
 
@@ -57,18 +61,26 @@ class Tally:
     def record_answer(self, implementation: int, answer: Answer) -> None:
         """Count a protocol fault or a timeout as a failure; any other answer resets the count."""
         match answer:
-            case ProtocolFault(message=message):
-                self.record_failure(message)
+            case ProtocolFault(kind, message):
+                self.record_failure(implementation, f"{kind}: {message}")
             case Hang(seconds):
-                self.record_failure(f"no answer in {seconds:g} s")
+                self.record_failure(implementation, f"no answer in {seconds:g} s")
             case _:
                 self.answered.add(implementation)
                 self.consecutive_failures = 0
 
-    def record_failure(self, message: str) -> None:
-        """Count a program that ended without an answer."""
-        self.last_fault = message
-        self.consecutive_failures += 1
+    def restore(self, result: TrialResult, *, strict: bool) -> None:
+        """Count the unsettled result of an interrupted run that this one continues."""
+        # A program that raised has answered; the results do not tell one that crashed from one that raised.
+        if result.verdict not in ("skipped", "hang"):
+            self.answered.add(result.implementation)
+        self.unexpected += is_unexpected(result, strict=strict)
+
+    def record_failure(self, implementation: int, message: str) -> None:
+        """Count a program that ended without an answer, unless the implementation is given up already."""
+        if not self.gave_up(implementation):
+            self.last_fault = message
+            self.consecutive_failures += 1
 
     def gave_up(self, implementation: int) -> bool:
         """Return whether the implementation failed too often in a row to run more trials."""
@@ -77,10 +89,9 @@ class Tally:
 
     def create_fault(self) -> ProtocolFault:
         """Return the answer to the trials that are not run because the implementation was given up."""
-        count = self.consecutive_failures
-        return ProtocolFault(
-            "gave-up", f"not run: the program ended {count} times in a row ({self.last_fault})"
-        )
+        # Each remaining trial has this message, so it quotes little.
+        message = f"not run: the program ended {self.consecutive_failures} times in a row"
+        return ProtocolFault("gave-up", f"{message} ({escape_line(self.last_fault, MAX_LAST_FAULT)})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +162,7 @@ async def _run_worker(
         stopped = False
         try:
             if started is None and not context.tally.gave_up(queue.plan.index):
-                await program.start()
+                await program.start(context.settings.timeout)
             started = None
             async with asyncio.TaskGroup() as group:
                 for _ in range(concurrency):
@@ -159,11 +170,18 @@ async def _run_worker(
         except* MaxFailReached:
             stopped = True  # raising here would wrap the exception in a group
         except* ImplementationError as error:
-            context.tally.record_failure(str(error.exceptions[0]))
+            fault = f"exited: the program ended (at its start): {_find_cause(str(error.exceptions[0]))}"
+            context.tally.record_failure(queue.plan.index, fault)
         finally:
             await program.stop()
         if stopped:
             raise MaxFailReached
+
+
+def _find_cause(message: str) -> str:
+    """Return the line with the error in the message about a program that could not be started."""
+    first, *quoted = message.splitlines()
+    return find_error_line("\n".join(line.removeprefix("  | ") for line in quoted)) or first
 
 
 async def _run_trials(program: Program, queue: WorkQueue, context: WorkerContext) -> None:
@@ -246,4 +264,5 @@ def _make_result(
         observation=None if clean or answer is None else add_requests(serialize_answer(answer), exchange),
         title=None if clean else trial.case.title,
         guards=() if clean else trial.case.guards,
+        not_exposed=judgement.not_exposed,
     )

@@ -50,7 +50,7 @@ class SingleRunner:
         """Start the program and plan `trials`; raises `ImplementationError` and `UsageError`."""
         program = self._make(self.connection)
         self._program = program
-        greeting = await program.start()
+        greeting = await program.start(self._settings.timeout)
         plan = plan_implementation(0, self.connection, greeting, trials, self._settings.input)
         over_http = plan.input == "http"
         server = await self._stack.enter_async_context(ReplayServer()) if over_http else None
@@ -108,7 +108,7 @@ class SingleRunner:
         if program is not None:
             await program.stop()
         self._program = self._make(self.connection)
-        await self._program.start()
+        await self._program.start(self._settings.timeout)
         return self._program
 
 

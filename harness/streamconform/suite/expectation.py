@@ -8,9 +8,11 @@ from typing import Any, Final, cast
 
 from streamconform.model.case import Expectation, ExpectedBlock
 from streamconform.model.leaf import AnyOf, Leaf, Literally, Matches, PrefixOf, Present
-from streamconform.model.outcome import BlockType
+from streamconform.model.outcome import BROKEN_STATUSES, FAILED_REASONS, BlockType
 
 MATCHERS: Final = ("matches", "present", "any_of", "prefix_of")
+_FAILED: Final = (("incomplete", Literally(None)), ("error", Literally("error")))
+"""The status and stop reason of a stream that broke or failed without a reason from the provider."""
 _THINKING_FIELDS: Final = ("text", "signature", "redacted")
 _LITERAL_FIELDS: Final = ("arguments", "data")
 """Fields that hold arbitrary JSON: a tool may have an argument called `matches`, so nothing is a matcher."""
@@ -18,12 +20,18 @@ _LITERAL_FIELDS: Final = ("arguments", "data")
 
 def parse(expect: Mapping[str, Any]) -> Expectation:
     """Return the expectation in `expect`, which the schema has accepted."""
-    fields: dict[str, Leaf] = {"status": parse_leaf(expect["status"])}
+    status = expect["status"]
+    # A broken stream may be reported as incomplete or as an error: raising is the safe thing to do.
+    fields: dict[str, Leaf] = {
+        "status": AnyOf(BROKEN_STATUSES) if status == "incomplete" else parse_leaf(status)
+    }
     stop = expect["stop"]
     if isinstance(stop, Mapping) and ("reason" in stop or "raw" in stop):
         fields |= {f"stop.{name}": parse_leaf(value) for name, value in stop.items()}
     else:
         fields["stop.reason"] = parse_leaf(stop)
+    if (status, fields.get("stop.reason")) in _FAILED:
+        fields["stop.reason"] = AnyOf(FAILED_REASONS)
     for group in ("usage", "cost", "error"):
         if group not in expect:
             continue
@@ -34,7 +42,7 @@ def parse(expect: Mapping[str, Any]) -> Expectation:
     for name in ("model", "response_id"):
         if name in expect:
             fields[name] = parse_leaf(expect[name])
-    if "error" not in expect and expect["status"] == "complete":
+    if "error" not in expect and status == "complete":
         fields["error"] = Literally(None)
     return Expectation(tuple(parse_block(entry) for entry in expect["content"]), fields)
 
@@ -74,7 +82,7 @@ def parse_leaf(value: Any) -> Leaf:
     if "present" in value:
         return Present(value["present"], why)
     if "any_of" in value:
-        return AnyOf(tuple(value["any_of"]), why)
+        return AnyOf(tuple(value["any_of"]), why, tuple(value.get("prefer", ())))
     return PrefixOf(value["prefix_of"], why)
 
 
@@ -87,8 +95,8 @@ def serialize_leaf(expected: Leaf) -> Any:
             return {"matches": pattern.pattern}
         case Present(present):
             return {"present": present}
-        case AnyOf(values):
-            return {"any_of": list(values)}
+        case AnyOf(values, preferred=preferred):
+            return {"any_of": list(values)} | ({"prefer": list(preferred)} if preferred else {})
         case PrefixOf(text):
             return {"prefix_of": text}
 

@@ -1,11 +1,13 @@
 """Read profiles: `<specs>/profiles/NAME.yaml`, frozen lists of cases with their deliveries and faults.
 
-The profile `next` has no file: it consists of the cases in no profile, the candidates for a later one.
+A name without a release, such as `core`, denotes the newest frozen profile of that name. The profile `next`
+has no file: it consists of the cases in no profile, the candidates for a later one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -35,8 +37,9 @@ class Profile:
 def load_profile(specs: Path, name: str, ids: Sequence[str]) -> Profile:
     """Return the profile `name` of the folder `specs`; `ids` are the ids of all cases.
 
-    For `next`, all profiles are read. Raises `SelectionError` for an unknown name, and `SourceError` with
-    every problem in the profile's file, unknown cases included.
+    Without a file of that name, the newest frozen `NAME-YEAR.NUMBER` is returned. For `next`, all profiles
+    are read. Raises `SelectionError` for an unknown name, and `SourceError` with every problem in the
+    profile's file, unknown cases included.
     """
     files = {path.stem: path for path in list_profile_files(specs)}
     if name == NEXT_PROFILE:
@@ -46,10 +49,14 @@ def load_profile(specs: Path, name: str, ids: Sequence[str]) -> Profile:
             raise SelectionError("`--profile next` selects nothing: every case is in a profile")
         title = "Cases in no profile yet"
         return Profile(name=NEXT_PROFILE, title=title, frozen=False, cases=rest, deliveries=None, faults=None)
-    if name not in files:
-        known = ", ".join(f"`{known_name}`" for known_name in (*files, NEXT_PROFILE))
-        raise SelectionError(f"no profile `{name}` in `{specs / _PROFILES_FOLDER}`; available: {known}")
-    return _read_profile(files[name], ids)
+    if name in files:
+        return _read_profile(files[name], ids)
+    for path in _list_releases(files, name):
+        profile = _read_profile(path, ids)
+        if profile.frozen:
+            return profile
+    known = ", ".join(f"`{known_name}`" for known_name in (*files, NEXT_PROFILE))
+    raise SelectionError(f"no profile `{name}` in `{specs / _PROFILES_FOLDER}`; available: {known}")
 
 
 def load_profiles(specs: Path, ids: Sequence[str]) -> tuple[Profile, ...]:
@@ -66,9 +73,23 @@ def load_profiles(specs: Path, ids: Sequence[str]) -> tuple[Profile, ...]:
     return tuple(loaded)
 
 
+def find_release(specs: Path, name: str) -> str | None:
+    """Return the newest release of the profile `name`, such as `core-2026.2`; None if there is none."""
+    releases = _list_releases({path.stem: path for path in list_profile_files(specs)}, name)
+    return releases[0].stem if releases else None
+
+
 def list_profile_files(specs: Path) -> list[Path]:
     """Return the profile files, sorted."""
     return sorted((specs / _PROFILES_FOLDER).glob("*.yaml"))
+
+
+def _list_releases(files: Mapping[str, Path], name: str) -> list[Path]:
+    """Return the files `NAME-YEAR.NUMBER`, the newest release first."""
+    pattern = re.compile(rf"{re.escape(name)}-([0-9]{{4}})\.([0-9]+)")
+    matched = {stem: match for stem in files if (match := pattern.fullmatch(stem))}
+    newest_first = sorted(matched, key=lambda stem: tuple(map(int, matched[stem].groups())), reverse=True)
+    return [files[stem] for stem in newest_first]
 
 
 def _read_profile(path: Path, ids: Sequence[str]) -> Profile:

@@ -398,6 +398,12 @@ PYTHON = (
         "faulted",
         "errored",
     ),
+    python(
+        "python-library-raises",
+        "a Python adapter whose library raises",
+        """exec(compile("raise KeyError('delta')", "lib/read.py", "exec"), {"__name__": "lib.read"})""",
+        "fail",
+    ),
     python("python-returns-nothing", "a Python adapter that returns None", "return None", "fail"),
     python("python-prints", "a Python adapter that prints", "print('debug'); os.write(1, b'more')", "pass"),
 )

@@ -136,7 +136,9 @@ def _sentence(result: TrialResult | None, kind: str) -> str:
     if result is None:
         return ""
     words = result.reason or "; ".join(f"{check.path}: {_told(check)}" for check in result.checks)
-    return words.removeprefix(f"{kind}: ")
+    raised = (result.observation or {}).get("raised")
+    exception = "{type}: {message}, {where}; ".format(**raised) if raised else ""
+    return exception + words.removeprefix(f"{kind}: ")
 
 
 def _told(check: Check) -> str:
@@ -192,6 +194,7 @@ def _bounds(broken: Broken) -> Iterator[None]:
     with (
         patch.object(program_module, "STOP_SECONDS", STOP_SECONDS),
         patch.object(program_module, "HELLO_SECONDS", hello),
+        patch.object(program_module, "MIN_HELLO_SECONDS", min(hello, program_module.MIN_HELLO_SECONDS)),
     ):
         yield
 

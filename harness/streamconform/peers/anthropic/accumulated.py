@@ -20,6 +20,7 @@ from streamconform.peers.normal_form import (
     build_other,
     build_outcome,
     get,
+    keep_exception,
 )
 
 
@@ -40,10 +41,10 @@ def adapter(run: Any) -> dict[str, Any]:
                 with suppress(AssertionError):  # there is no snapshot before `message_start`
                     message = stream.current_message_snapshot
             message = stream.get_final_message()
-    except AssertionError:
-        pass  # how the SDK reports a stream without any message
+    except AssertionError as exception:
+        keep_exception(exception)  # how the SDK reports a stream without any message
     except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error, raised = describe_error(exception), True
+        error, raised = describe_error(keep_exception(exception)), True
     # Without a final message the snapshot's stop reason does not count.
     stop = None if raised else get(message, "stop_reason")
     return build_outcome(

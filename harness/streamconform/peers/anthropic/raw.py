@@ -19,6 +19,7 @@ from streamconform.peers.normal_form import (
     build_other,
     build_outcome,
     get,
+    keep_exception,
 )
 
 
@@ -31,7 +32,7 @@ def adapter(run: Any) -> dict[str, Any]:
         for event in create(**build_keywords(create, {**build_request(run), "stream": True})):
             events.append(event)  # noqa: PERF402 - events before an exception must be kept
     except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error = describe_error(exception)
+        error = describe_error(keep_exception(exception))
     message: Any = None
     stop: str | None = None
     blocks: dict[int, dict[str, Any]] = {}

@@ -17,7 +17,14 @@ from botocore.config import Config
 from botocore.eventstream import ParserError
 
 from streamconform.peers.boto3.events import aggregate_content, read_usage
-from streamconform.peers.normal_form import TIMEOUT_SECONDS, Error, build_outcome, describe_exception, get
+from streamconform.peers.normal_form import (
+    TIMEOUT_SECONDS,
+    Error,
+    build_outcome,
+    describe_exception,
+    get,
+    keep_exception,
+)
 
 STOP_REASONS: Final[Mapping[str, str]] = {
     "end_turn": "stop",
@@ -75,7 +82,7 @@ def adapter(run: Any) -> dict[str, Any]:
         for event in response["stream"]:
             events.append(event)  # noqa: PERF402 - events before an exception must be kept
     except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error = describe_error(exception)
+        error = describe_error(keep_exception(exception))
     stop = next((event["messageStop"].get("stopReason") for event in events if "messageStop" in event), None)
     usage = next((event["metadata"].get("usage") for event in reversed(events) if "metadata" in event), None)
     reason = STOP_REASONS.get(stop, "other") if stop else None

@@ -28,6 +28,7 @@ from streamconform.peers.normal_form import (
     build_outcome,
     describe_exception,
     get,
+    keep_exception,
 )
 
 
@@ -46,7 +47,7 @@ def adapter(run: Any) -> dict[str, Any]:
         for event in client.chat_stream(**keywords, request_options=options):
             events.append(event)  # noqa: PERF402 - events before an exception must be kept
     except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error = _describe_error(exception)
+        error = _describe_error(keep_exception(exception))
     return cohere_v1.read_events(events, error) if v1 else _read_v2_events(events, error)
 
 

@@ -21,6 +21,7 @@ from streamconform.peers.normal_form import (
     build_outcome,
     describe_exception,
     get,
+    keep_exception,
 )
 
 
@@ -44,7 +45,7 @@ def adapter(run: Any) -> dict[str, Any]:
         ):
             chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
     except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error = _describe_error(exception)
+        error = _describe_error(keep_exception(exception))
     content: list[Block] = []
     fields: dict[str, Any] = {}
     for chunk in chunks:

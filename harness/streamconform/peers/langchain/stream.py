@@ -19,7 +19,7 @@ from streamconform.peers.langchain import messages
 from streamconform.peers.langchain import settings as langchain_settings
 from streamconform.peers.langchain.blocks import convert_blocks, read_usage
 from streamconform.peers.langchain.models import MODEL_BUILDERS
-from streamconform.peers.normal_form import Error, build_outcome, get
+from streamconform.peers.normal_form import Error, build_outcome, get, keep_exception
 from streamconform.peers.openai import chat
 
 STOP_REASONS: Final[Mapping[str, str]] = {
@@ -50,6 +50,7 @@ def adapter(run: Any) -> dict[str, Any]:
     try:
         history += [answer, *messages.build_result_messages(answer, run.results)]
     except ValueError as exception:  # a call that LangChain returned without an id cannot be answered
+        keep_exception(exception)
         return {"first": first, "outcome": build_outcome([], None, None, error=describe_error(exception))}
     return {"first": first, "outcome": _run_model(run, history, settings, choice)[0]}
 
@@ -72,13 +73,15 @@ def _run_model(
         else:
             for chunk in model.stream(prompt):
                 message = chunk if message is None else message + chunk
-    except CONNECTION_ERRORS:
+    except CONNECTION_ERRORS as exception:
+        keep_exception(exception)
         lost = True
     except ChatGoogleGenerativeAIError as exception:  # the provider's error is its cause
+        keep_exception(exception)
         cause = exception.__cause__
         error = describe_error(cause if isinstance(cause, Exception) else exception)
     except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error = describe_error(exception)
+        error = describe_error(keep_exception(exception))
     return _build_outcome(message, error, lost=lost), message
 
 

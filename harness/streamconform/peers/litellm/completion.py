@@ -29,6 +29,7 @@ from streamconform.peers.normal_form import (
     build_outcome,
     get,
     get_text,
+    keep_exception,
 )
 
 litellm.telemetry = False
@@ -68,7 +69,7 @@ def _run_stream(arguments: dict[str, Any]) -> tuple[dict[str, Any], Any]:
         for chunk in litellm.completion(**arguments, stream=True):
             chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
     except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error = None if is_connection_lost(exception) else describe_error(exception)
+        error = None if is_connection_lost(keep_exception(exception)) else describe_error(exception)
     response = litellm.stream_chunk_builder(chunks) if chunks else None
     choices = get(response, "choices")
     return _build_outcome(response, chunks, error), choices[0].message if choices else None
@@ -80,7 +81,7 @@ def _run_document(arguments: dict[str, Any]) -> dict[str, Any]:
     try:
         response = litellm.completion(**arguments)
     except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        return _build_outcome(None, [], describe_error(exception))
+        return _build_outcome(None, [], describe_error(keep_exception(exception)))
     return _build_outcome(response, [response], None)
 
 

@@ -21,6 +21,7 @@ from streamconform.peers.normal_form import (
     build_keywords,
     build_outcome,
     get,
+    keep_exception,
     subtract,
 )
 
@@ -53,7 +54,7 @@ def adapter(run: Any) -> dict[str, Any]:
             for event in events:
                 chunks.append(event.data)  # noqa: PERF401 - chunks before an exception must be kept
     except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error = describe_error(exception)
+        error = describe_error(keep_exception(exception))
     content: list[Block] = []
     calls: dict[int | None, Block] = {}
     stop: str | None = None

@@ -7,6 +7,7 @@ export class AnswerRecorder {
   constructor(emit) {
     this.#emit = emit;
     this.content = [];
+    this.raised = null; // the exception that the library raised
   }
 
   // Starts a block and returns its index. `index` is given if the library numbers blocks itself.
@@ -76,7 +77,8 @@ export class AnswerRecorder {
   }
 
   // Emits the terminal event and returns the outcome.
-  finish({ status, stop = { reason: null, raw: null }, error = null, content = this.content, ...rest }) {
+  finish({ status, stop = { reason: null, raw: null }, error = null, content = this.content, raised = null, ...rest }) {
+    this.raised = raised;
     if (status === "error") stop = { reason: "error", raw: stop.raw ?? null };
     if (status === "incomplete") stop = { reason: null, raw: null };
     this.#emit(status === "complete" ? { type: "done", stop } : { type: "error", status, error });

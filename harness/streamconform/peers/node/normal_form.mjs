@@ -22,17 +22,43 @@ export function buildStop(raw, reasons, content) {
   return { reason, raw };
 }
 
-// Returns the status and the error for an exception: the provider sent an error, the library could not read the bytes, or
-// the stream broke off. `readProviderError(error)` returns the provider's error, null if the exception is not one.
+// Returns the status, the error and the exception itself: the provider sent an error, the library could not read the bytes,
+// or the stream broke off. `readProviderError(error)` returns the provider's error, null if the exception is not one.
 export function describeError(error, readProviderError) {
   const providerError = readProviderError(error);
-  if (providerError) return { status: "error", error: { type: null, message: null, status: null, ...providerError } };
+  const raised = describeRaised(error);
+  if (providerError) return { status: "error", error: { type: null, message: null, status: null, ...providerError }, raised };
   const unparsed = [error, error?.cause].some((exception) => exception instanceof SyntaxError);
   const crashed = error instanceof TypeError && !error.cause; // `fetch` reports a lost connection as a TypeError with a cause
   const type = unparsed ? "protocol" : (error?.name ?? null);
   const cause = error?.cause ? `: ${error.cause.message ?? error.cause}` : ""; // `fetch failed` alone does not say why
   const details = { type, message: `${error?.message ?? error}${cause}`.slice(0, 2000), status: null };
-  return { status: unparsed || crashed ? "error" : "incomplete", error: details };
+  return { status: unparsed || crashed ? "error" : "incomplete", error: details, raised };
+}
+
+// Returns the `raised` of a result: class, message and the innermost frame inside a package.
+export function describeRaised(error) {
+  const cause = error?.cause?.constructor?.name ?? null;
+  const type = error?.constructor?.name ?? typeof error;
+  const from = cause && cause !== type ? ` (from ${cause})` : "";
+  const message = String(error?.message ?? error).slice(0, 500 - from.length) + from;
+  return { type, message, where: listPackageFrames(error)[0] ?? null };
+}
+
+// Returns whether the library raised an exception: a frame inside a package comes before the first one of our own files. What
+// `fetch` raises for a lost connection, a TypeError with a cause, counts too.
+export function isRaisedByLibrary(error) {
+  return listPackageFrames(error).length > 0 || (error instanceof TypeError && error.cause !== undefined);
+}
+
+// Returns the frames inside packages above the first frame of our own files, as `openai/core/streaming.mjs:61 in next`.
+function listPackageFrames(error) {
+  const lines = String(error?.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
+  const own = lines.findIndex((line) => line.includes("file:") && !line.includes("/node_modules/"));
+  return (own < 0 ? lines : lines.slice(0, own)).flatMap((line) => {
+    const [, name, file, number] = /at (?:(?:async )?(.*?) \()?.*\/node_modules\/(.*?):(\d+):\d+\)?$/.exec(line) ?? [];
+    return file ? [`${file}:${number}${name ? ` in ${name}` : ""}`] : [];
+  });
 }
 
 // Returns the function tools of any API's request as [name, description, JSON schema].

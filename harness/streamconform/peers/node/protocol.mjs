@@ -8,6 +8,7 @@ import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 import { AnswerRecorder } from "./answer_recorder.mjs";
+import { describeRaised, isRaisedByLibrary } from "./normal_form.mjs";
 
 // Libraries log to stdout, which the protocol needs for itself.
 console.log = console.info = console.debug = console.error;
@@ -41,8 +42,10 @@ async function runTrial(message, adapter) {
   const wantsEvents = message.want.includes("events");
   const answer = new AnswerRecorder((event) => wantsEvents && send({ op: "event", id: message.id, event }));
   try {
-    return { outcome: await adapter(run, answer) };
+    const outcome = await adapter(run, answer);
+    return answer.raised ? { outcome, raised: answer.raised } : { outcome };
   } catch (error) {
+    if (isRaisedByLibrary(error)) return { raised: describeRaised(error) };
     return { errored: { message: String(error), traceback: error?.stack ?? null } };
   }
 }

@@ -22,6 +22,7 @@ from streamconform.peers.normal_form import (
     build_outcome,
     describe_exception,
     get,
+    keep_exception,
 )
 
 STOP_REASONS: Final = {"stop": "stop", "length": "length"}
@@ -41,7 +42,7 @@ def adapter(run: Any) -> dict[str, Any]:
         for chunk in client.chat(**{**request, "stream": True}):
             chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
     except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error = _describe_error(exception)
+        error = _describe_error(keep_exception(exception))
     for chunk in chunks:
         append_text(content, "thinking", chunk.message.thinking)
         append_text(content, "text", chunk.message.content)

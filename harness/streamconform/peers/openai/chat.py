@@ -16,6 +16,7 @@ from streamconform.peers.normal_form import (
     build_outcome,
     get,
     get_text,
+    keep_exception,
     subtract,
 )
 from streamconform.peers.openai.errors import build_request, describe_error, get_client
@@ -41,7 +42,7 @@ def run_raw(run: Any) -> dict[str, Any]:
         for chunk in create(**build_keywords(create, build_request(run) | {"stream": True})):
             chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
     except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error = describe_error(exception)
+        error = describe_error(keep_exception(exception))
     for chunk in chunks:
         fields |= {name: get(chunk, name) for name in ("model", "id", "usage") if get(chunk, name)}
         for choice in [choice for choice in chunk.choices or [] if not get(choice, "index")][:1]:
@@ -68,7 +69,7 @@ def run_helper(run: Any) -> dict[str, Any]:
     except (openai.LengthFinishReasonError, openai.ContentFilterFinishReasonError):
         pass  # with strict tools the SDK raises for these stop reasons; the completion has them too
     except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error = describe_error(exception)
+        error = describe_error(keep_exception(exception))
     choice = next(iter(get(completion, "choices") or []), None)
     message = get(choice, "message")
     content: list[Block] = []

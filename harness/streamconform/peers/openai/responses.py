@@ -16,14 +16,13 @@ from streamconform.peers.normal_form import (
     build_outcome,
     get,
     get_text,
+    keep_exception,
     subtract,
 )
 from streamconform.peers.openai.errors import build_request, describe_error, get_client
 from streamconform.peers.openai.items import convert_item
 
-CALL_ENDS: Final = frozenset(
-    {"response.function_call_arguments.done", "response.custom_tool_call_input.done"}
-)
+CALL_ENDS: Final = ("response.function_call_arguments.done", "response.custom_tool_call_input.done")
 RESPONSE_ENDS: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
 STOP_REASONS: Final[Mapping[str, str]] = {"max_output_tokens": "length", "content_filter": "content_filter"}
 DELTA_FIELDS: Final[Mapping[str, str]] = {
@@ -45,7 +44,7 @@ def run_raw(run: Any) -> dict[str, Any]:
         for event in create(**build_keywords(create, build_request(run) | {"stream": True})):
             events.append(event)  # noqa: PERF402 - events before an exception must be kept
     except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error = describe_error(exception)
+        error = describe_error(keep_exception(exception))
     return _build_outcome(events, None, error)
 
 
@@ -63,7 +62,7 @@ def run_helper(run: Any) -> dict[str, Any]:
             if any(event.type == "response.completed" for event in events):
                 final = stream.get_final_response()
     except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error = describe_error(exception)
+        error = describe_error(keep_exception(exception))
     return _build_outcome(events, final, error)
 
 

@@ -18,7 +18,7 @@ from pydantic_ai.tools import ToolDefinition
 from streamconform.peers import request_reader
 from streamconform.peers.anthropic import errors
 from streamconform.peers.google_genai import parts
-from streamconform.peers.normal_form import Error, build_outcome, get
+from streamconform.peers.normal_form import Error, build_outcome, get, keep_exception
 from streamconform.peers.pydantic_ai import messages
 from streamconform.peers.pydantic_ai import settings as pydantic_ai_settings
 from streamconform.peers.pydantic_ai.models import build_model, describe_error
@@ -82,7 +82,7 @@ def _run_model(
                 finally:
                     response = stream.response
     except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error = describe_error(exception)
+        error = describe_error(keep_exception(exception))
     return _build_outcome(response, error, whole=whole), response
 
 

@@ -16,7 +16,12 @@ from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Verdict
 from streamconform.printable import escape_line
 from streamconform.reports import history
-from streamconform.reports.causes import Cause, group_by_frequency
+from streamconform.reports.causes import (
+    Cause,
+    describe_also,
+    describe_harm,
+    group_by_cause,
+)
 from streamconform.reports.describe import name_implementations
 from streamconform.reports.html.failures import Budget, FailureRows
 from streamconform.reports.html.source import Suite
@@ -145,32 +150,30 @@ def _implementations_to_json(results: Results) -> list[dict[str, Any]]:
 
 
 def _causes_to_json(kind: str, trials: Iterable[TrialResult], failures: FailureRows) -> list[dict[str, Any]]:
-    """Return the causes of `trials`, the most frequent first.
+    """Return the causes of `trials`, the worst harm first.
 
     Every cause gets its first example in full before any gets a second: when the budget ends, only further
     examples are left out.
     """
     causes = [
         (cause, [failures.add(failure, cause.implementation) for failure in cause.failures])
-        for cause in group_by_frequency(trials)
+        for cause in group_by_cause(trials)
     ]
     for depth in range(max((len(numbers) for _, numbers in causes), default=0)):
         for _, numbers in causes:
             if depth < len(numbers):
                 failures.add_details(numbers[depth])
-    return [_cause_to_json(kind, cause, numbers) for cause, numbers in causes]
+    return [_cause_to_json(kind, cause, numbers, failures) for cause, numbers in causes]
 
 
-def _cause_to_json(kind: str, cause: Cause, numbers: list[int]) -> dict[str, Any]:
-    first = cause.failures[0].first
+def _cause_to_json(kind: str, cause: Cause, numbers: list[int], failures: FailureRows) -> dict[str, Any]:
     return {
         "kind": kind,
         "i": cause.implementation,
-        "what": escape_line(cause.title, 300),
-        "verdict": LETTERS[first.verdict],
-        "culprit": first.culprit,
-        "trials": cause.trials,
-        "cases": len({failure.first.case for failure in cause.failures}),
+        "what": cause.title,
+        "harm": describe_harm(cause),
+        "also": describe_also(cause),
+        "next": failures.format_explain_command(cause.failures[0].first),
         "f": numbers,
     }
 

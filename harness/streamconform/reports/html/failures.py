@@ -16,11 +16,17 @@ from streamconform.model.result import TrialResult
 from streamconform.model.trial import Trial
 from streamconform.model.verdict import Check
 from streamconform.printable import escape_line
-from streamconform.reports.causes import Failure, format_run_command, format_source_options
+from streamconform.reports.causes import (
+    Failure,
+    format_explain_command,
+    format_run_command,
+    format_source_options,
+)
 from streamconform.reports.describe import describe_failure, format_value
 from streamconform.reports.divergence import Placement, place_events
 from streamconform.reports.html.source import Suite
 from streamconform.reports.html.wires import case_to_json, limit_text, wire_to_json
+from streamconform.reports.raised import describe_raised
 from streamconform.run.blame import MAX_POSITIONS, Blame, load_snapshots
 from streamconform.run.results import Results
 
@@ -82,7 +88,7 @@ class FailureRows:
             "c": self._case_numbers[first.case],
             "verdict": first.verdict,
             "d": failure.deliveries,
-            "lines": describe_failure(first, failure.check)[:6],
+            "lines": [*describe_failure(first, failure.check)[:6], *describe_raised(first)],
             "also": [escape_line(path, 120) for path in failure.also[:8]],
         }
         if any((implementation, id_) in self._new for id_ in ids):
@@ -101,10 +107,10 @@ class FailureRows:
             return
         trial = self._suite.find_trial(first.case, first.delivery or "", self._results.header.seed)
         details = _result_to_json(first) | self._answer_to_json(first, trial)
-        sources = format_source_options(self._results.header)
-        arguments = f"{shlex.quote(first.id)} -i {shlex.quote(info.impl)}{sources}"
-        details["explain"] = f"conform explain {arguments}"
+        details["explain"] = self.format_explain_command(first)
         if first.delivery and first.checks:
+            sources = format_source_options(self._results.header)
+            arguments = f"{shlex.quote(first.id)} -i {shlex.quote(info.impl)}{sources}"
             details["minimise"] = f"conform minimise {arguments}"
         if self.budget.take("details", len(json.dumps(details))):
             row |= details
@@ -112,6 +118,11 @@ class FailureRows:
             wire = wire_to_json(trial)
             if self.budget.take("wires", len(json.dumps(wire))):
                 self.wires[first.id] = wire
+
+    def format_explain_command(self, result: TrialResult) -> str:
+        """Return the command that shows the trial of `result` in full."""
+        header = self._results.header
+        return format_explain_command(header.implementations[result.implementation], result, header)
 
     def _add_case(self, case_id: str) -> None:
         case, number = self._suite.cases.get(case_id), self._case_numbers[case_id]
@@ -172,7 +183,7 @@ def _result_to_json(first: TrialResult) -> dict[str, Any]:
         "more": max(0, len(first.checks) - MAX_CHECKS),
         "reason": first.reason and limit_text(first.reason, 4000),
         "known": first.known and limit_text(first.known, 1000),
-        "culprit": first.culprit,
+        "raised": " ".join(describe_raised(first)),
     }
     return document | {key: value for key, value in optional.items() if value}
 

@@ -15,15 +15,16 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from streamconform.printable import escape_line
-from streamconform.reports.describe import VERDICT_LABELS, format_count
+from streamconform.reports.describe import VERDICT_LABELS
 from streamconform.reports.html.data import LETTERS, results_to_json
 from streamconform.reports.html.source import read_suite
 from streamconform.reports.summary import (
     describe_incomplete,
+    describe_not_exposed,
     find_unexpected,
-    find_warnings,
     format_headline,
     list_problems,
+    needs_attention,
 )
 from streamconform.run.results import Results
 
@@ -56,7 +57,8 @@ def render(results: Results, baseline: Results | None = None) -> str:
             value=value,
             columns=[(LETTERS[verdict], VERDICT_LABELS[verdict]) for verdict in COLUMNS],
             headline=format_headline(results),
-            good=_is_good(results),
+            tone=_pick_tone(results),
+            not_exposed=describe_not_exposed(results),
             notes=list(_notes(results, value, suite.problem)),
             problems=[escape_line(str(problem), 400) for problem in list_problems(results)[:MAX_PROBLEMS]],
             policy=policy,
@@ -73,8 +75,11 @@ def escape_in_script(value: Any) -> str:
     return UNSAFE_IN_SCRIPT.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _is_good(results: Results) -> bool:
-    return bool(results.trials) and not find_unexpected(results) and not list_problems(results)
+def _pick_tone(results: Results) -> str:
+    """Return the class of the headline: `bad`, `warn` with known failures or warnings, or `good`."""
+    if not results.trials or find_unexpected(results) or list_problems(results):
+        return "bad"
+    return "warn" if needs_attention(results) else "good"
 
 
 def _notes(results: Results, value: dict[str, Any], problem: str | None) -> Iterator[str]:
@@ -91,9 +96,6 @@ def _notes(results: Results, value: dict[str, Any], problem: str | None) -> Iter
             f"without the wire and {left_out['details'] + left_out['failures']:,} without values. Every "
             "cause is listed, and each case names the command that shows it in full."
         )
-    warnings = len(find_warnings(results))
-    if warnings and not find_unexpected(results):
-        yield f"{format_count(warnings, 'warning')}: the provider's documentation does not settle these."
 
 
 @cache

@@ -79,6 +79,8 @@ class Row:
     columns: Mapping[str, Score]
     failing: tuple[TrialResult, ...]
     """Every failing trial, in any delivery or fault."""
+    warned: tuple[TrialResult, ...] = ()
+    """Every trial that passes with a warning."""
 
 
 def score_rows(results: Results, suite: Mapping[str, AnyCase]) -> tuple[Row, ...]:
@@ -162,18 +164,14 @@ def _make_row(
             if part:
                 part_mark = _drop_repeated_warning(mark, mark_trials(part, strict=strict))
                 columns.setdefault(column, []).append(part_mark)
-    failing = (
-        trial
-        for trials in cases.values()
-        for trial in trials
-        if mark_trials([trial], strict=strict) == "fail"
-    )
+    every = [trial for trials in cases.values() for trial in trials]
     return Row(
         implementation,
         api,
         count_marks(marks),
         {name: count_marks(columns[name]) for name in COLUMNS if name in columns},
-        tuple(failing),
+        tuple(trial for trial in every if mark_trials([trial], strict=strict) == "fail"),
+        tuple(trial for trial in every if mark_trials([trial], strict=strict) == "warn"),
     )
 
 

@@ -9,11 +9,17 @@ from typing import Final
 
 from streamconform.apis import APIS
 from streamconform.model.result import Header, TrialResult
-from streamconform.reports.causes import Cause, Failure, group_by_frequency
-from streamconform.reports.describe import describe_failure, format_count, name_implementations
+from streamconform.reports.causes import Cause, Failure, describe_harm, group_by_cause
+from streamconform.reports.describe import (
+    WARNINGS_TITLE,
+    describe_failure,
+    format_count,
+    name_implementations,
+)
 from streamconform.reports.markdown import format_code
 from streamconform.reports.matrix.context import SAFE_URL, PageContext, link_issue, make_slug
 from streamconform.reports.matrix.score import COLUMNS, RECORDED, Row, find_columns, is_fault
+from streamconform.reports.raised import describe_raised
 from streamconform.suite.load import COMMON
 
 MAX_REASONS: Final = 3
@@ -54,7 +60,12 @@ def render_section(
         yield f'<a id="{anchor}-{make_slug(row.api)}"></a>'
         yield f"**{api}**: {_count_failures(row)}"
         if row.failing:
-            yield from _render_causes(row, context, limits, has_known_failures=has_known_failures)
+            yield from _render_causes(
+                row, row.failing, context, limits, has_known_failures=has_known_failures
+            )
+        if row.warned:
+            yield f"{WARNINGS_TITLE}."
+            yield from _render_causes(row, row.warned, context, limits, has_known_failures=False)
 
 
 def _count_failures(row: Row) -> str:
@@ -76,30 +87,43 @@ def _count_failures(row: Row) -> str:
 
 
 def _render_causes(
-    row: Row, context: PageContext, limits: ListLimits, *, has_known_failures: bool
+    row: Row,
+    trials: Sequence[TrialResult],
+    context: PageContext,
+    limits: ListLimits,
+    *,
+    has_known_failures: bool,
 ) -> Iterator[str]:
-    causes = group_by_frequency(row.failing)
-    cases = len({trial.case for trial in row.failing})
-    yield (f"<details><summary>{format_count(len(causes), 'cause')}, {format_count(cases, 'case')}</summary>")
+    causes = group_by_cause(trials)
+    cases = len({trial.case for trial in trials})
+    yield f"<details><summary>{format_count(len(causes), 'cause')}, {format_count(cases, 'case')}</summary>"
     for cause in causes[: limits.causes]:
-        yield "\n".join(_cause_lines(cause, row, context, limits, has_known_failures=has_known_failures))
+        lines = _cause_lines(cause, row, trials, context, limits, has_known_failures=has_known_failures)
+        yield "\n".join(lines)
     if len(causes) > limits.causes:
-        yield f"_{len(causes) - limits.causes} less frequent causes are left out here._"
+        yield f"_{format_count(len(causes) - limits.causes, 'more cause')} left out here._"
     yield "</details>"
 
 
 def _cause_lines(
-    cause: Cause, row: Row, context: PageContext, limits: ListLimits, *, has_known_failures: bool
+    cause: Cause,
+    row: Row,
+    trials: Sequence[TrialResult],
+    context: PageContext,
+    limits: ListLimits,
+    *,
+    has_known_failures: bool,
 ) -> Iterator[str]:
     deliveries_by_case: dict[str, list[str]] = {}
     for failure in cause.failures:
         deliveries_by_case.setdefault(failure.first.case, []).extend(failure.deliveries)
     tally = f"{format_count(len(deliveries_by_case), 'case')}, {format_count(cause.trials, 'trial')}"
     columns = ", ".join(COLUMNS[name] for name in find_columns(deliveries_by_case, row, context.suite))
-    yield f"- {format_code(cause.title, 200)} ({columns}): {tally}; {_format_example(cause.failures[0])}"
+    title = f"{format_code(cause.title, 300)}{f' ({columns})' if columns else ''}"
+    yield f"- {title}, {describe_harm(cause)}: {tally}; {_format_example(cause.failures[0])}"
     ids = {f"{case}@{name}" if name else case for case, names in deliveries_by_case.items() for name in names}
-    trials = [trial for trial in row.failing if trial.id in ids]
-    yield from _reason_lines(trials, has_known_failures=has_known_failures)
+    own_trials = [trial for trial in trials if trial.id in ids]
+    yield from _reason_lines(own_trials, has_known_failures=has_known_failures)
     # Cases that fail as recorded come first: they need nothing special to reproduce.
     ordered = sorted(deliveries_by_case.items(), key=lambda item: RECORDED not in item[1])
     for case, names in ordered[: limits.cases]:
@@ -110,8 +134,8 @@ def _cause_lines(
 
 def _format_example(failure: Failure) -> str:
     """Return the failure's first lines as one code span, without the check's path."""
-    text = "; ".join(line.strip() for line in describe_failure(failure.first, failure.check)[:3])
-    return format_code(text.removeprefix(f"{failure.check.path}: ") if failure.check else text, 240)
+    lines = (*describe_failure(failure.first, failure.check)[:3], *describe_raised(failure.first))
+    return format_code("; ".join(line.strip() for line in lines), 360)
 
 
 def _reason_lines(trials: Sequence[TrialResult], *, has_known_failures: bool) -> Iterator[str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from streamconform.judge import align
-from streamconform.judge.compare import BLOCK_MISSING, compare_outcome
+from streamconform.judge.compare import BLOCK_MISSING, compare_outcome, is_claimed
 from streamconform.model.capability import Claims
 from streamconform.model.case import Expectation, ExpectedBlock
 from streamconform.model.leaf import Leaf, Literally
@@ -54,7 +54,7 @@ def find_differences(
     """Return the differences of `other` from `one`; `claims` are those of both, `body` is the recording."""
     if same_implementation and one == other:
         return ()
-    expect = _build_expectation(one, others=same_implementation)
+    expect = _build_expectation(one, claims, others=same_implementation)
     failed = [each for each in compare_outcome(expect, other, claims, "must") if each.verdict != "pass"]
     count_differs = any(each.path == "content.length" for each in failed)
     found = []
@@ -74,7 +74,7 @@ def find_differences(
     return _merge_absent(found)
 
 
-def _build_expectation(outcome: Outcome, *, others: bool) -> Expectation:
+def _build_expectation(outcome: Outcome, claims: Claims, *, others: bool) -> Expectation:
     """Return the expectation that `outcome` fulfils exactly."""
     fields: dict[str, Leaf] = {
         "status": Literally(outcome.status),
@@ -84,18 +84,21 @@ def _build_expectation(outcome: Outcome, *, others: bool) -> Expectation:
         "response_id": Literally(outcome.response_id),
     }
     for name in outcome.usage.__slots__:
-        fields[f"usage.{name}"] = Literally(getattr(outcome.usage, name))
+        if is_claimed(f"usage.{name}", claims):
+            fields[f"usage.{name}"] = Literally(getattr(outcome.usage, name))
     if outcome.error is None:
         fields["error"] = Literally(None)
     else:
         for name in outcome.error.__slots__:
             fields[f"error.{name}"] = Literally(getattr(outcome.error, name))
-    blocks = (each for each in outcome.content if others or not isinstance(each, Other))
-    return Expectation(tuple(map(_build_block, blocks)), fields)
+    exposed = {path: leaf for path, leaf in fields.items() if path not in outcome.absent}
+    blocks = (block for block in outcome.content if others or not isinstance(block, Other))
+    return Expectation(tuple(map(_build_block, blocks)), exposed)
 
 
 def _build_block(block: Block) -> ExpectedBlock:
     names: tuple[str, ...]
+    absent: frozenset[str] = getattr(block, "absent", frozenset())
     match block:
         case Text() | Refusal():
             names = ("text",)
@@ -105,7 +108,8 @@ def _build_block(block: Block) -> ExpectedBlock:
             names = ("id", "name", "arguments", "arguments_text", "complete", "executor")
         case Other():
             names = ("kind", "data")
-    return ExpectedBlock(block.type, {name: Literally(getattr(block, name)) for name in names})
+    fields = {name: Literally(getattr(block, name)) for name in names if name not in absent}
+    return ExpectedBlock(block.type, fields)
 
 
 def _may_hide(check: Check) -> bool:

@@ -1,4 +1,4 @@
-"""What `conform init` is going to write: found out by looking at a project, not written here."""
+"""Plan the files that `conform init` writes, from a look at the project; writes nothing itself."""
 
 from __future__ import annotations
 
@@ -9,41 +9,69 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from streamconform.errors import UsageError
 
-Language = Literal["python", "node"]
+Language = Literal["python", "node", "go", "rust"]
+LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
+AdapterMode = Literal["bytes", "http"]
+ADAPTER_MODES: Final[tuple[AdapterMode, ...]] = get_args(AdapterMode)
 
-KNOWN: Final = "conform-known-failures.yaml"
+KNOWN_FAILURES: Final = "conform-known-failures.yaml"
 WORKFLOW: Final = ".github/workflows/conform.yml"
-NO_PACKAGES: Final = frozenset(
+TEMPLATE_API: Final = "openai-chat"
+"""The API that the reader in every template reads."""
+RULES_PREFIX: Final[Mapping[Language, str]] = {"python": "", "node": "// ", "go": "// ", "rust": "//! "}
+_PANICS: Final = (
+    "An error or a panic of the library is a result: the code below sends it as `raised`, and it is judged\n"
+    "  as an error that the library reports."
+)
+RAISING: Final[Mapping[Language, str]] = {
+    "python": "Do not catch exceptions. One raised inside the library is recorded and judged as an error\n"
+    "  that the library reports; one raised in this file is an adapter error.",
+    "node": "An exception of the library is a result: the code below sends it as `raised`, and it is judged\n"
+    "  as an error that the library reports. An exception in this file is an adapter error, `errored`.",
+    "go": _PANICS,
+    "rust": _PANICS,
+}
+"""What a template says about exceptions."""
+OTHER_FOLDERS: Final = frozenset(
     {"benchmarks", "build", "dist", "docs", "examples", "scripts", "test", "tests", "tools"}
 )
-"""Folders that hold Python, but not what a project is about."""
+"""Folders with Python files that are not the project's package."""
 PACKAGE: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+_SECTION: Final = re.compile(r"^@(bytes|http)@\n(.*?)^@end@\n", re.MULTILINE | re.DOTALL)
+"""A part of a template for one input mode."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What is to be judged, and where its adapter goes."""
+    """The library to test, and where its adapter goes."""
 
     name: str
+    language: Language
     impl: str
-    words: str
-    """How `smoke` and `run` are told of it."""
+    """The value of `--impl`."""
     adapter: str
     """Path of the adapter in the project."""
     template: str
+    extra_files: Mapping[str, str]
+    """Path to template, for files that the adapter needs."""
     install: tuple[str, ...] = ()
-    """Lines of the workflow that make it importable."""
+    """Lines of the workflow that install the project."""
     first: str | None = None
-    """A command that is needed before the adapter can be reached."""
+    """A command that makes the library importable."""
+
+    @property
+    def arguments(self) -> str:
+        """The implementation as an argument of `smoke`."""
+        return f"-- {self.impl.removeprefix('cmd:')}" if self.impl.startswith("cmd:") else self.impl
 
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """One file: its path in the project and its text, put behind what is there where `appends`."""
+    """One file: its path in the project and its text, appended to what is there if `appends`."""
 
     path: str
     text: str
@@ -58,151 +86,215 @@ class Kept:
     why: str
 
 
-def target(folder: Path, language: Language, package: str | None) -> Target:
-    """Return what is to be judged in `folder`; raises `UsageError` where that cannot be told."""
-    if language == "node":
-        if package is not None:
-            raise UsageError("`--package` is for Python; a program in JavaScript needs none")
-        return _node(folder)
-    return _python(folder, package)
+def detect_language(folder: Path) -> Language:
+    """Return the language of the project in `folder`; Python if nothing shows another one."""
+    manifests: tuple[tuple[Language, str], ...] = (
+        ("python", "pyproject.toml"),
+        ("python", "setup.py"),
+        ("rust", "Cargo.toml"),
+        ("go", "go.mod"),
+        ("node", "package.json"),
+    )
+    if _find_packages(folder):
+        return "python"
+    return next((language for language, name in manifests if (folder / name).is_file()), "python")
 
 
-def planned(folder: Path, of: Target, apis: Sequence[str]) -> Iterator[NewFile | Kept]:
-    """Yield the files for `of`; whether they are there already is for the writer to see."""
-    config = "pyproject.toml" if _appendable(folder, of) else "conform.toml"
+def find_target(folder: Path, language: Language, package: str | None) -> Target:
+    """Return the target in `folder`; raises `UsageError` for an invalid manifest or an unknown `package`."""
+    if package is not None and language != "python":
+        raise UsageError("`--package` is for Python only")
+    tests = next((name for name in ("tests", "test") if (folder / name).is_dir()), "tests")
+    match language:
+        case "python":
+            return _find_python_target(folder, tests, package)
+        case "node":
+            return _find_node_target(folder, tests)
+        case "go":
+            return _find_go_target(folder, tests)
+        case "rust":
+            return _find_rust_target(folder)
+
+
+def plan_files(
+    folder: Path, target: Target, apis: Sequence[str], mode: AdapterMode, profile: str
+) -> Iterator[NewFile | Kept]:
+    """Yield the files for `target`; the caller decides what to do about those that exist."""
+    config = "pyproject.toml" if _can_append(folder, target) else "conform.toml"
     fields = {
-        "NAME": of.name,
-        "IMPL": of.impl,
-        "COMMAND": of.impl.removeprefix("cmd:"),
+        "RULES": _format_rules(target.language),
+        "NAME": target.name,
+        "IMPL": target.impl,
+        "COMMAND": target.impl.removeprefix("cmd:"),
         "APIS": ", ".join(f'"{api}"' for api in apis),
         "CONFIG": config,
-        "KNOWN": KNOWN,
-        "SETUP": "\n".join(f"      {line}" for line in of.install),
+        "KNOWN": KNOWN_FAILURES,
+        "PROFILE": profile,
+        "SETUP": "\n".join(f"      {line}" for line in target.install),
     }
-    yield NewFile(of.adapter, _filled(of.template, fields))
-    yield NewFile(WORKFLOW, _filled("workflow.yml.txt", fields))
-    yield NewFile(KNOWN, _filled("known-failures.yaml.txt", fields))
-    text = _config(of)
+    for path, template in ((target.adapter, target.template), *target.extra_files.items()):
+        yield NewFile(path, _fill(template, fields, mode))
+    yield NewFile(WORKFLOW, _fill("workflow.yml.txt", fields))
+    yield NewFile(KNOWN_FAILURES, _fill("known-failures.yaml.txt", fields))
+    text = _format_config(target)
     if config == "conform.toml":
         yield NewFile(config, text)
-    elif "conform" in _tool(folder):
+    elif "conform" in _read_tool_tables(folder):
         yield Kept(config, "it has [tool.conform] already; nothing in it is changed")
     else:
         yield NewFile(config, f"\n[tool.conform]\n{text}", appends=True)
 
 
-def _python(folder: Path, package: str | None) -> Target:
-    found = _packages(folder)
-    if package is None:
-        package = _the_one(folder, found)
-    elif not PACKAGE.fullmatch(package):
+def _find_python_target(folder: Path, tests: str, package: str | None) -> Target:
+    packages = _find_packages(folder)
+    if package is not None and not PACKAGE.fullmatch(package):
         raise UsageError(f"`--package {package}`: expected a name that can be imported")
-    install = ("- run: pip install .",) if _installable(folder) else ()
-    if package is None:
-        name = re.sub(r"[^A-Za-z0-9._-]", "-", folder.resolve().name) or "project"
-        return Target(
-            name=name,
-            impl="python:conform_adapter:adapter",
-            words="python:conform_adapter:adapter",
-            adapter="conform_adapter.py",
-            template="conform.py.txt",
-            install=install,
-        )
-    where = found.get(package) or _folder(folder, package)
+    name = package or _find_main_package(folder, packages)
+    if package is not None:
+        package_folder = packages.get(package) or _find_package_folder(folder, package)
+    else:
+        package_folder = packages.get(name or "", "")
+    adapter = f"{tests}/conform_adapter.py"
     return Target(
-        name=package,
-        impl=package,
-        words=package,
-        adapter=f"{where}/conform.py",
-        template="conform.py.txt",
-        install=install,
-        first="pip install -e ." if where.startswith("src/") else None,
+        name=name or _clean_name(_read_project_name(folder) or folder.resolve().name),
+        language="python",
+        impl=f"python:{adapter}:adapter",
+        adapter=adapter,
+        template="adapter.py.txt",
+        extra_files={},
+        install=("- run: pip install .",) if _is_installable(folder) else (),
+        first="pip install -e ." if package_folder.startswith("src/") else None,
     )
 
 
-def _node(folder: Path) -> Target:
+def _find_node_target(folder: Path, tests: str) -> Target:
     manifest = folder / "package.json"
     try:
-        told = json.loads(manifest.read_text("utf-8")).get("name") if manifest.is_file() else None
+        name = json.loads(manifest.read_text("utf-8")).get("name") if manifest.is_file() else None
     except (ValueError, AttributeError, OSError) as error:
         raise UsageError(f"`package.json` cannot be read: {error}") from error
-    name = re.sub(
-        r"[^A-Za-z0-9@/._-]", "-", told if isinstance(told, str) and told else folder.resolve().name
-    )
-    locked = (folder / "package-lock.json").is_file()
     install = ["- uses: actions/setup-node@v4", "  with:", '    node-version: "22"']
     if manifest.is_file():
+        locked = (folder / "package-lock.json").is_file()
         install.append("- run: npm ci" if locked else "- run: npm install")
+    adapter = f"{tests}/conform_adapter.mjs"
     return Target(
-        name=name,
-        impl="cmd:node conform_adapter.mjs",
-        words="-- node conform_adapter.mjs",
-        adapter="conform_adapter.mjs",
-        template="conform_adapter.mjs.txt",
+        name=_clean_name(name if isinstance(name, str) and name else folder.resolve().name),
+        language="node",
+        impl=f"cmd:node {adapter}",
+        adapter=adapter,
+        template="adapter.mjs.txt",
+        extra_files={},
         install=tuple(install),
     )
 
 
-def _packages(folder: Path) -> dict[str, str]:
+def _find_go_target(folder: Path, tests: str) -> Target:
+    manifest = folder / "go.mod"
+    try:
+        text = manifest.read_text("utf-8") if manifest.is_file() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"`go.mod` cannot be read: {error}") from error
+    module = re.search(r"^module\s+(\S+)", text, re.MULTILINE)
+    # A folder of its own, because two files with `main` cannot share one. It builds without a go.mod too.
+    adapter = f"{tests}/conform_adapter/main.go"
+    return Target(
+        name=_clean_name(module[1].rstrip("/").rpartition("/")[2] if module else folder.resolve().name),
+        language="go",
+        impl=f"cmd:go run {adapter}",
+        adapter=adapter,
+        template="adapter.go.txt",
+        extra_files={},
+        install=("- uses: actions/setup-go@v5", "  with:", '    go-version: "stable"'),
+    )
+
+
+def _find_rust_target(folder: Path) -> Target:
+    try:
+        package = tomllib.loads((folder / "Cargo.toml").read_text("utf-8")).get("package", {})
+        name = package.get("name")
+    except FileNotFoundError as error:
+        raise UsageError("no `Cargo.toml` here; run this in the folder of the crate") from error
+    except (OSError, ValueError, AttributeError) as error:
+        raise UsageError(f"`Cargo.toml` cannot be read: {error}") from error
+    # An example may use the crate and its dev-dependencies, and is not part of the library.
+    return Target(
+        name=_clean_name(name if isinstance(name, str) else folder.resolve().name),
+        language="rust",
+        impl="cmd:cargo run --quiet --example conform_adapter",
+        adapter="examples/conform_adapter/main.rs",
+        template="adapter.rs.txt",
+        extra_files={"examples/conform_adapter/json.rs": "json.rs.txt"},
+        first="cargo build --example conform_adapter",
+    )
+
+
+def _clean_name(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9@/._-]", "-", name) or "project"
+
+
+def _find_packages(folder: Path) -> dict[str, str]:
     """Return the packages of a project, by name, with their folders."""
-    found: dict[str, str] = {}
+    packages: dict[str, str] = {}
     for base in ("", "src/"):
         for path in sorted((folder / base).glob("*/__init__.py")):
             name = path.parent.name
-            if PACKAGE.fullmatch(name) and name not in NO_PACKAGES:
-                found.setdefault(name, f"{base}{name}")
-    return found
+            if PACKAGE.fullmatch(name) and name not in OTHER_FOLDERS:
+                packages.setdefault(name, f"{base}{name}")
+    return packages
 
 
-def _the_one(folder: Path, found: Mapping[str, str]) -> str | None:
-    """Return the package that the project is about, None where there is none."""
-    project = _pyproject(folder).get("project")
-    told = project.get("name") if isinstance(project, Mapping) else None
-    named = re.sub(r"[-.]+", "_", told).lower() if isinstance(told, str) else None
-    same = next((name for name in found if name.lower() == named), None)
-    if same is None and len(found) > 1:
-        names = ", ".join(f"`{name}`" for name in found)
-        raise UsageError(f"there are several packages here, {names}: say which with `--package NAME`")
-    return same or next(iter(found), None)
+def _find_main_package(folder: Path, packages: Mapping[str, str]) -> str | None:
+    """Return the package that has the project's name, else the only one; None in all other cases."""
+    name = _read_project_name(folder)
+    module = None if name is None else re.sub(r"[-.]+", "_", name).lower()
+    same = next((package for package in packages if package.lower() == module), None)
+    return same or (next(iter(packages)) if len(packages) == 1 else None)
 
 
-def _folder(folder: Path, package: str) -> str:
-    """Return the folder of a package that was named; raises `UsageError`."""
-    inside = package.replace(".", "/")
-    for where in (inside, f"src/{inside}"):
-        if (folder / where).is_dir():
-            return where
-    raise UsageError(f"`--package {package}`: there is no folder `{inside}` or `src/{inside}` here")
+def _read_project_name(folder: Path) -> str | None:
+    project = _read_pyproject(folder).get("project")
+    name = project.get("name") if isinstance(project, Mapping) else None
+    return name if isinstance(name, str) else None
 
 
-def _installable(folder: Path) -> bool:
-    return "build-system" in _pyproject(folder) or (folder / "setup.py").is_file()
+def _find_package_folder(folder: Path, package: str) -> str:
+    """Return the folder of `package`; raises `UsageError`."""
+    inner = package.replace(".", "/")
+    for path in (inner, f"src/{inner}"):
+        if (folder / path).is_dir():
+            return path
+    raise UsageError(f"`--package {package}`: there is no folder `{inner}` or `src/{inner}` here")
 
 
-def _appendable(folder: Path, of: Target) -> bool:
-    """Return whether the config goes into `pyproject.toml`: it is there, and a table can be put behind it."""
+def _is_installable(folder: Path) -> bool:
+    return "build-system" in _read_pyproject(folder) or (folder / "setup.py").is_file()
+
+
+def _can_append(folder: Path, target: Target) -> bool:
+    """Return whether the config goes into `pyproject.toml`: it exists and accepts another table."""
     path = folder / "pyproject.toml"
     if (folder / "conform.toml").exists() or not path.is_file():
         return False
-    if "conform" in _tool(folder):
+    if "conform" in _read_tool_tables(folder):
         return True
     try:
-        tomllib.loads(path.read_text("utf-8") + f"\n[tool.conform]\n{_config(of)}")
+        tomllib.loads(path.read_text("utf-8") + f"\n[tool.conform]\n{_format_config(target)}")
     except tomllib.TOMLDecodeError:
         return False
     return True
 
 
-def _config(of: Target) -> str:
-    return _filled("config.toml.txt", {"IMPL": json.dumps(of.impl), "KNOWN": json.dumps(KNOWN)})
+def _format_config(target: Target) -> str:
+    return _fill("config.toml.txt", {"IMPL": json.dumps(target.impl), "KNOWN": json.dumps(KNOWN_FAILURES)})
 
 
-def _tool(folder: Path) -> Mapping[str, Any]:
-    tool = _pyproject(folder).get("tool")
+def _read_tool_tables(folder: Path) -> Mapping[str, Any]:
+    tool = _read_pyproject(folder).get("tool")
     return tool if isinstance(tool, Mapping) else {}
 
 
-def _pyproject(folder: Path) -> Mapping[str, Any]:
+def _read_pyproject(folder: Path) -> Mapping[str, Any]:
     path = folder / "pyproject.toml"
     try:
         return tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
@@ -210,13 +302,22 @@ def _pyproject(folder: Path) -> Mapping[str, Any]:
         raise UsageError(f"`pyproject.toml` cannot be read: {error}; fix it first") from error
 
 
-def _filled(template: str, fields: Mapping[str, str]) -> str:
-    """Return a template with its places filled in; a line that is nothing but an empty place goes."""
-    text = files(__package__).joinpath(template).read_text("utf-8")
+def _format_rules(language: Language) -> str:
+    """Return the rules of adapters as a comment of the language."""
+    text = _read_template("rules.txt").replace("@RAISING@", RAISING[language])
+    return "\n".join(f"{RULES_PREFIX[language]}{line}".rstrip() for line in text.rstrip("\n").split("\n"))
+
+
+def _fill(template: str, fields: Mapping[str, str], mode: AdapterMode = "bytes") -> str:
+    """Return a template with its fields and the sections of `mode`; an empty SETUP line is removed."""
+    text = _SECTION.sub(lambda match: match[2] if match[1] == mode else "", _read_template(template))
     for key, value in fields.items():
-        text = (
-            text.replace(f"@{key}@\n", f"{value}\n" if value else "")
-            if key == "SETUP"
-            else text.replace(f"@{key}@", value)
-        )
+        if key == "SETUP":
+            text = text.replace(f"@{key}@\n", f"{value}\n" if value else "")
+        else:
+            text = text.replace(f"@{key}@", value)
     return text
+
+
+def _read_template(name: str) -> str:
+    return files(__package__).joinpath(name).read_text("utf-8")

@@ -63,7 +63,7 @@ def build_bad_request(settings: RequestSettings, bad_request: BadRequest) -> Pro
     if bad_request.broken == "json":
         return replace(request, body=b'{"model": "')
     if bad_request.broken == "messages":
-        messages = APIS[settings.api].probing.messages
+        messages = APIS[settings.api].requests.messages
         return replace(request, body={key: value for key, value in request.body.items() if key != messages})
     if bad_request.broken == "tool-type":
         tools = [tool | {"type": NO_SUCH_TYPE} for tool in request.body["tools"]]

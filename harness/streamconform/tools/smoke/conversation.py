@@ -14,7 +14,7 @@ from streamconform.adapters import protocol
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.feed import Feed
 from streamconform.adapters.process import LineTooLongError, Process, describe_unusable
-from streamconform.adapters.program import HELLO_SECONDS
+from streamconform.adapters.program import HELLO_HINT, limit_greeting
 from streamconform.apis import APIS
 from streamconform.errors import ImplementationError
 from streamconform.replay.server import ReplayServer
@@ -164,6 +164,7 @@ class _Conversation:
             record,
             streams=streams,
             complaints=tuple(complaint for complaint in complaints if complaint is not None),
+            mismatches=tuple(exchange.mismatch for exchange in exchanges.values() if exchange.mismatch),
         )
 
     async def _start(self) -> Message:
@@ -176,13 +177,15 @@ class _Conversation:
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise ImplementationError(f"`{impl}` cannot be started: `{argv[0]}`: {reason}") from error
+        limit = limit_greeting(self.connection, self.timeout)
         try:
-            async with asyncio.timeout(HELLO_SECONDS):
+            async with asyncio.timeout(limit):
                 with contextlib.suppress(OSError):  # the exit is noticed by the read that follows
                     await process.send(protocol.encode_hello())
                 line = await process.read_line()
         except TimeoutError as error:
-            message = describe_unusable(impl, f"no greeting in {HELLO_SECONDS:g} s", process.stderr_tail())
+            reason = f"no greeting in {limit:g} s; {HELLO_HINT}"
+            message = describe_unusable(impl, reason, process.stderr_tail())
             raise ImplementationError(message) from error
         except LineTooLongError as error:
             reason = f"its greeting line exceeds {protocol.MAX_LINE} bytes"

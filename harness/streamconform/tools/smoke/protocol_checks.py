@@ -195,6 +195,10 @@ def check_requests(transcript: Transcript) -> Iterator[SmokeProblem]:
     for record in transcript.steps:
         for complaint in record.complaints:
             yield SmokeProblem(complaint, record.step)
+    checked = any(stream is not None for record in transcript.steps for stream in record.streams.values())
+    for record in () if checked else transcript.steps:
+        for mismatch in record.mismatches:
+            yield SmokeProblem(f"no request selects a recorded stream: {mismatch}", record.step)
 
 
 def check_unknown_op(transcript: Transcript) -> Iterator[SmokeProblem]:

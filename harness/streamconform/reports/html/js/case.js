@@ -84,17 +84,18 @@ function makeCommand(text, label) {
 function makeFailureSections(failure, about) {
   const wire = run.wires[trialId(failure.c, failure.d[0])];
   const also = failure.d.length > 1 ? `The same failure in ${formatCount(failure.d.length, "delivery")}: ${failure.d.map(escapeText).join(", ")}.` : "";
-  const note = [failure.culprit && `Caused by the ${failure.culprit}.`, also].filter(Boolean).join(" ");
   return [
     makeSection("Differences",
       failure.known && el("p", { class: "note" }, "Known: ", escapeNodes(failure.known)),
+      failure.cause && el("p", { class: "reason" }, el("b", {}, escapeNodes(failure.cause.what)), ` (${escapeText(failure.cause.harm)})`),
+      failure.raised && el("p", { class: "reason" }, el("code", {}, escapeNodes(failure.raised))),
       failure.reason && el("p", { class: "reason" }, escapeNodes(failure.reason)),
       failure.traceback && el("pre", { class: "box" }, failure.traceback.split("\n").map((line) => [...escapeNodes(line), "\n"])),
       makeDifferences(failure.checks || [], wire),
       failure.more && el("p", { class: "dim" }, `and ${failure.more} more failed checks`),
       !failure.checks && [el("pre", { class: "words" }, failure.lines.map((line) => [...escapeNodes(line), "\n"])), el("p", { class: "note" }, "The values are left out to keep the page small.")],
       failure.requests?.length > 0 && el("p", { class: "dim" }, "Requests from the client: ", joinNodes(failure.requests.slice(0, 8).map((request) => el("code", {}, request)))),
-      note && el("p", { class: "dim" }, note),
+      also && el("p", { class: "dim" }, also),
       failure.right?.length && el("details", {}, el("summary", {}, `${formatCount(failure.right.length, "other check")} passed`),
         el("table", { class: "list" }, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "check"), el("th", { scope: "col" }, "value"))),
           el("tbody", {}, failure.right.map(([path, value]) => el("tr", {}, el("th", { scope: "row" }, el("code", {}, escapeNodes(path))), el("td", { class: "code" }, escapeNodes(value)))))))),

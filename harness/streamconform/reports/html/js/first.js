@@ -31,11 +31,13 @@ function makeCause(cause, list, key) {
     type: "button", class: "more", onclick: () => { open.add(key); drawCauses(); },
   }, `show ${formatCount(list.length - cut.length, "more failure")}`);
   return el("li", { class: "cause" },
-    el("h3", {}, makeSign(findWorst(count)), " ", el("code", {}, escapeNodes(cause.what))),
+    el("h3", {}, makeSign(findWorst(count)), " ", escapeNodes(cause.what)),
+    el("p", { class: "harm" }, escapeNodes(cause.harm)),
     el("p", { class: "tally" }, `${describeCounts(count)} in ${formatCount(caseCount, "case")}`,
-      run.impls.length > 1 && [" · ", el("b", {}, run.impls[cause.i].name)],
-      cause.culprit === "adapter" && " · caused by the adapter"),
-    el("ul", { class: "examples" }, cut.map(makeExample)), more);
+      run.impls.length > 1 && [" · ", el("b", {}, run.impls[cause.i].name)]),
+    el("ul", { class: "examples" }, cut.map(makeExample)), more,
+    cause.also && el("p", { class: "dim" }, escapeNodes(cause.also)),
+    makeCommand(cause.next, "next"));
 }
 
 function makeCauseList(kind, room) {
@@ -46,7 +48,7 @@ function makeCauseList(kind, room) {
   const cut = open.has(all) ? causes : causes.slice(0, room);
   const more = causes.length > cut.length && el("button", {
     type: "button", class: "more", onclick: () => { open.add(all); drawCauses(); },
-  }, `show ${formatCount(causes.length - cut.length, "less frequent cause")}`);
+  }, `show ${formatCount(causes.length - cut.length, "more cause")}`);
   const list = el("ol", { class: "causes" }, cut.map(([cause, key, rows]) => makeCause(cause, rows, key)));
   return { count: causes.length, nodes: causes.length ? [list, more].filter(Boolean) : [] };
 }
@@ -55,10 +57,12 @@ function drawCauses() {
   const { count, nodes } = makeCauseList("unexpected", CAUSES_SHOWN);
   const none = run.causes.some((cause) => cause.kind === "unexpected") ? "No failures match the filters." : "No failures.";
   document.getElementById("causes").replaceChildren(...(count ? nodes : [el("p", { class: "dim" }, none)]));
+  const warnings = makeCauseList("warn", CAUSES_SHOWN);
+  document.getElementById("warnings").hidden = !run.causes.some((cause) => cause.kind === "warn");
+  document.getElementById("warnings-body").replaceChildren(...(warnings.count ? warnings.nodes : [el("p", { class: "dim" }, "None match the filters.")]));
   const rest = document.getElementById("rest");
   const openIds = new Set([...rest.querySelectorAll("details[open]")].map((box) => box.id));
   rest.replaceChildren(...[
-    makeFoldedList("warn", "Warnings: the provider’s documentation does not settle these", openIds),
     makeFoldedList("known", "Known failures (still failing)", openIds),
     makeSkippedList(openIds),
   ].filter(Boolean));

@@ -22,11 +22,11 @@ function describeCell(count) {
   return `✓ ${formatNumber(count[AT.p])}${count[AT.x] ? `, ${formatNumber(count[AT.x])} skipped` : ""}`;
 }
 
-// Returns the verdicts' shares as a strip below a cell. It is a background image: thousands of cells cannot have
+// Returns the verdicts' shares of the judged trials as a strip below a cell. It is a background image: thousands of cells cannot have
 // elements of their own.
 function makeStrip(count) {
-  const total = count.reduce((sum, n) => sum + n, 0);
-  const parts = [..."pwkthefx"].filter((letter) => count[AT[letter]]);
+  const parts = [...(isJudged(count) ? "pwkthef" : "x")].filter((letter) => count[AT[letter]]);
+  const total = parts.reduce((sum, letter) => sum + count[AT[letter]], 0);
   const shares = parts.map((letter) => Math.max(0.03, count[AT[letter]] / total)); // a rare failure stays visible
   const all = shares.reduce((sum, share) => sum + share, 0);
   let at = 0;

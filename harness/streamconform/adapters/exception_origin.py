@@ -1,0 +1,160 @@
+"""Tell an exception that the library raised from one that the adapter raised, and describe it.
+
+An adapter needs no `except`: what its user would see is what the traceback shows. This module also runs in a
+peer's environment, so it imports nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import http.client
+import inspect
+import sys
+import sysconfig
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from traceback import walk_tb
+from types import CodeType, FrameType
+from typing import Any, Final
+
+MAX_MESSAGE: Final = 500
+"""Characters of an exception's message that are passed on."""
+TRANSPORTS: Final = frozenset(
+    {"aiohttp", "anyio", "h11", "h2", "httpcore", "httpcore2", "httpx", "httpx2", "requests", "urllib3"}
+)
+"""HTTP libraries. Their frames say only that a read failed, so a frame of the client above them is shown."""
+NETWORK_ERRORS: Final = (OSError, http.client.HTTPException, asyncio.IncompleteReadError)
+FILE_ERRORS: Final = (
+    FileExistsError,
+    FileNotFoundError,
+    IsADirectoryError,
+    NotADirectoryError,
+    PermissionError,
+)
+"""Kinds of `OSError` that no connection raises."""
+
+_PACKAGE: Final = str(Path(__file__).resolve().parents[1])
+_LIBRARY_FOLDERS: Final = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
+
+Frame = tuple[FrameType, int]
+"""A frame and its line number."""
+
+
+def find_library_exception(
+    error: BaseException, adapter: Callable[..., Any], *, over_http: bool
+) -> BaseException | None:
+    """Return the exception that the library raised; None if `error` is the adapter's own.
+
+    The library raised it if a frame after the last one of the adapter's file is outside the standard library.
+    An exception without such a frame is the library's if the library defines its class, as extension modules
+    do, or if it is a network error of the standard library and the adapter is an HTTP client. An exception
+    that the adapter raised `from` another one is the library's if the other one is.
+    """
+    current: BaseException | None = _unwrap_group(error)
+    own_file = find_own_file(adapter)
+    while current is not None:
+        frames = _list_frames_after_adapter(current, own_file)
+        if any(_is_library(frame) for frame, _ in frames) or _is_class_of_library(current, adapter):
+            return current
+        if over_http and isinstance(current, NETWORK_ERRORS) and not isinstance(current, FILE_ERRORS):
+            return current
+        current = current.__cause__
+    return None
+
+
+def describe_raised(error: BaseException, adapter: Callable[..., Any]) -> dict[str, str | None]:
+    """Return the `raised` of a result: class, message and the innermost frame inside the library."""
+    error = _unwrap_group(error)
+    cause = error.__cause__
+    source = f" (from {_format_type(type(cause))})" if cause and type(cause) is not type(error) else ""
+    frames = _list_frames_after_adapter(error, find_own_file(adapter))
+    library = [frame for frame in frames if _is_library(frame[0])]
+    client = [frame for frame in library if _get_package(frame[0]) not in TRANSPORTS]
+    innermost = next((group[-1] for group in (client, library, frames) if group), None)
+    return {
+        "type": _format_type(type(error)),
+        "message": _get_message(error)[: MAX_MESSAGE - len(source)] + source,
+        "where": None if innermost is None else _format_frame(*innermost),
+    }
+
+
+def find_own_file(adapter: Callable[..., Any]) -> str | None:
+    """Return the file that defines `adapter`, as its frames name it."""
+    function: Any = inspect.unwrap(adapter)
+    while isinstance(function, functools.partial):
+        function = inspect.unwrap(function.func)
+    code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
+    return code.co_filename if isinstance(code, CodeType) else None
+
+
+def _unwrap_group(error: BaseException) -> BaseException:
+    """Return the only exception of a group: task groups wrap what a single task raised."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
+
+
+def _list_frames_after_adapter(error: BaseException, own_file: str | None) -> list[Frame]:
+    """Return the frames of a traceback after the last one of the adapter or of this package."""
+    frames = list(walk_tb(error.__traceback__))
+    own = [i for i, (frame, _) in enumerate(frames) if _is_own(frame.f_code.co_filename, own_file)]
+    return frames[own[-1] + 1 :] if own else frames
+
+
+def _is_own(file: str, own_file: str | None) -> bool:
+    return file == own_file or file.startswith(_PACKAGE)
+
+
+def _is_library(frame: FrameType) -> bool:
+    """Return whether a frame belongs neither to the standard library nor to generated code."""
+    return _is_library_file(frame.f_code.co_filename)
+
+
+@functools.cache
+def _is_library_file(file: str) -> bool:
+    if file.startswith("<"):  # `<frozen importlib._bootstrap>`, or the `<string>` of a generated method
+        return False
+    path = Path(file)
+    if {"site-packages", "dist-packages"} & set(path.parts):
+        return True
+    return not any(
+        place.is_relative_to(folder) for place in (path, path.resolve()) for folder in _LIBRARY_FOLDERS
+    )
+
+
+def _is_class_of_library(error: BaseException, adapter: Callable[..., Any]) -> bool:
+    module = type(error).__module__
+    package = module.partition(".")[0]
+    own = {"__main__", "streamconform"}
+    # The adapter may be part of the library's package, so only its own module counts.
+    return package not in sys.stdlib_module_names | own and module != getattr(adapter, "__module__", None)
+
+
+def _get_package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def _format_type(kind: type[BaseException]) -> str:
+    package = kind.__module__.partition(".")[0]
+    return kind.__qualname__ if package in ("builtins", "__main__") else f"{package}.{kind.__qualname__}"
+
+
+def _get_message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - a library's `__str__` can raise anything
+        return ""
+
+
+def _format_frame(frame: FrameType, line: int) -> str:
+    """Return `package/module.py:12 in function`, which does not depend on where the package is installed."""
+    path = Path(frame.f_code.co_filename)
+    module = str(frame.f_globals.get("__name__", ""))
+    folders = module.count(".") + (path.stem == "__init__")
+    return f"{'/'.join(path.parts[-folders - 1 :])}:{line} in {frame.f_code.co_name}"
+
+
+def convert_raised(value: Any, adapter: Callable[..., Any]) -> Mapping[str, Any] | None:
+    """Return the `raised` of a result for what the adapter passed: an exception, or its description."""
+    return describe_raised(value, adapter) if isinstance(value, BaseException) else value

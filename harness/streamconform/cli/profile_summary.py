@@ -1,0 +1,60 @@
+"""The line after a run of a profile: its share of the suite, and the command that runs the rest."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from streamconform.apis import APIS
+from streamconform.model.result import Header
+from streamconform.reports.describe import format_count
+from streamconform.suite.catalog import Catalog
+from streamconform.suite.load import COMMON
+from streamconform.suite.profiles import Profile
+
+NARROWING: Final = ("select", "level", "shard", "last_failed")
+"""Settings that leave out cases of a profile, so that the profile's size says nothing about the run."""
+_ROUND_TRIPS: Final = re.compile(rb"^kind: *round_trip\b", re.MULTILINE)
+"""Marks a spec file whose cases run over HTTP only."""
+
+
+def describe_rest(
+    profile: Profile | None, catalog: Catalog, header: Header, arguments: Mapping[str, Any]
+) -> str | None:
+    """Return what the full suite adds to `profile` in the APIs that are claimed, and how to run it.
+
+    None if no profile was run or options left out a part of it. `arguments` are those of the command line.
+    """
+    if profile is None or any(header.selection.get(name) for name in NARROWING):
+        return None
+    claimed = {api for info in header.implementations for api in info.claims or {}}
+    apis = [api for api in header.selection.get("api") or APIS if api in claimed]
+    # Functions belong to no API: an adapter that claims some APIs is compared with the cases of these.
+    included = {*apis, COMMON} if len(apis) in (0, len(APIS)) else set(apis)
+    over_http = any(info.input == "http" for info in header.implementations)
+    total = sum(
+        len(ids)
+        for path, ids in catalog.files.items()
+        if path.parent.name in included and (over_http or not _ROUND_TRIPS.search(path.read_bytes()))
+    )
+    count = sum(id_.partition("/")[0] in included for id_ in profile.cases)
+    where = f" of {apis[0] if len(apis) == 1 else f'{len(apis)} APIs'}" if COMMON not in included else ""
+    share = f"{profile.name}: {count:,} of {format_count(total, 'case')}{where}."
+    if not arguments.get("profile"):
+        return f"{share} To run the full suite, remove `profile` from the config file."
+    return f"{share} The full suite adds {total - count:,}: {_format_command(arguments)}"
+
+
+def _format_command(arguments: Mapping[str, Any]) -> str:
+    """Return the command line without its profile and reports."""
+    words: list[str] = []
+    for option, name in (("-i", "impl"), ("--api", "api"), ("--known-failures", "known_failures")):
+        for value in arguments.get(name) or ():
+            words += [option, value]
+    for option, name in (("--input", "input"), ("--specs", "specs"), ("--cassettes", "cassettes")):
+        if arguments.get(name):
+            words += [option, str(arguments[name])]
+    program: Sequence[str] = arguments.get("program") or ()
+    return shlex.join(("conform", "run", *words, *(("--", *program) if program else ())))

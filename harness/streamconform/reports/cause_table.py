@@ -1,0 +1,249 @@
+"""The headline and the harm of each kind of difference, as data. The first row that matches applies."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+from streamconform.printable import escape_line
+from streamconform.reports.difference_kinds import Difference
+
+Harm = Literal[
+    "runs a wrong or unfinished call",
+    "reports a broken stream as success",
+    "crashes on a valid stream",
+    "loses or changes content",
+    "bills wrong",
+    "wrong metadata",
+    "exposes less",
+]
+"""What a difference does to a user of the library, the worst first."""
+HARMS: Final[tuple[Harm, ...]] = get_args(Harm)
+
+RUNS: Final[Harm] = "runs a wrong or unfinished call"
+SUCCEEDS: Final[Harm] = "reports a broken stream as success"
+CRASHES: Final[Harm] = "crashes on a valid stream"
+LOSES: Final[Harm] = "loses or changes content"
+BILLS: Final[Harm] = "bills wrong"
+MISLEADS: Final[Harm] = "wrong metadata"
+HIDES: Final[Harm] = "exposes less"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A headline for the differences whose path and kind match."""
+
+    path: str
+    """A regular expression for the whole path, in which `*` stands for an index."""
+    kinds: str
+    """Kinds separated by spaces; empty for any kind."""
+    headline: str
+    """A sentence without a subject; may name `{path}`, `{exception}` and words of the difference."""
+    harm: Harm
+
+
+RAISED: Final = "raised"
+RAISED_ON_BROKEN: Final = "raised-on-broken"
+"""Kinds of a wrong status whose trial has an exception."""
+CONTENT: Final = r"content\.\*\.(text|thinking|refusal|other)(\.text)?"
+REQUEST: Final = r"(request\.)?(body|headers|path)(\..*)?"
+CONVERSATION: Final = r"(request\.)?body(\.(messages|input|contents|system|instructions|tools)(\..*)?)?"
+"""The parts of a request that hold the conversation and the tools; the others are options."""
+CALL: Final = r"content\.\*\.tool_call"
+
+ROWS: Final[tuple[Row, ...]] = (
+    # The status decides everything else, so it comes first in a trial too (`FOLDS`).
+    Row("status", RAISED, "Raises {exception} on a valid stream", CRASHES),
+    Row("status", RAISED_ON_BROKEN, "Raises {exception} on a broken stream", MISLEADS),
+    Row("status", "timeout", "Does not answer before the timeout", CRASHES),
+    Row("status", "timeout-on-broken", "Does not answer after the stream broke", LOSES),
+    Row(
+        "status",
+        "error-instead-of-complete incomplete-instead-of-complete",
+        "Reports a stream as broken that lacks only its end mark",
+        MISLEADS,
+    ),
+    Row(
+        "status",
+        "complete-instead-of-incomplete complete-instead-of-error",
+        "Does not notice that the end mark is missing",
+        MISLEADS,
+    ),
+    Row("status", "complete-for-cut", "Reports a cut stream as complete", SUCCEEDS),
+    Row("status", "complete-for-error", "Reports an error as a complete answer", SUCCEEDS),
+    Row("status", "error-for-complete", "Reports a valid stream as an error", CRASHES),
+    Row("status", "incomplete-for-complete", "Reports a whole stream as cut", LOSES),
+    Row("status", "error-for-cut", "Reports a cut stream as an error", MISLEADS),
+    Row("status", "incomplete-for-error", "Reports an error as a cut stream", MISLEADS),
+    Row("status", "", "Reports a wrong status", MISLEADS),
+    # Calls
+    Row(r"content\.complete_calls", "", "Hands out an unfinished call", RUNS),
+    Row(rf"{CALL}\.complete", "true-for-false", "Hands out an unfinished call", RUNS),
+    Row(rf"{CALL}\.complete", "null", "Does not say whether a call is complete", HIDES),
+    Row(rf"{CALL}\.complete", "", "Does not mark a finished call as complete", LOSES),
+    Row("body|output", RAISED, "Raises {exception} when it is called", CRASHES),
+    Row(CALL, "merged", "Merges several tool calls into one", RUNS),
+    Row(CALL, "split", "Splits a tool call into several", RUNS),
+    Row(CALL, "extra", "Reports a tool call that is not in the stream", RUNS),
+    Row(CALL, "as-other", "Reports a tool call as {other}", LOSES),
+    Row(CALL, "", "Loses tool calls", LOSES),
+    Row(rf"{CALL}\.arguments", "null", "Loses the arguments of a call", LOSES),
+    Row(rf"{CALL}\.arguments", "empty", "Hands out a call with empty arguments", RUNS),
+    Row(rf"{CALL}\.arguments", "unparsed", "Hands out arguments as text that is not parsed", LOSES),
+    Row(rf"{CALL}\.arguments", "repaired", "Hands out arguments that do not parse, repaired", RUNS),
+    Row(rf"{CALL}\.arguments", "parts-missing", "Loses parts of a call's arguments", RUNS),
+    Row(rf"{CALL}\.arguments", "", "Hands out a call with wrong arguments", RUNS),
+    Row(rf"{CALL}\.arguments_text", "null", "Does not expose the text of a call's arguments", HIDES),
+    Row(rf"{CALL}\.arguments_text", "", "Changes the text of a call's arguments", MISLEADS),
+    Row(rf"{CALL}\.name", "null empty", "Loses the name of a call", LOSES),
+    Row(rf"{CALL}\.name", "", "Hands out a call with a wrong name", RUNS),
+    Row(rf"{CALL}\.id", "null empty", "Loses the id of a call", MISLEADS),
+    Row(rf"{CALL}\.id", "", "Changes the id of a call", MISLEADS),
+    Row(rf"{CALL}\.executor", "", "Confuses calls for the client with calls that the provider runs", RUNS),
+    # Content
+    Row(".*", "not-json", "Returns numbers that JSON does not have", LOSES),
+    Row(r"content\.kept", "", "Drops content that arrived before the stream broke", LOSES),
+    Row(r"content\.length", "", "Reports a wrong number of content blocks", LOSES),
+    Row(r"content\.\*\.thinking\.signature", "null empty", "Loses the signature of thinking", LOSES),
+    Row(r"content\.\*\.thinking\.signature", "", "Changes the signature of thinking", LOSES),
+    Row(
+        r"content\.\*\.thinking\.redacted",
+        "",
+        "Confuses redacted and other thinking",
+        MISLEADS,
+    ),
+    Row(CONTENT, "missing", "Loses {block}", LOSES),
+    Row(CONTENT, "merged", "Merges several blocks of {block} into one", LOSES),
+    Row(CONTENT, "as-other", "Reports {block} as {other}", LOSES),
+    Row(CONTENT, "extra", "Reports {block} that is not in the stream", LOSES),
+    Row(CONTENT, "empty null", "Loses {block}", LOSES),
+    Row(CONTENT, "truncated", "Truncates {block}", LOSES),
+    Row(CONTENT, "start-lost", "Loses the beginning of {block}", LOSES),
+    Row(CONTENT, "part-lost", "Loses parts of {block}", LOSES),
+    Row(CONTENT, "twice", "Repeats {block}", LOSES),
+    Row(CONTENT, "added", "Adds something to {block}", LOSES),
+    Row(CONTENT, "garbled", "Breaks characters of {block}", LOSES),
+    Row(CONTENT, "reordered", "Changes the order of {block}", LOSES),
+    Row(CONTENT, "", "Changes {block}", LOSES),
+    Row(r"content\.\*\..*", "null empty", "Loses `{path}`", LOSES),
+    Row(r"content\..*", "", "Reports a wrong `{path}`", LOSES),
+    # Usage and cost
+    Row(r"usage\.input", "with-cache", "Counts cached tokens again as input", BILLS),
+    Row(r"usage\.output", "with-reasoning", "Counts reasoning tokens twice", BILLS),
+    Row(r"usage\.output", "without-reasoning", "Leaves reasoning tokens out of the output", BILLS),
+    Row(r"usage\.(input|output)", "null", "Loses usage", BILLS),
+    Row(r"usage\.[a-z_0-9]+", "null", "Does not expose the number of {bucket}", HIDES),
+    Row(r"usage\.[a-z_0-9]+", "zero", "Reports 0 {bucket}", BILLS),
+    Row(r"usage\.[a-z_0-9]+", "zero-for-null", "Reports 0 {bucket} without a report", MISLEADS),
+    Row(r"usage\.[a-z_0-9]+", "unexpected", "Reports {bucket} without a report", BILLS),
+    Row(r"usage\.(input|output)", "too-large", "Reports too many tokens", BILLS),
+    Row(r"usage\.(input|output)", "too-small", "Reports too few tokens", BILLS),
+    Row(r"usage\.[a-z_0-9]+", "sum", "Adds up reports of usage instead of taking the last", BILLS),
+    Row(r"usage\.[a-z_0-9]+", "too-large", "Reports too many {bucket}", BILLS),
+    Row(r"usage\.[a-z_0-9]+", "too-small", "Reports too few {bucket}", BILLS),
+    Row("usage", "unexpected", "Reports usage without a report", BILLS),
+    Row(r"usage.*", "", "Reports wrong usage", BILLS),
+    Row("cost", "null", "Does not compute the cost", BILLS),
+    Row("cost", "too-large", "Computes too high a cost", BILLS),
+    Row("cost", "too-small", "Computes too low a cost", BILLS),
+    Row("cost", "unexpected", "Computes a cost that cannot be known", BILLS),
+    Row("cost", "", "Computes a wrong cost", BILLS),
+    # Metadata
+    Row(r"stop\.reason", "null", "Does not report why the answer stopped", MISLEADS),
+    Row(r"stop\.reason", "unexpected", "Reports a stop reason that the stream does not have", MISLEADS),
+    Row(r"stop\.reason", "other", "Reports a known stop reason as `other`", MISLEADS),
+    Row(r"stop\.reason", "", "Reports stop reason `{got}` for `{expected}`", MISLEADS),
+    Row(r"stop\.raw", "null", "Does not expose the provider's own stop reason", HIDES),
+    Row(r"stop\.raw", "", "Changes the provider's own stop reason", MISLEADS),
+    Row("error", "unexpected", "Reports an error beside a complete answer", MISLEADS),
+    Row(r"error(\..*)?", "null empty", "Does not expose `{path}` of the provider", HIDES),
+    Row(r"error(\..*)?", "", "Reports a wrong `{path}`", MISLEADS),
+    Row("model|response_id", "null empty", "Does not expose `{path}`", HIDES),
+    # Rules for every stream
+    Row(r"invariant\.unique-ids", "null", "Hands out a call without an id", MISLEADS),
+    Row(r"invariant\.unique-ids", "", "Gives two calls the same id", MISLEADS),
+    Row(r"invariant\.outcome-schema", "", "Returns an outcome that is not in the normal form", LOSES),
+    Row(r"invariant\.event-schema", "", "Sends no events, or events that are not in the normal form", LOSES),
+    Row(r"invariant\.streaming", "", "Holds the answer back until the stream has ended", HIDES),
+    Row(r"invariant\.(deltas-sum|every-block-told)", "", "Streams other content than it returns", LOSES),
+    Row(r"invariant\.last-usage", "", "Streams other usage than it returns", BILLS),
+    Row(r"invariant\..*", "", "Sends events that contradict each other (`{path}`)", MISLEADS),
+    # Requests and functions
+    Row(r"requests\..*", "", "Does not send the requests that the conversation needs", LOSES),
+    Row(CONVERSATION, "missing", "Leaves out parts of `{part}` in a request", LOSES),
+    Row(CONVERSATION, "unexpected", "Sends parts of `{part}` that are forbidden", LOSES),
+    Row(CONVERSATION, "", "Sends a wrong `{part}`", LOSES),
+    Row(REQUEST, "missing", "Leaves `{part}` out of a request", MISLEADS),
+    Row(REQUEST, "unexpected", "Sends `{part}`, which is forbidden", MISLEADS),
+    Row(REQUEST, "", "Sends a wrong `{part}`", MISLEADS),
+    Row(r"output\.heal", "", "Repairs arguments wrong", RUNS),
+    Row(r"output\.partial", "", "Reads partial JSON wrong", LOSES),
+    Row(r"output\..*", "", "Counts tokens wrong", BILLS),
+    # Any other path
+    Row(".*", "null empty", "Does not expose `{path}`", HIDES),
+    Row(".*", "", "Reports a wrong `{path}`", MISLEADS),
+)
+
+BLOCK_NAMES: Final = {
+    "refusal": "a refusal",
+    "other": "blocks of other types",
+    "tool_call": "a tool call",
+}
+"""How headlines name block types whose name is not a word for content."""
+
+WRONG_BLOCKS: Final = "missing|merged|extra|split|as-other|different"
+
+FOLDS: Final[tuple[tuple[str, str, str], ...]] = (
+    ("status", "complete-.*", r"(?!content\.).*"),
+    ("status", ".*", ".*"),
+    (r"content\.(length|\*\.[a-z_]+)", WRONG_BLOCKS, r"content\..*|invariant\..*"),
+    (r"content\.complete_calls", ".*", rf"{CALL}\..*"),
+    (rf"{CALL}\.complete", ".*", rf"{CALL}\.arguments(_text)?"),
+    (rf"{CALL}\.name", ".*", rf"{CALL}\.(arguments|arguments_text|complete)"),
+    (rf"{CALL}\.arguments", ".*", rf"{CALL}\.arguments_text"),
+    (r"usage.*", ".*", r"cost|invariant\.last-usage"),
+    (r"usage\.(input|output)", ".*", r"usage\..*"),
+    (r"stop\.reason", ".*", r"stop\.raw"),
+)
+"""(path, kind, paths of consequences) as expressions; the first one that matches path and kind applies.
+
+Of the failed checks of a trial, those that follow from another one are listed below it and never lead. A
+client that calls a broken stream complete may also run a call that had not ended: that does not follow.
+"""
+
+
+def find_row(difference: Difference) -> Row:
+    """Return the first row that matches `difference`; the last row matches everything."""
+    return next(
+        row
+        for row in ROWS
+        if re.fullmatch(row.path, difference.path) and (not row.kinds or difference.kind in row.kinds.split())
+    )
+
+
+def format_row(row: Row, difference: Difference, exception: str = "an exception") -> str:
+    """Return the headline of `row` for `difference`, on one line."""
+    words = {name: escape_line(word, 80) for name, word in difference.words.items()}
+    block = difference.path.split(".")[2] if difference.path.startswith("content.*.") else "content"
+    values = {
+        "path": escape_line(difference.path, 120),
+        "exception": escape_line(exception, 120),
+        "block": BLOCK_NAMES.get(block, block),
+        **words,
+    }
+    for name in ("block", "other"):
+        values[name] = BLOCK_NAMES.get(values.get(name, ""), values.get(name, ""))
+    return row.headline.format_map(values)
+
+
+def follows_from(consequence: Difference, cause: Difference) -> bool:
+    """Return whether the check of `consequence` fails because the one of `cause` does."""
+    if consequence.path == cause.path:
+        return False
+    paths = (
+        paths
+        for path, kind, paths in FOLDS
+        if re.fullmatch(path, cause.path) and re.fullmatch(kind, cause.kind)
+    )
+    return re.fullmatch(next(paths, "(?!)"), consequence.path) is not None

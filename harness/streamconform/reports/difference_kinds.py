@@ -1,0 +1,360 @@
+"""Name the kind of difference of a failed check, from its expected and actual value. Pure.
+
+`cause_table.py` maps paths and kinds to headlines. A kind depends on the check and on the other checks of its
+trial, never on other trials.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from itertools import combinations
+from typing import Any, Final
+
+from streamconform.judge.compare import BLOCK_MISSING
+from streamconform.model.result import TrialResult
+from streamconform.model.verdict import Check
+
+MAX_COMPARED: Final = 20_000
+"""Characters of a text that are compared; of a longer text only the beginning counts."""
+_INDEX: Final = re.compile(r"(?<=\.)\d+(?=\.|$)")
+_ROUND_TRIP_PREFIX: Final = re.compile(r"^(first|outcome)\.")
+"""A round trip judges two outcomes; their differences are of the same kinds."""
+_BLOCK_TYPE: Final = re.compile(r"content\.(\d+)\.([a-z_]+)")
+_BLOCK_LISTS: Final = re.compile(r"expected \d+ blocks? \[(.*?)\], got \d+ \[(.*?)\]")
+"""The message of `content.length`: the types of the expected and of the received blocks."""
+_UNKNOWN_BLOCKS: Final = re.compile(r"blocks that are not in the whole stream: (.*)")
+_TYPES: Final = ("tool_call", "text", "refusal", "thinking")
+"""The block type that names the difference if several are missing."""
+BUCKET_NAMES: Final[Mapping[str, str]] = {
+    "input": "input tokens",
+    "cache_read": "cache-read tokens",
+    "cache_write": "cache-write tokens",
+    "cache_write_1h": "1-hour cache-write tokens",
+    "output": "output tokens",
+    "reasoning": "reasoning tokens",
+    "web_searches": "web searches",
+}
+_MAX_REPORTS: Final = 8
+"""Reports of usage whose sums are compared with a count."""
+_CACHE_BUCKETS: Final = ("cache_read", "cache_write")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The kind of difference of a check."""
+
+    path: str
+    """The check's path with indices replaced by `*`."""
+    kind: str
+    words: Mapping[str, str] = field(default_factory=dict)
+    """Values that a headline may name."""
+
+
+def generalize_path(path: str) -> str:
+    """Return `path` with indices replaced by `*`, without the prefix of a round trip's outcome."""
+    return _INDEX.sub("*", _ROUND_TRIP_PREFIX.sub("", path))
+
+
+def classify_check(check: Check, result: TrialResult) -> Difference:
+    """Return the kind of difference of `check`, one of the failed checks of `result`."""
+    path = generalize_path(check.path)
+    if path == "output":
+        # Functions have one check each; the topic (`heal`, `partial`, `tokens`) says which function it is.
+        return Difference(f"output.{_get_topic(result)}", _classify_value(check.expected, check.got))
+    if (check.message or "").endswith("which JSON does not have"):
+        return Difference(path, "not-json")
+    if check.message == BLOCK_MISSING or path == "content.length":
+        return _classify_blocks(check, result)
+    match path.split("."):
+        case ["status"]:
+            return Difference(path, _classify_status(check.expected, check.got))
+        case ["stop", "reason"]:
+            return _classify_stop(path, check)
+        case ["usage", bucket]:
+            return Difference(
+                path, _classify_bucket(bucket, check, result), {"bucket": BUCKET_NAMES.get(bucket, bucket)}
+            )
+        case ["cost", *_]:
+            # The parts of a cost depend on each other, and on the usage.
+            return Difference("cost", _classify_amount(check.expected, check.got))
+        case ["invariant", "unique-ids"]:
+            return Difference(path, "same" if "have the id" in (check.message or "") else "null")
+        case ["body" | "request" | "headers" | "path" | "requests", *_]:
+            kind = "missing" if check.message == "not sent" else _classify_value(check.expected, check.got)
+            # One field of a request often differs in several places.
+            part = ".".join(path.removeprefix("request.").split(".")[:2])
+            return Difference(path, kind, {"part": part})
+        case [*_, "arguments"]:
+            return Difference(path, _classify_arguments(check.expected, check.got))
+        case _:
+            return Difference(path, _classify_value(check.expected, check.got))
+
+
+def accepted_values(expected: Any) -> tuple[Any, ...]:
+    """Return the values that pass without a warning: of `prefer`, else of `any_of`, or the value itself."""
+    if isinstance(expected, dict):
+        for key in ("prefer", "any_of"):
+            if isinstance(expected.get(key), list) and expected[key]:
+                return tuple(expected[key])
+    return (expected,)
+
+
+def _get_topic(result: TrialResult) -> str:
+    parts = result.case.split("/")
+    return parts[-2] if len(parts) > 1 else result.case
+
+
+def _classify_status(expected: Any, got: Any) -> str:
+    accepted = accepted_values(expected)
+    if isinstance(expected, dict) and expected.get("prefer"):
+        # Everything that matters had arrived at the break, so the other values are only warned about.
+        return f"{got}-instead-of-{accepted[0]}"
+    if "complete" in accepted:
+        return f"{got}-for-complete"
+    return f"{got}-for-{'cut' if 'incomplete' in accepted else 'error'}"
+
+
+def _classify_stop(path: str, check: Check) -> Difference:
+    accepted = accepted_values(check.expected)
+    if check.got is None:
+        return Difference(path, "null")
+    if accepted == (None,):
+        return Difference(path, "unexpected")
+    if check.got == "other":
+        return Difference(path, "other")
+    expected = str(accepted[0])
+    return Difference(path, f"{check.got}-for-{expected}", {"expected": expected, "got": str(check.got)})
+
+
+def _classify_blocks(check: Check, result: TrialResult) -> Difference:
+    """Return the difference of a missing, extra, merged or split block; its path names the block's type."""
+    missing = _find_missing_blocks(result)
+    expected, got = _read_block_types(check, result)
+    extra = [*(got - expected).elements()]
+    if not missing and (expected - got):
+        missing = {-1 - i: type_ for i, type_ in enumerate((expected - got).elements())}
+    if missing:
+        type_ = min(missing.values(), key=_rank_type)
+        kind = "merged" if _is_merged(type_, result) else "missing"
+        if kind == "missing" and extra and not _count_types(missing)[extra[0]]:
+            return Difference(f"content.*.{type_}", "as-other", {"block": type_, "other": extra[0]})
+    elif extra:
+        type_ = extra[0]
+        kind = "split" if type_ == "tool_call" and _has_nameless_call(result) else "extra"
+    else:
+        return Difference("content.length", "different")
+    return Difference(f"content.*.{type_}", kind, {"block": type_})
+
+
+def _rank_type(type_: str) -> int:
+    return _TYPES.index(type_) if type_ in _TYPES else len(_TYPES)
+
+
+def _count_types(blocks: Mapping[int, str]) -> Counter[str]:
+    return Counter(blocks.values())
+
+
+def _find_missing_blocks(result: TrialResult) -> dict[int, str]:
+    """Return the types of the missing blocks by position."""
+    missing: dict[int, str] = {}
+    for check in result.checks:
+        match = _BLOCK_TYPE.search(check.path) if check.message == BLOCK_MISSING else None
+        if match:
+            missing.setdefault(int(match[1]), match[2])
+    return missing
+
+
+def _read_block_types(check: Check, result: TrialResult) -> tuple[Counter[str], Counter[str]]:
+    """Return the types of the expected and of the received blocks, as far as the checks name them."""
+    texts = [check.message or "", *(other.message or "" for other in result.checks)]
+    for text in texts:
+        lists = _BLOCK_LISTS.search(text)
+        if lists:
+            return _parse_types(lists[1]), _parse_types(lists[2])
+        unknown = _UNKNOWN_BLOCKS.search(text)
+        if unknown:
+            return Counter(), _parse_types(unknown[1])
+    return Counter(), Counter()
+
+
+def _parse_types(text: str) -> Counter[str]:
+    return Counter(name for name in text.split(", ") if name and name != "…")
+
+
+def _get_outcome(result: TrialResult) -> Mapping[str, Any]:
+    outcome = (result.observation or {}).get("outcome")
+    return outcome if isinstance(outcome, dict) else {}
+
+
+def _list_calls(result: TrialResult) -> list[Mapping[str, Any]]:
+    content = _get_outcome(result).get("content")
+    blocks = content if isinstance(content, list) else []
+    return [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_call"]
+
+
+def _has_nameless_call(result: TrialResult) -> bool:
+    return any(not call.get("name") for call in _list_calls(result))
+
+
+def _is_merged(type_: str, result: TrialResult) -> bool:
+    """Return whether another block holds what is missing: a text inside its text, or two JSON documents."""
+    types = ((check, _BLOCK_TYPE.search(check.path)) for check in result.checks)
+    checks = [check for check, match in types if match and match[2] == type_]
+    lost = [check for check in checks if check.message == BLOCK_MISSING]
+    wrong = [check for check in checks if check.message is None]
+    for check in lost:
+        if not isinstance(check.expected, str) or not check.expected:
+            continue
+        name = check.path.rpartition(".")[2]
+        for other in wrong:
+            # A merged text has both texts; the same text in a block that is right proves nothing.
+            if other.path.endswith(f".{name}") and _contains_both(other, check.expected):
+                return True
+    return type_ == "tool_call" and any(map(_holds_two_documents, _list_calls(result)))
+
+
+def _contains_both(check: Check, text: str) -> bool:
+    got, expected = check.got, check.expected
+    if not isinstance(got, str) or not isinstance(expected, str) or len(got) < len(expected) + len(text):
+        return False
+    return text in got and expected in got
+
+
+def _holds_two_documents(call: Mapping[str, Any]) -> bool:
+    text = call.get("arguments_text")
+    if not isinstance(text, str):
+        return False
+    stripped = text.strip()
+    try:
+        _, end = json.JSONDecoder().raw_decode(stripped)
+    except (ValueError, RecursionError):
+        return False
+    return stripped[end:].lstrip().startswith("{")
+
+
+def _classify_arguments(expected: Any, got: Any) -> str:
+    if got is None:
+        return "null"
+    if accepted_values(expected) == (None,):
+        return "repaired"
+    if isinstance(got, str) and not isinstance(expected, str):
+        return "unparsed"
+    if got in ({}, []) and expected != got:
+        return "empty"
+    if isinstance(expected, dict) and isinstance(got, dict):
+        is_part = got.keys() < expected.keys() and all(expected[key] == got[key] for key in got)
+        return "parts-missing" if is_part else "different"
+    return "different"
+
+
+def _classify_bucket(bucket: str, check: Check, result: TrialResult) -> str:
+    """Return the kind for a number of tokens."""
+    accepted = [value for value in accepted_values(check.expected) if _is_number(value)]
+    if check.got is None:
+        return "null"
+    if not _is_number(check.got):
+        return "different"
+    if not accepted:
+        return "zero-for-null" if check.got == 0 else "unexpected"
+    excesses = {check.got - value for value in accepted}
+    if bucket == "input" and excesses & _list_sums(_CACHE_BUCKETS, result):
+        return "with-cache"
+    if bucket == "output":
+        reasoning = _list_sums(("reasoning",), result)
+        if excesses & reasoning:
+            return "with-reasoning"
+        if excesses & {-count for count in reasoning}:
+            return "without-reasoning"
+    if check.got == 0:
+        return "zero"
+    if _is_sum(check.got, accepted):
+        return "sum"
+    return _compare_size(check.got, accepted)
+
+
+def _is_sum(got: Any, reports: Sequence[Any]) -> bool:
+    """Return whether `got` is the sum of several of the reports that the stream has."""
+    chosen = reports[:_MAX_REPORTS]
+    return any(got == sum(part) for n in range(2, len(chosen) + 1) for part in combinations(chosen, n))
+
+
+def _list_sums(buckets: Sequence[str], result: TrialResult) -> set[int]:
+    """Return the possible sums of `buckets`, of expected values and of those that the client reports."""
+    usage = _get_outcome(result).get("usage")
+    reported = usage if isinstance(usage, dict) else {}
+    expected = {check.path: check.expected for check in result.checks}
+    values = [
+        side.get(key) for name in buckets for side, key in ((expected, f"usage.{name}"), (reported, name))
+    ]
+    counts = [value for value in values if isinstance(value, int) and not isinstance(value, bool)]
+    return {*counts, sum(counts)} - {0}
+
+
+def _classify_amount(expected: Any, got: Any) -> str:
+    """Return the kind for an amount of money, or a whole cost."""
+    if got is None:
+        return "null"
+    accepted = [value for value in accepted_values(expected) if value is not None]
+    if not accepted:
+        return "unexpected"
+    try:
+        return _compare_size(Decimal(got), [Decimal(value) for value in accepted])
+    except (InvalidOperation, TypeError, ValueError):
+        return "different"
+
+
+def _compare_size(got: Any, accepted: Sequence[Any]) -> str:
+    return "too-large" if got > max(accepted) else "too-small" if got < min(accepted) else "different"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _classify_value(expected: Any, got: Any) -> str:
+    """Return the kind for any other value."""
+    accepted = accepted_values(expected)
+    if got is None:
+        return "null"
+    if accepted == (None,) or expected == {"present": False}:
+        return "unexpected"
+    if isinstance(got, bool):
+        return f"{str(got).lower()}-for-{str(not got).lower()}"
+    if isinstance(got, str):
+        prefix = expected.get("prefix_of") if isinstance(expected, dict) else None
+        text = prefix if isinstance(prefix, str) else expected
+        return _classify_text(text, got) if isinstance(text, str) else "empty" if not got else "different"
+    if got in ({}, []):
+        return "empty"
+    return "different"
+
+
+def _classify_text(expected: str, got: str) -> str:
+    expected, got = expected[:MAX_COMPARED], got[:MAX_COMPARED]
+    if not got:
+        return "empty"
+    if "\ufffd" in got and "\ufffd" not in expected:
+        return "garbled"
+    half = got[: len(got) // 2]
+    if half * 2 == got and (expected.startswith(half) and expected != got):
+        return "twice"
+    if expected.startswith(got):
+        return "truncated"
+    if expected.endswith(got):
+        return "start-lost"
+    if _is_subsequence(got, expected):
+        return "part-lost"
+    if _is_subsequence(expected, got):
+        return "added"
+    return "reordered" if Counter(expected) == Counter(got) else "different"
+
+
+def _is_subsequence(part: str, whole: str) -> bool:
+    """Return whether `part` is `whole` with characters left out."""
+    characters = iter(whole)
+    return all(character in characters for character in part)

@@ -1,0 +1,60 @@
+"""The exception that a library raised, as the results hold it. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+from streamconform.model.result import TrialResult
+from streamconform.printable import escape_line
+
+_VARIABLE: Final = re.compile(r"""0x[0-9a-f]+|\b[0-9a-f]{8,}\b|'[^']*'|"[^"]*"|`[^`]*`|\d+""", re.IGNORECASE)
+"""Parts in which two messages of one cause differ: digits, hexadecimal numbers and quoted strings."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExceptionRecord:
+    """An exception: its type, message, and innermost frame inside the library."""
+
+    type: str
+    message: str
+    where: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Return the type and the place; without a place, the message without its variable parts."""
+        return self.type, self.where or collapse_variables(self.message)
+
+
+def read_raised(result: TrialResult) -> ExceptionRecord | None:
+    """Return the exception that the library raised in this trial, or None."""
+    return parse_raised((result.observation or {}).get("raised"))
+
+
+def parse_raised(value: Any) -> ExceptionRecord | None:
+    """Return the exception in a value of the results, or None; results are read from a file."""
+    if not isinstance(value, dict) or not isinstance(value.get("type"), str):
+        return None
+    message, where = value.get("message"), value.get("where")
+    return ExceptionRecord(
+        value["type"], message if isinstance(message, str) else "", where if isinstance(where, str) else ""
+    )
+
+
+def format_raised(raised: ExceptionRecord) -> str:
+    """Return `JSONDecodeError: Expecting value (mylib/stream.py:12)` on one line."""
+    message = f": {escape_line(raised.message, 300)}" if raised.message else ""
+    where = f" ({escape_line(raised.where, 160)})" if raised.where else ""
+    return f"{escape_line(raised.type, 120)}{message}{where}"
+
+
+def describe_raised(result: TrialResult) -> list[str]:
+    """Return the line about the exception that the library raised in this trial, if it raised one."""
+    raised = read_raised(result)
+    return [] if raised is None else [f"raised {format_raised(raised)}"]
+
+
+def collapse_variables(message: str) -> str:
+    """Return `message` without the parts that differ between two occurrences of one error."""
+    return _VARIABLE.sub("…", message)

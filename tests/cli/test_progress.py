@@ -1,0 +1,41 @@
+"""Progress as lines on stderr, where stdout is not a terminal."""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+
+from streamconform.cli.progress import ProgressLines
+from streamconform.model.result import Header, TrialResult
+
+HEADER = Header(version="1", cases=1, trials=1234, implementations=(), selection={}, seed=0)
+
+
+def result(verdict):
+    return TrialResult(
+        implementation=0, id="a@b", case="a", delivery="b", level="must", verdict=verdict, culprit=None, ms=1
+    )
+
+
+def test_lines_count_finished_and_failed_trials_until_the_run_ends():
+    stream = io.StringIO()
+    with ProgressLines(enabled=True, strict=False, stream=stream, interval=0.02) as lines:
+        lines.start(HEADER)
+        for verdict in ("pass", "fail"):
+            lines.advance(result(verdict))
+        deadline = time.monotonic() + 20
+        while not stream.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.01)
+    printed = stream.getvalue()
+    assert re.fullmatch(r"(2 of 1,234 trials, 1 failed, 0 s\n)+", printed)
+    time.sleep(0.05)
+    assert stream.getvalue() == printed
+
+
+def test_a_terminal_and_a_quiet_run_get_no_lines():
+    stream = io.StringIO()
+    with ProgressLines(enabled=False, strict=False, stream=stream, interval=0.01) as lines:
+        lines.start(HEADER)
+        time.sleep(0.05)
+    assert stream.getvalue() == ""

@@ -1,0 +1,459 @@
+"""Which failures are one cause, and what its headline, harm and fault are."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from streamconform.judge.compare import BLOCK_MISSING
+from streamconform.model.result import TrialResult
+from streamconform.model.verdict import Check
+from streamconform.reports.cause_table import HARMS, ROWS, find_row
+from streamconform.reports.causes import (
+    CULPRITS,
+    describe_also,
+    describe_harm,
+    group_by_cause,
+)
+from streamconform.reports.describe import describe_failure
+from streamconform.reports.difference_kinds import classify_check
+from streamconform.reports.raised import describe_raised
+
+RAISED = {"type": "JSONDecodeError", "message": "line 1 column 5", "where": "lib/sse.py:12 in parse"}
+CALL = "content.0.tool_call"
+NO_CALL = "expected 1 block [tool_call], got 0 []"
+ONE_CALL = "expected 2 blocks [tool_call, tool_call], got 1 [tool_call]"
+TWO_CALLS = "expected 1 block [tool_call], got 2 [tool_call, tool_call]"
+LENGTH = "content.length"
+
+
+def check(path, expected=None, got=None, message=None, verdict="fail", level="must"):
+    return Check(path=path, level=level, verdict=verdict, expected=expected, got=got, message=message)
+
+
+def result(*checks, case="openai-chat/text/one", delivery="recorded", observation=None, **given):
+    """A trial that failed by `checks`."""
+    verdict = given.pop("verdict", "warn" if checks and checks[0].verdict == "warn" else "fail")
+    return TrialResult(
+        implementation=0,
+        id=f"{case}@{delivery}",
+        case=case,
+        delivery=delivery,
+        level="must",
+        verdict=verdict,
+        culprit=given.pop("culprit", "implementation"),
+        ms=1.0,
+        checks=checks,
+        observation=observation,
+        **given,
+    )
+
+
+def outcome(*content, **given):
+    return {"outcome": {"status": "complete", "content": [*content], **given}}
+
+
+def call(**given):
+    return {"type": "tool_call", "name": "f", "arguments": {}, **given}
+
+
+def one(path, expected=None, got=None, message=None, **given):
+    """A trial with one failed check."""
+    return result(check(path, expected, got, message), **given)
+
+
+EXAMPLES: list[tuple[str, TrialResult]] = [
+    (
+        "Raises JSONDecodeError on a valid stream (lib/sse.py:12 in parse)",
+        one("status", "complete", "error", observation={"raised": RAISED}),
+    ),
+    (
+        "Raises JSONDecodeError on a broken stream (lib/sse.py:12 in parse)",
+        one("status", "incomplete", "error", observation={"raised": RAISED}),
+    ),
+    ("Does not answer before the timeout", result(verdict="hang", reason="no answer in 10 s")),
+    ("Does not answer after the stream broke", result(verdict="hang", delivery="stall.3")),
+    ("Reports a cut stream as complete", one("status", {"any_of": ["incomplete", "error"]}, "complete")),
+    ("Reports an error as a complete answer", one("status", "error", "complete")),
+    (
+        "Reports a stream as broken that lacks only its end mark",
+        one(
+            "status",
+            {"any_of": ["complete", "error"], "prefer": ["complete"]},
+            "error",
+            observation={"raised": RAISED},
+        ),
+    ),
+    (
+        "Does not notice that the end mark is missing",
+        one("status", {"any_of": ["complete", "incomplete"], "prefer": ["incomplete"]}, "complete"),
+    ),
+    ("Reports a valid stream as an error", one("status", "complete", "error")),
+    ("Reports a whole stream as cut", one("status", "complete", "incomplete")),
+    ("Reports a cut stream as an error", one("status", "incomplete", "error")),
+    ("Reports an error as a cut stream", one("status", "error", "incomplete")),
+    ("Reports a wrong status", one("status", "complete", None)),
+    ("Hands out an unfinished call", one("content.complete_calls", 0, 1)),
+    ("Hands out an unfinished call", one(f"{CALL}.complete", expected=False, got=True)),
+    ("Does not say whether a call is complete", one(f"{CALL}.complete", True, None)),
+    ("Does not mark a finished call as complete", one(f"{CALL}.complete", expected=True, got=False)),
+    (
+        "Raises JSONDecodeError when it is called (lib/sse.py:12 in parse)",
+        one(
+            "body",
+            message="the library raised X",
+            case="openai-chat/requests/one",
+            observation={"raised": RAISED},
+        ),
+    ),
+    (
+        "Merges several tool calls into one",
+        one(LENGTH, 2, 1, ONE_CALL, observation=outcome(call(arguments_text='{"a":1}{"b":2}'))),
+    ),
+    (
+        "Splits a tool call into several",
+        one(LENGTH, 1, 2, TWO_CALLS, observation=outcome(call(), call(name=None))),
+    ),
+    (
+        "Reports a tool call that is not in the stream",
+        one(LENGTH, 1, 2, TWO_CALLS, observation=outcome(call(), call())),
+    ),
+    ("Reports a tool call as text", one(LENGTH, 1, 1, "expected 1 block [tool_call], got 1 [text]")),
+    ("Loses tool calls", one(LENGTH, 1, 0, NO_CALL)),
+    ("Loses the arguments of a call", one(f"{CALL}.arguments", {"a": 1}, None)),
+    ("Hands out a call with empty arguments", one(f"{CALL}.arguments", {"a": 1}, {})),
+    ("Hands out arguments as text that is not parsed", one(f"{CALL}.arguments", {"a": 1}, '{"a":1}')),
+    ("Hands out arguments that do not parse, repaired", one(f"{CALL}.arguments", None, {"a": 1})),
+    ("Loses parts of a call's arguments", one(f"{CALL}.arguments", {"a": 1, "b": 2}, {"a": 1})),
+    ("Hands out a call with wrong arguments", one(f"{CALL}.arguments", {"a": 1}, {"a": 2})),
+    ("Does not expose the text of a call's arguments", one(f"{CALL}.arguments_text", "{}", None)),
+    ("Changes the text of a call's arguments", one(f"{CALL}.arguments_text", "{}", "{ }")),
+    ("Loses the name of a call", one(f"{CALL}.name", "f", "")),
+    ("Hands out a call with a wrong name", one(f"{CALL}.name", "f", "ff")),
+    ("Loses the id of a call", one(f"{CALL}.id", "call_1", None)),
+    ("Changes the id of a call", one(f"{CALL}.id", "call_1", "x")),
+    (
+        "Confuses calls for the client with calls that the provider runs",
+        one(f"{CALL}.executor", "provider", "client"),
+    ),
+    ("Reports a wrong number of content blocks", one(LENGTH, 1, 2)),
+    (
+        "Returns numbers that JSON does not have",
+        one("usage.input", got="NaN", message="got NaN, which JSON does not have"),
+    ),
+    (
+        "Drops content that arrived before the stream broke",
+        one(
+            "content.kept", message="9 characters of text had arrived before the break, 0 are in the content"
+        ),
+    ),
+    ("Loses the signature of thinking", one("content.0.thinking.signature", "abc", None)),
+    ("Changes the signature of thinking", one("content.0.thinking.signature", "abc", "ab")),
+    ("Confuses redacted and other thinking", one("content.0.thinking.redacted", expected=True, got=False)),
+    ("Loses thinking", one(LENGTH, 2, 1, "expected 2 blocks [thinking, text], got 1 [text]")),
+    (
+        "Merges several blocks of thinking into one",
+        result(
+            check(LENGTH, 2, 1, "expected 2 blocks [thinking, thinking], got 1 [thinking]"),
+            check("content.0.thinking.text", "one", "onetwo"),
+            check("content.1.thinking.text", "two", None, BLOCK_MISSING),
+        ),
+    ),
+    ("Reports thinking as text", one(LENGTH, 1, 1, "expected 1 block [thinking], got 1 [text]")),
+    ("Reports text that is not in the stream", one(LENGTH, 0, 1, "expected 0 blocks [], got 1 [text]")),
+    (
+        "Reports text that is not in the stream",
+        one(LENGTH, 1, 2, "blocks that are not in the whole stream: text"),
+    ),
+    ("Loses text", one("content.0.text", "abc", "")),
+    ("Truncates text", one("content.0.text", "abc", "ab")),
+    ("Loses the beginning of thinking", one("content.0.thinking.text", "abc", "bc")),
+    ("Loses parts of a refusal", one("content.0.refusal", "abcd", "abd")),
+    ("Repeats text", one("content.0.text", "abc", "abcabc")),
+    ("Repeats text", one("content.0.text", {"prefix_of": "abc"}, "abab")),
+    ("Adds something to text", one("content.0.text", "abc", "abcd")),
+    ("Breaks characters of text", one("content.0.text", "aéc", "a\ufffdc")),
+    ("Changes the order of text", one("content.0.text", "ab cd", "cd ab")),
+    ("Changes text", one("content.0.text", "abc", "xyz")),
+    ("Loses `content.*.text.phase`", one("content.0.text.phase", "commentary", None)),
+    ("Reports a wrong `content.*.text.phase`", one("content.0.text.phase", "commentary", "final")),
+    (
+        "Counts cached tokens again as input",
+        one("usage.input", 10, 60, observation=outcome(usage={"cache_read": 50})),
+    ),
+    (
+        "Counts reasoning tokens twice",
+        one("usage.output", 10, 14, observation=outcome(usage={"reasoning": 4})),
+    ),
+    (
+        "Leaves reasoning tokens out of the output",
+        one("usage.output", 10, 6, observation=outcome(usage={"reasoning": 4})),
+    ),
+    ("Loses usage", one("usage.output", 10, None)),
+    ("Does not expose the number of cache-read tokens", one("usage.cache_read", 10, None)),
+    ("Reports 0 output tokens", one("usage.output", 10, 0)),
+    ("Reports 0 reasoning tokens without a report", one("usage.reasoning", None, 0)),
+    ("Reports web searches without a report", one("usage.web_searches", None, 1)),
+    ("Reports too many tokens", one("usage.input", 10, 30)),
+    ("Reports too few tokens", one("usage.output", 10, 3)),
+    (
+        "Adds up reports of usage instead of taking the last",
+        one("usage.output", {"any_of": [None, 1, 9]}, 10),
+    ),
+    ("Reports too many reasoning tokens", one("usage.reasoning", 10, 11)),
+    ("Reports too few cache-write tokens", one("usage.cache_write", 10, 9)),
+    ("Reports usage without a report", one("usage", None, {"input": 1})),
+    ("Reports wrong usage", one("usage.output", {"any_of": [1, 9]}, 5)),
+    ("Does not compute the cost", one("cost.total", "0.5", None)),
+    ("Computes too high a cost", one("cost.total", "0.5", "0.9")),
+    ("Computes too low a cost", one("cost.input", {"any_of": ["0.5"]}, "0.1")),
+    ("Computes a cost that cannot be known", one("cost", None, {"total": "0.5"})),
+    ("Computes a wrong cost", one("cost.total", "0.5", "free")),
+    ("Does not report why the answer stopped", one("stop.reason", "stop", None)),
+    ("Reports a stop reason that the stream does not have", one("stop.reason", None, "stop")),
+    ("Reports a known stop reason as `other`", one("stop.reason", "length", "other")),
+    (
+        "Reports stop reason `stop` for `tool_use`",
+        one("stop.reason", {"any_of": ["tool_use", "other"]}, "stop"),
+    ),
+    ("Does not expose the provider's own stop reason", one("stop.raw", "end_turn", None)),
+    ("Changes the provider's own stop reason", one("stop.raw", "end_turn", "stop")),
+    ("Reports an error beside a complete answer", one("error", None, {"type": "x"})),
+    ("Does not expose `error.type` of the provider", one("error.type", "overloaded_error", None)),
+    ("Reports a wrong `error.message`", one("error.message", "busy", "failed")),
+    ("Does not expose `model`", one("model", "gpt", None)),
+    ("Hands out a call without an id", one("invariant.unique-ids", message="tool call 0 has no id")),
+    (
+        "Gives two calls the same id",
+        one("invariant.unique-ids", message="two tool calls have the id `call_0`"),
+    ),
+    (
+        "Returns an outcome that is not in the normal form",
+        one("invariant.outcome-schema", message="status: missing"),
+    ),
+    (
+        "Sends no events, or events that are not in the normal form",
+        one("invariant.event-schema", message="events are not a list"),
+    ),
+    ("Holds the answer back until the stream has ended", one("invariant.streaming", message="late")),
+    ("Streams other content than it returns", one("invariant.deltas-sum", message="differs")),
+    ("Streams other usage than it returns", one("invariant.last-usage", message="differs")),
+    (
+        "Sends events that contradict each other (`invariant.one-terminal`)",
+        one("invariant.one-terminal", message="two"),
+    ),
+    ("Does not send the requests that the conversation needs", one("requests.length", 2, 1)),
+    (
+        "Leaves out parts of `body.messages` in a request",
+        one("body.messages.2.tool_call_id", "call_1", None, "not sent"),
+    ),
+    (
+        "Sends parts of `body.messages` that are forbidden",
+        one("body.messages.1.tool_calls", {"present": False}, []),
+    ),
+    ("Leaves `body.max_tokens` out of a request", one("body.max_tokens", 9, None, "not sent")),
+    ("Sends `body.store`, which is forbidden", one("body.store", {"present": False}, got=True)),
+    ("Sends a wrong `headers.authorization`", one("headers.authorization", "a", "b")),
+    ("Sends a wrong `body.messages`", one("request.body.messages.2.role", "tool", "user")),
+    ("Repairs arguments wrong", one("output", {"a": 1}, {}, case="common/heal/one")),
+    ("Reads partial JSON wrong", one("output", {"a": 1}, {}, case="common/partial/one")),
+    ("Counts tokens wrong", one("output", 3, 4, case="common/tokens/one")),
+    ("Does not expose `continuation`", one("continuation", "x", None)),
+    ("Reports a wrong `response_id`", one("response_id", "a", "b")),
+]
+"""A failed trial for each row of the table, and the headline of its cause."""
+
+
+@pytest.mark.parametrize(("headline", "trial"), EXAMPLES, ids=[headline for headline, _ in EXAMPLES])
+def test_a_failed_trial_has_the_headline_of_its_kind_of_difference(headline, trial):
+    (cause,) = group_by_cause([trial])
+    assert cause.title == headline
+
+
+def test_every_row_of_the_table_has_an_example_and_no_row_hides_a_later_one():
+    headlines = {headline for headline, _ in EXAMPLES}
+
+    def matches(row):
+        pattern = re.sub(r"\\\{\w+\\\}", ".+", re.escape(row.headline)) + r"( \(.+\))?"
+        return any(re.fullmatch(pattern, headline) for headline in headlines)
+
+    assert [row.headline for row in ROWS if not matches(row)] == []
+    reached = {id(find_row(classify_check(one, trial))) for _, trial in EXAMPLES for one in trial.checks}
+    unreached = [row for row in ROWS if id(row) not in reached]
+    # Exceptions and timeouts are not in a check.
+    assert {row.kinds for row in unreached} == {"raised", "raised-on-broken", "timeout", "timeout-on-broken"}
+
+
+def test_every_harm_is_some_rows():
+    assert {row.harm for row in ROWS} == set(HARMS)
+
+
+def titles(*trials):
+    return [cause.title for cause in group_by_cause(trials)]
+
+
+def test_the_worst_harm_comes_first_and_then_the_most_cases():
+    trials = [
+        one("model", "gpt", None),
+        one("stop.raw", "end_turn", None, case="openai-chat/text/one"),
+        one("stop.raw", "end_turn", None, case="openai-chat/text/two"),
+        one("content.0.text", "abc", "ab"),
+        one("status", "incomplete", "complete", delivery="cut-after-frame.1"),
+        one("content.complete_calls", 0, 1, delivery="cut-after-frame.2"),
+    ]
+    ordered = [
+        "Hands out an unfinished call",
+        "Reports a cut stream as complete",
+        "Truncates text",
+        "Does not expose the provider's own stop reason",
+        "Does not expose `model`",
+    ]
+    assert titles(*trials) == ordered
+    assert titles(*reversed(trials)) == ordered
+
+
+def test_an_adapter_error_comes_before_everything_and_its_harm_is_unknown():
+    broken = result(verdict="faulted", culprit="adapter", reason="KeyError: 'x' at 0x7f00")
+    other = result(verdict="faulted", culprit="adapter", reason="KeyError: 'y' at 0x8000", delivery="crlf")
+    first, _ = group_by_cause([one("content.complete_calls", 0, 1), broken, other])
+    assert (first.title, first.harm, first.trials) == ("Adapter error: KeyError: … at …", None, 2)
+    assert describe_harm(first) == "at fault: the adapter, not the library"
+
+
+def test_a_client_that_crashes_leads_the_warnings():
+    warned = {"verdict": "warn", "level": "should"}
+    crash = result(check("status", "complete", "error", **warned))
+    worse = result(check("content.complete_calls", 0, 1, **warned), delivery="reset.1")
+    assert titles(worse, crash)[0] == "Reports a valid stream as an error"
+    crash, worse = (
+        replace(each, verdict="fail", checks=(replace(each.checks[0], verdict="fail"),))
+        for each in (crash, worse)
+    )
+    assert titles(worse, crash)[0] == "Hands out an unfinished call"
+
+
+@pytest.mark.parametrize(
+    ("headline", "paths", "checks"),
+    [
+        (
+            "Loses tool calls",
+            [],
+            [
+                check(LENGTH, 1, 0, NO_CALL),
+                check(f"{CALL}.name", "f", None, BLOCK_MISSING),
+                check(f"{CALL}.arguments", {"a": 1}, None, BLOCK_MISSING),
+            ],
+        ),
+        (
+            "Reports a valid stream as an error",
+            ["content.*.tool_call.arguments", "error", "stop.reason"],
+            [
+                check("status", "complete", "error"),
+                check("stop.reason", "stop", "error"),
+                check("error", None, {"type": "x"}),
+                check(f"{CALL}.arguments", {"a": 1}, {}),
+            ],
+        ),
+        (
+            "Loses usage",
+            ["cost.total", "usage.output"],
+            [
+                check("usage.input", 1, None),
+                check("usage.output", 1, None),
+                check("cost.total", "0.1", None),
+            ],
+        ),
+        (
+            "Hands out an unfinished call",
+            ["content.*.tool_call.arguments", "status", "stop.reason"],
+            [
+                check("status", "incomplete", "complete"),
+                check("stop.reason", None, "stop"),
+                check(f"{CALL}.arguments", {"a": 1}, {}),
+                check("content.complete_calls", 0, 1),
+            ],
+        ),
+        (
+            "Truncates text",
+            ["usage.input"],
+            [check("usage.input", 1, 2, verdict="warn"), check("content.0.text", "abc", "a")],
+        ),
+    ],
+)
+def test_what_follows_from_another_check_is_listed_below_it(headline, paths, checks):
+    (cause,) = group_by_cause([result(*checks)])
+    assert cause.title == headline
+    assert [path for path, _ in cause.also] == paths
+
+
+def test_consequences_are_counted_in_trials():
+    lost, costly = check("usage.input", 1, None), check("cost.total", "0.1", None)
+    trials = [result(lost, costly, delivery=f"d{n}") for n in range(2)] + [result(lost, delivery="d2")]
+    (cause,) = group_by_cause(trials)
+    assert describe_also(cause) == "also failed: cost.total in 2 of 3 trials"
+    (cause,) = group_by_cause(trials[:2])
+    assert describe_also(cause) == "also failed: cost.total in all 2 trials"
+    (cause,) = group_by_cause(trials[:1])
+    assert describe_also(cause) == "also failed: cost.total"
+    (cause,) = group_by_cause(trials[2:])
+    assert describe_also(cause) == ""
+
+
+def raising(case: str, **raised: Any) -> TrialResult:
+    observation = {"raised": RAISED | raised}
+    return one("status", "complete", "error", case=f"openai-chat/text/{case}", observation=observation)
+
+
+def test_exceptions_of_one_type_and_place_are_one_cause():
+    trials = [
+        raising("one"),
+        raising("two", message="line 7 column 2"),
+        raising("three", where="lib/sse.py:99 in flush"),
+        raising("four", type="KeyError"),
+    ]
+    assert sorted((cause.title, cause.cases) for cause in group_by_cause(trials)) == [
+        ("Raises JSONDecodeError on a valid stream (lib/sse.py:12 in parse)", 2),
+        ("Raises JSONDecodeError on a valid stream (lib/sse.py:99 in flush)", 1),
+        ("Raises KeyError on a valid stream (lib/sse.py:12 in parse)", 1),
+    ]
+
+
+def test_without_a_place_the_message_counts_without_digits_quotes_and_addresses():
+    messages = ["got 'a' at 0x1f, 12", "got 'b' at 0x2e, 7", "something else"]
+    trials = [raising(f"case-{n}", where=None, message=message) for n, message in enumerate(messages)]
+    assert [cause.cases for cause in group_by_cause(trials)] == [2, 1]
+
+
+def test_an_exception_is_one_bounded_line_whatever_it_holds():
+    hostile = {"type": "T\u202e", "message": "a\nb\x1b[31m" + "x" * 10**6, "where": "w\r" * 10**4}
+    (line,) = describe_raised(raising("one", **hostile))
+    assert line.isprintable()
+    assert len(line) < 1200
+    (cause,) = group_by_cause([raising("one", **hostile)])
+    assert cause.title.isprintable()
+
+
+@pytest.mark.parametrize("value", [None, "KeyError", [], {}, {"type": 3}, {"type": "E", "message": 1}])
+def test_what_is_no_exception_is_not_shown_as_one(value):
+    trial = one("status", "complete", "error", observation={"raised": value})
+    lines = describe_raised(trial)
+    assert lines == (["raised E"] if value == {"type": "E", "message": 1} else [])
+    assert group_by_cause([trial])
+
+
+def test_results_with_any_values_have_causes():
+    values = [None, 0, 1.5, "", "x", [], {}, [1], {"a": 1}, True]
+    paths = ["status", LENGTH, f"{CALL}.arguments", "usage.input", "cost", "stop.reason", "error", "x"]
+    trials = [
+        result(check(path, expected, got), observation={"outcome": got, "raised": got})
+        for path in paths
+        for expected in values
+        for got in values
+    ]
+    for cause in group_by_cause(trials):
+        assert cause.title.isprintable()
+        assert cause.failures[0].first.checks
+        assert describe_failure(cause.failures[0].first, cause.failures[0].check)
+        assert CULPRITS[cause.culprit] in describe_harm(cause)
