@@ -489,8 +489,8 @@ def test_entries_that_share_a_line_are_refused_and_not_guessed_at(entries):
 
 def test_every_problem_of_a_file_has_its_line():
     entries = "".join(
-        f'  - match: "{match}"\n    verdict: fail\n    reason: old\n    issue: a#1\n    expires: {expires!r}\n'
-        for match, expires in (("a@b@c", "2026-02-30"), ("d:e:f", "2026-01-01"))
+        f'  - match: "{match}"\n    verdict: fail\n    reason: old\n    issue: a#1\n    expires: "{date_}"\n'
+        for match, date_ in (("a@b@c", "2026-02-30"), ("d:e:f", "2026-01-01"))
     )
     with pytest.raises(SourceError) as refused:
         parse_document(parse(f"known-failures: 1\nentries:\n{entries}".encode(), "known.yaml"))
