@@ -18,7 +18,7 @@ test: $(VENV)/.dev ## Run all tests
 test-slowest: $(VENV)/.dev ## Run all tests, and list the slowest 20
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q --durations=20
 
-coverage: $(VENV)/.dev ## Run all tests, and show the branch coverage (twice the time of `make test`)
+coverage: $(VENV)/.dev ## Run all tests, and show the branch coverage (2.5 times the CPU time of `make test`)
 	@$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -n 2 --dist worksteal -q
 	@$(BIN)/coverage combine --quiet

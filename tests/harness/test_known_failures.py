@@ -26,7 +26,9 @@ from streamconform.known_failures.update import Amendment, plan_update
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
+from streamconform.resources import find_bundled
 from streamconform.suite.expand import expand
+from streamconform.suite.load import Sources, collect
 from streamconform.yaml_text.reader import parse
 
 from . import builders
@@ -215,6 +217,12 @@ def test_an_entry_without_any_match_is_reported():
     assert untrue([entry("gone/**"), entry()], [FAILED], missing=[0]) == [(0, "unmatched")]
 
 
+def test_a_duplicate_names_the_line_of_the_first_entry():
+    known = KnownFailures("known.yaml", (entry(line=3), entry(line=9)))
+    (outdated,) = find_outdated(known, [FAILED], every_path, unmatched=frozenset(), today=TODAY)
+    assert outdated.message == "is a duplicate of the entry in line 3: remove one"
+
+
 def test_each_problem_has_the_line_of_its_entry():
     known = KnownFailures("known.yaml", (entry(line=3), entry(line=9, expires="2026-01-01")))
     found = find_outdated(known, [result()], every_path, unmatched=frozenset(), today=TODAY)
@@ -236,6 +244,10 @@ UNMATCHED = [
     ("**@bom", False),
     ("**:content.0.text", False),
     ("**:invariant.*", False),
+    ("**@cut-after-frame.0", False),
+    ("**@cut-after-frame.5", False),
+    ("**:grammar.done-marker", False),
+    ("**:upstream.tools", False),
     ("anthropic-messages/text/three", True),
     ("anthropic-messages/*", True),
     ("**@pigeon", True),
@@ -259,6 +271,32 @@ def test_the_checks_of_a_trial_are_known_before_it_runs():
     broken = [each for each in expand([trial.case], (), "bytes", 0, "all") if "cut" in each.delivery]
     early = get_checked_paths(broken[0], CAPABILITIES)
     assert "content.0.text" in early.possible - early.certain
+
+
+def read_checked_paths(path, claims=CAPABILITIES):
+    """Return the checked paths of the first case in a bundled spec."""
+    sources = Sources(find_bundled("specs"), find_bundled("cassettes"))
+    (first, *_) = collect(sources, [sources.specs / path]).cases
+    (trial, *_) = expand([first], ["whole"], "http", 0)
+    return get_checked_paths(trial, claims)
+
+
+@pytest.mark.parametrize(
+    ("spec", "paths"),
+    [
+        ("common/heal.yaml", {"output"}),
+        ("ollama-chat/requests.yaml", {"body.messages.0.content", "invariant.unique-ids"}),
+        ("ollama-chat/round-trips.yaml", {"first.usage.input", "request.body.model", "outcome.status"}),
+    ],
+)
+def test_the_checks_of_other_cases_are_certain(spec, paths):
+    checked = read_checked_paths(spec)
+    assert paths <= checked.certain
+    assert checked.certain == checked.possible
+
+
+def test_the_checks_of_a_round_trip_depend_on_the_claims():
+    assert "first.usage.input" not in read_checked_paths("ollama-chat/round-trips.yaml", frozenset()).certain
 
 
 def amendment(entries, results, *, strict=False, missing=()):
@@ -447,6 +485,24 @@ def test_line_ends_and_indentation_stay_as_they_are(end):
 def test_entries_that_share_a_line_are_refused_and_not_guessed_at(entries):
     with pytest.raises(SourceError, match="lines of its own"):
         amend(f"known-failures: 1\nentries: {entries}\n", [0])
+
+
+def test_every_problem_of_a_file_has_its_line():
+    entries = "".join(
+        f'  - match: "{match}"\n    verdict: fail\n    reason: old\n    issue: a#1\n    expires: "{date_}"\n'
+        for match, date_ in (("a@b@c", "2026-02-30"), ("d:e:f", "2026-01-01"))
+    )
+    with pytest.raises(SourceError) as refused:
+        parse_document(parse(f"known-failures: 1\nentries:\n{entries}".encode(), "known.yaml"))
+    assert [str(problem) for problem in refused.value.problems] == [
+        "known.yaml:3: `a@b@c` matches nothing: an id has only one `@`",
+        "known.yaml:7: `2026-02-30` is not a valid date",
+        "known.yaml:8: `d:e:f` matches nothing: an id has only one `:`",
+    ]
+
+
+def test_a_parsed_file_has_its_name():
+    assert parse_document(parse(EMPTY.encode(), "known.yaml")).path == "known.yaml"
 
 
 @pytest.mark.parametrize("match", ["a@b@c", "a:b:c"])
