@@ -324,7 +324,7 @@ def test_an_adapter_error_comes_before_everything_and_its_harm_is_unknown():
 
 def test_adapter_errors_at_one_line_are_one_cause_whatever_their_messages():
     traceback = """Traceback (most recent call last):
-  File "/home/me/adapter.py", line 19, in read
+  File "/srv/me/adapter.py", line 19, in read
     value = json.loads(text)
   File "/usr/lib/python3.12/json/__init__.py", line 346, in loads
     return _default_decoder.decode(s)
