@@ -213,7 +213,7 @@ PLACES = [
     ),
     ("/srv/me/my app/src/parse.rs:12", "parse.rs:12"),
     ("C:\\Users\\me\\lib\\read.cs:line 3", "read.cs:line 3"),
-    ("/root/go/pkg/mod/github.com/x/y@v1.2.0/sse.go:40 in Next", "github.com/x/y@v1.2.0/sse.go:40 in Next"),
+    ("/srv/go/pkg/mod/github.com/x/y@v1.2.0/sse.go:40 in Next", "github.com/x/y@v1.2.0/sse.go:40 in Next"),
     ("src/parse.rs:12:5", "src/parse.rs:12:5"),
     ("lib/read.py:3 in read", "lib/read.py:3 in read"),
 ]
