@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slowest coverage lint types format docs docs-fast selftest mutation bench matrix clean
+.PHONY: help run test test-slowest coverage lint types format docs docs-fast selftest mutation bench matrix generators clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -18,7 +18,7 @@ test: $(VENV)/.dev ## Run all tests
 test-slowest: $(VENV)/.dev ## Run all tests, and list the slowest 20
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q --durations=20
 
-coverage: $(VENV)/.dev ## Run all tests, and show the branch coverage (twice the time of `make test`)
+coverage: $(VENV)/.dev ## Run all tests, and show the branch coverage (2.5 times the CPU time of `make test`)
 	@$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -n 2 --dist worksteal -q
 	@$(BIN)/coverage combine --quiet
@@ -67,6 +67,9 @@ matrix: $(VENV)/.base ## Judge every peer (half an hour), and write docs/matrix/
 			{ code=$$?; test $$code -lt 128 || exit $$code; }; \
 	done; \
 	$(BIN)/conform report matrix=docs/matrix/README.md $$runs && exit $$code
+
+generators: $(VENV)/.dev ## Install the generators of types that a test runs, with npm
+	@$(BIN)/python -m tests.harness.generators.install
 
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .conform .coverage .coverage.*

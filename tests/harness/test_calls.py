@@ -9,7 +9,7 @@ import sys
 import pytest
 from streamconform.adapters import protocol
 from streamconform.adapters.connect import Connection
-from streamconform.adapters.interface import Errored, Greeting, Observation, Output, ProtocolFault, Skipped
+from streamconform.adapters.interface import Errored, Greeting, Observation, Output, Skipped
 from streamconform.adapters.program import Program
 from streamconform.errors import SourceError
 from streamconform.judge.judge import explain_unclaimed, judge
@@ -267,6 +267,7 @@ def test_a_function_that_raises_is_the_adapters_fault(tmp_path, monkeypatch):
     assert skipped == Skipped("the adapter has no `heal`")
 
 
-def test_an_output_that_is_no_json_is_the_adapters_fault(tmp_path, monkeypatch):
+def test_an_output_that_json_does_not_have_is_the_failure_of_the_library(tmp_path, monkeypatch):
     _, (answer,) = hosted(tmp_path, monkeypatch, "wild", builders.call())
-    assert isinstance(answer, Errored | ProtocolFault)
+    assert answer == Output("NaN")
+    assert verdict(builders.call(), answer) == ("fail", "implementation")

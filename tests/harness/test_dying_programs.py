@@ -59,7 +59,7 @@ def test_a_program_that_always_dies_is_given_up_and_its_results_are_small(tmp_pa
 
 
 def test_a_program_that_always_dies_is_one_cause(tmp_path, monkeypatch):
-    code = "greet(); line = sys.stdin.readline(); raise ValueError('cannot read ' + repr(line[::-1]))"
+    code = "greet(); raise ValueError('cannot read ' + repr([os.getpid(), sys.stdin.readline()]))"
     run(tmp_path, code, monkeypatch, trials=30)
     (cause,) = group_by_cause(read(tmp_path / "results.jsonl").trials)
     assert cause.title == "Adapter error: the program ended: ValueError: cannot read"

@@ -208,10 +208,10 @@ def test_answers_arrive_unchanged(tmp_path, said, answer):
 
 PLACES = [
     (
-        "at next (file:///home/me/app/node_modules/openai/core/streaming.mjs:61:7)",
+        "at next (file:///srv/me/app/node_modules/openai/core/streaming.mjs:61:7)",
         "at next (openai/core/streaming.mjs:61:7)",
     ),
-    ("/home/me/my app/src/parse.rs:12", "parse.rs:12"),
+    ("/srv/me/my app/src/parse.rs:12", "parse.rs:12"),
     ("C:\\Users\\me\\lib\\read.cs:line 3", "read.cs:line 3"),
     ("/root/go/pkg/mod/github.com/x/y@v1.2.0/sse.go:40 in Next", "github.com/x/y@v1.2.0/sse.go:40 in Next"),
     ("src/parse.rs:12:5", "src/parse.rs:12:5"),

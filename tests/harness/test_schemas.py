@@ -132,7 +132,7 @@ def test_a_case_agrees_with_its_schema():
 def test_the_header_of_results_agrees_with_its_schema():
     top = definition("results.v1", "header")["properties"]
     assert set(top) - {"kind", "schema"} == {"suite", "implementations", "selection", "seed", "date"}
-    assert set(top["suite"]["properties"]) == {"version", "cases", "trials"}
+    assert set(top["suite"]["properties"]) == {"version", "cases", "trials", "digest"}
     assert set(top["implementations"]["items"]["properties"]) == names(result.ImplementationInfo)
 
 

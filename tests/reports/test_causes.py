@@ -322,6 +322,27 @@ def test_an_adapter_error_comes_before_everything_and_its_harm_is_unknown():
     assert describe_harm(first) == "at fault: the adapter, not the library"
 
 
+def test_adapter_errors_at_one_line_are_one_cause_whatever_their_messages():
+    traceback = """Traceback (most recent call last):
+  File "/srv/me/adapter.py", line 19, in read
+    value = json.loads(text)
+  File "/usr/lib/python3.12/json/__init__.py", line 346, in loads
+    return _default_decoder.decode(s)
+json.decoder.JSONDecodeError: {}
+"""
+    broken = [
+        result(
+            verdict="faulted",
+            culprit="adapter",
+            reason=f"JSONDecodeError: {words}",
+            observation={"traceback": traceback.format(words)},
+            delivery=delivery,
+        )
+        for words, delivery in (("Expecting value", "whole"), ("Extra data", "crlf"))
+    ]
+    assert titles(*broken) == ["Adapter error: JSONDecodeError (adapter.py:19 in read)"]
+
+
 def test_a_client_that_crashes_leads_the_warnings():
     warned = {"verdict": "warn", "level": "should"}
     crash = result(check("status", "complete", "error", **warned))

@@ -65,7 +65,7 @@ RESULTS: Final = CONFORM / "probe.jsonl"
     "Results are written to .conform/probe.jsonl, or to PATH with jsonl=PATH.",
 )
 @click.option("-q", "--quiet", count=True, help="Print only the last line; with -qq, nothing.")
-@click.option("-v", "--verbose", count=True, help="Also print warnings, and every question of a cause.")
+@click.option("-v", "--verbose", count=True, help="Print every cause, and every question of it.")
 @click.pass_context
 def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
     """Judge the streams that a live server sends: a gateway, a proxy, an inference server.

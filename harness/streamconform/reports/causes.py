@@ -7,6 +7,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Final
 
 from streamconform.judge.compare import BLOCK_MISSING
@@ -36,6 +37,10 @@ GIVEN_UP: Final = re.compile(
 )
 EXITED: Final = re.compile(r"exited: the program ended \((?P<how>[^)]*)\)(: (?P<error>.*))?", re.DOTALL)
 """The reasons of trials whose program exited, and of those not run afterwards."""
+_FRAME: Final = re.compile(
+    r'^ *File "(?P<file>[^"]+)", line (?P<line>[0-9]+), in (?P<function>.+)$', re.MULTILINE
+)
+_STANDARD_LIBRARY: Final = re.compile(r"^<|[/\\]lib[/\\]python3\.[0-9]+[/\\](?!site-packages)")
 MAX_ALSO: Final = 6
 CULPRITS: Final[Mapping[Culprit | None, str]] = {
     "implementation": "the implementation",
@@ -221,8 +226,24 @@ def _explain_missing_answer(result: TrialResult) -> _Root:
     if exited is not None:
         return _Root(None, exited, None, result.culprit or "adapter")
     label = "Suite error" if result.culprit == "harness" else "Adapter error"
+    place = _locate_error((result.observation or {}).get("traceback"))
+    if place is not None:
+        # Messages differ with the bytes that were parsed; the line that fails is one thing to fix.
+        error_type = escape_line((result.reason or "").partition(":")[0], MAX_EXIT_ERROR)
+        return _Root(None, f"{label}: {error_type} ({place})", None, result.culprit or "adapter")
     reason = escape_line(collapse_variables(result.reason or ""), MAX_REASON)
     return _Root(None, f"{label}: {reason}" if reason else label, None, result.culprit or "adapter")
+
+
+def _locate_error(traceback: object) -> str | None:
+    """Return the innermost line of a traceback outside the standard library: `adapter.py:19 in read`."""
+    if not isinstance(traceback, str):
+        return None
+    frames = [frame for frame in _FRAME.finditer(traceback) if not _STANDARD_LIBRARY.search(frame["file"])]
+    if not frames:
+        return None
+    last = frames[-1]
+    return escape_line(f"{PurePath(last['file']).name}:{last['line']} in {last['function']}", 120)
 
 
 def _summarize_exit(reason: str) -> str | None:

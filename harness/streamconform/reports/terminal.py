@@ -116,7 +116,7 @@ class Terminal:
             self._bar.update(self._task, advance=1, description=description)
 
     def finish(self, results: Results, seconds: float | None) -> None:
-        """Print warnings (with `-v`), failures by cause, problems of known failures, and the headline."""
+        """Print warnings and failures by cause, problems of known failures, and the headline."""
         self.__exit__(None, None, None)
         unexpected = [trial for trial in results.trials if is_unexpected(trial, strict=self._strict)]
         # A known failure that passes is shown once, as a problem of its entry.
