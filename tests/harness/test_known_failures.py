@@ -19,6 +19,7 @@ from streamconform.known_failures.match import (
     OutdatedEntry,
     Settler,
     find_outdated,
+    get_match_status,
     to_problems,
 )
 from streamconform.known_failures.model import KnownFailure, KnownFailures
@@ -202,6 +203,7 @@ def test_outdated_entries_are_found(about, entries, results, found):
         (entry(expires="2026-04-30"), [FAILED], "expired on 2026-04-30: "),
         (entry(), [PASSED], "is fixed, its trial passes: "),
         (entry(), [PASSED, result()], "is fixed, all 2 trials pass: "),
+        (entry("**:content.1.text"), [PASSED, result()], "is fixed, all 2 trials pass: "),
         (entry(verdict="hang"), [FAILED], "no longer has `hang`, but"),
         (entry(message="nope"), [FAILED], "no longer has `fail` with this message, but"),
     ],
@@ -297,6 +299,39 @@ def test_the_checks_of_other_cases_are_certain(spec, paths):
 
 def test_the_checks_of_a_round_trip_depend_on_the_claims():
     assert "first.usage.input" not in read_checked_paths("ollama-chat/round-trips.yaml", frozenset()).certain
+
+
+UNCHECKED = result("whole", "fail", reason="declined")
+FAILED_TWICE = replace(FAILED, checks=(*OTHER.checks, *FAILED.checks))
+STATUSES = [
+    (entry(), UNCHECKED, "matched"),
+    (entry(), result("whole", "warn"), "matched"),
+    (entry(message="declined"), UNCHECKED, "matched"),
+    (entry("**:usage.*"), UNCHECKED, "mismatched"),
+    (entry(verdict="hang"), FAILED, "mismatched"),
+    (
+        entry("**:usage.*", message="usage.input"),
+        replace(FAILED, checks=(*OTHER.checks, *FAILED.checks)),
+        "matched",
+    ),
+    (entry(), TOLERATED, "inconclusive"),
+    (entry("**:status"), PASSED, "passing"),
+    (entry("**:content.1.text"), PASSED, "inconclusive"),
+    (entry("**:nothing"), PASSED, None),
+    (entry("other/**"), FAILED, None),
+    (entry(), SKIPPED, None),
+]
+
+
+@pytest.mark.parametrize(("listed", "trial_result", "status"), STATUSES)
+def test_an_entry_has_one_status_per_result(listed, trial_result, status):
+    assert get_match_status(listed, trial_result, every_path) == status
+
+
+def test_the_paths_are_those_of_the_result():
+    seen = []
+    get_match_status(entry("**:status"), PASSED, lambda checked: seen.append(checked) or every_path(checked))
+    assert seen == [PASSED]
 
 
 def amendment(entries, results, *, strict=False, missing=()):
@@ -476,28 +511,28 @@ def test_line_ends_and_indentation_stay_as_they_are(end):
 
 
 @pytest.mark.parametrize(
-    "entries",
+    ("entries", "line"),
     [
-        "[{match: a/b/c, verdict: fail, reason: old, issue: a#1}]",
-        "\n  [{match: a/b/c, verdict: fail, reason: old, issue: a#1}]",
+        ("[{match: a/b/c, verdict: fail, reason: old, issue: a#1}]", 2),
+        ("\n  [{match: a/b/c, verdict: fail, reason: old, issue: a#1}]", 3),
     ],
 )
-def test_entries_that_share_a_line_are_refused_and_not_guessed_at(entries):
-    with pytest.raises(SourceError, match="lines of its own"):
+def test_entries_that_share_a_line_are_rejected(entries, line):
+    with pytest.raises(SourceError, match=rf"^known\.yaml:{line}: .*lines of its own"):
         amend(f"known-failures: 1\nentries: {entries}\n", [0])
 
 
 def test_every_problem_of_a_file_has_its_line():
     entries = "".join(
-        f'  - match: "{match}"\n    verdict: fail\n    reason: old\n    issue: a#1\n    expires: "{date_}"\n'
+        f'  - verdict: fail\n    match: "{match}"\n    reason: old\n    issue: a#1\n    expires: "{date_}"\n'
         for match, date_ in (("a@b@c", "2026-02-30"), ("d:e:f", "2026-01-01"))
     )
     with pytest.raises(SourceError) as refused:
         parse_document(parse(f"known-failures: 1\nentries:\n{entries}".encode(), "known.yaml"))
     assert [str(problem) for problem in refused.value.problems] == [
-        "known.yaml:3: `a@b@c` matches nothing: an id has only one `@`",
+        "known.yaml:4: `a@b@c` matches nothing: an id has only one `@`",
         "known.yaml:7: `2026-02-30` is not a valid date",
-        "known.yaml:8: `d:e:f` matches nothing: an id has only one `:`",
+        "known.yaml:9: `d:e:f` matches nothing: an id has only one `:`",
     ]
 
 
@@ -558,6 +593,12 @@ def test_only_the_key_of_the_list_changes_when_the_last_entry_goes():
     assert amend(text, [0]) == head.replace("entries:", "entries: []", 1)
 
 
+def test_an_entry_ends_with_its_last_key_even_if_that_is_not_indented():
+    head = "known-failures: 1\nentries:\n"
+    text = head + "- {match: a/b/c, verdict: fail, reason: old,\nissue: a#1}\n"
+    assert amend(text, [0]) == head.replace("entries:", "entries: []")
+
+
 def test_an_edit_that_would_break_the_file_is_refused():
     text = "known-failures: 1\nentries:\n- {match: a, verdict: fail, reason: old, issue: a#1\n}\n"
     with pytest.raises(SourceError) as refused:
@@ -568,7 +609,7 @@ def test_an_edit_that_would_break_the_file_is_refused():
 
 
 def test_text_that_yaml_cannot_hold_is_reported_with_its_place():
-    with pytest.raises(SourceError, match="implementation"):
+    with pytest.raises(SourceError, match=r"^implementation: "):
         create_empty("\ud800")
-    with pytest.raises(SourceError, match="entries"):
+    with pytest.raises(SourceError, match=r"^entries: "):
         amend(FILE, added=[entry("a/b/c", reason="\ud800")])

@@ -113,7 +113,8 @@ def _read_function(name: str) -> str | None:
         if node is None:
             return None
         body = node.body
-    return ast.get_source_segment(source, node)
+    # Whole lines: a mutation includes the comment at the end of its line.
+    return "\n".join(source.splitlines()[node.lineno - 1 : node.end_lineno])
 
 
 class _ExemptDropper(ast.NodeTransformer):

@@ -74,7 +74,7 @@ class ProtocolError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ResultLine:
     """A result line: the answer to the run `id`."""
 
     id: str
@@ -228,7 +228,7 @@ def parse_greeting(line: bytes, fallback: str) -> Greeting:
     )
 
 
-def parse_reply(line: bytes) -> Reply | LiveEvent:
+def parse_reply(line: bytes) -> ResultLine | LiveEvent:
     """Parse a `result` or `event` line; raises `ProtocolError`."""
     message = parse_object(line, allow_nan=True)
     id_ = message.get("id")
@@ -239,7 +239,7 @@ def parse_reply(line: bytes) -> Reply | LiveEvent:
         case "event":
             return LiveEvent(id_, message.get("event"))
         case "result":
-            return Reply(id_, _parse_answer(message, line))
+            return ResultLine(id_, _parse_answer(message, line))
         case op:
             error = f"expected `op` `result` or `event`, got {json.dumps(op)[:80]}: {quote_line(line)}"
             raise ProtocolError("not-a-message", error)

@@ -18,10 +18,10 @@ from streamconform.tools.init.plan import (
     TEMPLATE_API,
     WORKFLOW,
     AdapterMode,
+    AdapterTarget,
     Kept,
     Language,
     NewFile,
-    Target,
     detect_language,
     find_target,
     plan_files,
@@ -119,7 +119,7 @@ def _write(path: Path, file: NewFile, *, exists: bool) -> None:
             stream.write(file.text.encode())
 
 
-def _list_next_steps(folder: Path, target: Target, *, dry_run: bool) -> list[str]:
+def _list_next_steps(folder: Path, target: AdapterTarget, *, dry_run: bool) -> list[str]:
     lines = []
     if _is_inside_repository(folder):
         lines.append(f"note: GitHub reads workflows at the root of the repository; move {WORKFLOW} there")
