@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from streamconform.apis import APIS
+from streamconform.apis import APIS, TEMPLATE_API
 from streamconform.errors import UsageError
 from streamconform.resources import find_bundled
 from streamconform.suite.cassettes import write_atomically
@@ -15,7 +15,6 @@ from streamconform.suite.profiles import find_release
 from streamconform.tools.init.plan import (
     ADAPTER_MODES,
     LANGUAGES,
-    TEMPLATE_API,
     WORKFLOW,
     AdapterMode,
     AdapterTarget,

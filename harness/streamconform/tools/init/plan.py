@@ -20,8 +20,6 @@ ADAPTER_MODES: Final[tuple[AdapterMode, ...]] = get_args(AdapterMode)
 
 KNOWN_FAILURES: Final = "conform-known-failures.yaml"
 WORKFLOW: Final = ".github/workflows/conform.yml"
-TEMPLATE_API: Final = "openai-chat"
-"""The API that the reader in every template reads."""
 RULES_PREFIX: Final[Mapping[Language, str]] = {"python": "", "node": "// ", "go": "// ", "rust": "//! "}
 _PANICS: Final = (
     "An error or a panic of the library is a result: the code below sends it as `raised`, and it is judged\n"
