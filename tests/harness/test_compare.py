@@ -6,6 +6,7 @@ import pytest
 from streamconform.judge import decode
 from streamconform.judge.compare import compare_outcome, sum_cache_usage
 from streamconform.model.capability import CAPABILITIES
+from streamconform.model.verdict import Check
 from streamconform.suite.expectation import parse, serialize_leaf
 
 from . import builders
@@ -134,7 +135,14 @@ def test_status_stop_and_text_are_always_judged():
 
 @pytest.mark.parametrize(("level", "verdict"), [("must", "fail"), ("should", "warn"), ("may", "may")])
 def test_a_difference_is_called_by_the_level(level, verdict):
-    assert checks(got=got_with(status="error"), level=level)["status"].verdict == verdict
+    check = checks(got=got_with(status="error"), level=level)["status"]
+    assert check == Check(path="status", level=level, verdict=verdict, expected="complete", got="error")
+
+
+def test_a_group_that_is_expected_to_be_null_is_shown_with_its_fields():
+    found = checks(EXPECT | {"cost": None, "error": None}, got_with(error={"message": "m", "status": 500}))
+    assert found["error"].got == {"type": None, "message": "m", "status": 500}
+    assert found["cost"].got["total"] == "0.1000"
 
 
 def test_integers_that_javascript_cannot_keep_are_should():

@@ -254,6 +254,12 @@ READINGS = {
         ALL,
         {"content.0.tool_call.arguments_text": "fail"},
     ),
+    "text that comes after a call": (
+        WHOLE | {"content": [{"tool_call": RUN}, {"text": "Let me."}]},
+        outcome("complete", "tool_use", CALL, TEXT),
+        ALL,
+        {},
+    ),
     "usage is claimed and absent": (
         USAGE,
         outcome("complete", "stop"),
