@@ -38,6 +38,18 @@ INTERLEAVED = [
     *(begun(0), begun(1), fragment(0, "{"), fragment(1, "{"), fragment(1, "}"), fragment(0, "}")),
     *(called(1), called(0), DONE),
 ]
+SHORT_CALL = {key: value for key, value in CALL.items() if key != "arguments_text"}
+LONG = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+
+def streamed(type_, text, *deltas, **fields):
+    """Return an outcome with one block, and the events of the block."""
+    block = {"type": type_, "text": text, **fields}
+    events = [{"type": f"{type_}_delta", "content_index": 0, "delta": delta} for delta in deltas]
+    start, end = ({"type": f"{type_}_{which}", "content_index": 0} for which in ("start", "end"))
+    return OUTCOME | {"content": [block]}, [start, *events, end | block | {"type": end["type"]}, DONE]
+
+
 THOUGHT = OUTCOME | {"content": [{"type": "thinking", "text": "", "signature": "x", "redacted": True}]}
 USAGE = {"type": "usage", "usage": OUTCOME.get("usage")}
 CUT = OUTCOME | {"status": "incomplete", "stop": None}
@@ -50,6 +62,19 @@ KEPT = [
     ("cut", CUT, [START, DELTA, DELTA2, {"type": "error", "status": "incomplete"}]),
     ("redacted", THOUGHT, [{"type": "thinking_start", "content_index": 0}, DONE]),
     ("nothing", OUTCOME | {"content": []}, [DONE]),
+    ("empty-text", *streamed("text", "")),
+    ("thought", *streamed("thinking", "Hm.", "H", "m.")),
+    (
+        "hidden-thought",
+        OUTCOME | {"content": [{"type": "thinking", "text": "Hm.", "redacted": True}]},
+        [DONE],
+    ),
+    ("no-raw-stop-in-done", OUTCOME, [*EVENTS[:-1], {"type": "done", "stop": {"reason": "stop"}}]),
+    (
+        "no-arguments-text-in-the-end",
+        OUTCOME | {"content": [CALL]},
+        [begun(0), {"type": "toolcall_end", "content_index": 0, "tool_call": SHORT_CALL}, DONE],
+    ),
 ]
 BROKEN = [
     ("one-terminal", "none", OUTCOME, EVENTS[:-1], "got 0"),
@@ -78,6 +103,14 @@ BROKEN = [
     ("deltas-sum", "one-twice", OUTCOME, [START, DELTA, DELTA, DELTA2, END, DONE], "the deltas of block 0"),
     ("deltas-sum", "order", OUTCOME, [START, DELTA2, DELTA, END, DONE], "the deltas of block 0"),
     ("deltas-sum", "no-deltas", OUTCOME, [START, END, DONE], "the deltas of block 0"),
+    ("deltas-sum", "thought", *streamed("thinking", "Hm.", "H"), "join to 'H' (1 characters)"),
+    ("deltas-sum", "text-in-full", *streamed("text", LONG[:60], "x"), f"'{LONG[:60]}' (60 characters)"),
+    (
+        "deltas-sum",
+        "text-abbreviated",
+        *streamed("text", LONG[:61], "x"),
+        f"'{LONG[:40]}…{LONG[46:61]}' (61 characters)",
+    ),
     ("every-block-told", "no-text-events", OUTCOME, [DONE], "no event starts block 0 (text)"),
     ("every-block-told", "no-end-of-call", CALLS, [*INTERLEAVED[:-2], DONE], "no event ends the call"),
     (

@@ -42,7 +42,7 @@ def check_one_terminal(outcome: Outcome, events: Sequence[Event]) -> str | None:
     if terminal[0] != len(events) - 1:
         return f"{len(events) - 1 - terminal[0]} events follow the terminal event {terminal[0]}"
     last = events[-1]
-    status = "complete" if isinstance(last, Done) else last.status if isinstance(last, Failed) else None
+    status = last.status if isinstance(last, Failed) else "complete"
     if status != outcome.status:
         return f"the last event has the status `{status}`, the outcome `{outcome.status}`"
     if isinstance(last, Done) and not _agree(last.stop, outcome.stop, () if last.stop.raw else ("raw",)):
