@@ -71,6 +71,13 @@ KEPT = [
     ),
     ("no-raw-stop-in-done", OUTCOME, [*EVENTS[:-1], {"type": "done", "stop": {"reason": "stop"}}]),
     (
+        "arguments-text-only-in-the-end",
+        OUTCOME | {"content": [SHORT_CALL]},
+        [begun(0), {"type": "toolcall_end", "content_index": 0, "tool_call": CALL}, DONE],
+    ),
+    ("one-bucket-in-the-event", OUTCOME, [*EVENTS[:-1], {"type": "usage", "usage": {"output": 9}}, DONE]),
+    ("one-bucket-in-the-outcome", OUTCOME | {"usage": {"output": 9}}, [*EVENTS[:-1], USAGE, DONE]),
+    (
         "no-arguments-text-in-the-end",
         OUTCOME | {"content": [CALL]},
         [begun(0), {"type": "toolcall_end", "content_index": 0, "tool_call": SHORT_CALL}, DONE],
@@ -92,8 +99,8 @@ BROKEN = [
         "content-index",
         "beyond",
         OUTCOME,
-        [*EVENTS[:-1], START | {"content_index": 1}, DONE],
-        "content_index 1",
+        [*EVENTS[:-1], START | {"content_index": 1}, END | {"content_index": 1}, DONE],
+        "content_index 1; the outcome has 1 blocks",
     ),
     ("delta-inside-block", "before-start", OUTCOME, [DELTA, START, DELTA2, END, DONE], "not open"),
     ("delta-inside-block", "after-end", OUTCOME, [START, DELTA, END, DELTA2, DONE], "not open"),
@@ -133,6 +140,13 @@ BROKEN = [
         OUTCOME,
         [START, DELTA, DELTA2, END, {"type": "usage", "usage": {"output": 18}}, DONE],
         "the last usage event",
+    ),
+    (
+        "one-terminal",
+        "other-raw-stop",
+        OUTCOME,
+        [*EVENTS[:-1], {"type": "done", "stop": {"reason": "stop", "raw": "max_tokens"}}],
+        "`done` has",
     ),
     ("one-terminal", "other-stop", OUTCOME, [*EVENTS[:-1], {"type": "done", "stop": None}], "`done` has"),
     (

@@ -100,7 +100,8 @@ def check_deltas_sum(outcome: Outcome, events: Sequence[Event]) -> str | None:
     for index, block in enumerate(outcome.content):
         final = _get_streamed_text(block) if index in parts else None
         joined = "".join(parts.get(index, ()))
-        if final is not None and joined != final and (joined or not _may_come_whole(block, final)):
+        arrived_whole = not joined and isinstance(block, ToolCall)
+        if final is not None and joined != final and not arrived_whole:
             return f"the deltas of block {index} join to {_abbreviate(joined)}, not {_abbreviate(final)}"
     return None
 
@@ -191,11 +192,6 @@ def _get_streamed_text(block: Block) -> str | None:
             return text
         case Other():
             return None
-
-
-def _may_come_whole(block: Block, final: str) -> bool:
-    """Return whether a block may have no deltas: an empty block, or a call, which may arrive whole."""
-    return isinstance(block, ToolCall) or final == ""
 
 
 def _abbreviate(text: str) -> str:
