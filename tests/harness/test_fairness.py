@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from streamconform.adapters.interface import Observation, Raised
 from streamconform.judge import decode
 from streamconform.judge.compare import compare_outcome, list_unexposed
+from streamconform.judge.judge import check_observation
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.verdict import Check
 from streamconform.suite.expectation import parse
+
+from . import builders
 
 RUN = {"name": "run", "arguments": {"n": 1}}
 WHOLE = {"status": "complete", "stop": "tool_use", "content": [{"text": "Let me."}, {"tool_call": RUN}]}
@@ -318,3 +322,24 @@ def test_paths_that_are_left_out_are_listed_where_the_case_names_them():
     got = decode.decode_outcome(outcome("complete", "stop", CALL, usage={"input": 5}))
     expected = ("model", "tool_call.complete", "tool_call.id", "usage.cache_read", "usage.cache_write")
     assert list_unexposed(expect, got, ALL) == expected
+
+
+EXCEPTIONS = {
+    "with the provider's message": ({}, "503: {'message': 'Overloaded'}", set()),
+    "with another message": ({}, "Something went wrong", {"error.message"}),
+    "beside an error of the adapter's": ({"error": {"message": "Busy"}}, "Overloaded", {"error.message"}),
+    "beside a type of the adapter's": (
+        {"error": {"type": "busy", "message": "Overloaded"}},
+        "Overloaded",
+        {"error.type"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("more", "message", "failed"), EXCEPTIONS.values(), ids=EXCEPTIONS)
+def test_an_exception_reports_the_error_unless_the_adapter_does(more, message, failed):
+    expect = FAILED | {"error": {"type": "overloaded_error", "message": "Overloaded", "status": 529}}
+    trial = builders.trial(builders.case(expect))
+    seen = Observation(outcome("error", "error", TEXT, **more), raised=Raised("lib.ServerError", message))
+    checks, _ = check_observation(trial, seen, ALL - {"events"}, lambda _: None)
+    assert {check.path for check in checks if check.verdict != "pass"} == failed
