@@ -119,6 +119,8 @@ PAIRS = [
     ("names-decide", [G, X], [F, G, X], [1, 2]),
     ("other-type", [F], [X], [None]),
     ("arguments-decide", [F1, F2], [F2], [None, 0]),
+    ("arguments-decide-before-another-type", [F1, F2], [F2, X], [None, 0]),
+    ("each-is-paired-once", [X, Y], [F, X], [1, None]),
     ("two-pairs-beat-equal-arguments", [F1, G1], [H, G2, F1], [0, 1]),
 ]
 
