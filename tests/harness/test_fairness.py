@@ -301,19 +301,22 @@ def test_the_check_of_a_cut_call_has_both_values(content, verdict, got, message)
 
 
 @pytest.mark.parametrize(
-    ("options", "failed"),
+    ("content", "options", "failed"),
     [
-        ({}, {"content.length", "content.0.text"}),
-        ({"ordered": True}, {"content.length", "content.0.text"}),
-        ({"ordered": False}, set()),
+        (WHOLE["content"], {}, {"content.length", "content.0.text"}),
+        (WHOLE["content"], {"ordered": True}, {"content.length", "content.0.text"}),
+        (WHOLE["content"], {"ordered": False}, set()),
+        (WHOLE["content"][::-1], {"ordered": False}, set()),
     ],
-    ids=["default", "ordered", "one-text"],
+    ids=["default", "ordered", "one-text", "one-text-after-a-call"],
 )
-def test_text_after_a_call_is_joined_where_a_message_has_one_text(options, failed):
+def test_text_after_a_call_is_joined_where_a_message_has_one_text(content, options, failed):
     got = outcome(
         "complete", "tool_use", {"type": "text", "text": "Let"}, CALL, {"type": "text", "text": " me."}
     )
-    checks = compare_outcome(parse(WHOLE), decode.decode_outcome(got), ALL, "must", **options)
+    checks = compare_outcome(
+        parse(WHOLE | {"content": content}), decode.decode_outcome(got), ALL, "must", **options
+    )
     assert {check.path for check in checks if check.verdict != "pass"} == failed
 
 

@@ -139,6 +139,7 @@ ORDER = [
     ("default", BOTH, [PARIS, TEXT], {}, {"content.length"}),
     ("ordered", BOTH[::-1], [PARIS, TEXT], {"ordered": True}, set()),
     ("one-text", BOTH, [PARIS, TEXT], {"ordered": False}, set()),
+    ("one-text-after-a-call", BOTH[::-1], [TEXT, PARIS], {"ordered": False}, set()),
 ]
 
 
