@@ -45,8 +45,8 @@ docs-fast: $(VENV)/.dev ## The same without the self-test, which takes minutes
 selftest: $(VENV)/.base ## Judge the suite itself with broken parsers
 	$(BIN)/conform selftest
 
-# The package whose survivors are all explained in tests/mutation/survivors.yaml.
-MODULE ?= known_failures
+# The package and modules whose survivors are all explained in tests/mutation/survivors.yaml.
+MODULE ?= known_failures judge.align judge.compare judge.invariants judge.match judge.partial
 
 mutation: $(VENV)/.mutation ## Check that a test fails for each small change to the code; MODULE=suite.select for other modules
 	@$(BIN)/python -m tests.mutation $(MODULE)

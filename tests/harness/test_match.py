@@ -15,7 +15,7 @@ SAME = [
     (None, None),
     ({"a": 1, "b": 2}, {"b": 2.0, "a": 1}),
     ([{"a": []}], [{"a": []}]),
-    ("é", "é"),
+    pytest.param("é", "é", id="accent"),
     (True, True),
 ]
 DIFFERENT = [
@@ -34,7 +34,7 @@ DIFFERENT = [
     ({"a": True}, {"a": 1}),
     ({"a": [0]}, {"a": [False]}),
     (2**53 + 1, 2.0**53),
-    ("e\u0301", "é"),
+    pytest.param("e\u0301", "é", id="combining-accent"),
 ]
 
 
@@ -58,6 +58,7 @@ MONEY = [
     ("0", None, False),
     (None, None, True),
     ("0.1", "0.3", False),
+    ("0.1", "ten cents", False),
     ("123456789012345.000000001", "123456789012345.000000003", False),
 ]
 

@@ -28,6 +28,7 @@ TESTS = {
         "tests/harness/test_align.py",
         "tests/harness/test_compare.py",
         "tests/harness/test_decode.py",
+        "tests/harness/test_fairness.py",
         "tests/harness/test_invariants.py",
         "tests/harness/test_judge.py",
         "tests/harness/test_match.py",
