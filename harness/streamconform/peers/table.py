@@ -128,6 +128,18 @@ _PYTHON_PEERS: Final = (
             "signatures",
             "requests",
         ),
+        # Gemini's signatures come apart from their thoughts, so they are not claimed.
+        claims_by_api={
+            "google-generate": (
+                "tool_calls",
+                "parallel_tool_calls",
+                "usage",
+                "cache_usage",
+                "usage_details",
+                "thinking",
+                "requests",
+            )
+        },
     ),
     Peer(
         name="pydantic-ai",

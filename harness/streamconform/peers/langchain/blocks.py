@@ -33,7 +33,7 @@ def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
                 for call in [call for call in calls if call["id"] == block.get("id")][:1]:
                     calls.remove(call)
                     converted = build_call(call["id"], call["name"], call["args"], complete=complete)
-                    yield converted | {"arguments_text": texts.get(call["id"])}
+                    yield converted | ({"arguments_text": texts[call["id"]]} if call["id"] in texts else {})
             case "non_standard" if get(block, "value", "type") == "redacted_thinking":
                 data = get(block, "value", "data")
                 yield {"type": "thinking", "text": "", "signature": data, "redacted": True}

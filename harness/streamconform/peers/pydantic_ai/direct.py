@@ -18,7 +18,7 @@ from pydantic_ai.tools import ToolDefinition
 from streamconform.peers import request_reader
 from streamconform.peers.anthropic import errors
 from streamconform.peers.google_genai import parts
-from streamconform.peers.normal_form import Error, build_outcome, get
+from streamconform.peers.normal_form import Error, ExceptionKeeper, build_outcome, get
 from streamconform.peers.pydantic_ai import messages
 from streamconform.peers.pydantic_ai import settings as pydantic_ai_settings
 from streamconform.peers.pydantic_ai.models import build_model, describe_error
@@ -48,7 +48,7 @@ def adapter(run: Any) -> dict[str, Any]:
     if run.results is None or response is None:
         return first
     reply = messages.build_result_message(response, run.results, conversation.get("system"))
-    return {"first": first, "outcome": _run_model(run, [*history, response, reply], tools, settings)[0]}
+    return {"first": first["outcome"], **_run_model(run, [*history, response, reply], tools, settings)[0]}
 
 
 def _build_tools(run: Any) -> list[ToolDefinition]:
@@ -66,10 +66,9 @@ def _run_model(
         "model_settings": settings,
         "model_request_parameters": ModelRequestParameters(function_tools=tools),
     }
-    error: Error | None = None
     response: Any = None
     whole = False
-    try:
+    with ExceptionKeeper(describe_error) as kept:
         model = build_model(run)
         if (run.conversation or {}).get("stream") is False:
             response, whole = model_request_sync(model, history, **options), True
@@ -81,9 +80,7 @@ def _run_model(
                     whole = True
                 finally:
                     response = stream.response
-    except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error = describe_error(exception)
-    return _build_outcome(response, error, whole=whole), response
+    return kept.add_to(_build_outcome(response, kept.error, whole=whole)), response
 
 
 def _build_outcome(response: Any, error: Error | None, *, whole: bool) -> dict[str, Any]:
