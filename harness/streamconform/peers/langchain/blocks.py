@@ -23,7 +23,8 @@ def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
                 signature = extras.get("signature") or extras.get("encrypted_content")
                 summary = "".join(part.get("text", "") for part in block.get("summary", []))
                 text = block.get("reasoning") or summary
-                yield {"type": "thinking", "text": text, "signature": signature}
+                # Encrypted reasoning of the Responses API is sent back, but not in `content_blocks`.
+                yield {"type": "thinking", "text": text, **({"signature": signature} if signature else {})}
             case "server_tool_call":
                 yield build_call(
                     block["id"], block["name"], block["args"], complete=complete, executor="provider"
@@ -44,13 +45,17 @@ def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
 
 
 def read_usage(usage: Any) -> dict[str, int | None]:
-    """Return the usage buckets."""
-    read = get(usage, "input_token_details", "cache_read")
+    """Return the usage buckets; under a service tier, names begin with it: `flex_cache_read`."""
+    read = _find_count(get(usage, "input_token_details"), "cache_read")
     written = get(usage, "input_token_details", "cache_creation")
     return {
         "input": subtract(get(usage, "input_tokens"), read, written),
         "cache_read": read,
         "cache_write": written,
         "output": get(usage, "output_tokens"),
-        "reasoning": get(usage, "output_token_details", "reasoning"),
+        "reasoning": _find_count(get(usage, "output_token_details"), "reasoning"),
     }
+
+
+def _find_count(details: Any, name: str) -> int | None:
+    return next((count for key, count in (details or {}).items() if key.endswith(name)), None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from cohere.core.http_sse import SSEError
 from langchain_google_genai.chat_models import ChatGoogleGenerativeAIError
 
 from streamconform.peers.anthropic import errors
@@ -74,7 +75,8 @@ def _run_model(
 
 
 def _describe_error(error: Exception) -> Error | None:
-    if isinstance(error, CONNECTION_ERRORS):
+    # Cohere raises `SSEError`, a subclass of httpx's, for bytes that are not an event stream.
+    if isinstance(error, CONNECTION_ERRORS) and not isinstance(error, SSEError):
         return None
     if isinstance(error, ChatGoogleGenerativeAIError) and isinstance(error.__cause__, Exception):
         error = error.__cause__  # the provider's error

@@ -54,7 +54,10 @@ def build_answer(api: str, response: Any, chunks: list[Any], error: Error | None
 
 
 def _convert_call(id_: str | None, function: Any, stop: str | None) -> Block:
-    return build_call(id_, get_text(function, "name"), get_text(function, "arguments"), complete=bool(stop))
+    text = get_text(function, "arguments")
+    call = build_call(id_, get_text(function, "name"), text, complete=bool(stop))
+    # `{}` is also what LiteLLM puts in place of arguments that never arrived.
+    return call if stop or text != "{}" else call | {"arguments_text": None}
 
 
 def _restore_order(content: list[Block], chunks: list[Any]) -> list[Block]:

@@ -25,14 +25,17 @@ export function buildStop(raw, reasons, content) {
 // Returns the status and the error for an exception: the provider sent an error, the library could not read the bytes, or
 // the stream broke off. `readProviderError(error)` returns the provider's error, null if the exception is not one.
 export function describeError(error, readProviderError) {
-  const providerError = readProviderError(error);
-  if (providerError) return { status: "error", error: { type: null, message: null, status: null, ...providerError } };
   const unparsed = [error, error?.cause].some((exception) => exception instanceof SyntaxError);
-  const crashed = error instanceof TypeError && !error.cause; // `fetch` reports a lost connection as a TypeError with a cause
   const type = unparsed ? "protocol" : (error?.name ?? null);
   const cause = error?.cause ? `: ${error.cause.message ?? error.cause}` : ""; // `fetch failed` alone does not say why
-  const details = { type, message: `${error?.message ?? error}${cause}`.slice(0, 2000), status: null };
-  return { status: unparsed || crashed ? "error" : "incomplete", error: details };
+  const message = `${error?.message ?? error}${cause}`.slice(0, 2000);
+  const raised = error instanceof Error ? { type: error.name, message, where: findFrame(error) } : undefined;
+  return { status: "error", error: readProviderError(error) ?? { type, message }, raised };
+}
+
+// Returns the innermost frame in a package, such as `openai/streaming.mjs:61`.
+function findFrame({ stack = "" }) {
+  return stack.match(/node_modules\/([^\s)]+?:\d+):\d+/)?.[1] ?? null;
 }
 
 // Returns the function tools of any API's request as [name, description, JSON schema].

@@ -53,7 +53,7 @@ async function readChat(client, params, answer) {
     const { function_call: legacy } = choice?.message ?? {};
     if (legacy) {
       const { name, arguments: text } = legacy;
-      content.push({ type: "tool_call", id: "without-id", name, arguments: parseArguments(text), arguments_text: text, complete: true });
+      content.push({ type: "tool_call", id: null, name, arguments: parseArguments(text), arguments_text: text, complete: true });
       answer.addCall(content.at(-1), text);
     }
     content.forEach((block, index) => block.complete && block.arguments === null && answer.endBlock(index, block));

@@ -41,7 +41,8 @@ async function runTrial(message, adapter) {
   const wantsEvents = message.want.includes("events");
   const answer = new AnswerRecorder((event) => wantsEvents && send({ op: "event", id: message.id, event }));
   try {
-    return { outcome: await adapter(run, answer) };
+    const outcome = await adapter(run, answer);
+    return { outcome, raised: answer.raised };
   } catch (error) {
     return { errored: { message: String(error), traceback: error?.stack ?? null } };
   }

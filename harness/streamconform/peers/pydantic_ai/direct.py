@@ -88,16 +88,27 @@ def _build_outcome(response: Any, error: Error | None, *, whole: bool) -> dict[s
     reason = get(response, "finish_reason") if whole else None
     details = get(response, "provider_details")
     raw = (get(details, "finish_reason") or get(details, "block_reason")) if whole else None
-    return build_outcome(
+    # It ends refusals with `content_filter`, and has their text, or the provider's own reason, beside it.
+    refused = reason == "content_filter" and (raw == "refusal" or bool(get(details, "refusal")))
+    outcome = build_outcome(
         [
             block
             for part in get(response, "parts") or []
             for block in add_signature(part, convert_part(part, complete=bool(reason or raw)))
         ],
-        STOP_REASONS.get(reason, "other") if reason else RAW_STOP_REASONS.get(raw, "other") if raw else None,
+        "refusal"
+        if refused
+        else STOP_REASONS.get(reason, "other")
+        if reason
+        else RAW_STOP_REASONS.get(raw, "other")
+        if raw
+        else None,
         raw,
         usage=read_usage(get(response, "usage"), whole=whole),
         error=error,
         model=get(response, "model_name"),
         response_id=get(response, "provider_response_id"),
     )
+    if refused and raw is None:
+        del outcome["stop"]["raw"]
+    return outcome
