@@ -9,9 +9,18 @@ from streamconform.peers.normal_form import Block, build_call, build_other, get,
 
 
 def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
-    """Yield the blocks in the order of `content_blocks`; calls that are not in it come last."""
-    calls = [*message.tool_calls, *message.invalid_tool_calls]
+    """Yield the blocks in the order of `content_blocks`; calls that are not in it come last.
+
+    Valid and invalid calls are in separate lists; `tool_call_chunks` has their order. If `content_blocks` has
+    a call twice, the calls are matched by id.
+    """
     texts = {chunk["id"]: chunk["args"] for chunk in get(message, "tool_call_chunks") or ()}
+    ids = [get(block, "id") for block in message.content_blocks if "tool_call" in block["type"]]
+    order = {id_: number for number, id_ in enumerate(texts)} if len(set(ids)) == len(ids) else {}
+    calls = sorted(
+        [*message.tool_calls, *message.invalid_tool_calls],
+        key=lambda call: order.get(call["id"], len(order)),
+    )
     for block in message.content_blocks:
         match block["type"]:
             case "text":
@@ -31,7 +40,7 @@ def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
                 )
             # `content_blocks` gives the position; `tool_calls` and `invalid_tool_calls` have the arguments.
             case "tool_call" | "tool_call_chunk" | "invalid_tool_call":
-                for call in [call for call in calls if call["id"] == block.get("id")][:1]:
+                for call in [call for call in calls if order or call["id"] == block.get("id")][:1]:
                     calls.remove(call)
                     converted = build_call(call["id"], call["name"], call["args"], complete=complete)
                     yield converted | ({"arguments_text": texts[call["id"]]} if call["id"] in texts else {})

@@ -8,7 +8,7 @@ import { serve } from "./protocol.mjs";
 
 const STOP_REASONS = { stop: "stop", length: "length", "tool-calls": "tool_use", "content-filter": "content_filter", error: "error" };
 // Reasons that the SDK has no value of its own for; it passes them on as `rawFinishReason`.
-const RAW_STOP_REASONS = { pause_turn: "pause", refusal: "refusal" };
+const RAW_STOP_REASONS = { pause_turn: "pause", refusal: "refusal", content_filter: "content_filter" };
 for (const reason of ["IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"]) RAW_STOP_REASONS[reason] = "content_filter";
 
 serve(adapter);

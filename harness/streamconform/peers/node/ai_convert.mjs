@@ -3,8 +3,12 @@
 import { APICallError, TypeValidationError } from "ai";
 import { parseArguments } from "./normal_form.mjs";
 
+// Google's counts, for which the SDK gives 0 if they were not reported.
+const GOOGLE_COUNTS = { input: "promptTokenCount", cache_read: "cachedContentTokenCount", output: "candidatesTokenCount" };
+GOOGLE_COUNTS.reasoning = "thoughtsTokenCount";
+
 export function readUsage({ outputTokens, inputTokenDetails: input, outputTokenDetails: output, inputTokens, raw }) {
-  return {
+  const usage = {
     input: input?.noCacheTokens ?? inputTokens ?? null,
     cache_read: input?.cacheReadTokens ?? null,
     cache_write: input?.cacheWriteTokens ?? null,
@@ -13,6 +17,11 @@ export function readUsage({ outputTokens, inputTokenDetails: input, outputTokenD
     reasoning: output?.reasoningTokens ?? null,
     web_searches: raw?.server_tool_use?.web_search_requests,
   };
+  const isGoogle = Object.keys(raw ?? {}).some((name) => name.endsWith("TokenCount") || name === "trafficType");
+  for (const [bucket, name] of isGoogle ? Object.entries(GOOGLE_COUNTS) : []) {
+    if (usage[bucket] === 0 && raw[name] == null) delete usage[bucket];
+  }
+  return usage;
 }
 
 // An APICallError has the provider's body; an error in the stream is passed through unchanged.

@@ -38,6 +38,15 @@ function findFrame({ stack = "" }) {
   return stack.match(/node_modules\/([^\s)]+?:\d+):\d+/)?.[1] ?? null;
 }
 
+// Returns the final blocks in the order of the events: the final message has one text beside its calls.
+export function restoreOrder(content, recorded) {
+  const join = (blocks, type) => blocks.map((block) => (block.type === type ? block.text : "")).join("");
+  const calls = content.filter(({ type }) => type === "tool_call");
+  const isSame = ["text", "refusal"].every((type) => join(content, type) === join(recorded, type));
+  if (!isSame || calls.length !== recorded.filter(({ type }) => type === "tool_call").length) return content;
+  return recorded.map((block) => (block.type === "tool_call" ? calls.shift() : block));
+}
+
 // Returns the function tools of any API's request as [name, description, JSON schema].
 export function readTools({ tools = [], toolConfig, tool_config }) {
   const declarations = toolConfig?.tools ?? tool_config?.tools ?? tools;

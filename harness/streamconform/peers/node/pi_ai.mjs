@@ -96,7 +96,7 @@ function convertBlock(part, complete) {
 // pi-ai reports 0 for counts that did not arrive.
 function readUsage({ input, output, cacheRead, cacheWrite }) {
   if (!input && !output && !cacheRead && !cacheWrite) return null;
-  return { input, output, ...(cacheRead && { cache_read: cacheRead }), ...(cacheWrite && { cache_write: cacheWrite }) };
+  return { input, ...(output && { output }), ...(cacheRead && { cache_read: cacheRead }), ...(cacheWrite && { cache_write: cacheWrite }) };
 }
 
 // Returns the cost as decimal text. pi-ai's sums are floats; twelve places exceed their precision.
