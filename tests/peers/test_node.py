@@ -165,7 +165,7 @@ def test_an_exception_of_a_package_is_told_from_one_of_the_adapter(tiny, tmp_pat
     assert "errored" in results["adapter"]
     assert "errored" in results["callback"]
     assert results["caught"]["raised"] == raised
-    assert results["caught"]["outcome"]["status"] == "incomplete"
+    assert results["caught"]["outcome"]["status"] == "error"
 
 
 @pytest.mark.node

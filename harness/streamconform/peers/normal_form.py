@@ -8,12 +8,11 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Self
 
 TIMEOUT_SECONDS: Final = 8.0
 """Timeout set on every client. It is shorter than a trial's, so the library's own timeout fires first."""
 
-Raised = TypeVar("Raised", bound=BaseException)
 Block = dict[str, Any]
 Error = dict[str, Any]
 
@@ -29,14 +28,20 @@ def append_text(content: list[Block], kind: str, text: str | None) -> None:
 def build_call(
     id_: str | None, name: str | None, arguments: Any, *, complete: bool = True, executor: str = "client"
 ) -> Block:
-    """Return a tool call; `arguments` is JSON text, or a parsed value if the library returns one."""
-    block: Block = {"type": "tool_call", "id": id_, "name": name, "complete": complete, "executor": executor}
+    """Return a tool call; `arguments` is JSON text, or a parsed value if the library returns one.
+
+    An empty id is none. A library that parses the arguments does not expose their text.
+    """
+    block: Block = {
+        "type": "tool_call",
+        "id": id_ or None,
+        "name": name,
+        "complete": complete,
+        "executor": executor,
+    }
     if isinstance(arguments, str):
         return block | {"arguments": parse_arguments(arguments), "arguments_text": arguments}
-    return block | {
-        "arguments": {} if arguments is None else _drop_non_json(arguments),
-        "arguments_text": None,
-    }
+    return block | {"arguments": {} if arguments is None else arguments}
 
 
 def parse_arguments(text: str) -> Any:
@@ -63,21 +68,29 @@ def describe_exception(error: BaseException) -> Error:
     return {"type": kind, "message": str(error)[:2000], "status": None}
 
 
-_kept: list[BaseException] = []
-# An environment's host performs one run at a time, so the exception need not pass through every function.
+class ExceptionKeeper:
+    """Keep the exception that ends a `with` block, because what was read before it counts too.
 
+    `error` is what `describe` returns for it, `exception` the exception itself.
+    """
 
-def keep_exception(error: Raised) -> Raised:
-    """Return `error`, the exception that the library raised, and add it to the result of this run."""
-    _kept.append(error)
-    return error
+    def __init__(self, describe: Callable[[Exception], Error | None] = describe_exception) -> None:
+        self._describe = describe
+        self.exception: Exception | None = None
+        self.error: Error | None = None
 
+    def __enter__(self) -> Self:
+        return self
 
-def take_exception() -> BaseException | None:
-    """Return the last exception that the run kept, and forget all."""
-    last = _kept[-1] if _kept else None
-    _kept.clear()
-    return last
+    def __exit__(self, _: object, exception: BaseException | None, __: object) -> bool:
+        if not isinstance(exception, Exception):
+            return False
+        self.exception, self.error = exception, self._describe(exception)
+        return True
+
+    def add_to(self, outcome: dict[str, Any]) -> dict[str, Any]:
+        """Return the result of a run: its outcome, and the exception that the library raised."""
+        return {"outcome": outcome, "raised": self.exception}
 
 
 def build_outcome(
@@ -87,17 +100,14 @@ def build_outcome(
     *,
     usage: Mapping[str, int | None] | None = None,
     error: Error | None = None,
-    model: str | None = None,
-    response_id: str | None = None,
+    **names: str | None,
 ) -> dict[str, Any]:
     """Return the outcome; its status is `incomplete` if there is neither an error nor a stop reason.
 
-    `reason` is the normal form's stop reason, `raw` the provider's.
+    `reason` is the normal form's stop reason, `raw` the provider's. `names` has `model` and `response_id`,
+    if the library exposes them.
     """
     calls = [block for block in content if block["type"] == "tool_call"]
-    # The normal form requires an id for every call; some libraries expose none.
-    for number, call in enumerate(calls):
-        call["id"] = call["id"] or f"without-id-{number}"
     # An answer cut off in the arguments of its last call has not completed that call.
     if calls and reason in ("length", "content_filter") and calls[-1]["arguments"] is None:
         calls[-1]["complete"] = False
@@ -113,8 +123,7 @@ def build_outcome(
         "stop": stop,
         "usage": dict(usage) if usage else None,
         "error": error,
-        "model": model,
-        "response_id": response_id,
+        **names,
     }
 
 
@@ -142,15 +151,6 @@ def get_text(holder: Any, *path: str) -> str:
     """Return the text at a path; empty if it is not text, whatever type the library declares."""
     value = get(holder, *path)
     return value if isinstance(value, str) else ""
-
-
-def _drop_non_json(value: Any) -> Any:
-    """Return a value that a library parsed, or None if JSON cannot express it (NaN, for example)."""
-    try:
-        json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        return None
-    return value
 
 
 def _reject_constant(constant: str) -> Any:

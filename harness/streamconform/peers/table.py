@@ -128,6 +128,18 @@ _PYTHON_PEERS: Final = (
             "signatures",
             "requests",
         ),
+        # Gemini's signatures come apart from their thoughts, so they are not claimed.
+        claims_by_api={
+            "google-generate": (
+                "tool_calls",
+                "parallel_tool_calls",
+                "usage",
+                "cache_usage",
+                "usage_details",
+                "thinking",
+                "requests",
+            )
+        },
     ),
     Peer(
         name="pydantic-ai",
@@ -169,6 +181,7 @@ _PYTHON_PEERS: Final = (
         through="`stream()` of each chat model, the chunks added up, and `content_blocks`",
         issues="https://github.com/langchain-ai/langchain/issues",
         claims=(*WITH_SIGNATURES, "requests"),  # no `provider_tools`: it has its own names for them
+        claims_by_api={"ollama-chat": (*WITH_THINKING, "signatures", "requests")},  # no count of the cache
     ),
 )
 

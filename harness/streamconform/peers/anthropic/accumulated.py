@@ -14,13 +14,12 @@ from streamconform.peers.anthropic.errors import (
 )
 from streamconform.peers.normal_form import (
     Block,
-    Error,
+    ExceptionKeeper,
     build_call,
     build_keywords,
     build_other,
     build_outcome,
     get,
-    keep_exception,
 )
 
 
@@ -30,24 +29,18 @@ def adapter(run: Any) -> dict[str, Any]:
     client = get_client(run)
     # MCP servers are documented for the beta resource only.
     messages: Any = client.beta.messages if "mcp_servers" in request else client.messages
-    error: Error | None = None
     message: Any = None
     done: set[int] = set()
-    raised = False
-    try:
-        with messages.stream(**build_keywords(messages.stream, request)) as stream:
-            for event in stream:
-                done |= {event.index} if event.type == "content_block_stop" else set()
-                with suppress(AssertionError):  # there is no snapshot before `message_start`
-                    message = stream.current_message_snapshot
-            message = stream.get_final_message()
-    except AssertionError as exception:
-        keep_exception(exception)  # how the SDK reports a stream without any message
-    except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error, raised = describe_error(keep_exception(exception)), True
+    keywords = build_keywords(messages.stream, request)
+    with ExceptionKeeper(describe_error) as kept, messages.stream(**keywords) as stream:
+        for event in stream:
+            done |= {event.index} if event.type == "content_block_stop" else set()
+            with suppress(AssertionError):  # there is no snapshot before `message_start`
+                message = stream.current_message_snapshot
+        message = stream.get_final_message()
     # Without a final message the snapshot's stop reason does not count.
-    stop = None if raised else get(message, "stop_reason")
-    return build_outcome(
+    stop = None if kept.exception else get(message, "stop_reason")
+    outcome = build_outcome(
         [
             _convert_block(block, done=index in done)
             for index, block in enumerate(get(message, "content") or [])
@@ -55,10 +48,11 @@ def adapter(run: Any) -> dict[str, Any]:
         STOP_REASONS.get(stop, "other") if stop else None,
         stop,
         usage=read_usage(dict(get(message, "usage") or {})),
-        error=error,
+        error=kept.error,
         model=get(message, "model"),
         response_id=get(message, "id"),
     )
+    return kept.add_to(outcome)
 
 
 def _convert_block(block: Any, *, done: bool) -> Block:

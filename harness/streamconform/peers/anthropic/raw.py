@@ -13,13 +13,12 @@ from streamconform.peers.anthropic.errors import (
 )
 from streamconform.peers.normal_form import (
     Block,
-    Error,
+    ExceptionKeeper,
     build_call,
     build_keywords,
     build_other,
     build_outcome,
     get,
-    keep_exception,
 )
 
 
@@ -27,12 +26,9 @@ def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of `messages.create(stream=True)`."""
     create = get_client(run).messages.create
     events: list[Any] = []
-    error: Error | None = None
-    try:
+    with ExceptionKeeper(describe_error) as kept:
         for event in create(**build_keywords(create, {**build_request(run), "stream": True})):
             events.append(event)  # noqa: PERF402 - events before an exception must be kept
-    except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error = describe_error(keep_exception(exception))
     message: Any = None
     stop: str | None = None
     blocks: dict[int, dict[str, Any]] = {}
@@ -54,15 +50,16 @@ def adapter(run: Any) -> dict[str, Any]:
         elif event.type == "message_stop":
             ended = True
     # The stop reason comes in `message_delta`, but only `message_stop` ends the message.
-    return build_outcome(
+    outcome = build_outcome(
         [_convert_block(block) for block in blocks.values()],
         (STOP_REASONS.get(stop, "other") if stop else "other") if ended else None,
         stop if ended else None,
         usage=read_usage(usage),
-        error=error,
+        error=kept.error,
         model=get(message, "model"),
         response_id=get(message, "id"),
     )
+    return kept.add_to(outcome)
 
 
 DELTA_FIELDS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}

@@ -20,10 +20,10 @@ from streamconform.peers.boto3.events import aggregate_content, read_usage
 from streamconform.peers.normal_form import (
     TIMEOUT_SECONDS,
     Error,
+    ExceptionKeeper,
     build_outcome,
     describe_exception,
     get,
-    keep_exception,
 )
 
 STOP_REASONS: Final[Mapping[str, str]] = {
@@ -75,20 +75,18 @@ def get_client(run: Any) -> Any:
 def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of `converse_stream()`."""
     events: list[Any] = []
-    error: Error | None = None
     response: Any = None
-    try:
+    with ExceptionKeeper(describe_error) as kept:
         response = get_client(run).converse_stream(modelId=run.model, **(run.request or {}))
         for event in response["stream"]:
             events.append(event)  # noqa: PERF402 - events before an exception must be kept
-    except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error = describe_error(keep_exception(exception))
     stop = next((event["messageStop"].get("stopReason") for event in events if "messageStop" in event), None)
     usage = next((event["metadata"].get("usage") for event in reversed(events) if "metadata" in event), None)
     reason = STOP_REASONS.get(stop, "other") if stop else None
+    error = kept.error
     if reason == "error" and not error:
         error = {"type": stop, "message": None, "status": None}
-    return build_outcome(
+    outcome = build_outcome(
         aggregate_content(events),
         reason,
         stop,
@@ -96,6 +94,7 @@ def adapter(run: Any) -> dict[str, Any]:
         error=error,
         response_id=get(response, "ResponseMetadata", "RequestId"),
     )
+    return kept.add_to(outcome)
 
 
 CONNECTION_ERRORS: Final = (botocore.exceptions.HTTPClientError, urllib3.exceptions.HTTPError)

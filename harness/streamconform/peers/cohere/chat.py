@@ -22,13 +22,13 @@ from streamconform.peers.normal_form import (
     TIMEOUT_SECONDS,
     Block,
     Error,
+    ExceptionKeeper,
     append_text,
     build_call,
     build_keywords,
     build_outcome,
     describe_exception,
     get,
-    keep_exception,
 )
 
 
@@ -41,14 +41,12 @@ def adapter(run: Any) -> dict[str, Any]:
     keywords = build_keywords((BaseCohere if v1 else V2Client).chat_stream, request)
     extra = keywords.pop("extra_body", {})
     events: list[Any] = []
-    error: Error | None = None
     options = {"additional_body_parameters": extra, "max_retries": 0}
-    try:
+    with ExceptionKeeper(_describe_error) as kept:
         for event in client.chat_stream(**keywords, request_options=options):
             events.append(event)  # noqa: PERF402 - events before an exception must be kept
-    except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error = _describe_error(keep_exception(exception))
-    return cohere_v1.read_events(events, error) if v1 else _read_v2_events(events, error)
+    read_events = cohere_v1.read_events if v1 else _read_v2_events
+    return kept.add_to(read_events(events, kept.error))
 
 
 def _read_v2_events(events: Iterable[Any], error: Error | None) -> dict[str, Any]:

@@ -18,10 +18,10 @@ from streamconform.peers.normal_form import (
     TIMEOUT_SECONDS,
     Block,
     Error,
+    ExceptionKeeper,
     build_outcome,
     describe_exception,
     get,
-    keep_exception,
 )
 
 
@@ -38,14 +38,11 @@ def adapter(run: Any) -> dict[str, Any]:
     contents = body.pop("contents", "")
     config = {"http_options": {"base_url": run.base_url, "extra_body": body}}
     chunks: list[Any] = []
-    error: Error | None = None
-    try:
+    with ExceptionKeeper(_describe_error) as kept:
         for chunk in get_client().models.generate_content_stream(
             model=run.model, contents=contents, config=config
         ):
             chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
-    except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error = _describe_error(keep_exception(exception))
     content: list[Block] = []
     fields: dict[str, Any] = {}
     for chunk in chunks:
@@ -64,15 +61,16 @@ def adapter(run: Any) -> dict[str, Any]:
     reason = (
         STOP_REASONS.get(stop, "other") if fields.get("stop") and stop else "content_filter" if stop else None
     )
-    return build_outcome(
+    outcome = build_outcome(
         content,
         reason,
         stop,
         usage=read_usage(fields),
-        error=error,
+        error=kept.error,
         model=fields.get("model_version"),
         response_id=fields.get("response_id"),
     )
+    return kept.add_to(outcome)
 
 
 def _describe_error(error: Exception) -> Error | None:

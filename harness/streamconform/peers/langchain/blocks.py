@@ -9,9 +9,18 @@ from streamconform.peers.normal_form import Block, build_call, build_other, get,
 
 
 def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
-    """Yield the blocks in the order of `content_blocks`; calls that are not in it come last."""
-    calls = [*message.tool_calls, *message.invalid_tool_calls]
+    """Yield the blocks in the order of `content_blocks`; calls that are not in it come last.
+
+    Valid and invalid calls are in separate lists; `tool_call_chunks` has their order. If `content_blocks` has
+    a call twice, the calls are matched by id.
+    """
     texts = {chunk["id"]: chunk["args"] for chunk in get(message, "tool_call_chunks") or ()}
+    ids = [get(block, "id") for block in message.content_blocks if "tool_call" in block["type"]]
+    order = {id_: number for number, id_ in enumerate(texts)} if len(set(ids)) == len(ids) else {}
+    calls = sorted(
+        [*message.tool_calls, *message.invalid_tool_calls],
+        key=lambda call: order.get(call["id"], len(order)),
+    )
     for block in message.content_blocks:
         match block["type"]:
             case "text":
@@ -23,17 +32,18 @@ def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
                 signature = extras.get("signature") or extras.get("encrypted_content")
                 summary = "".join(part.get("text", "") for part in block.get("summary", []))
                 text = block.get("reasoning") or summary
-                yield {"type": "thinking", "text": text, "signature": signature}
+                # Encrypted reasoning of the Responses API is sent back, but not in `content_blocks`.
+                yield {"type": "thinking", "text": text, **({"signature": signature} if signature else {})}
             case "server_tool_call":
                 yield build_call(
                     block["id"], block["name"], block["args"], complete=complete, executor="provider"
                 )
             # `content_blocks` gives the position; `tool_calls` and `invalid_tool_calls` have the arguments.
             case "tool_call" | "tool_call_chunk" | "invalid_tool_call":
-                for call in [call for call in calls if call["id"] == block.get("id")][:1]:
+                for call in [call for call in calls if order or call["id"] == block.get("id")][:1]:
                     calls.remove(call)
                     converted = build_call(call["id"], call["name"], call["args"], complete=complete)
-                    yield converted | {"arguments_text": texts.get(call["id"])}
+                    yield converted | ({"arguments_text": texts[call["id"]]} if call["id"] in texts else {})
             case "non_standard" if get(block, "value", "type") == "redacted_thinking":
                 data = get(block, "value", "data")
                 yield {"type": "thinking", "text": "", "signature": data, "redacted": True}
@@ -44,13 +54,17 @@ def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
 
 
 def read_usage(usage: Any) -> dict[str, int | None]:
-    """Return the usage buckets."""
-    read = get(usage, "input_token_details", "cache_read")
+    """Return the usage buckets; under a service tier, names begin with it: `flex_cache_read`."""
+    read = _find_count(get(usage, "input_token_details"), "cache_read")
     written = get(usage, "input_token_details", "cache_creation")
     return {
         "input": subtract(get(usage, "input_tokens"), read, written),
         "cache_read": read,
         "cache_write": written,
         "output": get(usage, "output_tokens"),
-        "reasoning": get(usage, "output_token_details", "reasoning"),
+        "reasoning": _find_count(get(usage, "output_token_details"), "reasoning"),
     }
+
+
+def _find_count(details: Any, name: str) -> int | None:
+    return next((count for key, count in (details or {}).items() if key.endswith(name)), None)

@@ -86,8 +86,13 @@ def build_tools(run: Any) -> list[dict[str, Any]]:
         return _convert_tools(run.api, run.conversation.get("tools", ()))
     if run.api == "anthropic-messages":
         return list((run.request or {}).get("tools") or [])
-    tools = request_reader.read_tools(run.request)
+    # A tool without properties, which a server rejects, would be rejected by LangChain's own model.
+    tools = [tool for tool in request_reader.read_tools(run.request) if _is_accepted(tool[2])]
     return _convert_tools(run.api, [{"name": n, "description": d, "parameters": p} for n, d, p in tools])
+
+
+def _is_accepted(schema: Mapping[str, Any]) -> bool:
+    return isinstance(schema.get("properties", {}), Mapping)
 
 
 def _convert_tools(api: str, tools: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

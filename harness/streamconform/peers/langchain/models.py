@@ -67,7 +67,7 @@ def _build_ollama(run: Any, **settings: Any) -> Any:
         model=run.model,
         base_url=run.base_url,
         client_kwargs={"timeout": TIMEOUT_SECONDS},
-        **{"reasoning": bool((run.request or {}).get("think")) or None, **settings},
+        **{"reasoning": True, **settings},  # without it, thinking is dropped
     )
 
 

@@ -16,6 +16,7 @@ TOOL_CHOICES: Final[Mapping[str, Mapping[str, Any]]] = {
     "cohere-chat": {"required": "REQUIRED", "none": "NONE", "auto": None},
 }
 """By API: LangChain's values of `tool_choice`; some integrations pass the provider's own value through."""
+OPENAI_HOST: Final = "api.openai.com"
 CACHE_CONTROLS: Final[Mapping[str, Mapping[str, str]]] = {
     "short": {"type": "ephemeral"},
     "long": {"type": "ephemeral", "ttl": "1h"},
@@ -30,7 +31,8 @@ def build_settings(conversation: Mapping[str, Any], api: str) -> dict[str, Any]:
         settings[MAX_TOKENS_FIELDS.get(api, "max_tokens")] = conversation["max_tokens"]
     cache, session = conversation.get("cache"), conversation.get("session")
     if api.startswith("openai") and cache != "none":
-        fields = {"prompt_cache_key": session, "prompt_cache_retention": "24h" if cache == "long" else None}
+        is_long = cache == "long" and conversation.get("facts", {}).get("host", OPENAI_HOST) == OPENAI_HOST
+        fields = {"prompt_cache_key": session, "prompt_cache_retention": "24h" if is_long else None}
         settings["model_kwargs"] = {name: value for name, value in fields.items() if value}
     adaptive = conversation.get("facts", {}).get("thinking") == "adaptive"
     return settings | _build_thinking(conversation.get("thinking"), api, adaptive=adaptive)

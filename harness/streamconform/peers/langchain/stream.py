@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from cohere.core.http_sse import SSEError
 from langchain_google_genai.chat_models import ChatGoogleGenerativeAIError
 
 from streamconform.peers.anthropic import errors
@@ -19,7 +20,7 @@ from streamconform.peers.langchain import messages
 from streamconform.peers.langchain import settings as langchain_settings
 from streamconform.peers.langchain.blocks import convert_blocks, read_usage
 from streamconform.peers.langchain.models import MODEL_BUILDERS
-from streamconform.peers.normal_form import Error, build_outcome, get, keep_exception
+from streamconform.peers.normal_form import Error, ExceptionKeeper, build_outcome, get
 from streamconform.peers.openai import chat
 
 STOP_REASONS: Final[Mapping[str, str]] = {
@@ -47,22 +48,19 @@ def adapter(run: Any) -> dict[str, Any]:
     first, answer = _run_model(run, history, settings, choice)
     if run.results is None or answer is None:
         return first
-    try:
+    with ExceptionKeeper() as kept:  # a call that LangChain returned without an id cannot be answered
         history += [answer, *messages.build_result_messages(answer, run.results)]
-    except ValueError as exception:  # a call that LangChain returned without an id cannot be answered
-        keep_exception(exception)
-        return {"first": first, "outcome": build_outcome([], None, None, error=describe_error(exception))}
-    return {"first": first, "outcome": _run_model(run, history, settings, choice)[0]}
+    if kept.exception:
+        return {"first": first["outcome"], **kept.add_to(build_outcome([], None, None, error=kept.error))}
+    return {"first": first["outcome"], **_run_model(run, history, settings, choice)[0]}
 
 
 def _run_model(
     run: Any, prompt: Any, settings: dict[str, Any], choice: dict[str, Any]
 ) -> tuple[dict[str, Any], Any]:
     """Return the outcome, and the message that a user of the library would send back."""
-    error: Error | None = None
     message: Any = None
-    lost = False
-    try:
+    with ExceptionKeeper(_describe_error) as kept:
         bound = settings if run.api == "cohere-chat" else {}  # ChatCohere has no fields for them
         model = MODEL_BUILDERS[run.api](run, **({} if bound else settings))
         tools = messages.build_tools(run)
@@ -73,36 +71,37 @@ def _run_model(
         else:
             for chunk in model.stream(prompt):
                 message = chunk if message is None else message + chunk
-    except CONNECTION_ERRORS as exception:
-        keep_exception(exception)
-        lost = True
-    except ChatGoogleGenerativeAIError as exception:  # the provider's error is its cause
-        keep_exception(exception)
-        cause = exception.__cause__
-        error = describe_error(cause if isinstance(cause, Exception) else exception)
-    except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error = describe_error(keep_exception(exception))
-    return _build_outcome(message, error, lost=lost), message
+    return kept.add_to(_build_outcome(message, kept)), message
 
 
-def _build_outcome(message: Any, error: Error | None, *, lost: bool) -> dict[str, Any]:
+def _describe_error(error: Exception) -> Error | None:
+    # Cohere raises `SSEError`, a subclass of httpx's, for bytes that are not an event stream.
+    if isinstance(error, CONNECTION_ERRORS) and not isinstance(error, SSEError):
+        return None
+    if isinstance(error, ChatGoogleGenerativeAIError) and isinstance(error.__cause__, Exception):
+        error = error.__cause__  # the provider's error
+    return describe_error(error)
+
+
+def _build_outcome(message: Any, kept: ExceptionKeeper) -> dict[str, Any]:
     metadata = get(message, "response_metadata") or {}
     raw = next((str(metadata[name]) for name in STOP_FIELDS if metadata.get(name)), None)
     raw = raw or get(metadata, "incomplete_details", "reason") or get(metadata, "status")
     blocked = get(metadata, "prompt_feedback", "block_reason")
     raw = raw or (str(get(blocked, "value") or blocked) if blocked else None)
-    raw = None if lost else raw  # the answer broke off, whatever stop reason had arrived
+    raw = None if kept.exception and not kept.error else raw  # the connection was lost
     return build_outcome(
         list(convert_blocks(message, complete=bool(raw))) if message is not None else [],
         "content_filter" if blocked and raw else STOP_REASONS.get(raw, "other") if raw else None,
         raw,
         usage=read_usage(get(message, "usage_metadata") or metadata.get("token_count")),
-        error=error,
+        error=kept.error,
         model=metadata.get("model_name") or metadata.get("model"),
-        response_id=metadata.get("id") or _get_provider_id(get(message, "id")),
+        **_read_response_id(metadata, message),
     )
 
 
-def _get_provider_id(message_id: str | None) -> str | None:
-    """Return the id of a message, None if it is one that LangChain generated for its own run."""
-    return None if (message_id or "").startswith("lc_run-") else message_id
+def _read_response_id(metadata: Mapping[str, Any], message: Any) -> dict[str, Any]:
+    """Return the provider's id, nothing if the message has one that LangChain generated for its own run."""
+    id_ = metadata.get("id") or get(message, "id")
+    return {} if id_ is None or id_.startswith("lc_run-") else {"response_id": id_}

@@ -20,6 +20,8 @@ def read_usage(chunks: list[Any]) -> dict[str, int | None]:
         *(get(details, name) for name in CACHE_WRITE_FIELDS),
     )
     written = next((count for count in counts if count is not None), None)
+    # LiteLLM gives 0 also if the provider does not count reasoning.
+    reasoning = get(usage, "completion_tokens_details", "reasoning_tokens")
     return {
         "input": subtract(get(usage, "prompt_tokens"), cached, written),
         "cache_read": cached,
@@ -28,5 +30,5 @@ def read_usage(chunks: list[Any]) -> dict[str, int | None]:
         "web_searches": get(usage, "server_tool_use", "web_search_requests")
         or get(details, "web_search_requests"),
         "output": get(usage, "completion_tokens"),
-        "reasoning": get(usage, "completion_tokens_details", "reasoning_tokens"),
+        **({"reasoning": reasoning} if reasoning else {}),
     }

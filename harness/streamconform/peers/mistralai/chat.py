@@ -16,13 +16,12 @@ from streamconform.peers.mistralai.errors import describe_error
 from streamconform.peers.normal_form import (
     TIMEOUT_SECONDS,
     Block,
+    ExceptionKeeper,
     append_text,
     build_call,
     build_keywords,
     build_outcome,
     get,
-    keep_exception,
-    subtract,
 )
 
 STOP_REASONS: Final[Mapping[str, str]] = {
@@ -48,13 +47,9 @@ def adapter(run: Any) -> dict[str, Any]:
     for field in ("extra_body", "service_tier"):  # the SDK cannot send fields that Mistral's API lacks
         keywords.pop(field, None)
     chunks: list[Any] = []
-    error = None
-    try:
-        with stream(**keywords, server_url=run.base_url) as events:
-            for event in events:
-                chunks.append(event.data)  # noqa: PERF401 - chunks before an exception must be kept
-    except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error = describe_error(keep_exception(exception))
+    with ExceptionKeeper(describe_error) as kept, stream(**keywords, server_url=run.base_url) as events:
+        for event in events:
+            chunks.append(event.data)  # noqa: PERF401 - chunks before an exception must be kept
     content: list[Block] = []
     calls: dict[int | None, Block] = {}
     stop: str | None = None
@@ -72,22 +67,18 @@ def adapter(run: Any) -> dict[str, Any]:
         else build_call(block["id"], block["name"], block["arguments"], complete=bool(stop))
         for block in content
     ]
-    cached = get(usage, "prompt_tokens_details", "cached_tokens")  # in the SDK's `additional_properties`
-    written = get(usage, "prompt_tokens_details", "cache_write_tokens")
-    buckets = (
-        {"input": subtract(usage.prompt_tokens, cached, written), "output": usage.completion_tokens}
-        if usage
-        else None
-    )
-    return build_outcome(
+    # `cache_usage` is not claimed, so `input` is the whole prompt.
+    buckets = {"input": usage.prompt_tokens, "output": usage.completion_tokens} if usage else None
+    outcome = build_outcome(
         blocks,
         STOP_REASONS.get(stop, "other") if stop else None,
         stop,
         usage=buckets,
-        error=error,
+        error=kept.error,
         model=get(chunks[0], "model") if chunks else None,
         response_id=get(chunks[0], "id") if chunks else None,
     )
+    return kept.add_to(outcome)
 
 
 def _append_content(content: list[Block], delta: Any) -> None:

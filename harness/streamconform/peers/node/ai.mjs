@@ -7,6 +7,9 @@ import { describeError, parseArguments, readTools, TIMEOUT_SECONDS } from "./nor
 import { serve } from "./protocol.mjs";
 
 const STOP_REASONS = { stop: "stop", length: "length", "tool-calls": "tool_use", "content-filter": "content_filter", error: "error" };
+// Reasons that the SDK has no value of its own for; it passes them on as `rawFinishReason`.
+const RAW_STOP_REASONS = { pause_turn: "pause", refusal: "refusal", content_filter: "content_filter" };
+for (const reason of ["IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"]) RAW_STOP_REASONS[reason] = "content_filter";
 
 serve(adapter);
 
@@ -43,7 +46,7 @@ async function adapter(run, answer) {
   // The SDK does not report a cut stream: its finish reason is `other`, without a raw one.
   const failure = finishReason === "error" ? "error" : null;
   const status = failure ?? (!finishReason || (raw === null && finishReason === "other") ? "incomplete" : "complete");
-  return answer.finish({ status, stop: { reason: STOP_REASONS[finishReason] ?? "other", raw }, ...fields });
+  return answer.finish({ status, stop: { reason: RAW_STOP_REASONS[raw] ?? STOP_REASONS[finishReason] ?? "other", raw }, ...fields });
 }
 
 function handlePart(part, answer, indexes) {

@@ -1,23 +1,35 @@
 // Converts usage and errors of the AI SDK.
 
 import { APICallError, TypeValidationError } from "ai";
+import { parseArguments } from "./normal_form.mjs";
+
+// Google's counts, for which the SDK gives 0 if they were not reported.
+const GOOGLE_COUNTS = { input: "promptTokenCount", cache_read: "cachedContentTokenCount", output: "candidatesTokenCount" };
+GOOGLE_COUNTS.reasoning = "thoughtsTokenCount";
 
 export function readUsage({ outputTokens, inputTokenDetails: input, outputTokenDetails: output, inputTokens, raw }) {
-  return {
+  const usage = {
     input: input?.noCacheTokens ?? inputTokens ?? null,
     cache_read: input?.cacheReadTokens ?? null,
     cache_write: input?.cacheWriteTokens ?? null,
-    cache_write_1h: raw?.cache_creation?.ephemeral_1h_input_tokens ?? null,
+    cache_write_1h: raw?.cache_creation?.ephemeral_1h_input_tokens,
     output: outputTokens ?? null,
     reasoning: output?.reasoningTokens ?? null,
-    web_searches: raw?.server_tool_use?.web_search_requests ?? null,
+    web_searches: raw?.server_tool_use?.web_search_requests,
   };
+  const isGoogle = Object.keys(raw ?? {}).some((name) => name.endsWith("TokenCount") || name === "trafficType");
+  for (const [bucket, name] of isGoogle ? Object.entries(GOOGLE_COUNTS) : []) {
+    if (usage[bucket] === 0 && raw[name] == null) delete usage[bucket];
+  }
+  return usage;
 }
 
 // An APICallError has the provider's body; an error in the stream is passed through unchanged.
 export function readProviderError(error) {
   if (APICallError.isInstance(error) && error.statusCode >= 400) {
-    const body = error.data?.error ?? error.data?.response?.error ?? error.data;
+    // The SDK parses errors with the provider's schema; a body that differs from it is exposed as text.
+    const document = error.data ?? parseArguments(error.responseBody);
+    const body = document?.error ?? document?.response?.error ?? [document].flat()[0]?.error ?? document;
     const type = body?.type === "error" ? body.code : (body?.type ?? body?.status ?? body?.code);
     return { type: type == null ? null : String(type), message: body?.message ?? error.message, status: error.statusCode };
   }

@@ -7,7 +7,6 @@ export class AnswerRecorder {
   constructor(emit) {
     this.#emit = emit;
     this.content = [];
-    this.raised = null; // the exception that the library raised
   }
 
   // Starts a block and returns its index. `index` is given if the library numbers blocks itself.
@@ -63,21 +62,21 @@ export class AnswerRecorder {
     this.#open = null;
   }
 
-  // Adds a whole tool call. The normal form requires an id for every call; a call without one gets its number.
+  // Adds a whole tool call.
   addCall(block, text = JSON.stringify(block.arguments)) {
     this.endOpenBlock();
-    const id = block.id || `call_${this.content.length}`;
+    const id = block.id || null;
     const index = this.startBlock({ type: "tool_call", id, name: block.name });
     if (text) this.addDelta(index, text);
-    this.endBlock(index, { arguments_text: null, complete: true, ...block, id });
+    this.endBlock(index, { complete: true, ...block, id });
   }
 
   reportUsage(usage, cost = null) {
     this.#emit({ type: "usage", usage, cost });
   }
 
-  // Emits the terminal event and returns the outcome.
-  finish({ status, stop = { reason: null, raw: null }, error = null, content = this.content, raised = null, ...rest }) {
+  // Emits the terminal event and returns the outcome. `raised` describes the exception that the library threw, if any.
+  finish({ status, stop = { reason: null, raw: null }, error = null, content = this.content, raised, ...rest }) {
     this.raised = raised;
     if (status === "error") stop = { reason: "error", raw: stop.raw ?? null };
     if (status === "incomplete") stop = { reason: null, raw: null };

@@ -84,7 +84,7 @@ function convertBlock(part, complete) {
       const executor = part.type === "tool_use" ? "client" : "provider";
       const { id, name } = part;
       const input = complete ? readInput(part) : null;
-      return { type: "tool_call", id, name, arguments: input, arguments_text: null, complete, executor };
+      return { type: "tool_call", id, name, arguments: input, complete, executor };
     }
     default:
       return { type: "other", kind: part.type, data: part };

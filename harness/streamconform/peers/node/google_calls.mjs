@@ -16,7 +16,7 @@ export class CallAssembler {
       this.close();
       if (!willContinue && !partialArgs.length) return this.answer.addCall({ id: id ?? null, name, arguments: args ?? {} });
       this.answer.endOpenBlock();
-      const index = this.answer.startBlock({ type: "tool_call", id: id ?? `call_${this.answer.content.length}`, name });
+      const index = this.answer.startBlock({ type: "tool_call", id: id ?? null, name });
       this.#open = { index, value: {}, openPath: null };
     }
     if (!this.#open) return;
@@ -30,7 +30,7 @@ export class CallAssembler {
     this.#open = null;
     if (index === undefined) return;
     this.answer.addDelta(index, JSON.stringify(value));
-    this.answer.endBlock(index, { arguments: value, arguments_text: null, complete: true });
+    this.answer.endBlock(index, { arguments: value, complete: true });
   }
 }
 

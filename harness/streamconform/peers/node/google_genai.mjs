@@ -89,8 +89,8 @@ function readProviderError(error) {
   if (!(error instanceof ApiError)) return null;
   try {
     const { error: details } = [JSON.parse(error.message.slice(error.message.search(/[[{]/)))].flat()[0];
-    return { type: details.status ?? null, message: details.message, status: error.status };
+    return { type: details.status ?? null, message: details.message, status: error.status ?? null };
   } catch {
-    return { message: error.message, status: error.status };
+    return { message: error.message, status: error.status ?? null };
   }
 }

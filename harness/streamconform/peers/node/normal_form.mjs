@@ -22,18 +22,14 @@ export function buildStop(raw, reasons, content) {
   return { reason, raw };
 }
 
-// Returns the status, the error and the exception itself: the provider sent an error, the library could not read the bytes,
-// or the stream broke off. `readProviderError(error)` returns the provider's error, null if the exception is not one.
+// Returns the status and the error for an exception: the provider sent an error, the library could not read the bytes, or
+// the stream broke off. `readProviderError(error)` returns the provider's error, null if the exception is not one.
 export function describeError(error, readProviderError) {
-  const providerError = readProviderError(error);
-  const raised = describeRaised(error);
-  if (providerError) return { status: "error", error: { type: null, message: null, status: null, ...providerError }, raised };
   const unparsed = [error, error?.cause].some((exception) => exception instanceof SyntaxError);
-  const crashed = error instanceof TypeError && !error.cause; // `fetch` reports a lost connection as a TypeError with a cause
   const type = unparsed ? "protocol" : (error?.name ?? null);
   const cause = error?.cause ? `: ${error.cause.message ?? error.cause}` : ""; // `fetch failed` alone does not say why
-  const details = { type, message: `${error?.message ?? error}${cause}`.slice(0, 2000), status: null };
-  return { status: unparsed || crashed ? "error" : "incomplete", error: details, raised };
+  const message = `${error?.message ?? error}${cause}`.slice(0, 2000);
+  return { status: "error", error: readProviderError(error) ?? { type, message }, raised: describeRaised(error) };
 }
 
 // Returns the `raised` of a result: class, message and the innermost frame inside a package.
@@ -59,6 +55,15 @@ function listPackageFrames(error) {
     const [, name, file, number] = /at (?:(?:async )?(.*?) \()?.*\/node_modules\/(.*?):(\d+):\d+\)?$/.exec(line) ?? [];
     return file ? [`${file}:${number}${name ? ` in ${name}` : ""}`] : [];
   });
+}
+
+// Returns the final blocks in the order of the events: the final message has one text beside its calls.
+export function restoreOrder(content, recorded) {
+  const join = (blocks, type) => blocks.map((block) => (block.type === type ? block.text : "")).join("");
+  const calls = content.filter(({ type }) => type === "tool_call");
+  const isSame = ["text", "refusal"].every((type) => join(content, type) === join(recorded, type));
+  if (!isSame || calls.length !== recorded.filter(({ type }) => type === "tool_call").length) return content;
+  return recorded.map((block) => (block.type === "tool_call" ? calls.shift() : block));
 }
 
 // Returns the function tools of any API's request as [name, description, JSON schema].

@@ -1,7 +1,7 @@
 // Adapter for openai: `client.chat.completions.stream(…)` and `client.responses.stream(…)`, their events and final values.
 
 import OpenAI from "openai";
-import { buildStop, describeError, parseArguments, TIMEOUT_SECONDS } from "./normal_form.mjs";
+import { buildStop, describeError, parseArguments, restoreOrder, TIMEOUT_SECONDS } from "./normal_form.mjs";
 import { readResponses } from "./openai_responses.mjs";
 import { serve } from "./protocol.mjs";
 
@@ -49,11 +49,11 @@ async function readChat(client, params, answer) {
     const completion = await stream.finalChatCompletion();
     answer.endOpenBlock();
     const [choice] = completion.choices;
-    const content = convertContent(choice, done);
+    const content = restoreOrder(convertContent(choice, done), answer.content);
     const { function_call: legacy } = choice?.message ?? {};
     if (legacy) {
       const { name, arguments: text } = legacy;
-      content.push({ type: "tool_call", id: "without-id", name, arguments: parseArguments(text), arguments_text: text, complete: true });
+      content.push({ type: "tool_call", id: null, name, arguments: parseArguments(text), arguments_text: text, complete: true });
       answer.addCall(content.at(-1), text);
     }
     content.forEach((block, index) => block.complete && block.arguments === null && answer.endBlock(index, block));
@@ -64,7 +64,7 @@ async function readChat(client, params, answer) {
     });
   } catch (error) {
     answer.endOpenBlock();
-    const content = convertContent(snapshot?.choices?.[0], done);
+    const content = restoreOrder(convertContent(snapshot?.choices?.[0], done), answer.content);
     for (const block of content) if (block.arguments === null) block.complete = false;
     return answer.finish({ ...describeError(error, readProviderError), ...readFields(snapshot, content) });
   }

@@ -18,23 +18,13 @@ Object.assign(process.env, { AWS_ACCESS_KEY_ID: "conform", AWS_SECRET_ACCESS_KEY
 
 const STOP_REASONS = { stop: "stop", length: "length", toolUse: "tool_use", error: "error" };
 
-// pi-ai reports every failure as text; these messages mean that the stream broke off or the connection was lost.
-const CUT_MESSAGES = new RegExp(
-  [
-    "^(?!\\{).*(ended (before|without)|premature|terminated|aborted|timed? ?out|Connection error|socket|ECONNRESET)",
-    "^Incomplete JSON segment at the end",
-    "^Truncated event message",
-    "^Could not parse Anthropic SSE event \\w+: (Expected|Unexpected end|Unterminated)",
-  ].join("|"),
-  "i",
-);
-
 serve(adapter);
 
 async function adapter(run, answer) {
   const { path, ...kind } = MODELS[run.api];
   const price = (name) => Number(run.pricing?.[name] ?? 0);
-  const cost = { input: price("input"), output: price("output"), cacheRead: price("cache_read"), cacheWrite: price("cache_write_5m") };
+  const cacheWrite = price(run.pricing?.cache_write_5m == null ? "input" : "cache_write_5m");
+  const cost = { input: price("input"), output: price("output"), cacheRead: price("cache_read"), cacheWrite };
   const model = {
     ...kind,
     id: run.model,
@@ -57,18 +47,17 @@ async function adapter(run, answer) {
   const message = await events.result();
   const content = message.content.map((part, index) => ({ ...answer.content[index], ...convertBlock(part, ended.has(index)) }));
   const usage = readUsage(message.usage);
-  const totalCost = run.pricing && usage ? convertCost(message.usage.cost) : null;
+  const totalCost = run.pricing && usage ? convertCost(message.usage.cost, run.pricing) : null;
   answer.reportUsage(usage, totalCost);
   const failed = message.stopReason === "error" || message.stopReason === "aborted";
-  const text = message.errorMessage ?? null;
   return answer.finish({
-    status: failed ? (CUT_MESSAGES.test(text) ? "incomplete" : "error") : "complete",
-    stop: { reason: STOP_REASONS[message.stopReason] ?? "other", raw: null },
-    error: failed ? { type: null, message: text, status: null } : null,
+    status: failed ? "error" : "complete",
+    stop: { reason: STOP_REASONS[message.stopReason] ?? "other" },
+    error: failed ? { message: message.errorMessage ?? null } : null, // every failure is reported as text
     content,
     usage,
     cost: totalCost,
-    model: message.responseModel ?? message.model,
+    ...(message.responseModel && { model: message.responseModel }), // only Chat Completions; `model` is the requested one
     response_id: message.responseId ?? null,
   });
 }
@@ -104,14 +93,17 @@ function convertBlock(part, complete) {
   }
 }
 
-// pi-ai reports 0 for all counts if no usage arrived.
+// pi-ai reports 0 for counts that did not arrive.
 function readUsage({ input, output, cacheRead, cacheWrite }) {
   if (!input && !output && !cacheRead && !cacheWrite) return null;
-  return { input, output, cache_read: cacheRead, cache_write: cacheWrite };
+  return { input, ...(output && { output }), ...(cacheRead && { cache_read: cacheRead }), ...(cacheWrite && { cache_write: cacheWrite }) };
 }
 
 // Returns the cost as decimal text. pi-ai's sums are floats; twelve places exceed their precision.
-function convertCost({ input, output, cacheRead, cacheWrite, total }) {
+// It has no tiers, no price of one-hour cache writes and none of searches, so the cost is left out where there are any.
+function convertCost({ input, output, cacheRead, cacheWrite, total }, pricing) {
+  const unknown = ["tiers", "service_tier", "cache_write_1h", "web_search_per_1000"].filter((name) => pricing[name]);
+  if (unknown.length) return { currency: "USD" };
   const format = (value) => value.toFixed(12);
   const parts = { input: format(input), output: format(output), cache_read: format(cacheRead), cache_write: format(cacheWrite) };
   return { currency: "USD", ...parts, other: format(0), total: format(total) };

@@ -1,7 +1,6 @@
 """`peer:ollama`: Ollama's Python library, `Client.chat(stream=True)`, chunks aggregated as in its README.
 
-`ResponseError` is the server's error; `httpx` exceptions while reading are lost connections. Ollama's calls
-have no ids.
+`ResponseError` is the server's error; `httpx` exceptions while reading are lost connections.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from streamconform.peers.normal_form import (
     TIMEOUT_SECONDS,
     Block,
     Error,
+    ExceptionKeeper,
     append_text,
     build_call,
     build_outcome,
     describe_exception,
     get,
-    keep_exception,
 )
 
 STOP_REASONS: Final = {"stop": "stop", "length": "length"}
@@ -35,32 +34,33 @@ def adapter(run: Any) -> dict[str, Any]:
     request = {name: value for name, value in (run.request or {}).items() if name in known}
     request |= {"tools": [tool for tool in request.get("tools") or [] if _is_accepted(tool)]}
     content: list[Block] = []
-    error: Error | None = None
     last: Any = None
     chunks: list[Any] = []
-    try:
+    with ExceptionKeeper(_describe_error) as kept:
         for chunk in client.chat(**{**request, "stream": True}):
             chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
-    except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error = _describe_error(keep_exception(exception))
     for chunk in chunks:
         append_text(content, "thinking", chunk.message.thinking)
         append_text(content, "text", chunk.message.content)
-        content += [
-            build_call(getattr(call, "id", None), call.function.name, dict(call.function.arguments))
-            for call in chunk.message.tool_calls or []
-        ]
+        content += [_convert_call(call) for call in chunk.message.tool_calls or []]
         last = chunk if chunk.done else last
     stop = last.done_reason if last else None
-    return build_outcome(
+    outcome = build_outcome(
         content,
         # Older servers send no `done_reason`.
         None if last is None else STOP_REASONS.get(stop, "other") if stop else "stop",
         stop,
         usage={"input": last.prompt_eval_count, "output": last.eval_count} if last else None,
-        error=error,
+        error=kept.error,
         model=next((chunk.model for chunk in chunks if chunk.model), None),
     )
+    return kept.add_to(outcome)
+
+
+def _convert_call(call: Any) -> Block:
+    """Return a call; the library's calls have no id."""
+    block = build_call(None, call.function.name, dict(call.function.arguments))
+    return {name: value for name, value in block.items() if name != "id"}
 
 
 def _is_accepted(tool: Any) -> bool:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import openai
 
 from streamconform.peers.normal_form import (
     Block,
-    Error,
+    ExceptionKeeper,
     append_text,
     build_call,
     build_keywords,
     build_outcome,
     get,
     get_text,
-    keep_exception,
     subtract,
 )
 from streamconform.peers.openai.errors import build_request, describe_error, get_client
@@ -37,12 +37,9 @@ def run_raw(run: Any) -> dict[str, Any]:
     calls: dict[int | None, Block] = {}
     fields: dict[str, Any] = {}
     chunks: list[Any] = []
-    error: Error | None = None
-    try:
+    with ExceptionKeeper(describe_error) as kept:
         for chunk in create(**build_keywords(create, build_request(run) | {"stream": True})):
             chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
-    except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error = describe_error(keep_exception(exception))
     for chunk in chunks:
         fields |= {name: get(chunk, name) for name in ("model", "id", "usage") if get(chunk, name)}
         for choice in [choice for choice in chunk.choices or [] if not get(choice, "index")][:1]:
@@ -53,23 +50,23 @@ def run_raw(run: Any) -> dict[str, Any]:
             if get(choice, "delta", "function_call"):
                 _add_piece(content, calls, None, {"function": choice.delta.function_call})
             fields["stop"] = choice.finish_reason or fields.get("stop")
-    return _build_outcome(content, fields.get("stop"), fields.get("usage"), fields, error)
+    return _build_result(content, fields.get("stop"), fields.get("usage"), fields, kept)
 
 
 def run_helper(run: Any) -> dict[str, Any]:
     """Return the outcome of `chat.completions.stream()`: the completion that it accumulated."""
     chat = get_client(run).chat.completions
-    error: Error | None = None
     completion: Any = None
-    try:
-        with chat.stream(**build_keywords(chat.stream, build_request(run))) as stream:
-            for _ in stream:
-                completion = stream.current_completion_snapshot
-            completion = stream.get_final_completion()
-    except (openai.LengthFinishReasonError, openai.ContentFilterFinishReasonError):
-        pass  # with strict tools the SDK raises for these stop reasons; the completion has them too
-    except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error = describe_error(keep_exception(exception))
+    # With strict tools the SDK raises for these stop reasons; the completion has them too.
+    finish_errors = suppress(openai.LengthFinishReasonError, openai.ContentFilterFinishReasonError)
+    with (
+        ExceptionKeeper(describe_error) as kept,
+        finish_errors,
+        chat.stream(**build_keywords(chat.stream, build_request(run))) as stream,
+    ):
+        for _ in stream:
+            completion = stream.current_completion_snapshot
+        completion = stream.get_final_completion()
     choice = next(iter(get(completion, "choices") or []), None)
     message = get(choice, "message")
     content: list[Block] = []
@@ -85,7 +82,7 @@ def run_helper(run: Any) -> dict[str, Any]:
     legacy = get(message, "function_call")
     content += [build_call(None, get_text(legacy, "name"), get_text(legacy, "arguments"))] if legacy else []
     fields = {"model": get(completion, "model"), "id": get(completion, "id")}
-    return _build_outcome(content, get(choice, "finish_reason"), get(completion, "usage"), fields, error)
+    return _build_result(content, get(choice, "finish_reason"), get(completion, "usage"), fields, kept)
 
 
 def _add_piece(content: list[Block], calls: dict[int | None, Block], index: int | None, piece: Any) -> None:
@@ -96,8 +93,8 @@ def _add_piece(content: list[Block], calls: dict[int | None, Block], index: int 
     calls[index]["arguments_text"] += get_text(piece, "function", "arguments")
 
 
-def _build_outcome(
-    content: list[Block], stop: str | None, usage: Any, fields: Mapping[str, Any], error: Error | None
+def _build_result(
+    content: list[Block], stop: str | None, usage: Any, fields: Mapping[str, Any], kept: ExceptionKeeper
 ) -> dict[str, Any]:
     content = [
         block
@@ -116,4 +113,4 @@ def _build_outcome(
     }
     reason = STOP_REASONS.get(stop, "other") if stop else None
     names = {"model": fields.get("model"), "response_id": fields.get("id")}
-    return build_outcome(content, reason, stop, usage=buckets, error=error, **names)
+    return kept.add_to(build_outcome(content, reason, stop, usage=buckets, error=kept.error, **names))

@@ -41,8 +41,13 @@ FREE_TEXT_CALLS: Final[Mapping[str, tuple[str, str]]] = {
 """Calls whose arguments are text, not JSON, by item type: the executor, and the field with the text."""
 
 
-def convert_item(item: Any, missing: Mapping[str, str], *, complete: bool) -> list[Block]:
-    """Return the blocks of an output item; `missing` is delta text that the item does not contain yet."""
+def convert_item(
+    item: Any, missing: Mapping[str, str], *, complete: bool = True, whole: bool = True
+) -> list[Block]:
+    """Return the blocks of an output item; `missing` is delta text that the item does not contain yet.
+
+    Until `output_item.done` gives the whole item, its encrypted reasoning is not final.
+    """
     kind = get_text(item, "type")
     id_ = get_text(item, "call_id") or get_text(item, "id")
     if kind == "message":
@@ -56,7 +61,8 @@ def convert_item(item: Any, missing: Mapping[str, str], *, complete: bool) -> li
     if kind == "reasoning":
         texts = [get_text(part, "text") for part in get(item, "summary") or get(item, "content") or []]
         thinking = missing.get("thinking") or "\n\n".join(texts)
-        return [{"type": "thinking", "text": thinking, "signature": get(item, "encrypted_content")}]
+        signature = {"signature": get(item, "encrypted_content")} if whole else {}
+        return [{"type": "thinking", "text": thinking, **signature}]
     if kind in {"function_call", "mcp_call"}:
         executor = "client" if kind == "function_call" else "provider"
         arguments = missing.get("arguments") or get_text(item, "arguments")

@@ -11,18 +11,19 @@ from typing import Any, Final
 
 from streamconform.peers.normal_form import (
     Block,
-    Error,
+    ExceptionKeeper,
     build_keywords,
     build_outcome,
     get,
     get_text,
-    keep_exception,
     subtract,
 )
 from streamconform.peers.openai.errors import build_request, describe_error, get_client
 from streamconform.peers.openai.items import convert_item
 
-CALL_ENDS: Final = ("response.function_call_arguments.done", "response.custom_tool_call_input.done")
+CALL_ENDS: Final = frozenset(
+    {"response.function_call_arguments.done", "response.custom_tool_call_input.done"}
+)
 RESPONSE_ENDS: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
 STOP_REASONS: Final[Mapping[str, str]] = {"max_output_tokens": "length", "content_filter": "content_filter"}
 DELTA_FIELDS: Final[Mapping[str, str]] = {
@@ -39,34 +40,29 @@ def run_raw(run: Any) -> dict[str, Any]:
     """Return the outcome of `responses.create(stream=True)`."""
     create = get_client(run).responses.create
     events: list[Any] = []
-    error: Error | None = None
-    try:
+    with ExceptionKeeper(describe_error) as kept:
         for event in create(**build_keywords(create, build_request(run) | {"stream": True})):
             events.append(event)  # noqa: PERF402 - events before an exception must be kept
-    except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error = describe_error(keep_exception(exception))
-    return _build_outcome(events, None, error)
+    return _build_result(events, None, kept)
 
 
 def run_helper(run: Any) -> dict[str, Any]:
     """Return the outcome of `responses.stream()`: its final response, or its events if there is none."""
     responses = get_client(run).responses
     events: list[Any] = []
-    error: Error | None = None
     final = None
-    try:
-        with responses.stream(**build_keywords(responses.stream, build_request(run))) as stream:
-            for event in stream:
-                events.append(event)  # noqa: PERF402 - events before an exception must be kept
-            # `get_final_response()` raises unless the response completed.
-            if any(event.type == "response.completed" for event in events):
-                final = stream.get_final_response()
-    except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error = describe_error(keep_exception(exception))
-    return _build_outcome(events, final, error)
+    keywords = build_keywords(responses.stream, build_request(run))
+    with ExceptionKeeper(describe_error) as kept, responses.stream(**keywords) as stream:
+        for event in stream:
+            events.append(event)  # noqa: PERF402 - events before an exception must be kept
+        # `get_final_response()` raises unless the response completed.
+        if any(event.type == "response.completed" for event in events):
+            final = stream.get_final_response()
+    return _build_result(events, final, kept)
 
 
-def _build_outcome(events: Iterable[Any], final: Any, error: Error | None) -> dict[str, Any]:
+def _build_result(events: Iterable[Any], final: Any, kept: ExceptionKeeper) -> dict[str, Any]:
+    error = kept.error
     items: dict[int, Any] = {}
     deltas: dict[int, dict[str, str]] = {}
     done: set[int] = set()  # indexes of items that ended, or whose arguments did
@@ -94,11 +90,11 @@ def _build_outcome(events: Iterable[Any], final: Any, error: Error | None) -> di
         error = {"type": get(failure, "code"), "message": get(failure, "message"), "status": None}
     content: list[Block] = []
     if final is not None:
-        content = [block for item in final.output for block in convert_item(item, {}, complete=True)]
+        content = [block for item in final.output for block in convert_item(item, {})]
     else:
         for index, item in sorted(items.items(), key=lambda pair: pair[0] or 0):
             missing = {} if index in whole else deltas.get(index, {})
-            content += convert_item(item, missing, complete=index in done)
+            content += convert_item(item, missing, complete=index in done, whole=index in whole)
     cut = get(response, "incomplete_details", "reason")
     status = get(response, "status")
     reason = (
@@ -115,4 +111,4 @@ def _build_outcome(events: Iterable[Any], final: Any, error: Error | None) -> di
         "web_searches": get(response, "tool_usage", "web_search", "num_requests"),
     }
     names = {"model": get(response, "model"), "response_id": get(response, "id")}
-    return build_outcome(content, reason, cut or status, usage=buckets, error=error, **names)
+    return kept.add_to(build_outcome(content, reason, cut or status, usage=buckets, error=error, **names))

@@ -18,7 +18,7 @@ from pydantic_ai.tools import ToolDefinition
 from streamconform.peers import request_reader
 from streamconform.peers.anthropic import errors
 from streamconform.peers.google_genai import parts
-from streamconform.peers.normal_form import Error, build_outcome, get, keep_exception
+from streamconform.peers.normal_form import Error, ExceptionKeeper, build_outcome, get
 from streamconform.peers.pydantic_ai import messages
 from streamconform.peers.pydantic_ai import settings as pydantic_ai_settings
 from streamconform.peers.pydantic_ai.models import build_model, describe_error
@@ -48,7 +48,7 @@ def adapter(run: Any) -> dict[str, Any]:
     if run.results is None or response is None:
         return first
     reply = messages.build_result_message(response, run.results, conversation.get("system"))
-    return {"first": first, "outcome": _run_model(run, [*history, response, reply], tools, settings)[0]}
+    return {"first": first["outcome"], **_run_model(run, [*history, response, reply], tools, settings)[0]}
 
 
 def _build_tools(run: Any) -> list[ToolDefinition]:
@@ -66,10 +66,9 @@ def _run_model(
         "model_settings": settings,
         "model_request_parameters": ModelRequestParameters(function_tools=tools),
     }
-    error: Error | None = None
     response: Any = None
     whole = False
-    try:
+    with ExceptionKeeper(describe_error) as kept:
         model = build_model(run)
         if (run.conversation or {}).get("stream") is False:
             response, whole = model_request_sync(model, history, **options), True
@@ -81,9 +80,7 @@ def _run_model(
                     whole = True
                 finally:
                     response = stream.response
-    except Exception as exception:  # noqa: BLE001 - every exception is what the library's user sees
-        error = describe_error(keep_exception(exception))
-    return _build_outcome(response, error, whole=whole), response
+    return kept.add_to(_build_outcome(response, kept.error, whole=whole)), response
 
 
 def _build_outcome(response: Any, error: Error | None, *, whole: bool) -> dict[str, Any]:
@@ -91,16 +88,27 @@ def _build_outcome(response: Any, error: Error | None, *, whole: bool) -> dict[s
     reason = get(response, "finish_reason") if whole else None
     details = get(response, "provider_details")
     raw = (get(details, "finish_reason") or get(details, "block_reason")) if whole else None
-    return build_outcome(
+    # It ends refusals with `content_filter`, and has their text, or the provider's own reason, beside it.
+    refused = reason == "content_filter" and (raw == "refusal" or bool(get(details, "refusal")))
+    outcome = build_outcome(
         [
             block
             for part in get(response, "parts") or []
             for block in add_signature(part, convert_part(part, complete=bool(reason or raw)))
         ],
-        STOP_REASONS.get(reason, "other") if reason else RAW_STOP_REASONS.get(raw, "other") if raw else None,
+        "refusal"
+        if refused
+        else STOP_REASONS.get(reason, "other")
+        if reason
+        else RAW_STOP_REASONS.get(raw, "other")
+        if raw
+        else None,
         raw,
         usage=read_usage(get(response, "usage"), whole=whole),
         error=error,
         model=get(response, "model_name"),
         response_id=get(response, "provider_response_id"),
     )
+    if refused and raw is None:
+        del outcome["stop"]["raw"]
+    return outcome

@@ -29,6 +29,9 @@ def build_messages(conversation: Mapping[str, Any], api: str) -> list[messages.M
                 history.append(convert_answer(message, api, conversation["model"]))
             case _:
                 results = [*map(_convert_result, message["results"])]
+                # `Agent` also puts all results into one request.
+                if any(isinstance(part, messages.ToolReturnPart) for part in history[-1].parts):
+                    results = [*history.pop().parts, *results]
                 history.append(messages.ModelRequest(results, instructions=system))
     return history
 

@@ -27,9 +27,11 @@ def convert_part(part: Any, *, complete: bool) -> Block:
             return {"type": "text", "text": part.content or ""}
         case messages.ThinkingPart():
             redacted = part.id == "redacted_thinking"
+            # A model's own reasoning, which is not a summary, is only here.
+            raw_content = get(part, "provider_details", "raw_content") or []
             return {
                 "type": "thinking",
-                "text": part.content,
+                "text": part.content or "".join(raw_content),
                 "signature": part.signature,
                 "redacted": redacted,
             }
@@ -45,15 +47,19 @@ def convert_part(part: Any, *, complete: bool) -> Block:
 def read_usage(usage: Any, *, whole: bool) -> dict[str, int | None] | None:
     """Return the usage buckets, None if no usage was reported.
 
-    If a stream broke off before any usage arrived, Pydantic AI gives 0 for all of it.
+    If a stream broke off before any usage arrived, Pydantic AI gives 0 for all of it. Parts that are 0 may
+    not have been reported.
     """
-    if usage is None or usage.unmeasured_requests or not (whole or usage.has_values()):
+    if usage is None or usage.unmeasured_requests or not (whole or usage.total_tokens):
         return None
-    return {
-        "input": subtract(usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens),
+    parts = {
         "cache_read": usage.cache_read_tokens,
         "cache_write": usage.cache_write_tokens,
         "cache_write_1h": usage.cache_write_1h_tokens,
-        "output": usage.output_tokens,
         "reasoning": usage.output_reasoning_tokens,
+    }
+    return {
+        "input": subtract(usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens),
+        "output": usage.output_tokens,
+        **{bucket: count for bucket, count in parts.items() if count},
     }

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 CACHE_VALUES: Final[Mapping[str, Any]] = {"none": False, "short": "5m", "long": "1h"}
 """Pydantic AI's `cache`, by a conversation's `cache`."""
+OPENAI_HOST: Final = "api.openai.com"
 SAME_NAMES: Final = ("parallel_tool_calls", "max_tokens", "temperature")
 """Options that Pydantic AI and a conversation name alike."""
 
@@ -19,7 +20,7 @@ def build_settings(conversation: Mapping[str, Any], api: str) -> dict[str, Any]:
     if (cache := conversation.get("cache")) is not None:
         settings["cache"] = CACHE_VALUES[cache]
     if api.startswith("openai"):
-        if cache == "long":
+        if cache == "long" and conversation.get("facts", {}).get("host", OPENAI_HOST) == OPENAI_HOST:
             settings["openai_prompt_cache_retention"] = "24h"
         if cache != "none" and "session" in conversation:
             settings["openai_prompt_cache_key"] = conversation["session"]
