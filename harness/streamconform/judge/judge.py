@@ -35,7 +35,7 @@ from streamconform.judge.round_trip import check_round_trip
 from streamconform.model.capability import CALLED, Capability, Claims
 from streamconform.model.case import AnyCase, CallCase, Expectation, Level, RoundTripCase
 from streamconform.model.event import BlockDelta, Event
-from streamconform.model.leaf import Literally
+from streamconform.model.leaf import list_values
 from streamconform.model.outcome import Error, Outcome, Text
 from streamconform.model.request import RequestExpectation
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
@@ -140,10 +140,11 @@ def _read_error_of_exception(expect: Expectation, outcome: Outcome, raised: Rais
     A library that raises reports the provider's message in its exception, often among other words. Its type
     and status are attributes that only the adapter knows, so without one they are not exposed.
     """
-    message = expect.fields.get("error.message")
-    if raised is None or outcome.error is not None or not isinstance(message, Literally):
+    is_judged = any(path.startswith("error.") for path in expect.fields)
+    if raised is None or outcome.error is not None or not is_judged:
         return outcome
-    text = message.value if isinstance(message.value, str) and message.value in raised.message else None
+    expected = list_values(expect.fields.get("error.message")) or ()
+    text = next((value for value in expected if isinstance(value, str) and value in raised.message), None)
     absent = outcome.absent | {"error.type", "error.status"}
     return replace(outcome, error=Error(message=text or raised.message), absent=absent)
 

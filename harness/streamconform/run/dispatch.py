@@ -106,6 +106,9 @@ def apply_http_checks(judgement: Judgement, exchange: TrialExchange, answer: Ans
         and not exchange.model_requests
     ):
         return _judge_missing_request(answer, exchange)
+    if isinstance(answer, Observation) and exchange.requests and not exchange.answered:
+        # Every request got an error of this server, so nothing is known about the client's parser.
+        return Judgement("faulted", "adapter", reason=f"not-asked: {complaint}")
     if judgement.verdict == "pass":
         return judgement
     reasons = [judgement.reason, complaint]
