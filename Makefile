@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint types format docs docs-fast selftest bench matrix clean
+.PHONY: help run test test-slowest coverage lint types format docs docs-fast selftest mutation bench matrix generators clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -14,6 +14,15 @@ run: $(VENV)/.base ## Judge the bundled reference parser against every bundled c
 
 test: $(VENV)/.dev ## Run all tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+test-slowest: $(VENV)/.dev ## Run all tests, and list the slowest 20
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q --durations=20
+
+coverage: $(VENV)/.dev ## Run all tests, and show the branch coverage (2.5 times the CPU time of `make test`)
+	@$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n 2 --dist worksteal -q
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report
 
 lint: $(VENV)/.dev ## Check style, specs and cassettes
 	$(BIN)/ruff format --check
@@ -36,6 +45,12 @@ docs-fast: $(VENV)/.dev ## The same without the self-test, which takes minutes
 selftest: $(VENV)/.base ## Judge the suite itself with broken parsers
 	$(BIN)/conform selftest
 
+# The package and modules whose survivors are all explained in tests/mutation/survivors.yaml.
+MODULE ?= known_failures judge.align judge.compare judge.invariants judge.match judge.partial
+
+mutation: $(VENV)/.mutation ## Check that a test fails for each small change to the code; MODULE=suite.select for other modules
+	@$(BIN)/python -m tests.mutation $(MODULE)
+
 bench: $(VENV)/.base ## Show how fast the reference and the suite are
 	@$(BIN)/python -m tests.bench
 
@@ -53,14 +68,21 @@ matrix: $(VENV)/.base ## Judge every peer (half an hour), and write docs/matrix/
 	done; \
 	$(BIN)/conform report matrix=docs/matrix/README.md $$runs && exit $$code
 
+generators: $(VENV)/.dev ## Install the generators of types that a test runs, with npm
+	@$(BIN)/python -m tests.harness.generators.install
+
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .conform
+	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .conform .coverage .coverage.*
 
 # pip before 25.1 does not read dependency groups
 $(VENV)/.base: pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/.mutation: $(VENV)/.dev
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group mutation
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.base

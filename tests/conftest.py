@@ -13,6 +13,8 @@ from hypothesis import HealthCheck, settings
 from streamconform.peers import environments
 from streamconform.peers.table import PEERS
 
+from .harness.generators import install
+
 # How fast examples are made and judged says something of the machine, and nothing of the code.
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
 settings.register_profile("any-machine", deadline=None, suppress_health_check=SLOW)
@@ -29,6 +31,8 @@ NEEDED = {
     "corpus": bool(os.environ.get("STREAMCONFORM_CORPUS")),
     "node": shutil.which("node") is not None and shutil.which("npm") is not None,
     "cargo": shutil.which("cargo") is not None,
+    "generators": install.MARK.exists(),
+    "openssl": shutil.which("openssl") is not None,
     "go": shutil.which("go") is not None,
     "cc": shutil.which("cc") is not None,
     "peers": all(

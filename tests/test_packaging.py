@@ -50,7 +50,7 @@ def test_the_wheel_carries_types_and_schemas(wheel):
         names = set(archive.namelist())
     assert {f"{package}/py.typed" for package in PACKAGES} <= names
     assert "streamconform/schemas/spec.v1.json" in names
-    assert "streamconform/tools/init/conform.py.txt" in names
+    assert "streamconform/tools/init/adapter.py.txt" in names
     here = ROOT / "harness/streamconform/reports/html"
     page = {path.relative_to(ROOT / "harness").as_posix() for path in here.rglob("*") if path.suffix in PAGE}
     assert len(page) > 10

@@ -27,6 +27,7 @@ from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.trial import Call
 from streamconform.run.plan import Settings
 from streamconform.run.results import Results
+from streamconform.run.run_folders import create_run_folder
 from streamconform.run.session import Progress, RunRequest, execute_run
 from streamconform.suite.expand import make_trial
 
@@ -53,23 +54,26 @@ def run_suite(
     workers: int | None = None,
     timeout: float = 10.0,
     strict: bool = False,
-    path: str | Path = ".conform/results.jsonl",
+    path: str | Path | None = None,
 ) -> Results:
     """Judge implementations, named as for `conform run --impl`, and return the results.
 
-    `path` is written line by line while the run goes on. Raises `ImplementationError` if an implementation
+    `path` is written line by line while the run goes on; by default it is in a folder of its own below
+    `.conform/runs`, as for `conform run`. Raises `ImplementationError` if an implementation
     cannot be reached, `SelectionError` if nothing is selected, and `SourceError` for a broken spec.
     """
     selection = options.select({"select": tuple(select), "deliver": deliver})
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
     request = RunRequest(
         connections=tuple(connect(impl) for impl in impls or ("reference",)),
         trials=selection.trials,
         settings=Settings(workers=workers or options.count_default_workers(), timeout=timeout, strict=strict),
         selection={"select": tuple(select) or None, "deliver": deliver, "strict": strict or None},
     )
-    return execute_run(request, target, Progress(lambda _: None, lambda _: None)).results
+    if path is not None:
+        return execute_run(request, Path(path), Progress(lambda _: None, lambda _: None)).results
+    with create_run_folder() as folder:
+        progress = Progress(lambda _: folder.mark_latest(), lambda _: None)
+        return execute_run(request, folder.results, progress).results
 
 
 def judge_outcome(

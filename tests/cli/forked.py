@@ -261,6 +261,7 @@ def _host(module: str, words: Sequence[str], env: Mapping[str, str] | None) -> N
         sys.path[0] = str(Path.cwd())
         sys.argv[1:] = words
         sys.modules.pop(module, None)
+        sys.meta_path[:] = [each for each in sys.meta_path if isinstance(each, type)]  # none of pytest's
         runpy.run_module(module, run_name="__main__", alter_sys=True)
     except SystemExit as error:
         code = error.code
@@ -283,6 +284,7 @@ def _become(module: str, connection: socket.socket) -> None:
     os.environ.clear()
     os.environ.update(order["env"])
     random.seed()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     os.cpu_count = lambda: 1  # each worker starts a program
     subprocess.Popen = _ForkingPopen
     sys.path[0] = order["cwd"]

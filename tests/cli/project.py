@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from streamconform.run.run_folders import RUNS, get_latest_results
+
 from . import forked
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,6 +47,11 @@ class Project:
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
+
+    @property
+    def results(self) -> Path:
+        """The results of the latest run."""
+        return get_latest_results(self.folder / RUNS)
 
     def run(self, *words: str, environment: Mapping[str, str] | None = None, stdin: str = "") -> Ran:
         """Return what `conform WORDS` does in the project."""

@@ -83,7 +83,7 @@ def test_a_run_with_thirty_known_failures_exits_with_0(own, written):
     assert ran.last.startswith("No new failures: ")
     assert ", 60 known failures in " in ran.last
     assert wrong(ran) == []
-    lines = [json.loads(line) for line in (own.folder / ".conform/results.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in own.results.read_text().splitlines()]
     known = [line for line in lines if line.get("verdict") == "known"]
     assert {line["known"] for line in known} == {"TODO: say why"}
     assert lines[-1]["problems"] == []

@@ -92,9 +92,7 @@ def test_the_line_that_reproduces_a_failure_does(project):
 
 def test_results_are_written_line_by_line_in_the_published_form(project):
     project.run("run", "-k", ONE, "-i", "mutant:eof-as-success", "-i", "reference")
-    lines = [
-        json.loads(line) for line in (project.folder / ".conform/results.jsonl").read_text().splitlines()
-    ]
+    lines = [json.loads(line) for line in project.results.read_text().splitlines()]
     assert [line["kind"] for line in lines] == ["header", *["trial"] * (len(lines) - 2), "footer"]
     assert [find_problems("results.v1", line) for line in lines] == [()] * len(lines)
     assert (project.folder / ".conform/.gitignore").read_text() == "*\n"
@@ -197,8 +195,9 @@ def adapter(run):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # these tests may themselves run in the background, where a shell ignores it
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
-    results = project.folder / ".conform/results.jsonl"
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and not _children(project.folder):
         time.sleep(0.05)
@@ -208,7 +207,7 @@ def adapter(run):
     assert running.returncode == 130, out + err
     assert "Traceback" not in err
     assert _children(project.folder) == []
-    last = json.loads(results.read_text().splitlines()[-1])
+    last = json.loads(project.results.read_text().splitlines()[-1])
     assert (last["kind"], last["complete"], last["exit"]) == ("footer", False, 130)
 
 

@@ -36,7 +36,7 @@ def ids(project, *words):
 
 
 def header(project):
-    return json.loads((project.folder / ".conform/results.jsonl").read_text().splitlines()[0])
+    return json.loads(project.results.read_text().splitlines()[0])
 
 
 @pytest.fixture

@@ -198,9 +198,31 @@ MISTAKES = [
     Mistake(
         "empty-content",
         change_outcome("value |= {'status': 'incomplete', 'content': []}"),
-        "reading",
-        'anthropic-messages text: the text is ""; expected "Nairobi lies',
+        "content",
+        "the outcome of every stream is empty; pass the stream to your library, and return what it reads",
         other_checks=("event-order",),
+    ),
+    Mistake(
+        "wrong-text",
+        change_outcome("value |= {'content': [{'type': 'text', 'text': 'x'}]}"),
+        "reading",
+        'anthropic-messages text, anthropic-messages cut: the text is "x"; expected "Nairobi lies',
+        other_checks=("event-order",),
+    ),
+    Mistake(
+        "error-status",
+        "def reply(message): return answer(message) and {'op': 'result', 'id': message['id'], 'events': [], "
+        "'outcome': {'status': 'error', 'content': [], 'error': {'type': 'E', 'message': 'no such host'}}}",
+        "reading",
+        'outcome.status is "error"; expected `complete`: outcome.error is "E": "no such host"',
+        other_checks=("event-order",),
+    ),
+    Mistake(
+        "library-raises",
+        "def reply(message): return answer(message) and {'op': 'result', 'id': message['id'], "
+        "'raised': {'type': 'lib.Error', 'message': 'no such host', 'where': 'lib/read.py:3 in read'}}",
+        "reading",
+        "the library raised lib.Error: no such host (lib/read.py:3 in read)",
     ),
     Mistake(
         "cut-as-complete",

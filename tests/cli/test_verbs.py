@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 
 import pytest
 import yaml
@@ -156,6 +157,33 @@ def test_explain_tells_what_was_wrong_with_the_request(project):
     made = project.with_file("mine.py", ASTRAY)
     ran = made.run("explain", "anthropic-messages/text/single-text-block", "-i", "python:mine:adapter")
     assert "verdict: fail, the server got `POST /v1/complete`; expected" in ran.out
+
+
+RAISES = """
+def adapter(run):
+    exec(compile("raise KeyError('delta')", "lib/read.py", "exec"), {"__name__": "lib.read"})
+
+adapter.capabilities = []
+"""
+
+
+def test_explain_shows_the_exception_of_the_library_under_the_first_failed_check(project):
+    made = project.with_file("mine.py", RAISES)
+    ran = made.run("explain", "anthropic-messages/text/single-text-block", "-i", "python:mine:adapter")
+    lines = [line.strip() for line in ran.out.splitlines()]
+    position = lines.index("raised KeyError: 'delta' (lib/read.py:1 in <module>)")
+    assert lines[position - 2].startswith("fail status")
+    assert ran.out.count("raised KeyError") == 1
+
+
+def test_explain_shows_the_last_lines_of_a_program_that_ended(project):
+    code = "import sys, json; input(); print(json.dumps({'op': 'hello', 'protocol': 1, 'implementation': "
+    code += "{'name': 'x'}}), flush=True); input(); sys.exit('one\\ntwo')\n"
+    words = ("-i", f"cmd:{sys.executable} -S mine.py")
+    ran = project.with_file("mine.py", code).run(
+        "explain", "anthropic-messages/text/single-text-block", *words
+    )
+    assert "      | one\n      | two\nverdict: adapter error" in ran.out
 
 
 def test_explain_marks_the_frames_that_decided_and_where_events_departed(project):

@@ -56,7 +56,7 @@ PARTED = {
     "no call": Parted(content(*OUTCOME.content[:2]), [("content.length", "lacks tool_call")]),
     "order": Parted(
         content(OUTCOME.content[0], CALL, Text("Hello there")),
-        [("content.2.tool_call", "the blocks come in another order")],
+        [("content.1.text", "the blocks come in another order")],
     ),
     "arguments": Parted(call(arguments={"a": 2}), [("content.2.tool_call.arguments", "another value")]),
     "arguments as text": Parted(
@@ -76,11 +76,7 @@ PARTED = {
     "raw reason hidden": Parted(
         replace(OUTCOME, stop=Stop("tool_use")), [("stop.raw", "a value -> null")], between=False
     ),
-    "arguments text hidden": Parted(
-        call(arguments_text=None),
-        [("content.2.tool_call.arguments_text", "a value -> null")],
-        between=False,
-    ),
+    "arguments text hidden": Parted(call(arguments_text=None), []),
     "another kind of block": Parted(content(*OUTCOME.content, Other("image", {})), [], between=False),
 }
 

@@ -12,6 +12,8 @@ ALL = CAPABILITIES
 NONE = frozenset()
 CALL = ToolCall(name="f")
 PROVIDED = ToolCall(name="g", executor="provider")
+CALL_ENTRY = {"tool_call": {"name": "f"}}
+PROVIDED_ENTRY = {"tool_call": {"name": "g", "executor": "provider"}}
 
 
 GOT = [
@@ -40,7 +42,7 @@ def test_blocks_got_are_dropped_and_joined(blocks, claims, kept):
     assert align.normalize_received(blocks, claims, frozenset()) == kept
 
 
-def test_others_are_kept_where_the_case_names_their_kind():
+def test_other_blocks_are_kept_if_the_case_names_their_kind():
     expected = [parse_block({"other": {"kind": "image"}})]
     named = align.collect_kinds(expected)
     assert align.normalize_received([Other("image"), Other("audio")], ALL, named) == [Other("image")]
@@ -71,7 +73,14 @@ EXPECTED = [
         ALL,
         [{"thinking": {"text": "", "redacted": True}}],
     ),
-    ("provider", [{"tool_call": {"name": "g", "executor": "provider"}}], ALL - {"provider_tools"}, []),
+    ("signature-empty", [{"thinking": {"text": "", "signature": ""}}], ALL, []),
+    ("refusals-join", [{"refusal": "a"}, {"refusal": "b"}], ALL, [{"refusal": "ab"}]),
+    ("refusal-unclaimed", [{"refusal": "a"}], NONE, []),
+    ("other", [{"other": {"kind": "image"}}], NONE, [{"other": {"kind": "image"}}]),
+    ("call-before-text", [CALL_ENTRY, {"text": "a"}], ALL, [CALL_ENTRY, {"text": "a"}]),
+    ("one-matcher", [{"text": {"matches": "a"}}], ALL, [{"text": {"matches": "a"}}]),
+    ("provider-claimed", [PROVIDED_ENTRY], frozenset({"provider_tools"}), [PROVIDED_ENTRY]),
+    ("provider", [PROVIDED_ENTRY], ALL - {"provider_tools"}, []),
     ("client", [{"tool_call": {"name": "g"}}], ALL - {"tool_calls"}, []),
 ]
 
@@ -88,11 +97,13 @@ def test_texts_with_a_matcher_are_joined_to_a_text_that_is_not_judged():
     assert joined.fields == {}
 
 
-def call(name):
-    return parse_block({"tool_call": {"name": name}}), ToolCall(name=name)
+def call(name, **fields):
+    return parse_block({"tool_call": {"name": name, **fields}}), ToolCall(name=name, **fields)
 
 
 F, G, H = call("f"), call("g"), call("h")
+F1, F2 = call("f", arguments=1), call("f", arguments=2)
+G1, G2 = call("g", arguments=1), call("g", arguments=2)
 X, Y = (parse_block({"text": "x"}), Text("x")), (parse_block({"text": "y"}), Text("y"))
 T = (parse_block({"thinking": "t"}), Thinking("t"))
 
@@ -107,6 +118,10 @@ PAIRS = [
     ("nothing-expected", [], [X], []),
     ("names-decide", [G, X], [F, G, X], [1, 2]),
     ("other-type", [F], [X], [None]),
+    ("arguments-decide", [F1, F2], [F2], [None, 0]),
+    ("arguments-decide-before-another-type", [F1, F2], [F2, X], [None, 0]),
+    ("each-is-paired-once", [X, Y], [F, X], [1, None]),
+    ("two-pairs-beat-equal-arguments", [F1, G1], [H, G2, F1], [0, 1]),
 ]
 
 
@@ -116,6 +131,21 @@ PAIRS = [
 def test_a_block_that_is_missing_or_extra_does_not_shift_the_others(expected, got, pairs):
     found = align.pair_blocks([entry[0] for entry in expected], [entry[1] for entry in got])
     assert found == pairs
+
+
+LIMITS = [
+    ("at-the-limit", 4, [X, F], [F, X], [1, None]),
+    ("beyond-the-limit", 3, [X, F], [F, X], [None, None]),
+    ("one-missing-beyond-the-limit", 1, [F, X], [F], [0, None]),
+]
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected", "got", "pairs"), [row[1:] for row in LIMITS], ids=[row[0] for row in LIMITS]
+)
+def test_too_many_pairs_are_not_searched(limit, expected, got, pairs, monkeypatch):
+    monkeypatch.setattr(align, "MAX_PAIRS", limit)
+    assert align.pair_blocks([entry[0] for entry in expected], [entry[1] for entry in got]) == pairs
 
 
 def test_thousands_of_blocks_are_paired_by_position():

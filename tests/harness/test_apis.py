@@ -42,7 +42,7 @@ def test_the_search_for_names_finds_them():
     assert [place for module in records for place in named(module)]
 
 
-def test_each_api_is_one_module_of_its_name():
+def test_each_api_is_one_module():
     folder = Path(streamconform.__file__).parent / "apis"
     for name, api in APIS.items():
         assert api.name == name
@@ -116,7 +116,7 @@ class TestRecord:
         assert isinstance(api.requests.canonical({"model": "m", "stream": None}), dict)
         assert api.requests.call_ids
 
-    def test_it_says_where_the_key_goes_and_how_to_probe(self, api):
+    def test_an_api_defines_its_key_header_and_its_probing(self, api):
         (header,) = api.key.headers("k")
         assert header == header.lower()
         assert api.key.headers("k")[header].endswith("k")

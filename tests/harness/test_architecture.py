@@ -157,7 +157,7 @@ def test_the_harness_reaches_the_reference_like_anyones_parser():
     ] == []
 
 
-def test_what_is_pure_imports_nothing_that_does_io():
+def test_pure_modules_import_nothing_that_does_io():
     assert [(each.name, each.roots() & NO_IO) for each in harness(*PURE) if each.roots() & NO_IO] == []
 
 
@@ -240,7 +240,7 @@ def test_only_one_module_reads_yaml():
     }
 
 
-def test_a_module_says_what_it_is_for():
+def test_a_module_has_a_docstring():
     assert [str(each.path) for each in everything() if not (ast.get_docstring(each.tree) or "").strip()] == []
 
 

@@ -84,7 +84,7 @@ def test_beyond_500_frames_the_last_change_is_still_exact():
     assert set(fragments) <= set(range(1, count))
 
 
-def test_snapshots_are_taken_once_a_body():
+def test_snapshots_are_taken_once_per_body():
     asked = []
 
     def counted(run, at):
@@ -106,7 +106,7 @@ def test_only_some_bodies_are_remembered():
     assert len(blame._cache) == blame_module.MAX_BODIES
 
 
-def test_the_first_delta_ends_where_its_frame_does():
+def test_the_first_delta_ends_with_its_frame():
     trial = builders.trial()
     assert Blame(load_snapshots()).find_first_delta(trial) == sse.split(trial.body)[2].end
 
@@ -129,7 +129,7 @@ def test_a_document_has_no_frames():
     assert frames_of("status", None, case=builders.case(body=b"<html>")) == ()
 
 
-def test_frames_of_bundled_cassettes_lie_in_the_body_and_name_the_usage():
+def test_frames_of_bundled_cassettes_are_in_the_body_and_contain_the_usage():
     blame = Blame(load_snapshots())
     check = Check(path="usage.output", level="must", verdict="fail")
     for case in bundled_suite.streams()[::10]:

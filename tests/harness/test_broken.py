@@ -18,7 +18,7 @@ PAGE = DOCUMENT.read_text("utf-8")
 
 
 @pytest.mark.parametrize("broken", [pytest.param(each, id=each.id) for each in TABLE])
-def test_it_gets_its_verdict_the_run_goes_on_and_nothing_is_left_running(broken):
+def test_a_broken_adapter_gets_its_verdict_and_the_run_continues(broken):
     seen = happens(broken)
     assert (seen.verdict, seen.kind) == (broken.verdict, broken.kind), seen.reads
     verdicts = ["pass"] * 4
@@ -34,12 +34,12 @@ def test_it_gets_its_verdict_the_run_goes_on_and_nothing_is_left_running(broken)
     assert row(broken, seen) in PAGE.splitlines(), describe_outdated("broken")
 
 
-def test_the_page_has_a_row_for_each_adapter_and_no_other():
+def test_the_page_has_exactly_one_row_per_adapter():
     rows = {line.split(" | ")[0].removeprefix("| "): line for line in PAGE.splitlines()}
     assert page({each.id: rows.get(each.does, "") for each in TABLE}) == PAGE, describe_outdated("broken")
 
 
-def test_every_part_of_the_page_has_adapters_and_each_has_a_name():
+def test_every_section_of_the_page_has_adapters_with_unique_ids():
     assert {each.part for each in TABLE} == set(PARTS)
     assert len({each.id for each in TABLE}) == len({each.does for each in TABLE}) == len(TABLE)
 

@@ -72,7 +72,7 @@ WORDS = [
 
 
 @pytest.mark.parametrize("text", WORDS, ids=lambda text: ascii(text)[:24])
-def test_any_text_in_a_request_comes_back(tmp_path, text):
+def test_any_text_in_a_request_survives_a_round_trip(tmp_path, text):
     request = {"model": text, "messages": [{"role": "user", "content": text}], f"key {text}": {text: [text]}}
     assert round_trip(tmp_path, builders.cassette(request=request)).request.body == request
 
@@ -95,7 +95,7 @@ json_values = st.recursive(
     max_examples=60, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
 )
 @given(value=json_values)
-def test_any_json_in_a_request_comes_back(tmp_path, value):
+def test_any_json_in_a_request_survives_a_round_trip(tmp_path, value):
     request = {"value": value}
     read = round_trip(tmp_path, builders.cassette(request=request)).request.body
     assert read == request
@@ -122,14 +122,14 @@ PROVENANCE = [
 
 
 @pytest.mark.parametrize("provenance", PROVENANCE, ids=lambda each: f"{each.kind}-{bool(each.note)}")
-def test_a_cassette_comes_back_whole(tmp_path, provenance):
+def test_a_cassette_survives_a_round_trip(tmp_path, provenance):
     whole = builders.cassette(
         b"data: \x00\xff\r\n\n", marks=[(0, 10), (3, 10), (7, 400)], provenance=provenance, twin=b'{"a": 1}'
     )
     assert round_trip(tmp_path, whole) == whole
 
 
-def test_an_empty_body_with_a_mark_comes_back(tmp_path):
+def test_an_empty_body_with_a_mark_survives_a_round_trip(tmp_path):
     assert round_trip(tmp_path, builders.cassette(b"", marks=[(0, 5)])).body == b""
 
 
@@ -226,7 +226,7 @@ def test_the_content_type_is_without_parameters():
 
 
 @pytest.mark.parametrize("name", builders.FRAMED)
-def test_a_body_of_every_framing_comes_back_as_it_was(tmp_path, name):
+def test_a_body_of_every_framing_survives_a_round_trip(tmp_path, name):
     api, framed, body = builders.FRAMED[name]
     suffix = {"json_array": "json"}.get(framed, framed)
     given = dataclasses.replace(builders.cassette(body, api=api, name=name), suffix=suffix)

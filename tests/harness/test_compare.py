@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from streamconform.judge import decode
-from streamconform.judge.compare import compare_outcome
+from streamconform.judge.compare import compare_outcome, sum_cache_usage
 from streamconform.model.capability import CAPABILITIES
-from streamconform.suite.expectation import parse
+from streamconform.model.verdict import Check
+from streamconform.suite.expectation import parse, serialize_leaf
 
 from . import builders
 
@@ -122,7 +123,7 @@ NEEDS = [
 
 
 @pytest.mark.parametrize(("capability", "paths"), NEEDS, ids=[capability for capability, _ in NEEDS])
-def test_what_is_not_claimed_is_not_judged(capability, paths):
+def test_fields_without_a_claim_are_not_judged(capability, paths):
     left = checks(claims=ALL - {capability})
     assert not paths & set(left)
     assert all(each.verdict == "pass" for each in left.values())
@@ -134,7 +135,14 @@ def test_status_stop_and_text_are_always_judged():
 
 @pytest.mark.parametrize(("level", "verdict"), [("must", "fail"), ("should", "warn"), ("may", "may")])
 def test_a_difference_is_called_by_the_level(level, verdict):
-    assert checks(got=got_with(status="error"), level=level)["status"].verdict == verdict
+    check = checks(got=got_with(status="error"), level=level)["status"]
+    assert check == Check(path="status", level=level, verdict=verdict, expected="complete", got="error")
+
+
+def test_a_group_that_is_expected_to_be_null_is_shown_with_its_fields():
+    found = checks(EXPECT | {"cost": None, "error": None}, got_with(error={"message": "m", "status": 500}))
+    assert found["error"].got == {"type": None, "message": "m", "status": 500}
+    assert found["cost"].got["total"] == "0.1000"
 
 
 def test_integers_that_javascript_cannot_keep_are_should():
@@ -149,13 +157,19 @@ def test_arguments_of_a_call_that_had_not_ended_are_not_compared():
     assert "content.2.tool_call.arguments" not in found
 
 
-def test_a_block_that_did_not_come_fails_even_where_null_would_do():
+def test_a_missing_block_fails_even_if_null_is_expected():
     content = [{"tool_call": {"name": "f", "id": {"present": False}}}]
     found = checks(EXPECT | {"content": content}, got_with(content=[]))["content.0.tool_call.id"]
     assert (found.verdict, found.message) == ("fail", "content block missing")
+    assert found.expected == {"present": False}
 
 
-def test_null_usage_is_expected_where_nothing_was_reported():
+def test_a_missing_block_fails_only_its_claimed_fields():
+    left = failed(got=got_with(content=GOT["content"][1:]), claims=ALL - {"signatures"})
+    assert left == {"content.length", "content.0.thinking.text"}
+
+
+def test_null_usage_is_expected_if_none_was_reported():
     assert failed(builders.TEXT_EXPECT | {"usage": None}, builders.TEXT_OUTCOME | {"usage": {}}) == set()
     assert failed(builders.TEXT_EXPECT | {"usage": None}, builders.TEXT_OUTCOME) == {"usage"}
 
@@ -165,7 +179,31 @@ def test_of_an_incomplete_answer_the_error_is_not_judged():
     assert failed(expect, builders.TEXT_OUTCOME | {"status": "incomplete", "error": {"type": "x"}}) == set()
 
 
-def test_the_length_says_which_types_came():
-    found = checks(got=got_with(content=[]))["content.length"]
-    assert (found.expected, found.got) == (3, 0)
-    assert found.message == "expected 3 blocks [thinking, text, tool_call], got 0 []"
+LENGTHS = [
+    (EXPECT["content"], "expected 3 blocks [thinking, text, tool_call], got 0 []"),
+    (EXPECT["content"][3:], "expected 1 block [tool_call], got 0 []"),
+    (EXPECT["content"][3:] * 12, f"expected 12 blocks [{', '.join(['tool_call'] * 12)}], got 0 []"),
+    (EXPECT["content"][3:] * 13, f"expected 13 blocks [{', '.join(['tool_call'] * 12)}, …], got 0 []"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), LENGTHS, ids=["types", "one", "limit", "beyond-the-limit"])
+def test_a_wrong_length_lists_the_block_types(content, message):
+    found = checks(EXPECT | {"content": content}, got_with(content=[]))["content.length"]
+    assert (found.expected, found.got) == (int(message.split()[1]), 0)
+    assert found.message == message
+
+
+SUMS = [
+    ({"input": 5}, 5),
+    ({"input": 5, "cache_read": 7, "cache_write": 11}, 23),
+    ({"input": {"any_of": [5, 6]}}, {"any_of": [5, 6]}),
+    ({"input": {"any_of": [5, None]}, "cache_read": {"any_of": [2, 0]}}, {"any_of": [None, 5, 7]}),
+    ({"input": {"present": True}, "cache_read": 7}, {"present": True}),
+]
+
+
+@pytest.mark.parametrize(("usage", "total"), SUMS)
+def test_input_includes_the_cache_for_a_library_with_one_number(usage, total):
+    fields = parse(EXPECT | {"usage": usage}).fields
+    assert serialize_leaf(sum_cache_usage(fields, ALL - {"cache_usage"})["usage.input"]) == total

@@ -63,13 +63,13 @@ def passes_all(found):
 
 @pytest.mark.slow
 @pytest.mark.cargo
-def test_a_program_in_rust_passes_what_every_reader_of_chat_completions_has_to(in_rust, tmp_path):
+def test_a_program_in_rust_passes_the_basic_chat_cases(in_rust, tmp_path):
     assert passes_all(verdicts(tmp_path, in_rust, "openai-chat"))
 
 
 @pytest.mark.slow
 @pytest.mark.cc
-def test_a_program_in_c_passes_what_every_reader_of_messages_has_to(in_c, tmp_path):
+def test_a_program_in_c_passes_the_basic_messages_cases(in_c, tmp_path):
     assert passes_all(verdicts(tmp_path, in_c, "anthropic-messages"))
 
 

@@ -202,7 +202,7 @@ def test_deep_arguments_are_not_walked():
     assert decode.decode_outcome({"status": "complete", "content": [call]}).content[0].arguments is deep
 
 
-def test_what_is_omitted_is_null_and_null_is_the_default():
+def test_an_omitted_field_is_null():
     said = {"status": "complete", "content": [{"type": "thinking"}, {"type": "tool_call", "executor": None}]}
     nulls = said | dict.fromkeys(("stop", "usage", "cost", "error", "model", "response_id"))
     assert decode.decode_outcome(said) == decode.decode_outcome(nulls)

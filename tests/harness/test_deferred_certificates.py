@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 
@@ -55,7 +54,7 @@ print(json.dumps(found))
 '''
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="makes a certificate with openssl")
+@pytest.mark.openssl
 def test_certificates_are_loaded_late_and_still_decide(tmp_path):
     certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     command = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost"

@@ -144,7 +144,7 @@ def test_bytewise_is_one_byte_a_chunk_and_whole_is_one_chunk():
     assert delivered(made, "whole") == (made.body,)
 
 
-def test_recorded_is_cut_at_the_marks_or_else_at_the_frames():
+def test_recorded_cuts_at_the_marks_or_else_at_the_frames():
     marked = builders.cassette(marks=[(0, 1), (10, 2), (11, 3)])
     assert [len(chunk) for chunk in delivered(marked, "recorded")] == [10, 1, len(marked.body) - 11]
     frames = delivered(builders.cassette(), "recorded")
@@ -180,7 +180,7 @@ MANGLED = [
 
 
 @pytest.mark.parametrize(("name", "body", "expected"), MANGLED)
-def test_a_mangler_writes_what_its_name_says(name, body, expected):
+def test_a_mangler_changes_the_body_as_named(name, body, expected):
     assert MANGLERS[name](body, builders.ANTHROPIC) == expected
 
 

@@ -7,8 +7,10 @@ import json
 import pytest
 from streamconform.adapters import program as program_module
 from streamconform.errors import ImplementationError
+from streamconform.reports.causes import group_by_cause
 from streamconform.run.plan import Settings
 from streamconform.run.pool import GIVE_UP_AFTER, GIVE_UP_WITHOUT_ANSWER
+from streamconform.run.reading import read
 from streamconform.run.session import Progress, RunRequest, execute_run
 
 from . import builders
@@ -54,6 +56,14 @@ def test_a_program_that_always_dies_is_given_up_and_its_results_are_small(tmp_pa
     assert len({line["reason"] for line in given_up}) == 1
     assert len(given_up[0]["reason"]) < 300
     assert size < TRIALS * 500 + 50_000
+
+
+def test_a_program_that_always_dies_is_one_cause(tmp_path, monkeypatch):
+    code = "greet(); raise ValueError('cannot read ' + repr([os.getpid(), sys.stdin.readline()]))"
+    run(tmp_path, code, monkeypatch, trials=30)
+    (cause,) = group_by_cause(read(tmp_path / "results.jsonl").trials)
+    assert cause.title == "Adapter error: the program ended: ValueError: cannot read"
+    assert cause.failures[0].first.observation["stderr"][0].startswith("Traceback")
 
 
 def test_a_death_is_reported_with_the_last_lines_of_stderr(tmp_path, monkeypatch):

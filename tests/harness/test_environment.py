@@ -52,6 +52,6 @@ def test_a_form_that_means_nothing_is_a_usage_error(impl):
         connect(impl)
 
 
-def test_words_behind_two_dashes_are_the_program():
+def test_arguments_after_two_dashes_are_the_program():
     assert connect_command(("./x", "a b")).argv == ("./x", "a b")
     assert connect_command(("./x", "a b")).impl == "cmd:./x 'a b'"

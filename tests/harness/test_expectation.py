@@ -53,7 +53,7 @@ BLOCKS = [
 
 
 @pytest.mark.parametrize(("given", "expected"), BLOCKS, ids=[str(given)[:40] for given, _ in BLOCKS])
-def test_a_block_is_what_its_long_form_says(given, expected):
+def test_a_short_block_equals_its_long_form(given, expected):
     """Arguments and data are literal JSON: a tool may well have an argument called `matches`."""
     assert parse_block(given) == expected
 
@@ -85,7 +85,7 @@ LEAVES = [
 
 
 @pytest.mark.parametrize(("given", "expected"), LEAVES, ids=str)
-def test_a_matcher_is_read_and_shown_as_it_was_written(given, expected):
+def test_a_matcher_is_displayed_as_written(given, expected):
     assert parse_leaf(given) == expected
     told = {key: value for key, value in given.items() if key != "why"} if isinstance(given, dict) else given
     assert serialize_leaf(expected) == told

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from streamconform.adapters.interface import Observation, Raised
 from streamconform.judge import decode
 from streamconform.judge.compare import compare_outcome, list_unexposed
+from streamconform.judge.judge import check_observation
 from streamconform.model.capability import CAPABILITIES
+from streamconform.model.verdict import Check
 from streamconform.suite.expectation import parse
+
+from . import builders
 
 RUN = {"name": "run", "arguments": {"n": 1}}
 WHOLE = {"status": "complete", "stop": "tool_use", "content": [{"text": "Let me."}, {"tool_call": RUN}]}
@@ -32,6 +37,10 @@ USAGE = {
     "content": [],
     "usage": {"input": 5, "cache_read": 7, "cache_write": 0},
 }
+FAILED_CALL = FAILED | {"content": [{"tool_call": RUN}]}
+MAYBE_ENDED = {"any_of": [True, False]}
+NOT_ENDED = {"any_of": [False, None]}
+WITH_TEXT = RUN | {"arguments_text": '{"n":1}', "id": "1"}
 DONE_LOST = {
     "status": {"any_of": ["complete", "incomplete", "error"], "prefer": ["complete"]},
     "stop": {"reason": {"any_of": ["stop", None], "prefer": ["stop"]}},
@@ -40,6 +49,12 @@ DONE_LOST = {
 TEXT = {"type": "text", "text": "Let me."}
 CALL = {"type": "tool_call", "name": "run", "arguments": {"n": 1}}
 OPEN = CALL | {"arguments": None, "complete": False}
+OTHER_CALL = CALL | {"arguments": {"n": 2}, "complete": True}
+THOUGHT = {"type": "thinking", "text": "Hm."}
+
+
+def expect_call(call):
+    return WHOLE | {"content": [{"tool_call": call}]}
 
 
 def outcome(status, reason, *content, **more):
@@ -153,6 +168,102 @@ READINGS = {
         NO_CACHE,
         {"usage.input": "fail"},
     ),
+    "a client that raises has a block that was not sent": (
+        CUT,
+        outcome("error", None, TEXT, OPEN, THOUGHT),
+        ALL,
+        {"content.length": "fail"},
+    ),
+    "a client that raises has a text that does not match": (
+        FAILED | {"content": [{"text": {"matches": "^Let"}}]},
+        outcome("error", None, {"type": "text", "text": "Set"}, error={"message": "Overloaded"}),
+        ALL,
+        {"content.0.text": "fail"},
+    ),
+    "an ended call before an error frame has other arguments": (
+        FAILED_CALL,
+        outcome("error", None, OTHER_CALL, error={"message": "Overloaded"}),
+        ALL,
+        {"content.0.tool_call.arguments": "fail"},
+    ),
+    "an ended call before an error frame is marked incomplete": (
+        FAILED_CALL,
+        outcome("error", None, OPEN, error={"message": "Overloaded"}),
+        ALL,
+        {"content.0.tool_call.complete": "warn"},
+    ),
+    "an ended call before an error frame has null arguments": (
+        FAILED_CALL,
+        outcome("error", None, CALL | {"arguments": None}, error={"message": "Overloaded"}),
+        ALL,
+        {"content.0.tool_call.arguments": "warn"},
+    ),
+    "an ended call is marked incomplete": (
+        WHOLE,
+        outcome("complete", "tool_use", TEXT, OPEN),
+        ALL,
+        {"content.1.tool_call.complete": "fail", "content.1.tool_call.arguments": "fail"},
+    ),
+    "a cut call with null arguments can be executed": (
+        expect_call(RUN | {"arguments": None, "complete": False}),
+        outcome("complete", "tool_use", CALL),
+        ALL,
+        {"content.0.tool_call.complete": "fail"},
+    ),
+    "a malformed call is repaired and marked incomplete": (
+        MALFORMED,
+        outcome("complete", "tool_use", CALL | {"complete": False}),
+        ALL,
+        {},
+    ),
+    "a call that may have ended is marked incomplete": (
+        expect_call(RUN | {"complete": MAYBE_ENDED, "id": "1"}),
+        outcome("complete", "tool_use", OPEN | {"id": "2"}),
+        ALL,
+        {"content.0.tool_call.id": "fail"},
+    ),
+    "a call that may have ended is marked complete, with other arguments": (
+        expect_call(RUN | {"complete": MAYBE_ENDED}),
+        outcome("complete", "tool_use", OTHER_CALL),
+        ALL,
+        {"content.0.tool_call.arguments": "fail"},
+    ),
+    "a call that nobody calls ended is marked incomplete": (
+        expect_call(RUN | {"complete": NOT_ENDED}),
+        outcome("complete", "tool_use", OPEN),
+        ALL,
+        {},
+    ),
+    "the text of arguments is null": (
+        expect_call(WITH_TEXT),
+        outcome("complete", "tool_use", CALL | {"arguments_text": None}),
+        ALL,
+        {},
+    ),
+    "the text of arguments is null, and the arguments differ": (
+        expect_call(WITH_TEXT),
+        outcome("complete", "tool_use", OTHER_CALL | {"arguments_text": None}),
+        ALL,
+        {"content.0.tool_call.arguments": "fail", "content.0.tool_call.arguments_text": "fail"},
+    ),
+    "the text of arguments is null, and only the text is expected": (
+        expect_call({"name": "run", "arguments_text": '{"n":1}'}),
+        outcome("complete", "tool_use", CALL | {"arguments_text": None}),
+        ALL,
+        {},
+    ),
+    "the text of arguments differs": (
+        expect_call(WITH_TEXT),
+        outcome("complete", "tool_use", CALL | {"arguments_text": '{"n": 1}'}),
+        ALL,
+        {"content.0.tool_call.arguments_text": "fail"},
+    ),
+    "text that comes after a call": (
+        WHOLE | {"content": [{"tool_call": RUN}, {"text": "Let me."}]},
+        outcome("complete", "tool_use", CALL, TEXT),
+        ALL,
+        {},
+    ),
     "usage is claimed and absent": (
         USAGE,
         outcome("complete", "stop"),
@@ -168,14 +279,45 @@ def test_a_reading_fails_only_where_its_maintainer_would_agree(expect, got, clai
     assert {check.path: check.verdict for check in checks if check.verdict != "pass"} == verdicts
 
 
-@pytest.mark.parametrize("ordered", [True, False])
-def test_text_after_a_call_is_joined_where_a_message_has_one_text(ordered):
+@pytest.mark.parametrize(
+    ("content", "verdict", "got", "message"),
+    [
+        ([TEXT], "pass", None, None),
+        ([TEXT, OPEN], "pass", False, None),
+        (
+            [TEXT, CALL | {"complete": True}],
+            "fail",
+            True,
+            "a call that must not be executed is handed out as executable",
+        ),
+    ],
+    ids=["left-out", "open", "executable"],
+)
+def test_the_check_of_a_cut_call_has_both_values(content, verdict, got, message):
+    read = decode.decode_outcome(outcome("incomplete", None, *content))
+    path = "content.1.tool_call.complete"
+    (check,) = (check for check in compare_outcome(parse(CUT), read, ALL, "must") if check.path == path)
+    assert check == Check(path=path, level="must", verdict=verdict, expected=False, got=got, message=message)
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "failed"),
+    [
+        (WHOLE["content"], {}, {"content.length", "content.0.text"}),
+        (WHOLE["content"], {"ordered": True}, {"content.length", "content.0.text"}),
+        (WHOLE["content"], {"ordered": False}, set()),
+        (WHOLE["content"][::-1], {"ordered": False}, set()),
+    ],
+    ids=["default", "ordered", "one-text", "one-text-after-a-call"],
+)
+def test_text_after_a_call_is_joined_where_a_message_has_one_text(content, options, failed):
     got = outcome(
         "complete", "tool_use", {"type": "text", "text": "Let"}, CALL, {"type": "text", "text": " me."}
     )
-    checks = compare_outcome(parse(WHOLE), decode.decode_outcome(got), ALL, "must", ordered=ordered)
-    failed = {check.path for check in checks if check.verdict != "pass"}
-    assert failed == (set() if not ordered else {"content.length", "content.0.text"})
+    checks = compare_outcome(
+        parse(WHOLE | {"content": content}), decode.decode_outcome(got), ALL, "must", **options
+    )
+    assert {check.path for check in checks if check.verdict != "pass"} == failed
 
 
 def test_paths_that_are_left_out_are_listed_where_the_case_names_them():
@@ -183,3 +325,24 @@ def test_paths_that_are_left_out_are_listed_where_the_case_names_them():
     got = decode.decode_outcome(outcome("complete", "stop", CALL, usage={"input": 5}))
     expected = ("model", "tool_call.complete", "tool_call.id", "usage.cache_read", "usage.cache_write")
     assert list_unexposed(expect, got, ALL) == expected
+
+
+EXCEPTIONS = {
+    "with the provider's message": ({}, "503: {'message': 'Overloaded'}", set()),
+    "with another message": ({}, "Something went wrong", {"error.message"}),
+    "beside an error of the adapter's": ({"error": {"message": "Busy"}}, "Overloaded", {"error.message"}),
+    "beside a type of the adapter's": (
+        {"error": {"type": "busy", "message": "Overloaded"}},
+        "Overloaded",
+        {"error.type"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("more", "message", "failed"), EXCEPTIONS.values(), ids=EXCEPTIONS)
+def test_an_exception_reports_the_error_unless_the_adapter_does(more, message, failed):
+    expect = FAILED | {"error": {"type": "overloaded_error", "message": "Overloaded", "status": 529}}
+    trial = builders.trial(builders.case(expect))
+    seen = Observation(outcome("error", "error", TEXT, **more), raised=Raised("lib.ServerError", message))
+    checks, _ = check_observation(trial, seen, ALL - {"events"}, lambda _: None)
+    assert {check.path for check in checks if check.verdict != "pass"} == failed

@@ -69,7 +69,7 @@ def test_a_cut_is_a_beginning_of_the_body_and_never_the_whole_of_it():
             assert body.startswith(chunks.removesuffix(error)), case.id
 
 
-def test_a_cut_inside_a_payload_leaves_one_frame_that_nobody_can_read():
+def test_a_cut_inside_a_payload_leaves_one_unreadable_frame():
     for case, fault in all_faults():
         kind, _, number = fault.name.partition(".")
         if kind in ("cut-inside-json", "cut-inside-utf8"):
@@ -103,7 +103,7 @@ def split_payloads(case: Case, fault: BrokenDelivery) -> list[bytes]:
     return [frame.payload for frame in split(framed(case), b"".join(fault.chunks))]
 
 
-def test_behind_the_terminal_frame_nothing_is_lost_but_usage_and_cost():
+def test_a_cut_after_the_terminal_frame_loses_only_usage_and_cost():
     later = [(case, fault) for case, fault in all_faults() if fault.expect.partial is None]
     assert later
     for case, fault in later:
@@ -115,21 +115,21 @@ def test_behind_the_terminal_frame_nothing_is_lost_but_usage_and_cost():
         assert status == case.expect.fields["status"] or status.preferred == ("complete",)
 
 
-def test_each_bucket_of_usage_is_unknown_final_or_one_that_was_reported():
+def test_each_usage_bucket_is_unknown_final_or_an_earlier_value():
     seen = replace(builders.case(), usage_seen=(Usage(input=12, output=1),))
     fields = named(seen, "cut-after-frame.2").expect.fields
     assert fields["usage.output"] == AnyOf((None, 9, 1))
     assert fields["usage.input"] == AnyOf((None, 12))
 
 
-def test_an_error_frame_comes_only_where_the_stream_would_have_been_whole():
+def test_an_error_frame_is_inserted_only_into_a_complete_stream():
     for case, fault in all_faults():
         if fault.name.startswith("error-frame"):
             assert case.expect.fields["status"] == Literally("complete")
             assert fault.expect.fields["error.message"] == Literally(APIS[case.api].ending.error_message)
 
 
-def test_one_of_each_kind_is_enough_where_not_all_are_asked_for():
+def test_faults_one_selects_one_fault_of_each_kind():
     for case in bundled_suite.streams():
         few = [fault.name for fault in broken(case, every=False)]
         assert len({name.partition(".")[0] for name in few}) == len(few), case.id
@@ -173,7 +173,7 @@ def test_a_document_and_a_fault_that_the_case_takes_out_are_not_broken():
 
 
 @pytest.mark.parametrize(("asked", "kinds"), [("none", 0), ("one", 4), ("all", 4)])
-def test_faults_are_trials_behind_the_deliveries_with_ids_of_their_own(asked, kinds):
+def test_faults_are_trials_after_the_deliveries_with_their_own_ids(asked, kinds):
     trials = [*expand((builders.case(),), ("whole",), "bytes", 0, asked)]
     assert trials[0].delivery == "whole"
     assert len({each.delivery.partition(".")[0] for each in trials[1:]}) == kinds

@@ -48,20 +48,20 @@ def test_a_program_that_cannot_be_used_says_why(tmp_path, code, says):
     assert says in str(caught.value)
 
 
-def test_no_greeting_in_time_is_told(tmp_path, monkeypatch):
+def test_a_greeting_that_times_out_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(program_module, "HELLO_SECONDS", 0.2)
     with pytest.raises(ImplementationError, match=r"no greeting within 0\.2 s"):
         asyncio.run(greeted(builders.program(tmp_path, "time.sleep(9)")))
 
 
-def test_a_greeting_without_end_is_told(tmp_path, monkeypatch):
+def test_an_endless_greeting_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(protocol, "MAX_LINE", 1000)
     with pytest.raises(ImplementationError, match=r"its greeting line exceeds 1000 bytes"):
         asyncio.run(greeted(builders.program(tmp_path, "while True: os.write(1, b'x' * 1000)")))
 
 
 @pytest.mark.parametrize("argv", [("./no-such-program",), ("/",), ("a\0b",)])
-def test_a_program_that_is_not_there_is_told(argv):
+def test_a_missing_program_is_reported(argv):
     with pytest.raises(ImplementationError, match="cannot be started"):
         asyncio.run(greeted(Connection("cmd:x", argv)))
 
@@ -72,7 +72,7 @@ def test_an_escape_sequence_on_stderr_does_not_reach_the_terminal(tmp_path):
     assert "\x1b" not in str(caught.value)
 
 
-def test_a_greeting_says_what_is_claimed(tmp_path):
+def test_a_greeting_becomes_claims(tmp_path):
     code = (
         "greet(apis=['x'], inputs=['push', 'bytes'], capabilities={'x': ['usage']}, concurrency=4.0, new=1)"
     )

@@ -241,7 +241,7 @@ def test_callables_of_every_kind_answer():
     }
 
 
-def test_an_adapter_that_fails_says_so_and_where():
+def test_a_failing_adapter_is_reported_with_its_traceback():
     names = ("exits", "raises", "raises_midway", "forgets", "not_json", "not_a_number", "recursion")
     answers = dict(zip(names, (answer for _, answer in ask(*names)), strict=True))
     assert all(isinstance(answer, Errored) and answer.traceback for answer in answers.values()), answers
@@ -319,13 +319,13 @@ def test_over_http_a_network_error_of_the_standard_library_is_the_client_s():
         assert find_library_exception(caught.value, adapter, over_http=False) is None
 
 
-def test_an_adapter_that_takes_the_process_with_it_is_told():
+def test_an_adapter_that_ends_the_process_is_reported():
     ((_, died), (_, hung)) = ask("dies", "hangs", seconds=0.5)
     assert died == ProtocolFault("exited", "the program ended (exit code 5)")
     assert hung == Hang(0.5)
 
 
-def test_an_adapter_gets_what_a_client_has():
+def test_an_adapter_gets_the_input_of_a_client():
     ((greeting, answer),) = ask("what_it_gets")
     assert greeting.capabilities is None
     assert greeting.name == "mine"
@@ -340,7 +340,7 @@ def test_an_adapter_gets_what_a_client_has():
     }
 
 
-def test_attributes_say_what_is_claimed():
+def test_attributes_become_claims():
     ((greeting, _),) = ask("instance")
     assert (greeting.name, greeting.version, greeting.language) == ("mine", "1.2", "python")
     assert greeting.issues == "https://example.org"
@@ -359,7 +359,7 @@ MISSING = [
 ]
 
 
-def test_a_target_that_is_not_there_says_what_to_do():
+def test_a_missing_target_is_an_error_with_the_fix():
     async def started(target):
         with pytest.raises(ImplementationError) as caught:
             await Program(hosted(target)).start()
@@ -377,7 +377,7 @@ def run_of(*chunks: bytes) -> BytesInput:
     return BytesInput("x", 200, {}, Chunks(list(chunks)))
 
 
-def test_chunks_are_taken_once_and_lazily():
+def test_chunks_are_read_once_and_lazily():
     chunks = Chunks([b"1", b"2", b"3"])
     assert chunks.taken == 0
     assert next(iter(chunks)) == b"1"
@@ -386,7 +386,7 @@ def test_chunks_are_taken_once_and_lazily():
     assert list(chunks) == []
 
 
-def test_chunks_taken_by_async_code_let_other_tasks_run():
+def test_async_code_that_reads_chunks_lets_other_tasks_run():
     turns = []
 
     async def reader(run):

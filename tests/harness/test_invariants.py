@@ -38,6 +38,18 @@ INTERLEAVED = [
     *(begun(0), begun(1), fragment(0, "{"), fragment(1, "{"), fragment(1, "}"), fragment(0, "}")),
     *(called(1), called(0), DONE),
 ]
+SHORT_CALL = {key: value for key, value in CALL.items() if key != "arguments_text"}
+LONG = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+
+def streamed(type_, text, *deltas, **fields):
+    """Return an outcome with one block, and the events of the block."""
+    block = {"type": type_, "text": text, **fields}
+    events = [{"type": f"{type_}_delta", "content_index": 0, "delta": delta} for delta in deltas]
+    start, end = ({"type": f"{type_}_{which}", "content_index": 0} for which in ("start", "end"))
+    return OUTCOME | {"content": [block]}, [start, *events, end | block | {"type": end["type"]}, DONE]
+
+
 THOUGHT = OUTCOME | {"content": [{"type": "thinking", "text": "", "signature": "x", "redacted": True}]}
 USAGE = {"type": "usage", "usage": OUTCOME.get("usage")}
 CUT = OUTCOME | {"status": "incomplete", "stop": None}
@@ -50,6 +62,26 @@ KEPT = [
     ("cut", CUT, [START, DELTA, DELTA2, {"type": "error", "status": "incomplete"}]),
     ("redacted", THOUGHT, [{"type": "thinking_start", "content_index": 0}, DONE]),
     ("nothing", OUTCOME | {"content": []}, [DONE]),
+    ("empty-text", *streamed("text", "")),
+    ("thought", *streamed("thinking", "Hm.", "H", "m.")),
+    (
+        "hidden-thought",
+        OUTCOME | {"content": [{"type": "thinking", "text": "Hm.", "redacted": True}]},
+        [DONE],
+    ),
+    ("no-raw-stop-in-done", OUTCOME, [*EVENTS[:-1], {"type": "done", "stop": {"reason": "stop"}}]),
+    (
+        "arguments-text-only-in-the-end",
+        OUTCOME | {"content": [SHORT_CALL]},
+        [begun(0), {"type": "toolcall_end", "content_index": 0, "tool_call": CALL}, DONE],
+    ),
+    ("one-bucket-in-the-event", OUTCOME, [*EVENTS[:-1], {"type": "usage", "usage": {"output": 9}}, DONE]),
+    ("one-bucket-in-the-outcome", OUTCOME | {"usage": {"output": 9}}, [*EVENTS[:-1], USAGE, DONE]),
+    (
+        "no-arguments-text-in-the-end",
+        OUTCOME | {"content": [CALL]},
+        [begun(0), {"type": "toolcall_end", "content_index": 0, "tool_call": SHORT_CALL}, DONE],
+    ),
 ]
 BROKEN = [
     ("one-terminal", "none", OUTCOME, EVENTS[:-1], "got 0"),
@@ -67,8 +99,8 @@ BROKEN = [
         "content-index",
         "beyond",
         OUTCOME,
-        [*EVENTS[:-1], START | {"content_index": 1}, DONE],
-        "content_index 1",
+        [*EVENTS[:-1], START | {"content_index": 1}, END | {"content_index": 1}, DONE],
+        "content_index 1; the outcome has 1 blocks",
     ),
     ("delta-inside-block", "before-start", OUTCOME, [DELTA, START, DELTA2, END, DONE], "not open"),
     ("delta-inside-block", "after-end", OUTCOME, [START, DELTA, END, DELTA2, DONE], "not open"),
@@ -78,6 +110,14 @@ BROKEN = [
     ("deltas-sum", "one-twice", OUTCOME, [START, DELTA, DELTA, DELTA2, END, DONE], "the deltas of block 0"),
     ("deltas-sum", "order", OUTCOME, [START, DELTA2, DELTA, END, DONE], "the deltas of block 0"),
     ("deltas-sum", "no-deltas", OUTCOME, [START, END, DONE], "the deltas of block 0"),
+    ("deltas-sum", "thought", *streamed("thinking", "Hm.", "H"), "join to 'H' (1 characters)"),
+    ("deltas-sum", "text-in-full", *streamed("text", LONG[:60], "x"), f"'{LONG[:60]}' (60 characters)"),
+    (
+        "deltas-sum",
+        "text-abbreviated",
+        *streamed("text", LONG[:61], "x"),
+        f"'{LONG[:40]}…{LONG[46:61]}' (61 characters)",
+    ),
     ("every-block-told", "no-text-events", OUTCOME, [DONE], "no event starts block 0 (text)"),
     ("every-block-told", "no-end-of-call", CALLS, [*INTERLEAVED[:-2], DONE], "no event ends the call"),
     (
@@ -100,6 +140,13 @@ BROKEN = [
         OUTCOME,
         [START, DELTA, DELTA2, END, {"type": "usage", "usage": {"output": 18}}, DONE],
         "the last usage event",
+    ),
+    (
+        "one-terminal",
+        "other-raw-stop",
+        OUTCOME,
+        [*EVENTS[:-1], {"type": "done", "stop": {"reason": "stop", "raw": "max_tokens"}}],
+        "`done` has",
     ),
     ("one-terminal", "other-stop", OUTCOME, [*EVENTS[:-1], {"type": "done", "stop": None}], "`done` has"),
     (

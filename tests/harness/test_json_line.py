@@ -28,9 +28,9 @@ TELLING = [
 
 
 @pytest.mark.parametrize("text", TELLING, ids=lambda each: each[:20])
-def test_what_orjson_reads_in_another_way_is_read_as_it_is(text):
+def test_values_that_orjson_changes_are_read_exactly(text):
     assert repr(loads(text.encode())) == repr(json.loads(text))
 
 
-def test_what_is_no_json_is_left_to_the_caller():
+def test_invalid_json_is_left_to_the_caller():
     assert loads(b"not json", lambda line: line[:3]) == b"not"

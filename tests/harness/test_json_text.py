@@ -67,7 +67,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_the_value_and_every_token_stay_what_they_were(name):
+def test_the_value_and_every_token_stay_the_same(name):
     @EXAMPLES
     @given(documents)
     def holds(text):
@@ -126,7 +126,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize("text", BROKEN, ids=lambda text: ascii(text)[:20])
-def test_what_is_not_json_is_left_as_it_is(text):
+def test_invalid_json_stays_unchanged(text):
     """Rearranged, a broken payload could become a whole one, and `[DONE]` something that is not it."""
     assert json_text.reverse_keys(text) == text
     assert json_text.pad(text, b" ") == text
@@ -144,7 +144,7 @@ ADDED = [
 
 
 @pytest.mark.parametrize(("paths", "expected"), ADDED)
-def test_a_member_is_added_where_the_paths_lead(paths, expected):
+def test_a_member_is_added_at_the_paths(paths, expected):
     assert json_text.add_member(b'{"a":{"b":{}}}', b'"x":1', paths) == expected
 
 

@@ -56,7 +56,7 @@ REASONS = [
 
 
 @pytest.mark.parametrize(("answer", "reason"), REASONS, ids=str)
-def test_what_is_no_answer_says_why(answer, reason):
+def test_a_missing_answer_has_a_reason(answer, reason):
     assert judged(answer).reason == reason
 
 
@@ -84,7 +84,7 @@ def test_events_that_are_not_claimed_are_not_even_read():
 
 
 @pytest.mark.parametrize(("level", "verdict"), [("must", "fail"), ("should", "warn"), ("may", "pass")])
-def test_the_level_of_the_trial_decides_what_a_difference_is(level, verdict):
+def test_the_level_of_the_trial_decides_the_verdict_of_a_difference(level, verdict):
     trial = builders.trial(builders.case(level=level))
     found = judged(Observation(OUTCOME | {"status": "error"}, EVENTS), trial=trial)
     assert found.verdict == verdict
@@ -117,7 +117,7 @@ STREAMING = [
     [row[1:] for row in STREAMING],
     ids=[row[0] for row in STREAMING],
 )
-def test_the_first_delta_comes_before_the_last_chunk_is_taken(chunks, taken, ends, verdict):
+def test_the_first_delta_is_emitted_before_the_last_chunk_is_read(chunks, taken, ends, verdict):
     found = judged(Observation(OUTCOME, EVENTS, taken), trial=builders.trial(chunks=chunks), first_delta=ends)
     assert found.verdict == verdict
     assert [check.path for check in found.checks] == ["invariant.streaming"] * (verdict == "fail")
@@ -133,7 +133,7 @@ def test_parallel_calls_that_are_not_claimed_skip_the_case():
     assert explain_unclaimed(one, ALL - {"parallel_tool_calls"}) is None
 
 
-def test_results_keep_what_came_back():
+def test_results_contain_the_observation():
     assert serialize_answer(GOOD) == {"outcome": OUTCOME, "events": EVENTS}
     assert serialize_answer(Observation(1)) == {"outcome": 1}
     assert serialize_answer(Errored("m", "t")) == {"traceback": "t"}

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
 from streamconform.errors import SourceError
-from streamconform.known_failures.context import find_unmatched, get_checked_paths
-from streamconform.known_failures.file import EMPTY, apply_amendment, parse_document
-from streamconform.known_failures.match import CheckedPaths, Settler, find_outdated, to_problems
+from streamconform.known_failures.context import (
+    KnownFailuresContext,
+    find_unmatched,
+    get_checked_paths,
+    list_problems,
+)
+from streamconform.known_failures.file import EMPTY, apply_amendment, create_empty, parse_document
+from streamconform.known_failures.match import (
+    CheckedPaths,
+    OutdatedEntry,
+    Settler,
+    find_outdated,
+    get_match_status,
+    to_problems,
+)
 from streamconform.known_failures.model import KnownFailure, KnownFailures
 from streamconform.known_failures.update import Amendment, plan_update
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
+from streamconform.resources import find_bundled
 from streamconform.suite.expand import expand
+from streamconform.suite.load import Sources, collect
 from streamconform.yaml_text.reader import parse
 
 from . import builders
@@ -69,6 +84,9 @@ TOLERATED = result("whole", "pass", "usage.input", check="may")
 BROKEN = result("whole", "faulted", reason="ValueError: no")
 SKIPPED = result("whole", "skipped", reason="not claimed")
 
+TOLERATED_STATUS = result("whole", "pass", "status", check="may")
+TWO_CHECKS = replace(FAILED, checks=(*TOLERATED_STATUS.checks, *FAILED.checks))
+
 SETTLED = [
     ("a case", entry(CASE), FAILED, "known"),
     ("a trial", entry(f"{CASE}@whole"), FAILED, "known"),
@@ -80,6 +98,8 @@ SETTLED = [
     ("another check", entry(f"{CASE}@*:status"), FAILED, "fail"),
     ("another verdict", entry(verdict="hang"), FAILED, "fail"),
     ("a hang", entry(verdict="hang"), HUNG, "known"),
+    ("a hang without a reason", entry(verdict="hang", message="X"), result("whole", "hang"), "hang"),
+    ("the message of the worst check", entry(message="usage.input"), TWO_CHECKS, "known"),
     ("a hang with its message", entry(verdict="hang", message="no answer"), HUNG, "known"),
     ("a hang with another", entry(verdict="hang", message="answer"), HUNG, "hang"),
     ("a fault", entry(verdict="faulted", message="ValueError"), BROKEN, "known"),
@@ -112,17 +132,32 @@ def test_every_check_that_fails_has_to_be_listed():
     assert settled([entry("**:usage.*"), entry("**:status")], [given]) == ["known"]
 
 
-def test_what_is_known_carries_the_reasons():
+@pytest.mark.parametrize(("unlisted", "verdict"), [("fail", "fail"), ("warn", "fail"), ("may", "known")])
+def test_under_strict_every_failed_or_warned_check_must_be_listed(unlisted, verdict):
+    failed = result("whole", "fail", "usage.input")
+    other = Check(path="status", level="must", verdict=unlisted, expected=1, got=2)
+    both = replace(failed, checks=(*failed.checks, other))
+    assert settled([entry("**:usage.*")], [both], strict=True) == [verdict]
+
+
+def test_a_known_result_has_the_reasons_of_its_entries():
     entries = (entry("**:usage.*", reason="summed"), entry("**:status", reason="late"))
     settle = Settler([KnownFailures("k", entries)], every_path, strict=False)
     assert settle(result("whole", "fail", "usage.input", "status")).known == "summed; late"
 
 
-def test_what_is_stale_names_its_line():
+def test_a_known_result_tracks_each_issue_once():
+    entries = (entry("**:usage.*"), entry("**:status", issue="a/b#2"), entry("**:usage.input"))
+    settle = Settler([KnownFailures("k", entries)], every_path, strict=False)
+    assert settle(result("whole", "fail", "usage.input", "status")).tracked == ("a/b#1", "a/b#2")
+
+
+def test_a_stale_result_names_the_line_of_its_entry():
     settle = Settler([KnownFailures("known.yaml", (entry(line=7),))], every_path, strict=False)
     assert "known.yaml:7" in settle(result()).reason
 
 
+MALFORMED_PATH = "invariant.outcome-schema"
 PASSED, OTHER = result("crlf"), result("crlf", "fail", "status")
 AUDITED = [
     ("it fails", [entry()], [FAILED], []),
@@ -142,6 +177,7 @@ AUDITED = [
     ("tolerated", [entry()], [TOLERATED], [(0, "stale")]),
     ("tolerated beside", [entry()], [FAILED, result("cr", "pass", "status", check="may")], []),
     ("skipped", [entry()], [SKIPPED], []),
+    ("a check of what has none", [entry("**:status", "faulted")], [BROKEN], [(0, "stale")]),
     ("not run", [entry("other/**")], [FAILED], []),
     ("expired yesterday", [entry(expires="2026-04-30")], [FAILED], [(0, "expired")]),
     ("expires today", [entry(expires="2026-05-01")], [FAILED], []),
@@ -149,16 +185,44 @@ AUDITED = [
     ("two verdicts", [entry(), entry(verdict="hang")], [FAILED, result("crlf", "hang")], []),
     ("two messages", [entry(message="usage"), entry(message="st")], [FAILED, OTHER], []),
     ("several", [entry("x"), entry()], [PASSED], [(1, "stale")]),
+    ("malformed beside", [entry("**:usage.*")], [FAILED, result("crlf", "fail", MALFORMED_PATH)], []),
+    ("no checks beside", [entry("**:usage.*")], [FAILED, result("crlf", "fail", reason="declined")], []),
 ]
 
 
 @pytest.mark.parametrize(("about", "entries", "results", "found"), AUDITED, ids=[row[0] for row in AUDITED])
-def test_what_is_not_true_any_more(about, entries, results, found):
+def test_outdated_entries_are_found(about, entries, results, found):
     assert untrue(entries, results) == found, about
 
 
-def test_an_entry_that_matches_nothing_at_all_is_said_to():
+@pytest.mark.parametrize(
+    ("listed", "results", "message"),
+    [
+        (entry(), [FAILED, PASSED], "fails in only 1 of 2 trials: narrow the pattern"),
+        (entry("gone/**"), [FAILED], "matches nothing in the suite (was a case renamed?): "),
+        (entry(expires="2026-04-30"), [FAILED], "expired on 2026-04-30: "),
+        (entry(), [PASSED], "is fixed, its trial passes: "),
+        (entry(), [PASSED, result()], "is fixed, all 2 trials pass: "),
+        (entry("**:content.1.text"), [PASSED, result()], "is fixed, all 2 trials pass: "),
+        (entry(verdict="hang"), [FAILED], "no longer has `hang`, but"),
+        (entry(message="nope"), [FAILED], "no longer has `fail` with this message, but"),
+    ],
+)
+def test_an_outdated_entry_is_explained(listed, results, message):
+    known = KnownFailures("known.yaml", (listed,))
+    unmatched = frozenset({0} if listed.match == "gone/**" else ())
+    (outdated,) = find_outdated(known, results, every_path, unmatched=unmatched, today=TODAY)
+    assert outdated.message.startswith(message)
+
+
+def test_an_entry_without_any_match_is_reported():
     assert untrue([entry("gone/**"), entry()], [FAILED], missing=[0]) == [(0, "unmatched")]
+
+
+def test_a_duplicate_names_the_line_of_the_first_entry():
+    known = KnownFailures("known.yaml", (entry(line=3), entry(line=9)))
+    (outdated,) = find_outdated(known, [FAILED], every_path, unmatched=frozenset(), today=TODAY)
+    assert outdated.message == "is a duplicate of the entry in line 3: remove one"
 
 
 def test_each_problem_has_the_line_of_its_entry():
@@ -182,6 +246,10 @@ UNMATCHED = [
     ("**@bom", False),
     ("**:content.0.text", False),
     ("**:invariant.*", False),
+    ("**@cut-after-frame.0", False),
+    ("**@cut-after-frame.5", False),
+    ("**:grammar.done-marker", False),
+    ("**:upstream.tools", False),
     ("anthropic-messages/text/three", True),
     ("anthropic-messages/*", True),
     ("**@pigeon", True),
@@ -192,7 +260,7 @@ UNMATCHED = [
 
 
 @pytest.mark.parametrize(("match", "missing"), UNMATCHED)
-def test_what_matches_nothing_is_said_of_the_full_suite_whatever_is_selected(match, missing):
+def test_unmatched_entries_are_found_in_the_full_suite_whatever_is_selected(match, missing):
     selected = tuple(expand(SUITE[1:], ["whole"], "bytes", 0))
     assert bool(find_unmatched([entry(match)], builders.catalog(SUITE), selected, 0)) is missing
     assert bool(find_unmatched([entry(match)], builders.catalog(SUITE), (), 0)) is missing
@@ -205,6 +273,65 @@ def test_the_checks_of_a_trial_are_known_before_it_runs():
     broken = [each for each in expand([trial.case], (), "bytes", 0, "all") if "cut" in each.delivery]
     early = get_checked_paths(broken[0], CAPABILITIES)
     assert "content.0.text" in early.possible - early.certain
+
+
+def read_checked_paths(path, claims=CAPABILITIES):
+    """Return the checked paths of the first case in a bundled spec."""
+    sources = Sources(find_bundled("specs"), find_bundled("cassettes"))
+    (first, *_) = collect(sources, [sources.specs / path]).cases
+    (trial, *_) = expand([first], ["whole"], "http", 0)
+    return get_checked_paths(trial, claims)
+
+
+@pytest.mark.parametrize(
+    ("spec", "paths"),
+    [
+        ("common/heal.yaml", {"output"}),
+        ("ollama-chat/requests.yaml", {"body.messages.0.content", "invariant.unique-ids"}),
+        ("ollama-chat/round-trips.yaml", {"first.usage.input", "request.body.model", "outcome.status"}),
+    ],
+)
+def test_the_checks_of_other_cases_are_certain(spec, paths):
+    checked = read_checked_paths(spec)
+    assert paths <= checked.certain
+    assert checked.certain == checked.possible
+
+
+def test_the_checks_of_a_round_trip_depend_on_the_claims():
+    assert "first.usage.input" not in read_checked_paths("ollama-chat/round-trips.yaml", frozenset()).certain
+
+
+UNCHECKED = result("whole", "fail", reason="declined")
+FAILED_TWICE = replace(FAILED, checks=(*OTHER.checks, *FAILED.checks))
+STATUSES = [
+    (entry(), UNCHECKED, "matched"),
+    (entry(), result("whole", "warn"), "matched"),
+    (entry(message="declined"), UNCHECKED, "matched"),
+    (entry("**:usage.*"), UNCHECKED, "mismatched"),
+    (entry(verdict="hang"), FAILED, "mismatched"),
+    (
+        entry("**:usage.*", message="usage.input"),
+        replace(FAILED, checks=(*OTHER.checks, *FAILED.checks)),
+        "matched",
+    ),
+    (entry(), TOLERATED, "inconclusive"),
+    (entry("**:status"), PASSED, "passing"),
+    (entry("**:content.1.text"), PASSED, "inconclusive"),
+    (entry("**:nothing"), PASSED, None),
+    (entry("other/**"), FAILED, None),
+    (entry(), SKIPPED, None),
+]
+
+
+@pytest.mark.parametrize(("listed", "trial_result", "status"), STATUSES)
+def test_an_entry_has_one_status_per_result(listed, trial_result, status):
+    assert get_match_status(listed, trial_result, every_path) == status
+
+
+def test_the_paths_are_those_of_the_result():
+    seen = []
+    get_match_status(entry("**:status"), PASSED, lambda checked: seen.append(checked) or every_path(checked))
+    assert seen == [PASSED]
 
 
 def amendment(entries, results, *, strict=False, missing=()):
@@ -240,6 +367,12 @@ RELISTED = [
         [(f"{CASE}@*", "fail"), (f"{CASE}@cut.1", "fail")],
     ),
     (trials(whole="pass", cut__1="fail", cut__2="fail"), [(f"{CASE}@cut.*", "fail")]),
+    (trials(whole="pass", cut__1="fail"), [(f"{CASE}@cut.1", "fail")]),
+    ([BROKEN, PASSED], [(f"{CASE}@whole", "faulted")]),
+    (
+        [FAILED, result("crlf", "fail", "status", case="a/b/c")],
+        [(f"{CASE}@whole", "fail"), ("a/b/c@crlf", "fail")],
+    ),
 ]
 
 
@@ -264,13 +397,32 @@ def test_an_entry_that_is_too_wide_becomes_those_that_are_not_with_its_reason():
     assert untrue(made, results) == []
 
 
-def test_what_is_true_is_left_alone_and_what_is_not_goes():
+def test_an_update_keeps_valid_entries_and_removes_outdated_ones():
     kept = entry(f"{CASE}@whole", reason="kept")
     made = amendment([entry("gone/**"), kept, entry(f"{CASE}@crlf"), kept], [FAILED, PASSED], missing=[0])
     assert made == (kept,)
 
 
-def test_what_has_expired_stays_for_somebody_to_decide():
+def test_a_new_entry_asks_for_a_reason_and_an_issue():
+    (made,) = amendment([], [FAILED])
+    assert (made.reason, made.issue, made.line) == ("TODO: say why", "TODO", 0)
+
+
+def test_a_narrowed_entry_without_a_check_has_no_line_yet():
+    (made,) = amendment([entry(line=5)], [FAILED, PASSED])
+    assert (made.match, made.line) == (f"{CASE}@whole", 0)
+
+
+def test_a_listed_warning_is_not_added_again_under_strict():
+    assert amendment([entry()], [WARNED], strict=True) == (entry(),)
+
+
+def test_an_entry_whose_check_is_not_always_made_stays():
+    listed = entry("**:content.1.text")
+    assert amendment([listed], [result("whole", "fail", "content.1.text"), PASSED]) == (listed,)
+
+
+def test_an_update_keeps_expired_entries():
     old = entry(expires="2026-01-01")
     assert amendment([old], [FAILED]) == (old,)
 
@@ -323,15 +475,15 @@ def cut(text, start, end):
 @pytest.mark.parametrize(
     ("removed", "lines"), [(0, (5, 11)), (1, (14, 17)), (2, (18, 23))], ids=["first", "second", "last"]
 )
-def test_an_entry_goes_with_its_lines_and_no_other(removed, lines):
+def test_removing_an_entry_removes_only_its_lines(removed, lines):
     assert amend(FILE, [removed]) == cut(FILE, *lines)
 
 
-def test_new_entries_stand_behind_the_last_one():
+def test_new_entries_follow_the_last_one():
     assert amend(FILE, added=[NEW]) == FILE.replace("# at the end\n", NEW_TEXT + "# at the end\n")
 
 
-def test_a_narrowed_entry_stands_where_the_wide_one_stood():
+def test_a_narrowed_entry_replaces_the_wide_one():
     assert amend(FILE, narrowed={1: (NEW,)}) == cut(FILE, 14, 17).replace(
         "  # about B\n", "  # about B\n" + NEW_TEXT
     )
@@ -344,7 +496,7 @@ def test_a_list_without_entries_is_still_a_list():
     assert amend(made, added=[NEW]).count(NEW_TEXT) == 1
 
 
-def test_a_new_file_says_what_it_is():
+def test_a_new_file_has_a_header():
     made = amend(EMPTY, added=[NEW])
     assert made.endswith(f"entries:\n{NEW_TEXT}")
     assert made.startswith("# ")
@@ -359,15 +511,33 @@ def test_line_ends_and_indentation_stay_as_they_are(end):
 
 
 @pytest.mark.parametrize(
-    "entries",
+    ("entries", "line"),
     [
-        "[{match: a/b/c, verdict: fail, reason: old, issue: a#1}]",
-        "\n  [{match: a/b/c, verdict: fail, reason: old, issue: a#1}]",
+        ("[{match: a/b/c, verdict: fail, reason: old, issue: a#1}]", 2),
+        ("\n  [{match: a/b/c, verdict: fail, reason: old, issue: a#1}]", 3),
     ],
 )
-def test_entries_that_share_a_line_are_refused_and_not_guessed_at(entries):
-    with pytest.raises(SourceError, match="lines of its own"):
+def test_entries_that_share_a_line_are_rejected(entries, line):
+    with pytest.raises(SourceError, match=rf"^known\.yaml:{line}: .*lines of its own"):
         amend(f"known-failures: 1\nentries: {entries}\n", [0])
+
+
+def test_every_problem_of_a_file_has_its_line():
+    entries = "".join(
+        f'  - verdict: fail\n    match: "{match}"\n    reason: old\n    issue: a#1\n    expires: "{date_}"\n'
+        for match, date_ in (("a@b@c", "2026-02-30"), ("d:e:f", "2026-01-01"))
+    )
+    with pytest.raises(SourceError) as refused:
+        parse_document(parse(f"known-failures: 1\nentries:\n{entries}".encode(), "known.yaml"))
+    assert [str(problem) for problem in refused.value.problems] == [
+        "known.yaml:4: `a@b@c` matches nothing: an id has only one `@`",
+        "known.yaml:7: `2026-02-30` is not a valid date",
+        "known.yaml:9: `d:e:f` matches nothing: an id has only one `:`",
+    ]
+
+
+def test_a_parsed_file_has_its_name():
+    assert parse_document(parse(EMPTY.encode(), "known.yaml")).path == "known.yaml"
 
 
 @pytest.mark.parametrize("match", ["a@b@c", "a:b:c"])
@@ -375,3 +545,71 @@ def test_a_pattern_that_can_match_nothing_is_refused(match):
     text = f'known-failures: 1\nentries:\n  - {{match: "{match}", verdict: fail, reason: old, issue: a#1}}\n'
     with pytest.raises(SourceError, match=r"known\.yaml:3: .* matches nothing: an id has only one"):
         parse_document(parse(text.encode(), "known.yaml"))
+
+
+def test_a_new_file_is_for_every_implementation_or_names_one():
+    assert create_empty() == EMPTY.encode()
+    text = create_empty("peer:ai").decode()
+    assert text == EMPTY.replace("known-failures: 1\n", "known-failures: 1\nimplementation: peer:ai\n")
+    assert parse_document(parse(text.encode(), "known.yaml")).implementation == "peer:ai"
+
+
+@pytest.mark.parametrize(
+    ("implementation", "impl", "applies"),
+    [(None, "mypkg", True), ("mypkg", "mypkg", True), ("mypkg", "other", False)],
+)
+def test_a_file_applies_to_its_implementation_or_to_every_one(implementation, impl, applies):
+    assert KnownFailures("known.yaml", (), implementation).applies_to(impl) is applies
+
+
+def test_the_problems_of_several_files_are_listed_in_order():
+    contexts = [
+        KnownFailuresContext(KnownFailures(name, (entry(line=line),)), frozenset(), TODAY)
+        for name, line in (("a.yaml", 3), ("b.yaml", 9))
+    ]
+    outdated = [(OutdatedEntry(0, "stale", "a"),), (OutdatedEntry(0, "unmatched", "b"),)]
+    problems = list_problems(contexts, outdated)
+    assert [str(problem).partition(": `")[0] for problem in problems] == [
+        "a.yaml:3: stale",
+        "b.yaml:9: unmatched",
+    ]
+
+
+def test_an_invalid_file_is_reported_with_its_name():
+    with pytest.raises(SourceError, match=r"^known\.yaml:"):
+        amend("known-failures: 1\nentries: [\n", [0])
+
+
+def test_new_entries_have_the_line_end_of_the_first_line():
+    made = amend(
+        "known-failures: 1\r\nentries:\n- {match: a, verdict: fail, reason: old, issue: a#1}\n", added=[NEW]
+    )
+    assert made.endswith("issue: TODO\r\n")
+
+
+def test_only_the_key_of_the_list_changes_when_the_last_entry_goes():
+    head = "known-failures: 1\nentries:  # the entries: below\n"
+    text = head + "- {match: a, verdict: fail, reason: old, issue: a#1}\n"
+    assert amend(text, [0]) == head.replace("entries:", "entries: []", 1)
+
+
+def test_an_entry_ends_with_its_last_key_even_if_that_is_not_indented():
+    head = "known-failures: 1\nentries:\n"
+    text = head + "- {match: a/b/c, verdict: fail, reason: old,\nissue: a#1}\n"
+    assert amend(text, [0]) == head.replace("entries:", "entries: []")
+
+
+def test_an_edit_that_would_break_the_file_is_refused():
+    text = "known-failures: 1\nentries:\n- {match: a, verdict: fail, reason: old, issue: a#1\n}\n"
+    with pytest.raises(SourceError) as refused:
+        amend(text, [0])
+    assert str(refused.value) == (
+        "known.yaml: cannot be updated as written; write each entry as `- match: …` on lines of its own"
+    )
+
+
+def test_text_that_yaml_cannot_hold_is_reported_with_its_place():
+    with pytest.raises(SourceError, match=r"^implementation: "):
+        create_empty("\ud800")
+    with pytest.raises(SourceError, match=r"^entries: "):
+        amend(FILE, added=[entry("a/b/c", reason="\ud800")])

@@ -175,7 +175,7 @@ STRICT = [
 
 
 @pytest.mark.parametrize(("old", "new", "says"), [row[1:] for row in STRICT], ids=[row[0] for row in STRICT])
-def test_strict_lint_refuses_what_a_draft_may_leave_out(sources, old, new, says):
+def test_strict_lint_rejects_incomplete_drafts(sources, old, new, says):
     path = write(sources, GOOD.replace(old, new))
     assert lint_all(sources, strict=False) == (1, [])
     (problem,) = lint_all(sources, strict=True)[1]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 from streamconform.adapters.interface import Observation
+from streamconform.judge import decode
 from streamconform.judge.judge import judge
+from streamconform.judge.partial import compare_partial
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import Expectation, Partial
 from streamconform.model.leaf import Literally
 from streamconform.model.trial import Trial
+from streamconform.model.verdict import Check
 from streamconform.suite import expectation
 
 from . import builders
@@ -79,3 +82,69 @@ def test_content_that_is_not_a_prefix_fails_at_its_path(path):
 def test_a_broken_stream_that_is_called_complete_fails():
     found = judged([TEXT], status="complete", stop={"reason": "stop", "raw": "end_turn"})
     assert [check.path for check in found.checks] == ["status", "stop.reason"]
+
+
+BOTH = [{"text": "I'll check both."}, {"other": {"kind": "image"}}, {"tool_call": {"name": "get_weather"}}]
+IMAGE = {"type": "other", "kind": "image"}
+
+
+def compared(expected, got, *, text_arrived=0, **options):
+    blocks = tuple(map(expectation.parse_block, expected))
+    expect = Expectation(blocks, {}, Partial(calls_ended=1, text_arrived=text_arrived))
+    content = [decode.decode_block(block) for block in got]
+    checks = compare_partial(expect, content, CAPABILITIES, "must", **options)
+    return {check.path: check for check in checks if check.verdict != "pass"}
+
+
+def test_each_rule_shows_both_numbers():
+    got = [{"type": "text", "text": "I'll"}, IMAGE, PARIS, OSLO]
+    assert compared(BOTH, got, text_arrived=5) == {
+        "content.length": Check(
+            path="content.length",
+            level="must",
+            verdict="fail",
+            expected=2,
+            got=3,
+            message="blocks that are not in the whole stream: tool_call",
+        ),
+        "content.complete_calls": Check(
+            path="content.complete_calls",
+            level="must",
+            verdict="fail",
+            expected=1,
+            got=2,
+            message="2 calls are handed out as executable, but only 1 had ended at the break",
+        ),
+        "content.kept": Check(
+            path="content.kept",
+            level="should",
+            verdict="warn",
+            expected=5,
+            got=4,
+            message="5 characters of text had arrived before the break, 4 are in the content",
+        ),
+    }
+
+
+def test_text_that_arrived_is_kept():
+    assert compared(BOTH, [{"type": "text", "text": "I'll"}, PARIS], text_arrived=4) == {}
+
+
+def test_twelve_blocks_that_were_not_sent_are_listed():
+    (check,) = compared([], [OPEN] * 13).values()
+    assert check.message.count("tool_call") == 12
+
+
+ORDER = [
+    ("default", BOTH, [PARIS, TEXT], {}, {"content.length"}),
+    ("ordered", BOTH[::-1], [PARIS, TEXT], {"ordered": True}, set()),
+    ("one-text", BOTH, [PARIS, TEXT], {"ordered": False}, set()),
+    ("one-text-after-a-call", BOTH[::-1], [TEXT, PARIS], {"ordered": False}, set()),
+]
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "options", "paths"), [row[1:] for row in ORDER], ids=[row[0] for row in ORDER]
+)
+def test_text_after_a_call_is_compared_in_the_order_of_the_api(expected, got, options, paths):
+    assert compared(expected, got, **options).keys() == paths

@@ -35,7 +35,7 @@ def put(specs, text, name="core-1"):
     (specs / f"profiles/{name}.yaml").write_text(text, "utf-8")
 
 
-def test_a_profile_is_what_its_file_says(specs):
+def test_a_profile_has_the_values_of_its_file(specs):
     put(specs, CORE)
     found = load_profile(specs, "core-1", IDS)
     assert (found.name, found.title, found.frozen) == ("core-1", "What everybody needs", True)

@@ -140,7 +140,7 @@ def test_too_many_events_are_a_fault(tmp_path, monkeypatch):
     assert answer.kind == "too-many-events"
 
 
-def test_a_program_that_answers_twice_is_told_at_the_next_run(tmp_path):
+def test_a_second_answer_is_reported_at_the_next_run(tmp_path):
     """The second answer may come at any time; the run that waits then learns of it, never a later one."""
     code = """\
 greet()
@@ -171,7 +171,7 @@ def test_no_answer_in_time_is_a_hang(tmp_path, code):
     assert time.monotonic() - started < 2
 
 
-def test_a_program_that_reads_nothing_hangs_even_where_the_pipe_is_full(tmp_path):
+def test_a_program_that_reads_nothing_is_a_hang_even_if_the_pipe_is_full(tmp_path):
     big = builders.trial(builders.case(body=b"data: " + b"x" * 500_000 + b"\n\n"))
 
     async def asked():
@@ -201,9 +201,27 @@ ANSWERS = [
 @pytest.mark.parametrize(
     ("said", "answer"), [each[1:] for each in ANSWERS], ids=[each[0] for each in ANSWERS]
 )
-def test_answers_arrive_as_they_were_given(tmp_path, said, answer):
+def test_answers_arrive_unchanged(tmp_path, said, answer):
     code = f"greet(); write(op='result', id=read()['id'], **{said!r}); read()"
     assert ask(builders.program(tmp_path, code)) == [answer]
+
+
+PLACES = [
+    (
+        "at next (file:///srv/me/app/node_modules/openai/core/streaming.mjs:61:7)",
+        "at next (openai/core/streaming.mjs:61:7)",
+    ),
+    ("/srv/me/my app/src/parse.rs:12", "parse.rs:12"),
+    ("C:\\Users\\me\\lib\\read.cs:line 3", "read.cs:line 3"),
+    ("/srv/go/pkg/mod/github.com/x/y@v1.2.0/sse.go:40 in Next", "github.com/x/y@v1.2.0/sse.go:40 in Next"),
+    ("src/parse.rs:12:5", "src/parse.rs:12:5"),
+    ("lib/read.py:3 in read", "lib/read.py:3 in read"),
+]
+
+
+@pytest.mark.parametrize(("where", "kept"), PLACES)
+def test_the_place_of_an_exception_has_no_folder_of_this_machine(where, kept):
+    assert protocol.parse_raised({"type": "E", "where": where}).where == kept
 
 
 PRINTS_NAN = """\
@@ -285,7 +303,7 @@ def test_answers_may_come_in_any_order(tmp_path):
     assert answers == [Observation(str(i)) for i in range(1, 5)]
 
 
-def test_with_several_runs_in_flight_nobody_is_blamed(tmp_path):
+def test_with_several_runs_in_flight_no_run_is_blamed(tmp_path):
     """Any of them can have killed the program; they are asked again, alone."""
     code = "greet(concurrency=4)\nfor _ in range(3): read()\nsys.exit(1)"
     assert ask(builders.program(tmp_path, code), 3, at_once=True) == [Collateral()] * 3
@@ -333,15 +351,13 @@ def test_the_children_of_a_program_go_with_it(tmp_path, monkeypatch, end):
     assert gone(answer.outcome)
 
 
-def test_a_program_that_dies_is_told_from_one_that_hangs_though_its_child_holds_the_pipe(
-    tmp_path, monkeypatch
-):
+def test_an_exit_is_not_a_hang_even_if_a_child_holds_the_pipe(tmp_path, monkeypatch):
     monkeypatch.setattr(program_module, "STOP_SECONDS", 0.2)
     (answer,) = ask(builders.program(tmp_path, CHILD + "os._exit(3)"), seconds=0.5)
     assert answer == ProtocolFault("exited", "the program ended (exit code 3)")
 
 
-def test_a_child_that_left_the_group_does_not_keep_us_waiting(tmp_path, monkeypatch):
+def test_a_child_outside_the_group_does_not_delay_the_exit(tmp_path, monkeypatch):
     monkeypatch.setattr(program_module, "STOP_SECONDS", 0.2)
     code = CHILD.replace('sleep(60)"]', 'sleep(3)"], start_new_session=True') + "os._exit(3)"
     started = time.monotonic()
@@ -350,7 +366,7 @@ def test_a_child_that_left_the_group_does_not_keep_us_waiting(tmp_path, monkeypa
 
 
 @pytest.mark.parametrize("end", [end for _, end in ENDS], ids=[id_ for id_, _ in ENDS])
-def test_a_child_that_left_the_group_goes_too(tmp_path, monkeypatch, end):
+def test_a_child_outside_the_group_is_killed_too(tmp_path, monkeypatch, end):
     monkeypatch.setattr(program_module, "STOP_SECONDS", 0.2)
     code = CHILD.replace('sleep(60)"]', 'sleep(60)"], start_new_session=True')
     (answer,) = ask(builders.program(tmp_path, code + end))
@@ -397,5 +413,5 @@ LAST_WORDS = [
 
 
 @pytest.mark.parametrize(("stderr", "told"), LAST_WORDS, ids=range(len(LAST_WORDS)))
-def test_how_a_program_ended_is_told_by_its_error_and_not_by_what_stands_below(stderr, told):
+def test_an_exit_is_described_by_the_error_and_not_by_the_lines_after_it(stderr, told):
     assert find_error_line(stderr) == told

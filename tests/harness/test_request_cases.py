@@ -144,7 +144,7 @@ def test_levels_are_those_of_the_case_and_may_never_fails():
 ADDRESS = {"path": {"matches": ":stream"}, "headers": {"X-Version": "1"}}
 
 
-def test_headers_are_found_in_any_case_and_the_path_is_matched():
+def test_headers_match_in_any_case_and_the_path_is_checked():
     assert failed(ADDRESS, {}, path="/m:stream", headers={"x-VERSION": "1"}) == []
     assert failed(ADDRESS, {}, path="/m:whole", headers={"X-Version": "2"}) == [
         ("headers.x-version", "fail"),
@@ -330,7 +330,7 @@ def test_spellings_that_a_provider_takes_alike_are_one(api, one, other):
 
 
 @pytest.mark.parametrize(("api", "one", "other"), UNEQUAL, ids=lambda each: str(each)[:40])
-def test_what_a_provider_tells_apart_stays_apart(api, one, other):
+def test_values_that_a_provider_distinguishes_stay_distinct(api, one, other):
     first, second = bodies(one, other)
     assert canonical(api, first) != canonical(api, second)
 
@@ -403,7 +403,7 @@ def test_results_of_a_conversation_are_those_of_its_calls(api):
                 assert calls[result["id"]] == result["name"], case.id
 
 
-def test_an_empty_body_passes_only_where_leaving_out_is_right():
+def test_an_empty_body_passes_only_if_every_field_may_be_omitted():
     passed = [
         case.id
         for api in MINE

@@ -32,7 +32,7 @@ def test_a_program_gets_the_chunks_as_they_are_cut(chunks):
     assert find_problems("protocol.v1", message, "run") == ()
 
 
-def test_what_a_request_holds_is_never_taken_for_the_place_of_the_chunks():
+def test_text_in_a_request_is_not_mistaken_for_the_chunks():
     hostile = {"model": "m", "input": {"chunks": []}, "text": ']}}\n"chunks":[]'}
     of = replace(case(), cassette=cassette(request=hostile))
     message = json.loads(protocol.encode_run("1", trial(of, chunks=(b"a",)), events=False))

@@ -78,7 +78,7 @@ def changed(value: Any) -> Iterator[Any]:
     ],
     ids=lambda each: each.stem if isinstance(each, Path) else each,
 )
-def test_what_is_accepted_fast_fits_the_published_schema(schema, path):
+def test_values_accepted_by_the_fast_path_match_the_schema(schema, path):
     judge = build_validator(schema, authored=True)
     both = [0, 0]
     for document in changed(small(path)):

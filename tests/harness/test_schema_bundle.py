@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
 from streamconform.schemas import NAMES, build_validator, load_schema
 from streamconform.schemas.bundle import bundle_schema
-from streamconform.user_cache import find_user_cache
 
-GENERATORS = Path(__file__).parent / "generators"
+from .generators.install import COMMANDS
+
 CALL = {"type": "tool_call", "id": None, "name": "f", "arguments": {}}
 OUTCOME = {"status": "complete", "content": [CALL, {"type": "text", "text": "a"}], "stop": {"reason": "stop"}}
 SAMPLES = {
@@ -72,30 +69,13 @@ def test_a_bundle_accepts_what_the_schema_accepts(name, samples):
     assert set(verdicts) == {True, False}
 
 
-@pytest.fixture(scope="module")
-def generators():
-    """Install the pinned generators into the user's cache; return the folder of their commands."""
-    digest = hashlib.sha256((GENERATORS / "package-lock.json").read_bytes()).hexdigest()
-    folder = find_user_cache(None) / "tests" / f"generators-{digest[:12]}"
-    if not (folder / "installed").exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        for path in GENERATORS.glob("*.json"):
-            shutil.copy(path, folder)
-        command = ("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        if done.returncode:
-            pytest.skip(f"npm cannot install the generators: {done.stderr.strip()[-300:]}")
-        (folder / "installed").touch()
-    return folder / "node_modules" / ".bin"
-
-
-@pytest.mark.node
+@pytest.mark.generators
 @pytest.mark.slow
-def test_generators_make_types_of_the_bundles(generators, tmp_path):
+def test_generators_make_types_of_the_bundles(tmp_path):
     for name in ("protocol.v1", "outcome.v1", "event.v1", "results.v1"):
         path = tmp_path / f"{name}.json"
         path.write_text(json.dumps(bundle_schema(name)), "utf-8")
-        subprocess.run((generators / "json2ts", "-i", path, "-o", tmp_path / f"{name}.d.ts"), check=True)
+        subprocess.run((COMMANDS / "json2ts", "-i", path, "-o", tmp_path / f"{name}.d.ts"), check=True)
     types = (tmp_path / "protocol.v1.d.ts").read_text("utf-8")
     for line in (
         "export type Protocol = ToProgram | FromProgram;",
@@ -107,6 +87,6 @@ def test_generators_make_types_of_the_bundles(generators, tmp_path):
     for language, struct in (("rust", "pub struct Outcome"), ("go", "type Outcome struct")):
         target = tmp_path / f"outcome.{language}"
         source = tmp_path / "outcome.v1.json"
-        command = (generators / "quicktype", "-s", "schema", source, "-t", "Outcome", "-l", language)
+        command = (COMMANDS / "quicktype", "-s", "schema", source, "-t", "Outcome", "-l", language)
         subprocess.run((*command, "-o", target), check=True, capture_output=True)
         assert struct in target.read_text("utf-8")

@@ -54,7 +54,7 @@ def names(type_: type, *without: str) -> set[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_schema_is_valid_and_says_what_it_describes(name):
+def test_every_schema_is_valid_and_has_a_description(name):
     Draft202012Validator.check_schema(load_schema(name))
     assert load_schema(name)["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert load_schema(name)["$id"].endswith(name)
@@ -132,7 +132,7 @@ def test_a_case_agrees_with_its_schema():
 def test_the_header_of_results_agrees_with_its_schema():
     top = definition("results.v1", "header")["properties"]
     assert set(top) - {"kind", "schema"} == {"suite", "implementations", "selection", "seed", "date"}
-    assert set(top["suite"]["properties"]) == {"version", "cases", "trials"}
+    assert set(top["suite"]["properties"]) == {"version", "cases", "trials", "digest"}
     assert set(top["implementations"]["items"]["properties"]) == names(result.ImplementationInfo)
 
 
@@ -289,6 +289,6 @@ def test_problems_of_a_hostile_document_are_bounded_in_number_and_length():
     assert all(len(each) < 500 for each in told)
 
 
-def test_an_unreadable_file_is_told_like_a_mistake_in_it(tmp_path):
+def test_an_unreadable_file_is_reported_like_an_error_in_it(tmp_path):
     with pytest.raises(SourceError, match=r"nothing\.yaml: cannot be read"):
         reader.read(tmp_path / "nothing.yaml")

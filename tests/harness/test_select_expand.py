@@ -125,14 +125,14 @@ def test_a_shard_that_cannot_be_is_an_error(text):
 
 
 @pytest.mark.parametrize("pattern", ["text/oen", "**/oen@*", "anthropic-messages/text/ones"])
-def test_a_pattern_that_means_nothing_is_an_error_with_what_is_close(pattern):
+def test_a_pattern_without_a_match_is_an_error_with_close_matches(pattern):
     with pytest.raises(SelectionError) as caught:
         select_ids(IDS, ["**", pattern], DELIVERED)
     assert f"`-k {pattern}` matches no trial" in str(caught.value)
     assert "`anthropic-messages/text/one`" in str(caught.value)
 
 
-def test_where_nothing_is_close_the_list_is_named():
+def test_without_a_close_match_the_error_names_the_list():
     with pytest.raises(SelectionError, match="`conform list` shows the ids"):
         select_ids(IDS, ["zzzzzz"], DELIVERED)
 
@@ -153,7 +153,7 @@ FOUND = [("anthropic-messages/text/two", 1), ("text/one@whole", 0), ("two", 1), 
 
 
 @pytest.mark.parametrize(("name", "at"), FOUND)
-def test_a_case_is_found_by_the_end_of_its_id(name, at):
+def test_the_end_of_an_id_finds_the_case(name, at):
     assert find_id(name, IDS) == IDS[at]
 
 
@@ -184,12 +184,12 @@ def test_the_level_is_the_looser_of_case_and_delivery():
     }
 
 
-def test_skipped_deliveries_are_left_out():
+def test_skipped_deliveries_are_excluded():
     case = builders.case(skip=Skip("they differ", frozenset({"bytewise"})))
     assert [trial.delivery for trial in trials([case])] == ["whole"]
 
 
-def test_a_delivery_that_gives_the_same_chunks_is_left_out():
+def test_a_delivery_with_the_same_chunks_is_excluded():
     """Nothing to split in ASCII; a body of one frame is whole already."""
     case = builders.case(body=b'data: {"type":"ping"}\n\n')
     names = [trial.delivery for trial in trials([case], DELIVERIES)]
@@ -209,11 +209,11 @@ def test_a_document_gets_only_the_deliveries_that_cut(body, status):
     assert {"bytewise", "random"} <= names
 
 
-def test_what_needs_http_is_not_sent_as_bytes():
+def test_trials_that_need_http_are_not_sent_as_bytes():
     assert "gzip" not in {trial.delivery for trial in trials(CASES, DELIVERIES)}
 
 
-def test_trials_depend_on_the_seed_and_on_nothing_else():
+def test_trials_depend_only_on_the_seed():
     assert trials(deliveries=["random"], seed=1) == trials(deliveries=["random"], seed=1)
     assert trials(deliveries=["random"], seed=1) != trials(deliveries=["random"], seed=2)
     one, two, _ = trials(deliveries=["random"])

@@ -118,7 +118,7 @@ def test_both_readings_agree_on_every_bundled_body():
         assert split == reference(cassette.body), cassette.name
 
 
-def test_frames_lie_in_the_body_in_order_and_values_where_they_say():
+def test_frames_are_in_order_and_their_value_offsets_are_right():
     for cassette in bundled_suite.cassettes():
         end = 0
         for frame in sse.split(cassette.body):

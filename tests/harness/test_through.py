@@ -49,7 +49,7 @@ def block(kind: Any, /, **fields: Any) -> ExpectedBlock:
         ("openai-chat", "stop.reason", AnyOf(("stop", "length")), AnyOf(("stop", "length"))),
     ],
 )
-def test_a_leaf_is_what_the_other_api_can_say_of_it(api, path, given, expected):
+def test_a_leaf_is_limited_to_what_the_other_api_can_express(api, path, given, expected):
     assert seen({"status": "complete", path: given}, api=api).expect.fields.get(path) == expected
 
 
@@ -85,7 +85,7 @@ def test_thoughts_that_nothing_divides_are_one():
         ),
     ],
 )
-def test_of_a_block_is_kept_what_goes_through(given, kept):
+def test_a_block_keeps_the_fields_that_pass_through(given, kept):
     content = seen({"status": "complete"}, given).expect.content
     assert [(block.type, set(block.fields)) for block in content or ()] == kept
 

@@ -157,7 +157,7 @@ def test_a_folder_is_no_file(tmp_path):
         yaml_text.read(tmp_path)
 
 
-def test_lines_are_those_of_the_value_or_of_what_holds_it():
+def test_the_line_is_that_of_the_value_or_its_parent():
     document = yaml_text.parse(b"a: 1\nlist:\n  - x: 1\n    y: 2\n  - z\n", "f")
     assert document.line(("list", 0, "y")) == 4
     assert document.line(("list", 1)) == 5

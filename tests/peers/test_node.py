@@ -116,6 +116,58 @@ def test_a_client_on_node_is_judged_with_its_events(tiny, tmp_path):
     assert (about["name"], about["version"], about["input"]) == ("tiny", "4.2.0", "http")
 
 
+THROWING = """
+import { serve } from "./protocol.mjs";
+import { describeError } from "./normal_form.mjs";
+import { read, Broken } from "tiny";
+
+serve(async (run, answer) => {
+  switch (run.model) {
+    case "library": return await read();
+    case "adapter": return null.content;
+    case "callback": return await read(() => null.content);
+    case "caught":
+      try {
+        await read();
+      } catch (error) {
+        return answer.finish(describeError(error, () => null));
+      }
+  }
+});
+"""
+TINY_PACKAGE = """
+export class Broken extends Error {}
+export async function read(callback) {
+  if (callback) callback();
+  await null;
+  throw new Broken("no\\nway", { cause: new RangeError("far") });
+}
+"""
+
+
+@pytest.mark.node
+def test_an_exception_of_a_package_is_told_from_one_of_the_adapter(tiny, tmp_path):
+    (tmp_path / "tiny" / "tiny.mjs").write_text(THROWING)
+    package = tmp_path / "tiny" / "node_modules" / "tiny"
+    (package / "package.json").write_text('{"name": "tiny", "version": "4.2.0", "exports": "./index.mjs"}')
+    (package / "index.mjs").write_text(TINY_PACKAGE)
+    source = {"mode": "http", "base_url": "http://127.0.0.1:1", "api_key": "k"}
+    models = ("library", "adapter", "callback", "caught")
+    messages = [
+        {"op": "run", "id": model, "api": "ollama-chat", "model": model, "input": source, "want": []}
+        for model in models
+    ]
+    lines = "".join(json.dumps(message) + "\n" for message in messages)
+    ran = subprocess.run(tiny, input=lines, capture_output=True, text=True, check=True, timeout=60)
+    results = {message["id"]: message for message in map(json.loads, ran.stdout.splitlines())}
+    raised = {"type": "Broken", "message": "no\nway (from RangeError)", "where": "tiny/index.mjs:6 in read"}
+    assert results["library"] == {"op": "result", "id": "library", "raised": raised}
+    assert "errored" in results["adapter"]
+    assert "errored" in results["callback"]
+    assert results["caught"]["raised"] == raised
+    assert results["caught"]["outcome"]["status"] == "error"
+
+
 @pytest.mark.node
 def test_the_adapters_of_this_release_are_copied_next_to_the_packages(tiny, tmp_path):
     assert tiny[1] == str(tmp_path / "tiny" / "tiny.mjs")

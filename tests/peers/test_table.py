@@ -12,7 +12,7 @@ import streamconform.peers
 from streamconform.adapters import peer_host
 from streamconform.apis import APIS
 from streamconform.model.capability import CAPABILITIES, OF_CALLS
-from streamconform.peers import environments
+from streamconform.peers import environments, normal_form
 from streamconform.peers.table import PEERS
 
 HERE = Path(streamconform.peers.__file__).parent
@@ -96,3 +96,17 @@ def test_the_host_needs_only_the_standard_library():
     """The host runs in a peer's environment, without streamconform's dependencies; orjson is optional."""
     _, foreign = find_reachable(Path(peer_host.__file__))
     assert foreign - {"orjson"} <= set(sys.stdlib_module_names)
+
+
+def test_the_exception_that_an_adapter_caught_is_part_of_its_result():
+    caught = ValueError("broken")
+
+    def adapter(run):
+        if run == "broken":
+            normal_form.keep_exception(caught)
+        return normal_form.build_outcome([], None, None)
+
+    wrapped = peer_host._add_exception(adapter, normal_form.take_exception)
+    outcome = normal_form.build_outcome([], None, None)
+    assert wrapped("broken") == {"outcome": outcome, "raised": caught}
+    assert wrapped("whole") == outcome

@@ -23,6 +23,7 @@ from streamconform.resources import find_bundled
 from streamconform.run.blame import Blame, load_snapshots
 from streamconform.run.plan import Settings
 from streamconform.run.reading import read as read_results
+from streamconform.run.run_folders import RUNS, find_latest_results, get_latest_results
 from streamconform.run.single import SingleRunner
 from streamconform.schemas import find_problems
 from streamconform.suite.expand import make_trial
@@ -65,8 +66,8 @@ def run(tmp_path: Path, monkeypatch: Any, capsys: Any, port: int) -> RunProxy:
         with pytest.raises(SystemExit) as exit_info:
             main()
         printed = capsys.readouterr()
-        path = tmp_path / ".conform" / "results.jsonl"
-        trials = read_results(path).trials if path.exists() else ()
+        path = find_latest_results(tmp_path / RUNS)
+        trials = () if path is None else read_results(path).trials
         return RunOutput(
             int(exit_info.value.code or 0),
             printed.out,
@@ -102,7 +103,7 @@ def test_a_correct_proxy_passes(tmp_path, port, run):
         "reset",
         "stall",
     }
-    lines = (tmp_path / ".conform" / "results.jsonl").read_text("utf-8").splitlines()
+    lines = get_latest_results(tmp_path / RUNS).read_text("utf-8").splitlines()
     assert [problem for line in lines for problem in find_problems("results.v1", json.loads(line))] == []
 
 

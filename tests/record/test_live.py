@@ -40,7 +40,7 @@ def ask(base_url: str, **options: Any) -> RawRecording:
     return record(base_url, "/v1/messages", {}, body, **{"timeout": 10.0} | options)
 
 
-def test_body_and_cuts_are_kept_as_they_came() -> None:
+def test_body_and_chunk_boundaries_are_stored() -> None:
     steps = [step for frame in FRAMES for step in (chunk(frame), Wait(0.05))]
     with serving(HEAD + b"\r\n", *steps, END) as server:
         recording = ask(server.base_url)
@@ -71,7 +71,7 @@ def test_chunks_are_handed_on_as_they_come() -> None:
     assert done - seen[0][1] > 0.2
 
 
-def test_what_the_callback_raises_ends_the_recording() -> None:
+def test_an_exception_in_the_callback_ends_the_recording() -> None:
     def stop(data: bytes) -> None:
         raise TimeoutError(data)
 
@@ -79,7 +79,7 @@ def test_what_the_callback_raises_ends_the_recording() -> None:
         ask(server.base_url, on_chunk=stop)
 
 
-def test_the_request_goes_out_as_given() -> None:
+def test_the_request_is_sent_unchanged() -> None:
     body = b'{"model": "m",  "stream":true}'
     with serving(HEAD + b"\r\n" + END) as server:
         headers = {"Anthropic-Version": "2023-06-01", "Accept-Encoding": "gzip", "X-Mine": "1"}
@@ -105,7 +105,7 @@ def test_a_mapping_is_sent_as_compact_json() -> None:
     )
 
 
-def test_only_allowed_response_headers_are_kept() -> None:
+def test_only_allowed_response_headers_are_stored() -> None:
     head = HEAD + b"Request-Id: req_1\r\nSet-Cookie: a=b\r\nDate: now\r\nServer: host7\r\nX-Trace: 1\r\n\r\n"
     with serving(head + END) as server:
         recording = ask(server.base_url)
@@ -113,7 +113,7 @@ def test_only_allowed_response_headers_are_kept() -> None:
 
 
 @pytest.mark.parametrize("header", ["x-api-key", "Authorization", "Content-Type"])
-def test_the_key_is_sent_and_nowhere_kept(header: str, tmp_path: Path) -> None:
+def test_the_key_is_sent_and_never_stored(header: str, tmp_path: Path) -> None:
     echo = b'data: {"message":"bad key %s"}\n\n' % KEY.encode()
     head = HEAD + b"Request-Id: %s\r\n\r\n" % KEY.encode()
     with serving(head, chunk(echo[:30]), Wait(0.05), chunk(echo[30:]), END) as server:
@@ -166,13 +166,13 @@ def test_a_body_that_only_the_close_ends_is_whole() -> None:
         pytest.param((chunk(b"abc"), Wait(0.1), Reset()), "reset", id="reset"),
     ],
 )
-def test_what_came_before_a_cut_is_kept(steps: tuple[bytes | Wait | Reset, ...], cut: str) -> None:
+def test_the_bytes_before_a_cut_are_stored(steps: tuple[bytes | Wait | Reset, ...], cut: str) -> None:
     with serving(HEAD + b"\r\n", *steps) as server:
         recording = ask(server.base_url)
     assert (recording.status, recording.body, recording.cut) == (200, b"abc", cut)
 
 
-def test_a_slow_server_is_left_at_the_deadline() -> None:
+def test_a_slow_server_is_cut_off_at_the_deadline() -> None:
     began = time.monotonic()
     with serving(HEAD + b"\r\n", chunk(b"abc"), Wait(8)) as server:
         recording = ask(server.base_url, timeout=1.5)
@@ -180,7 +180,7 @@ def test_a_slow_server_is_left_at_the_deadline() -> None:
     assert (recording.body, recording.cut) == (b"abc", "timeout")
 
 
-def test_a_server_that_drips_is_left_at_the_deadline() -> None:
+def test_a_dripping_server_is_cut_off_at_the_deadline() -> None:
     """Each byte comes in time; the deadline is over the whole exchange."""
     drops = [step for _ in range(60) for step in (chunk(b"."), Wait(0.1))]
     began = time.monotonic()
@@ -192,7 +192,7 @@ def test_a_server_that_drips_is_left_at_the_deadline() -> None:
 
 
 @pytest.mark.parametrize(("bound", "kept"), [(4, b"abcd"), (3, b"abc"), (6, b"abcdef")])
-def test_a_large_body_is_kept_up_to_the_bound(bound: int, kept: bytes) -> None:
+def test_a_large_body_is_stored_up_to_the_limit(bound: int, kept: bytes) -> None:
     with serving(HEAD + b"\r\n", chunk(b"abc"), Wait(0.05), chunk(b"def"), chunk(b"ghi"), Wait(5)) as server:
         recording = ask(server.base_url, max_bytes=bound)
     assert (recording.body, recording.cut) == (kept, "too_large")
@@ -219,7 +219,7 @@ def test_it_records_inside_a_running_loop() -> None:
         assert asyncio.run(main(server.base_url)).body == b"abc"
 
 
-def test_a_refused_connection_says_where_and_what_next() -> None:
+def test_a_refused_connection_names_the_address_and_the_fix() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     with pytest.raises(CannotConnect) as caught:
@@ -292,7 +292,7 @@ def test_a_saved_recording_fits_the_schema_and_loads_back(tmp_path: Path) -> Non
     jsonschema.validate(reader.read(path).value, json.loads(SCHEMA.read_text(encoding="utf-8")))
 
 
-def test_a_cut_is_told_in_the_note() -> None:
+def test_the_note_mentions_a_cut() -> None:
     assert cassette_of(cut="reset").provenance.note == "The recording ends after 9 bytes: reset."
 
 

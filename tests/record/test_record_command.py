@@ -49,7 +49,7 @@ def test_a_stream_becomes_a_cassette_and_a_draft_that_only_strict_lint_refuses(r
     assert "text: Hi, you." in recorder.spec()
 
 
-def test_model_and_stream_are_filled_in_and_the_rest_is_sent_as_it_is(recorder):
+def test_model_and_stream_are_filled_in_and_the_rest_is_sent_unchanged(recorder):
     with serving(*OK) as server:
         ran = recorder.run(server.base_url + "/v1/", request=REQUEST | {"stream": False, "model": "other"})
         head = server.requests[0].partition(b"\r\n\r\n")[0].lower()
@@ -95,7 +95,7 @@ def test_the_twin_is_the_same_request_without_streaming(recorder):
         (b"200 OK", b'{"content":[]}', "expected a stream, got 14 bytes of `application/json`"),
     ],
 )
-def test_an_answer_that_is_no_stream_is_kept_only_on_demand(recorder, status, body, words):
+def test_an_answer_without_a_stream_is_saved_only_on_demand(recorder, status, body, words):
     with replying(lambda _: document(status, body), lambda _: document(status, body)) as server:
         refused = recorder.run(server.base_url)
         assert recorder.written() == {}
@@ -109,7 +109,7 @@ def test_an_answer_that_is_no_stream_is_kept_only_on_demand(recorder, status, bo
     assert "status: error" in recorder.spec()
 
 
-def test_an_answer_that_does_not_end_in_time_is_not_kept(recorder):
+def test_an_answer_that_times_out_is_not_saved(recorder):
     with serving(HEAD_OF_STREAM + b"\r\n", chunk(answer("Hi")[:200]), Wait(8)) as server:
         ran = recorder.run(server.base_url, "--timeout", "2")
     assert ran.code == 2
@@ -117,7 +117,7 @@ def test_an_answer_that_does_not_end_in_time_is_not_kept(recorder):
     assert recorder.written() == {}
 
 
-def test_a_stream_that_the_server_cuts_is_kept_with_a_note(recorder):
+def test_a_stream_that_the_server_cuts_is_saved_with_a_note(recorder):
     with serving(HEAD_OF_STREAM + b"\r\n", chunk(answer("Hi")[:300])) as server:
         ran = recorder.run(server.base_url)
     assert ran.code == 0
@@ -154,7 +154,7 @@ def test_names_and_addresses_are_replaced_alike_in_request_and_answer(recorder):
 SUSPECT = "Qz8Kw2Lm5Xv9Rt3Yp7Nc4Hb6Jd1Fg0"
 
 
-def test_what_looks_like_a_key_is_refused_with_its_place_and_can_be_allowed(recorder):
+def test_a_possible_key_is_rejected_with_its_place_and_can_be_allowed(recorder):
     body = answer(f"The code is {SUSPECT}.")
     with replying(*[lambda _: stream(body)] * 3) as server:
         refused = recorder.run(server.base_url)
@@ -168,7 +168,7 @@ def test_what_looks_like_a_key_is_refused_with_its_place_and_can_be_allowed(reco
     assert (allowed.code, by_field.code) == (0, 0), allowed.err + by_field.err
 
 
-def test_nothing_is_sent_and_nothing_overwritten_where_the_name_is_taken(recorder):
+def test_nothing_is_sent_or_overwritten_if_the_name_exists(recorder):
     with serving(*OK) as server:
         assert recorder.run(server.base_url).code == 0
     before = recorder.written()
@@ -224,7 +224,7 @@ def test_a_key_does_not_leave_the_machine_in_the_clear(recorder):
     assert "unencrypted" in ran.err
 
 
-def test_progress_is_shown_on_a_terminal_and_holds_no_text(recorder):
+def test_progress_on_a_terminal_contains_no_answer_text(recorder):
     master, terminal = pty.openpty()
     with serving(*OK) as server:
         (recorder.folder / "request.json").write_text(json.dumps(REQUEST))

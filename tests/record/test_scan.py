@@ -53,11 +53,11 @@ def test_a_secret_is_found_once(text):
         "a" * 4000,
     ],
 )
-def test_what_is_no_secret_passes(text):
+def test_text_without_secrets_passes(text):
     assert looks_like(text) == []
 
 
-def test_a_finding_says_where_and_never_what():
+def test_a_finding_names_the_place_and_not_the_secret():
     (finding,) = scan({"response body": b'{"x": 1, "token": "' + RANDOM.encode() + b'"}'})
     assert (finding.part, finding.offset, finding.field, finding.size) == ("response body", 19, "token", 30)
     assert RANDOM not in str(finding)
@@ -70,7 +70,7 @@ def test_a_scan_of_many_megabytes_ends():
 
 
 @pytest.mark.parametrize("before", [b"", b"x", b"xx", b"user:"])
-def test_a_key_is_found_in_base64_wherever_it_begins(before):
+def test_a_key_in_base64_is_found_at_any_offset(before):
     key = b"A-Key/0123+456789"
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         assert compile_pattern(key).search(encode(before + key + b" and more"))
@@ -78,7 +78,7 @@ def test_a_key_is_found_in_base64_wherever_it_begins(before):
 
 
 @pytest.mark.parametrize("key", [b"Key.With*Meta(chars)[a]", b'quote"and\\slash', b"%2F%5c-percent"])
-def test_a_key_of_any_characters_is_found_as_it_is_and_in_json(key):
+def test_a_key_of_any_characters_is_found_plain_and_in_json(key):
     assert compile_pattern(key).fullmatch(key)
     assert compile_pattern(key).search(json.dumps(key.decode()).encode())
     assert not compile_pattern(key).search(b"Key")
@@ -98,7 +98,7 @@ def test_a_placeholder_has_as_many_bytes_and_is_the_same_everywhere():
     assert scan({"replaced": replaced}) == ()
 
 
-def test_short_values_are_left():
+def test_short_values_are_not_replaced():
     placeholders = Placeholders(("me",))
     placeholders.learn_request({"user": "me", "messages": "me"})
     assert placeholders.apply(b"some names for me") == b"some names for me"

@@ -17,7 +17,7 @@ from .exchange import PRICES, Exchange, decode
 from .streams import STREAMS, ends, says, sse, start, stop, text
 
 
-def test_events_come_before_the_next_chunk_is_taken() -> None:
+def test_events_are_emitted_before_the_next_chunk_is_read() -> None:
     seen: list[str] = []
 
     def chunks() -> Iterator[bytes]:

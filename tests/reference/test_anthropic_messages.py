@@ -718,7 +718,7 @@ def test_the_events_come_in_order() -> None:
     ]
 
 
-def test_the_end_of_a_malformed_call_comes_directly_before_done() -> None:
+def test_a_malformed_call_ends_directly_before_done() -> None:
     assert decode(STREAMS["malformed-call"]).types()[-3:] == ["usage", "toolcall_end", "done"]
 
 

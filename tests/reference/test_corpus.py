@@ -86,6 +86,6 @@ def assert_has_type_message_and_status(case: Case) -> None:
     assert error["type"] is None or json.dumps(error["type"]) in said
 
 
-def test_an_http_error_lacks_a_type_only_where_its_document_has_none() -> None:
+def test_an_http_error_lacks_a_type_only_if_its_document_has_none() -> None:
     without = [case.api for case in errors() if not answer(case, case.cassette.body).outcome["error"]["type"]]
     assert Counter(without) == UNTYPED

@@ -159,7 +159,7 @@ def test_it_does_not_matter_how_an_answer_is_cut_into_pieces(api: str) -> None:
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_text_is_written_when_it_comes(api: str) -> None:
+def test_text_is_written_immediately(api: str) -> None:
     encoder, decoder = made(api), DECODERS[api]()
     decoder.receive_data(encoder.opening())
     told = [ProseStart(0, "text"), ProseDelta(0, "text", "one "), ProseDelta(0, "text", "two")]

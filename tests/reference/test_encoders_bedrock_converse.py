@@ -161,6 +161,6 @@ def test_the_fragments_of_a_call_are_written_when_they_come() -> None:
     assert second["delta"] == {"toolUse": {"input": '{"x"'}}
 
 
-def test_a_call_that_was_cut_where_it_looks_whole_is_made_unreadable() -> None:
+def test_a_cut_call_that_looks_complete_becomes_invalid() -> None:
     fragments = [delta["toolUse"]["input"] for _, delta in deltas(whole(a_call(**HALF), stop=CUT))]
     assert "".join(fragments) == '{"x":1}{'

@@ -89,7 +89,7 @@ def test_a_stream_ends_as_every_recorded_one() -> None:
     assert b"[DONE]" not in encode(ENCODERS, API, EXAMPLES["broke off"])
 
 
-def test_null_as_arguments_is_not_taken_for_none() -> None:
+def test_null_arguments_differ_from_no_arguments() -> None:
     fragments = [
         event["delta"]["message"]["tool_calls"]["function"]["arguments"]
         for event in events(EXAMPLES["null as arguments"])

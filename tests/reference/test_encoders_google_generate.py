@@ -72,7 +72,7 @@ def test_a_call_is_written_when_it_is_whole() -> None:
 @pytest.mark.parametrize(
     "arguments", [{"arguments": None, "arguments_text": "{oops"}, {"arguments": [1], "arguments_text": "[1]"}]
 )
-def test_a_call_whose_arguments_are_no_object_fails_as_the_api_lets_it_fail(
+def test_a_call_with_arguments_other_than_an_object_fails_as_the_api_allows(
     arguments: dict[str, Any],
 ) -> None:
     last = chunks(whole(Text("Hi"), a_call(**arguments), stop=CALLED))[-1]
@@ -152,7 +152,7 @@ def test_a_second_report_about_the_candidate_replaces_the_first() -> None:
     assert apply_losses(LOSSES, API, given).content == (second, Text("Hi"))
 
 
-def test_thinking_goes_on_until_it_is_signed() -> None:
+def test_thinking_continues_until_it_is_signed() -> None:
     unsigned = Thinking(text="a", signature=None, redacted=False)
     given = whole(unsigned, unsigned, SIGNED, SIGNED)
     assert apply_losses(LOSSES, API, given).content == (

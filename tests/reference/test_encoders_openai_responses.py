@@ -90,9 +90,7 @@ def test_the_last_response_holds_the_items_in_their_order(name: str) -> None:
         (Stop("other", None), "incomplete", {"reason": "other"}),
     ],
 )
-def test_only_an_answer_that_came_to_its_end_is_completed(
-    stop: Stop, status: str, details: dict[str, str] | None
-) -> None:
+def test_only_a_complete_answer_is_completed(stop: Stop, status: str, details: dict[str, str] | None) -> None:
     last = told(whole(Text("Hi"), stop=stop))[-1]
     assert last["type"] == f"response.{status}"
     assert (last["response"]["status"], last["response"]["incomplete_details"]) == (status, details)

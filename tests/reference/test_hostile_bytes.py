@@ -63,7 +63,7 @@ def test_nesting_beyond_the_bound_is_broken_not_fatal() -> None:
         assert decode(body + b"}\n\n").outcome["error"]["type"] == "protocol"
 
 
-def test_nothing_comes_after_the_end() -> None:
+def test_no_event_follows_the_end() -> None:
     decoder = DECODERS["anthropic-messages"]()
     assert decoder.receive_eof() != []
     assert decoder.receive_data(STREAMS["text"]) == []

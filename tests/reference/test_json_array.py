@@ -75,7 +75,7 @@ def test_a_frame_knows_its_bytes(case: Case) -> None:
         assert case.body[frame.start : frame.end] == frame.data
 
 
-def test_an_element_comes_out_with_its_closing_bracket() -> None:
+def test_an_element_is_emitted_at_its_closing_bracket() -> None:
     framing = JsonArrayFraming()
     assert framing.receive(b'[{"a":') == []
     assert [frame.data for frame in framing.receive(b"1}")] == [b'{"a":1}']

@@ -65,9 +65,7 @@ def test_the_value_only_grows_and_is_never_a_mistake(value: Any, style: dict[str
 
 
 @given(VALUES, STYLES, st.lists(st.integers(min_value=0, max_value=400), max_size=6))
-def test_the_value_does_not_depend_on_where_the_text_was_cut(
-    value: Any, style: dict[str, Any], cuts: list[int]
-) -> None:
+def test_the_value_does_not_depend_on_the_chunks(value: Any, style: dict[str, Any], cuts: list[int]) -> None:
     text = json.dumps(value, **style)
     for end in range(0, len(text) + 1, 3):
         edges = sorted({0, end, *(cut for cut in cuts if cut < end)})
@@ -124,7 +122,7 @@ def test_nesting_is_bounded() -> None:
     assert beyond.broken
 
 
-def test_a_number_at_the_end_may_go_on_and_is_complete_as_it_is() -> None:
+def test_a_number_at_the_end_may_continue_and_is_already_complete() -> None:
     assert read(["12"]).complete
     assert not read(["12."]).complete
     assert read(["12.", "5"]).value() == 12.5

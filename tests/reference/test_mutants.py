@@ -83,8 +83,14 @@ STREAMS = sorted(name for name in MUTANTS if "build_request" not in vars(load(na
 """Request mutants are tested in `test_request_mutants.py`."""
 
 
-CHANGED_LATE = ("arguments-repaired", "truncated-call-executed", "empty-arguments-dropped")
-"""These change the content of a call after its events."""
+CHANGED_LATE = (
+    "arguments-repaired",
+    "content-dropped-on-error",
+    "cut-call-executable",
+    "empty-arguments-dropped",
+    "truncated-call-executed",
+)
+"""These change the content after its events."""
 
 
 def failing_checks(name: str) -> set[str]:

@@ -151,7 +151,7 @@ SAID = [
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in SAID])
-def test_what_is_said(case: Said) -> None:
+def test_text_and_refusals(case: Said) -> None:
     answer = decode(case.body)
     assert prose(answer) == case.blocks
     assert answer.outcome["status"] == "complete"
@@ -272,7 +272,7 @@ def test_how_it_ends(case: Ending) -> None:
     assert_event_rules(answer)
 
 
-def test_usage_comes_before_the_end_whether_or_not_the_reason_is_in_the_same_read() -> None:
+def test_usage_is_emitted_before_the_end_even_if_the_reason_arrives_in_the_same_read() -> None:
     first, second = frames(says("a"), ends()), frames(reports()) + DONE
     for chunks in ([first + second], [first, second], [*chunkings.bytewise(first + second)]):
         answer = decode(chunks)

@@ -233,7 +233,7 @@ def test_calls(case: Case) -> None:
     assert_event_rules(answer)
 
 
-def test_the_start_has_the_final_id_and_name_and_comes_with_the_first_fragment() -> None:
+def test_the_start_has_the_final_id_and_name_and_arrives_with_the_first_fragment() -> None:
     first = frames(calls(call(name="get_")), calls(call(name="weather", id="a")), calls(call(args="{")))
     answer = decode([first])
     assert answer.events[:2] == [

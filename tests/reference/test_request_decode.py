@@ -323,7 +323,7 @@ def test_arguments_that_are_no_json_stay_a_text() -> None:
     assert (call["arguments"], call["arguments_text"]) == (None, "{broken")
 
 
-def test_system_messages_are_one_prompt_wherever_they_stand() -> None:
+def test_system_messages_at_any_place_become_one_prompt() -> None:
     messages = [
         {"role": "system", "content": "One."},
         {"role": "user", "content": "Hi"},

@@ -265,7 +265,7 @@ def test_the_system_prompt_is_the_first_message(api):
         ("openai-responses", {"authorization": "Bearer conform"}),
     ],
 )
-def test_the_key_is_where_the_provider_looks_for_it(api, headers):
+def test_the_key_is_in_the_providers_header(api, headers):
     assert whole(api)["headers"] == {"content-type": "application/json", **headers}
 
 

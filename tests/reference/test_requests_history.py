@@ -58,7 +58,7 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("api", "name"), STREAMS)
-def test_every_block_of_an_outcome_comes_back_in_its_order(api, name):
+def test_the_blocks_of_an_outcome_are_sent_back_in_order(api, name):
     decoder = DECODERS[api](status=200)
     decoder.receive_data(SAMPLES[api][name])
     decoder.receive_eof()
@@ -78,7 +78,7 @@ def test_every_block_of_an_outcome_comes_back_in_its_order(api, name):
         assert all(any(word in str(leaf) for leaf in sent) for word in words)
 
 
-def test_thinking_goes_back_unchanged_between_its_neighbors_at_anthropic():
+def test_anthropic_gets_thinking_back_unchanged_and_in_place():
     blocks = (
         thinking("first", "c2ln/+=="),
         call("toolu_1"),
@@ -95,7 +95,7 @@ def test_thinking_goes_back_unchanged_between_its_neighbors_at_anthropic():
     ]
 
 
-def test_reasoning_goes_back_at_bedrock():
+def test_bedrock_gets_reasoning_back():
     blocks = (thinking("first", "c2ln"), thinking("", "b3BhcXVl", redacted=True), text("Yes."))
     assert content("bedrock-converse", *blocks) == [
         {"reasoningContent": {"reasoningText": {"text": "first", "signature": "c2ln"}}},
@@ -143,7 +143,7 @@ GOOGLE: dict[str, tuple[list[dict[str, Any]], list[tuple[str, Any]]]] = {
 
 
 @pytest.mark.parametrize(("blocks", "parts"), GOOGLE.values(), ids=list(GOOGLE))
-def test_a_signature_goes_back_on_the_part_with_which_it_came_at_google(blocks, parts):
+def test_google_gets_a_signature_back_on_its_own_part(blocks, parts):
     sent = content("google-generate", *blocks)
     assert [
         (next(key for key in part if key in dict(parts)), part.get("thoughtSignature")) for part in sent
@@ -182,20 +182,20 @@ def test_the_first_call_of_another_model_has_the_placeholder_signature_at_gemini
         ),
     ],
 )
-def test_an_answer_of_which_nothing_is_left_is_left_out(api, blocks):
+def test_an_empty_answer_is_omitted(api, blocks):
     sent = said(api, user("one"), answer(*blocks), user("two"))
     assert all(message["role"] == "user" for message in sent)
 
 
 @pytest.mark.parametrize("api", OBJECTS)
-def test_a_malformed_call_is_wrapped_where_arguments_are_objects(api):
+def test_a_malformed_call_is_wrapped_if_arguments_are_objects(api):
     broken = call("call_1", arguments_text='{"city": ')
     sent = json.dumps(said(api, user(), answer(broken), results(result("call_1", "bad", error=True))))
     assert json.dumps({"INVALID_JSON": '{"city": '}) in sent
 
 
 @pytest.mark.parametrize("api", TEXTS)
-def test_a_malformed_call_is_json_where_arguments_are_text(api):
+def test_a_malformed_call_is_json_if_arguments_are_text(api):
     sent = said(api, user(), answer(call("call_1", arguments_text='{"city": ')))[1]
     function = sent if api == "openai-responses" else sent["tool_calls"][0]["function"]
     assert json.loads(function["arguments"]) == {"INVALID_JSON": '{"city": '}
@@ -270,5 +270,5 @@ def test_ids_have_the_pattern_that_the_facts_name_and_are_unique():
     assert all(len(each) == 9 and each.isalnum() for each in ids)
 
 
-def test_an_id_stays_as_it_is_where_no_spelling_fits():
+def test_an_id_stays_unchanged_if_no_spelling_fits():
     assert RequestCallIds("[0-9]{3}").choose("call_a") == "call_a"

@@ -135,14 +135,14 @@ def test_a_call_without_a_result_gets_an_error(api):
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_a_result_of_no_call_is_left_out(api):
+def test_a_result_without_a_call_is_omitted(api):
     stray = results(result("call_a", "sun"), result("call_z", "stray"))
     sent = said(api, user(), answer(call("call_a")), stray)
     assert sent == said(api, user(), answer(call("call_a")), results(result("call_a", "sun")))
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_a_call_that_had_not_ended_is_left_out_with_its_result(api):
+def test_an_unfinished_call_is_omitted_with_its_result(api):
     cut = call("call_b", arguments=None, arguments_text='{"ci', complete=False)
     given = (user(), answer(text("Let me see."), call("call_a"), cut))
     both = results(result("call_a"), result("call_b"))
@@ -164,7 +164,7 @@ def test_json_stays_json(api):
         ("google-generate", {"output": [1, 2]}),
     ],
 )
-def test_json_that_is_no_object_is_text_where_only_objects_are_taken(api, sent):
+def test_json_other_than_an_object_is_text_if_only_objects_are_accepted(api, sent):
     assert one(api, [{"type": "json", "value": [1, 2]}]) == sent
 
 
@@ -202,7 +202,7 @@ def test_an_image_is_a_part_of_the_output_at_responses():
 
 
 @pytest.mark.parametrize("api", ["openai-chat", "cohere-chat"])
-def test_images_follow_all_results_where_a_result_holds_none(api):
+def test_images_follow_all_results_if_a_result_cannot_hold_them(api):
     sent = said(
         api,
         user(),

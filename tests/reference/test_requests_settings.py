@@ -153,7 +153,7 @@ def test_claude_gets_no_temperature_beside_thinking(api, wish, by, sent):
     assert ("temperature" in body or "temperature" in body.get("inferenceConfig", {})) is sent
 
 
-def test_there_is_no_thinking_where_a_call_is_forced_at_anthropic():
+def test_anthropic_gets_no_thinking_option_with_a_forced_call():
     body = asked(ANTHROPIC, tools=[WEATHER], tool_choice="required", thinking={"budget": 2000})
     assert "thinking" not in body
 
@@ -264,7 +264,7 @@ def test_the_developer_speaks_to_openais_models_that_think(facts, role):
         ("api.groq.com", "reasoning_content", None),
     ],
 )
-def test_thinking_goes_back_in_chat_only_to_hosts_that_want_it(host, field, value):
+def test_chat_sends_thinking_back_only_to_hosts_that_accept_it(host, field, value):
     blocks = answer(thinking("hm", "c2ln"), call("a"))
     sent = asked(CHAT, user(), blocks, results(result("a")), facts={"host": host})["messages"][1]
     assert sent.get(field) == value

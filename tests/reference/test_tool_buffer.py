@@ -195,7 +195,7 @@ def test_a_name_may_come_after_the_id_and_before_the_arguments():
     assert buffer.faults == ()
 
 
-def test_a_call_whose_text_does_not_parse_is_malformed_and_one_without_end_abandoned():
+def test_a_call_with_invalid_text_is_malformed_and_one_without_end_is_abandoned():
     buffer = filled(
         ToolChunk(id="a", name="f", args_text_delta='{"x":', done=True),
         ToolChunk(id="b", name="g", args_text_delta='{"x":1}'),

@@ -154,7 +154,7 @@ def test_an_adapter_fed_http_needs_no_function_but_names_the_capability():
 
 
 @pytest.mark.parametrize("case", [request_cases()[0], request_cases()[-1]], ids=lambda case: case.api)
-def test_the_message_fits_the_protocol_and_tells_nothing_of_what_is_expected(case):
+def test_the_message_matches_the_protocol_and_does_not_reveal_the_expectation(case):
     line = protocol.encode_request("7", Call(case), events=True, feed=Feed("http", "http://127.0.0.1:1/x/7"))
     message = json.loads(line)
     assert find_problems("protocol.v1", message, "run") == ()

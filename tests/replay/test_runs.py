@@ -213,8 +213,9 @@ def test_a_wrong_path_is_the_reason_that_is_shown(tmp_path):
     adapter = hosted(tmp_path, f"read(run, '/v1/complete'); {NOTHING}")
     ran = run(tmp_path, delivered(small(), "whole"), adapter)
     (result,) = ran.finished.results.trials
-    assert result.verdict == "fail"
-    assert result.reason == "the server got `POST /v1/complete`; expected `POST BASE_URL/v1/messages`"
+    assert (result.verdict, result.culprit) == ("faulted", "adapter")
+    expected = "the server got `POST /v1/complete`; expected `POST BASE_URL/v1/messages`"
+    assert result.reason == f"not-asked: {expected}"
     (asked,) = result.observation["requests"]
     assert (asked["method"], asked["path"], asked["status"]) == ("POST", "/v1/complete", 404)
 

@@ -149,6 +149,12 @@ def test_an_outcome_that_differs_fails_and_the_check_says_where(own):
     assert [check["path"] for check in checks] == ["stop.reason"]
 
 
+def test_an_exception_is_shown_under_the_failed_check(own):
+    ran = check(own, {"raised": {"type": "lib.Error", "message": "no", "where": "lib/read.py:3 in read"}})
+    assert ran.code == 1
+    assert "raised lib.Error: no (lib/read.py:3 in read)\n" in ran.out
+
+
 def test_events_are_judged_where_they_are_there(own):
     told = {"outcome": OUTCOME, "events": [*builders.TEXT_EVENTS[:-1]]}
     ran = check(own, told)

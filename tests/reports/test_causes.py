@@ -66,26 +66,48 @@ def one(path, expected=None, got=None, message=None, **given):
 
 EXAMPLES: list[tuple[str, TrialResult]] = [
     (
-        "Raises JSONDecodeError on a valid stream",
+        "Raises JSONDecodeError on a valid stream (lib/sse.py:12 in parse)",
         one("status", "complete", "error", observation={"raised": RAISED}),
     ),
     (
-        "Raises JSONDecodeError on a broken stream",
+        "Raises JSONDecodeError on a broken stream (lib/sse.py:12 in parse)",
         one("status", "incomplete", "error", observation={"raised": RAISED}),
     ),
     ("Does not answer before the timeout", result(verdict="hang", reason="no answer in 10 s")),
     ("Does not answer after the stream broke", result(verdict="hang", delivery="stall.3")),
     ("Reports a cut stream as complete", one("status", {"any_of": ["incomplete", "error"]}, "complete")),
     ("Reports an error as a complete answer", one("status", "error", "complete")),
+    (
+        "Reports a stream as broken that lacks only its end mark",
+        one(
+            "status",
+            {"any_of": ["complete", "error"], "prefer": ["complete"]},
+            "error",
+            observation={"raised": RAISED},
+        ),
+    ),
+    (
+        "Does not notice that the end mark is missing",
+        one("status", {"any_of": ["complete", "incomplete"], "prefer": ["incomplete"]}, "complete"),
+    ),
     ("Reports a valid stream as an error", one("status", "complete", "error")),
     ("Reports a whole stream as cut", one("status", "complete", "incomplete")),
     ("Reports a cut stream as an error", one("status", "incomplete", "error")),
     ("Reports an error as a cut stream", one("status", "error", "incomplete")),
     ("Reports a wrong status", one("status", "complete", None)),
-    ("Marks an unfinished call as complete", one("content.complete_calls", 0, 1)),
-    ("Marks an unfinished call as complete", one(f"{CALL}.complete", expected=False, got=True)),
+    ("Hands out an unfinished call", one("content.complete_calls", 0, 1)),
+    ("Hands out an unfinished call", one(f"{CALL}.complete", expected=False, got=True)),
     ("Does not say whether a call is complete", one(f"{CALL}.complete", True, None)),
     ("Does not mark a finished call as complete", one(f"{CALL}.complete", expected=True, got=False)),
+    (
+        "Raises JSONDecodeError when it is called (lib/sse.py:12 in parse)",
+        one(
+            "body",
+            message="the library raised X",
+            case="openai-chat/requests/one",
+            observation={"raised": RAISED},
+        ),
+    ),
     (
         "Merges several tool calls into one",
         one(LENGTH, 2, 1, ONE_CALL, observation=outcome(call(arguments_text='{"a":1}{"b":2}'))),
@@ -117,6 +139,16 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
         one(f"{CALL}.executor", "provider", "client"),
     ),
     ("Reports a wrong number of content blocks", one(LENGTH, 1, 2)),
+    (
+        "Returns numbers that JSON does not have",
+        one("usage.input", got="NaN", message="got NaN, which JSON does not have"),
+    ),
+    (
+        "Drops content that arrived before the stream broke",
+        one(
+            "content.kept", message="9 characters of text had arrived before the break, 0 are in the content"
+        ),
+    ),
     ("Loses the signature of thinking", one("content.0.thinking.signature", "abc", None)),
     ("Changes the signature of thinking", one("content.0.thinking.signature", "abc", "ab")),
     ("Confuses redacted and other thinking", one("content.0.thinking.redacted", expected=True, got=False)),
@@ -214,11 +246,17 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
     ),
     ("Does not send the requests that the conversation needs", one("requests.length", 2, 1)),
     (
-        "Leaves `body.messages.*.tool_call_id` out of the request",
+        "Leaves out parts of `body.messages` in a request",
         one("body.messages.2.tool_call_id", "call_1", None, "not sent"),
     ),
+    (
+        "Sends parts of `body.messages` that are forbidden",
+        one("body.messages.1.tool_calls", {"present": False}, []),
+    ),
+    ("Leaves `body.max_tokens` out of a request", one("body.max_tokens", 9, None, "not sent")),
     ("Sends `body.store`, which is forbidden", one("body.store", {"present": False}, got=True)),
-    ("Sends a wrong `request.body.messages.*.role`", one("request.body.messages.2.role", "tool", "user")),
+    ("Sends a wrong `headers.authorization`", one("headers.authorization", "a", "b")),
+    ("Sends a wrong `body.messages`", one("request.body.messages.2.role", "tool", "user")),
     ("Repairs arguments wrong", one("output", {"a": 1}, {}, case="common/heal/one")),
     ("Reads partial JSON wrong", one("output", {"a": 1}, {}, case="common/partial/one")),
     ("Counts tokens wrong", one("output", 3, 4, case="common/tokens/one")),
@@ -238,7 +276,7 @@ def test_every_row_of_the_table_has_an_example_and_no_row_hides_a_later_one():
     headlines = {headline for headline, _ in EXAMPLES}
 
     def matches(row):
-        pattern = re.sub(r"\\\{\w+\\\}", ".+", re.escape(row.headline))
+        pattern = re.sub(r"\\\{\w+\\\}", ".+", re.escape(row.headline)) + r"( \(.+\))?"
         return any(re.fullmatch(pattern, headline) for headline in headlines)
 
     assert [row.headline for row in ROWS if not matches(row)] == []
@@ -266,7 +304,7 @@ def test_the_worst_harm_comes_first_and_then_the_most_cases():
         one("content.complete_calls", 0, 1, delivery="cut-after-frame.2"),
     ]
     ordered = [
-        "Marks an unfinished call as complete",
+        "Hands out an unfinished call",
         "Reports a cut stream as complete",
         "Truncates text",
         "Does not expose the provider's own stop reason",
@@ -284,6 +322,27 @@ def test_an_adapter_error_comes_before_everything_and_its_harm_is_unknown():
     assert describe_harm(first) == "at fault: the adapter, not the library"
 
 
+def test_adapter_errors_at_one_line_are_one_cause_whatever_their_messages():
+    traceback = """Traceback (most recent call last):
+  File "/srv/me/adapter.py", line 19, in read
+    value = json.loads(text)
+  File "/usr/lib/python3.12/json/__init__.py", line 346, in loads
+    return _default_decoder.decode(s)
+json.decoder.JSONDecodeError: {}
+"""
+    broken = [
+        result(
+            verdict="faulted",
+            culprit="adapter",
+            reason=f"JSONDecodeError: {words}",
+            observation={"traceback": traceback.format(words)},
+            delivery=delivery,
+        )
+        for words, delivery in (("Expecting value", "whole"), ("Extra data", "crlf"))
+    ]
+    assert titles(*broken) == ["Adapter error: JSONDecodeError (adapter.py:19 in read)"]
+
+
 def test_a_client_that_crashes_leads_the_warnings():
     warned = {"verdict": "warn", "level": "should"}
     crash = result(check("status", "complete", "error", **warned))
@@ -293,7 +352,7 @@ def test_a_client_that_crashes_leads_the_warnings():
         replace(each, verdict="fail", checks=(replace(each.checks[0], verdict="fail"),))
         for each in (crash, worse)
     )
-    assert titles(worse, crash)[0] == "Marks an unfinished call as complete"
+    assert titles(worse, crash)[0] == "Hands out an unfinished call"
 
 
 @pytest.mark.parametrize(
@@ -328,7 +387,7 @@ def test_a_client_that_crashes_leads_the_warnings():
             ],
         ),
         (
-            "Marks an unfinished call as complete",
+            "Hands out an unfinished call",
             ["content.*.tool_call.arguments", "status", "stop.reason"],
             [
                 check("status", "incomplete", "complete"),
@@ -376,9 +435,9 @@ def test_exceptions_of_one_type_and_place_are_one_cause():
         raising("four", type="KeyError"),
     ]
     assert sorted((cause.title, cause.cases) for cause in group_by_cause(trials)) == [
-        ("Raises JSONDecodeError on a valid stream", 1),
-        ("Raises JSONDecodeError on a valid stream", 2),
-        ("Raises KeyError on a valid stream", 1),
+        ("Raises JSONDecodeError on a valid stream (lib/sse.py:12 in parse)", 2),
+        ("Raises JSONDecodeError on a valid stream (lib/sse.py:99 in flush)", 1),
+        ("Raises KeyError on a valid stream (lib/sse.py:12 in parse)", 1),
     ]
 
 

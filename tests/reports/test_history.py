@@ -210,7 +210,7 @@ def test_results_that_are_cut_or_of_another_seed_are_compared_with_a_word(projec
     ("words", "said"),
     [
         ((), "Missing argument 'BEFORE'"),
-        (("before.jsonl",), "`.conform/results.jsonl` cannot be read"),
+        (("before.jsonl",), "no results in `.conform/runs`"),
         (("nowhere", "after.jsonl"), "`nowhere` cannot be read"),
     ],
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
 from streamconform.model.verdict import Check
+from streamconform.reports.describe import WARNINGS_TITLE
 from streamconform.reports.matrix import LEFT_OUT, MAX_BYTES, PageContext, render
 from streamconform.reports.matrix.context import link_issue
 from streamconform.reports.matrix.score import Score, score_rows
@@ -166,6 +167,12 @@ def test_a_page_is_a_summary_a_table_an_api_and_a_section_an_implementation():
     assert f"  - known: `counted twice` {linked}" in text
     assert "  - [`Title of a__one`](../../specs/openai-chat/a.yaml#L7) (`recorded`, `whole`)" in text
     assert text.count("<details>") == text.count("</details>") == 1
+
+
+def test_warnings_are_listed_below_the_failures():
+    text = render(results([*FAILING, trial(MADE, verdict="warn")]), place(SUITE))
+    assert text.index("- `Reports too many tokens`") < text.index(WARNINGS_TITLE)
+    assert text.count("<details>") == text.count("</details>") == 2
 
 
 def test_where_nothing_fails_there_is_no_list():

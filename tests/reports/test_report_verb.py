@@ -14,6 +14,7 @@ import pytest
 import xmlschema
 from streamconform.cli.report import KINDS
 from streamconform.reports import REPORTS
+from streamconform.run.run_folders import RUNS, find_latest_results
 
 from ..cli.project import CONFORM, Project
 from .golden import HERE, RESULTS, golden_path, write_cut_results
@@ -116,7 +117,7 @@ def test_shards_in_two_files_are_one_report(project):
         (("report", "junit="), "`junit=`: expected KIND or KIND=PATH"),
         (
             ("report", "junit"),
-            "`.conform/results.jsonl` cannot be read: No such file or directory; `conform run`",
+            "no results in `.conform/runs`; `conform run` writes them",
         ),
         (("report", "junit", "."), "`.` cannot be read: Is a directory"),
         (("report", "junit", "empty"), "`empty` contains no results: the file is empty"),
@@ -149,7 +150,6 @@ def test_a_users_mistake_is_one_clear_message(project, words, said):
 
 @pytest.mark.parametrize("lines", [1, 2, 40])
 def test_a_run_that_was_killed_is_reported_up_to_the_last_trial(project, lines):
-    results = project.folder / ".conform/results.jsonl"
     running = subprocess.Popen(
         (*CONFORM, "run", "--api", "anthropic-messages", "-n", "1"),
         cwd=project.folder,
@@ -157,15 +157,16 @@ def test_a_run_that_was_killed_is_reported_up_to_the_last_trial(project, lines):
         stderr=subprocess.DEVNULL,
     )
     deadline = time.monotonic() + 60
+    runs = project.folder / RUNS
     while time.monotonic() < deadline and not (
-        results.exists() and results.read_bytes().count(b"\n") >= lines
+        (results := find_latest_results(runs)) is not None and results.read_bytes().count(b"\n") >= lines
     ):
         time.sleep(0.001)
     running.send_signal(signal.SIGKILL)
     assert running.wait(timeout=30) == -signal.SIGKILL
     whole = results.read_bytes().count(b"\n")
     assert whole >= lines
-    ran = project.run("report", "markdown=-", ".conform/results.jsonl")
+    ran = project.run("report", "markdown=-", str(results.parent))
     assert ran.code == 0
     assert "> **These results are incomplete**: the run was killed: " in ran.out
     assert ran.err.startswith(f"{CUT}{whole - 1} of ")
@@ -183,7 +184,4 @@ def test_a_run_that_was_killed_before_its_header_has_nothing_to_report(project):
     assert running.returncode == -signal.SIGKILL
     ran = project.run("report", "markdown=-")
     assert ran.code == 2
-    assert (
-        "`.conform/results.jsonl` cannot be read: No such file or directory; `conform run` writes it"
-        in ran.err
-    )
+    assert "no results in `.conform/runs`; `conform run` writes them" in ran.err

@@ -120,5 +120,5 @@ class InProcessAdapter:
             reply = protocol.parse_reply(line)
         except protocol.ProtocolError as fault:
             return ProtocolFault(fault.kind, fault.message)
-        assert isinstance(reply, protocol.Reply), "the line is a result"
+        assert isinstance(reply, protocol.ResultLine), "the line is a result"
         return reply.answer

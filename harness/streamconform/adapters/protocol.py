@@ -6,6 +6,7 @@ No message contains the expected answer, the case's name or the delivery's name.
 from __future__ import annotations
 
 import json
+import re
 from binascii import b2a_base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -48,6 +49,12 @@ MAX_RAISED_TYPE: Final = 200
 MAX_RAISED_MESSAGE: Final = 500
 MAX_RAISED_WHERE: Final = 300
 """Characters kept of each text that describes an exception."""
+_ROOT: Final = r"(?<![\w.\-])(file://)?([A-Za-z]:)?[/\\]"
+_PACKAGE_FOLDERS: Final = re.compile(
+    _ROOT
+    + r"[^()]*[/\\](node_modules|site-packages|dist-packages|pkg[/\\]mod|registry[/\\]src[/\\][^/\\]+)[/\\]"
+)
+_FOLDERS: Final = re.compile(_ROOT + r"([^()/\\:]+[/\\])*")
 MAX_REASON: Final = 1000
 MAX_TRACEBACK: Final = 4000
 """Characters kept of what an adapter says about its own failure."""
@@ -67,7 +74,7 @@ class ProtocolError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ResultLine:
     """A result line: the answer to the run `id`."""
 
     id: str
@@ -221,7 +228,7 @@ def parse_greeting(line: bytes, fallback: str) -> Greeting:
     )
 
 
-def parse_reply(line: bytes) -> Reply | LiveEvent:
+def parse_reply(line: bytes) -> ResultLine | LiveEvent:
     """Parse a `result` or `event` line; raises `ProtocolError`."""
     message = parse_object(line, allow_nan=True)
     id_ = message.get("id")
@@ -232,7 +239,7 @@ def parse_reply(line: bytes) -> Reply | LiveEvent:
         case "event":
             return LiveEvent(id_, message.get("event"))
         case "result":
-            return Reply(id_, _parse_answer(message, line))
+            return ResultLine(id_, _parse_answer(message, line))
         case op:
             error = f"expected `op` `result` or `event`, got {json.dumps(op)[:80]}: {quote_line(line)}"
             raise ProtocolError("not-a-message", error)
@@ -310,10 +317,15 @@ def parse_raised(value: Any) -> Raised | None:
             return Raised(
                 escape_line(type_, MAX_RAISED_TYPE),
                 escape_line(text, MAX_RAISED_MESSAGE) if isinstance(text, str) else "",
-                escape_line(where, MAX_RAISED_WHERE) if isinstance(where, str) else None,
+                escape_line(_shorten_paths(where), MAX_RAISED_WHERE) if isinstance(where, str) else None,
             )
         case _:
             return None
+
+
+def _shorten_paths(where: str) -> str:
+    """Return `where` without the folders of this machine: paths from the package on, else file names."""
+    return _FOLDERS.sub("", _PACKAGE_FOLDERS.sub("", where[: 4 * MAX_RAISED_WHERE]))
 
 
 def lacks_events(answer: Observation) -> bool:

@@ -30,6 +30,8 @@ NAMES: Final = (
     "cohere-chat",
     "bedrock-converse",
 )
+TEMPLATE_API: Final = "openai-chat"
+"""The API that most servers speak: the adapters that `conform init` writes contain a small reader of it."""
 
 
 def _load(name: str) -> Api:

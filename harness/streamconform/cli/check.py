@@ -22,7 +22,7 @@ from streamconform.run.exits import Exit
 from streamconform.run.results import check_to_json
 from streamconform.suite.expand import make_trial
 
-SHAPE: Final = 'an outcome, or {"outcome": …, "events": […]}'
+SHAPE: Final = 'an outcome, or {"outcome": …, "events": […], "raised": {…}}'
 
 
 @click.command("check")
@@ -57,9 +57,9 @@ def command(
 ) -> None:
     """Judge the outcome in OUTCOME.json (- is stdin) as an answer to CASE.
 
-    The file holds an outcome in the normal form, or an object with `outcome` and `events`. For a function's
-    case, it holds the function's output. `conform serve` serves the streams to your client. Exit codes: 0
-    passed, 1 failed, 2 usage or input error.
+    The file holds an outcome in the normal form, or an object with `outcome`, `events` and `raised` as in a
+    result of the protocol. For a function's case, it holds the function's output. `conform serve` serves the
+    streams to your client. Exit codes: 0 passed, 1 failed, 2 usage or input error.
     """
     settings = options.merge_settings(arguments)
     case = options.find_case(case_, settings)
@@ -109,8 +109,11 @@ def _read_answer(file: str, trial: AnyTrial) -> Answer:
     if isinstance(trial, Call):
         return Output(_parse_object(file, b'{"output":' + data + b"}")["output"])
     document = _parse_object(file, data)
+    raised = protocol.parse_raised(document.get("raised"))
     if "outcome" in document:
-        return Observation(document["outcome"], document.get("events"))
+        return Observation(document["outcome"], document.get("events"), raised=raised)
+    if raised is not None:
+        return Observation(protocol.RAISED_OUTCOME, raised=raised)
     return Observation(document)
 
 

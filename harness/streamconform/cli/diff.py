@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from streamconform.reports import changes, write_text
@@ -11,11 +9,12 @@ from streamconform.reports.history import compare_results
 from streamconform.reports.style import print_lines
 from streamconform.run.exits import Exit
 from streamconform.run.reading import read
+from streamconform.run.run_folders import get_latest_results, resolve_results
 
 
 @click.command("diff")
 @click.argument("before")
-@click.argument("after", default=".conform/results.jsonl")
+@click.argument("after", required=False)
 @click.option(
     "--format",
     "form",
@@ -28,12 +27,12 @@ from streamconform.run.reading import read
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are new failures.")
 @click.pass_context
 def command(
-    ctx: click.Context, /, before: str, after: str, form: str, verbose: int, *, exit_zero: bool
+    ctx: click.Context, /, before: str, after: str | None, form: str, verbose: int, *, exit_zero: bool
 ) -> None:
     """Compare two results: new failures, fixed, still failing, stale, gone, and changed verdicts.
 
-    BEFORE and AFTER are results files, AFTER by default .conform/results.jsonl. Trials match by id and
-    implementation; versions of the implementation and the suite may differ. Stale means listed as a known
+    BEFORE and AFTER are results files or folders of runs, AFTER by default the latest run. Trials match by id
+    and implementation; versions of the implementation and the suite may differ. Stale means listed as a known
     failure, but passing.
 
     \b
@@ -43,8 +42,9 @@ def command(
 
     Exit codes: 0 no new failures, 1 new failures, 2 usage error or unreadable results.
     """
-    history = compare_results(read(Path(before)), read(Path(after)))
-    names = (before, after)
+    paths = (resolve_results(before), get_latest_results() if after is None else resolve_results(after))
+    history = compare_results(*map(read, paths))
+    names = (str(paths[0]), str(paths[1]))
     match form:
         case "markdown":
             write_text("-", changes.render_markdown(history, names))

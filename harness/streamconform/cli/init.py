@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from streamconform.apis import APIS
+from streamconform.apis import APIS, TEMPLATE_API
 from streamconform.errors import UsageError
 from streamconform.resources import find_bundled
 from streamconform.suite.cassettes import write_atomically
@@ -15,13 +15,12 @@ from streamconform.suite.profiles import find_release
 from streamconform.tools.init.plan import (
     ADAPTER_MODES,
     LANGUAGES,
-    TEMPLATE_API,
     WORKFLOW,
     AdapterMode,
+    AdapterTarget,
     Kept,
     Language,
     NewFile,
-    Target,
     detect_language,
     find_target,
     plan_files,
@@ -119,7 +118,7 @@ def _write(path: Path, file: NewFile, *, exists: bool) -> None:
             stream.write(file.text.encode())
 
 
-def _list_next_steps(folder: Path, target: Target, *, dry_run: bool) -> list[str]:
+def _list_next_steps(folder: Path, target: AdapterTarget, *, dry_run: bool) -> list[str]:
     lines = []
     if _is_inside_repository(folder):
         lines.append(f"note: GitHub reads workflows at the root of the repository; move {WORKFLOW} there")

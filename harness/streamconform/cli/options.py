@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar, get_args
@@ -11,9 +12,10 @@ from typing import Any, Final, TypeVar, get_args
 import click
 
 from streamconform import config, user_cache
+from streamconform.adapters.connect import Connection, connect, connect_command
 from streamconform.apis import APIS
 from streamconform.errors import SelectionError, UsageError
-from streamconform.model.case import LEVELS, AnyCase
+from streamconform.model.case import LEVELS, AnyCase, Case
 from streamconform.model.trial import (
     DELIVERIES,
     DELIVERY_SETS,
@@ -29,6 +31,7 @@ from streamconform.resources import find_bundled
 from streamconform.run.pool import is_unexpected
 from streamconform.run.reading import read
 from streamconform.run.results import Results
+from streamconform.run.run_folders import RUNS, find_latest_results, resolve_results
 from streamconform.suite.catalog import Catalog, read_catalog
 from streamconform.suite.expand import expand
 from streamconform.suite.load import Sources
@@ -44,8 +47,6 @@ from streamconform.suite.select import (
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-RESULTS: Final = Path(".conform") / "results.jsonl"
-"""Default path of the results."""
 MAX_DEFAULT_WORKERS: Final = 4
 """Upper limit of the default: each worker is a process that loads the judged library."""
 FAULT_CHOICES: Final = get_args(FaultSet)
@@ -94,7 +95,7 @@ def read_baseline(path: str | None, kinds: Iterable[str]) -> Results | None:
         return None
     if HTML not in kinds:
         raise UsageError("`--baseline` needs an html report; use `conform diff` to compare results as text")
-    return read(Path(path))
+    return read(resolve_results(path))
 
 
 def input_option(command: F) -> F:
@@ -191,6 +192,18 @@ class Selection:
     trials: tuple[AnyTrial, ...]
     profile: Profile | None = None
 
+    def compute_digest(self) -> str:
+        """Return the digest of the trials' ids, the specs of their cases, and their bodies."""
+        digest = hashlib.sha256("\n".join(trial.id for trial in self.trials).encode())
+        cases = {trial.case.id: trial.case for trial in self.trials}
+        for path, ids in self.catalog.files.items():
+            if not cases.keys().isdisjoint(ids):
+                digest.update(path.read_bytes())
+        for case in cases.values():
+            if isinstance(case, Case):
+                digest.update(case.cassette.body)
+        return digest.hexdigest()[:16]
+
 
 def select(settings: dict[str, Any], ids: frozenset[str] | None = None) -> Selection:
     """Return the trials that `settings` select; with `ids`, only those trials, in any delivery or fault.
@@ -258,16 +271,22 @@ def find_case(name: str, settings: dict[str, Any]) -> AnyCase:
     return case
 
 
-def find_results_path(settings: dict[str, Any]) -> Path:
-    """Return the path of the results of this run, and of the last one."""
+def find_results_path(settings: dict[str, Any]) -> Path | None:
+    """Return the path that `--report jsonl=PATH` names; None if the run has a folder of its own."""
     reports = (option.partition("=") for option in settings.get("report", ()))
-    return next((Path(path) for kind, _, path in reports if kind == STREAMED), RESULTS)
+    return next((Path(path) for kind, _, path in reports if kind == STREAMED), None)
+
+
+def find_last_results_path(settings: dict[str, Any]) -> Path | None:
+    """Return the path of the results of the last run; None if there was none."""
+    path = find_results_path(settings) or find_latest_results()
+    return path if path is not None and path.is_file() else None
 
 
 def find_last_failures(settings: dict[str, Any]) -> frozenset[str]:
     """Return the ids of the trials that failed in the last run; empty if there was no run."""
-    path = find_results_path(settings)
-    if not path.is_file():
+    path = find_last_results_path(settings)
+    if path is None:
         return frozenset()
     results = read(path)
     strict = bool(settings.get("strict") or results.header.selection.get("strict"))
@@ -283,9 +302,21 @@ def select_for_run(settings: dict[str, Any]) -> tuple[Selection, str | None]:
     if selection is not None and selection.trials:
         return selection, None
     reason = "none of the last run's failures is selected" if ids else "no trial failed in the last run"
-    return select(settings), f"{reason} ({find_results_path(settings)}); running everything"
+    where = find_last_results_path(settings) or RUNS
+    return select(settings), f"{reason} ({where}); running everything"
 
 
 def count_default_workers() -> int:
     """Return the default number of workers: one per core, at most `MAX_DEFAULT_WORKERS`."""
     return max(1, min(os.cpu_count() or 1, MAX_DEFAULT_WORKERS))
+
+
+def make_connections(settings: Mapping[str, Any]) -> tuple[Connection, ...]:
+    """Return the connections to the implementations that `settings` name."""
+    program = tuple(settings.get("program", ()))
+    impls = settings.get("impl", ())
+    if not program:
+        return tuple(connect(impl) for impl in impls or ("reference",))
+    # A program after `--` replaces the config file's implementations, which are a list; options are a tuple.
+    from_options = impls if isinstance(impls, tuple) else ()
+    return (*(connect(impl) for impl in from_options), connect_command(program))

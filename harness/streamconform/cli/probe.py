@@ -19,14 +19,14 @@ from streamconform.cli.known_failures import (
     update_known_failures,
 )
 from streamconform.cli.report import make_page_contexts
-from streamconform.cli.run import prepare_results_folder
 from streamconform.cli.server import check_key_is_private, parse_base_url, parse_headers, read_key
 from streamconform.errors import UsageError
 from streamconform.reports.terminal import Terminal
+from streamconform.run.run_folders import CONFORM, prepare_conform_folder
 from streamconform.run.session import Progress
 from streamconform.suite.catalog import read_catalog
 
-RESULTS: Final = options.RESULTS.parent / "probe.jsonl"
+RESULTS: Final = CONFORM / "probe.jsonl"
 """Default path of the results; not that of `conform run`, whose last results are kept."""
 
 
@@ -65,7 +65,7 @@ RESULTS: Final = options.RESULTS.parent / "probe.jsonl"
     "Results are written to .conform/probe.jsonl, or to PATH with jsonl=PATH.",
 )
 @click.option("-q", "--quiet", count=True, help="Print only the last line; with -qq, nothing.")
-@click.option("-v", "--verbose", count=True, help="Also print warnings, and every question of a cause.")
+@click.option("-v", "--verbose", count=True, help="Print every cause, and every question of it.")
 @click.pass_context
 def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
     """Judge the streams that a live server sends: a gateway, a proxy, an inference server.
@@ -117,7 +117,7 @@ def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
     paths = (target for kind, target in report_targets if kind == reports.STREAMED)
     path = Path(next(paths, RESULTS))
     if path == RESULTS:
-        prepare_results_folder()
+        prepare_conform_folder()
     to_stdout = any(target == "-" for _, target in report_targets)
     # A report on stdout is for a machine, so nothing else is printed there.
     quiet = 2 if to_stdout else arguments["quiet"]

@@ -31,7 +31,8 @@ def describe_rest(
         return None
     claimed = {api for info in header.implementations for api in info.claims or {}}
     apis = [api for api in header.selection.get("api") or APIS if api in claimed]
-    included = {*apis, COMMON} if len(apis) == len(APIS) else set(apis)
+    # Functions belong to no API: an adapter that claims some APIs is compared with the cases of these.
+    included = {*apis, COMMON} if len(apis) in (0, len(APIS)) else set(apis)
     over_http = any(info.input == "http" for info in header.implementations)
     total = sum(
         len(ids)
@@ -39,7 +40,7 @@ def describe_rest(
         if path.parent.name in included and (over_http or not _ROUND_TRIPS.search(path.read_bytes()))
     )
     count = sum(id_.partition("/")[0] in included for id_ in profile.cases)
-    where = f" of {apis[0] if len(apis) == 1 else f'{len(apis)} APIs'}" if len(apis) < len(APIS) else ""
+    where = f" of {apis[0] if len(apis) == 1 else f'{len(apis)} APIs'}" if COMMON not in included else ""
     share = f"{profile.name}: {count:,} of {format_count(total, 'case')}{where}."
     if not arguments.get("profile"):
         return f"{share} To run the full suite, remove `profile` from the config file."

@@ -19,6 +19,7 @@ from streamconform.run.exits import Exit
 from streamconform.run.merge import merge
 from streamconform.run.reading import read
 from streamconform.run.results import Results
+from streamconform.run.run_folders import get_latest_results, resolve_results
 from streamconform.suite.catalog import Catalog, read_catalog
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def command(
     exit_code: bool,
     verbose: int,
 ) -> None:
-    """Make a report of RESULTS, by default .conform/results.jsonl.
+    """Make a report of RESULTS, files or folders of runs; by default the latest run.
 
     \b
     conform report terminal                          what `conform run` printed
@@ -68,7 +69,8 @@ def command(
     if kind not in kinds or report.endswith("="):
         known = ", ".join(f"`{name}`" for name in kinds)
         raise UsageError(f"`{report}`: expected KIND or KIND=PATH, where KIND is one of {known}")
-    merged = merge([(name, read(Path(name))) for name in results or (str(options.RESULTS),)])
+    paths = [resolve_results(name) for name in results] or [get_latest_results()]
+    merged = merge([(str(path), read(path)) for path in paths])
     baseline_results = options.read_baseline(baseline, (kind,))
     if kind in reports.SUITE_REPORTS:
         reports.write_report(kind, path or "-", merged, _load_page_context(merged), baseline_results)

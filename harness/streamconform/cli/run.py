@@ -5,15 +5,15 @@ from __future__ import annotations
 import gc
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from streamconform import reports
-from streamconform.adapters.connect import Connection, connect
-from streamconform.adapters.connect import connect_command as program_command
+from streamconform.adapters.connect import Connection
 from streamconform.cli import options
 from streamconform.cli.known_failures import (
     check_update_options,
@@ -25,10 +25,14 @@ from streamconform.cli.known_failures import (
 from streamconform.cli.profile_summary import describe_rest
 from streamconform.cli.progress import ProgressLines
 from streamconform.cli.report import make_page_contexts
-from streamconform.errors import ReportError
+from streamconform.cli.resume import apply_interrupted, find_interrupted
 from streamconform.model.result import Header, TrialResult
 from streamconform.reports.terminal import Terminal
+from streamconform.run.exits import Exit
 from streamconform.run.plan import Settings
+from streamconform.run.reading import read
+from streamconform.run.results import Results
+from streamconform.run.run_folders import RunFolder, create_run_folder, lock_run
 from streamconform.run.session import Progress, RunRequest, execute_run
 
 RECORDED_SETTINGS: Final = (
@@ -79,6 +83,11 @@ RECORDED_SETTINGS: Final = (
     default=None,
     help="Treat warnings (level should) as failures; always on for mutants.",
 )
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Continue the last run, which was interrupted: the same selection, only trials without a result.",
+)
 @click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure.")
 @click.option("--maxfail", type=click.IntRange(min=1), help="Stop after this many failures.")
 @click.option(
@@ -86,11 +95,11 @@ RECORDED_SETTINGS: Final = (
     multiple=True,
     metavar="KIND=PATH",
     help=f"Also write a report: {', '.join((*reports.REPORTS, *reports.SUITE_REPORTS))} or jsonl; PATH - is "
-    "stdout. Repeatable. Results are written to .conform/results.jsonl, or to PATH with jsonl=PATH.",
+    "stdout. Repeatable. Results are written to .conform/runs/TIME/results.jsonl; with jsonl=PATH, to PATH.",
 )
 @options.baseline_option
 @click.option("-q", "--quiet", count=True, help="Print only the last line; with -qq, nothing.")
-@click.option("-v", "--verbose", count=True, help="Also print warnings, and every case of a cause.")
+@click.option("-v", "--verbose", count=True, help="Print every cause, and every case of it.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def command(ctx: click.Context, /, **arguments: Any) -> None:
@@ -108,16 +117,30 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     conform run -i mypkg --input http             your real client, against a local replay server
     conform run --report html=r.html              a page with every difference and its bytes
     conform run --last-failed                     only trials that failed in the last run
+    conform run --resume                          the rest of a run that was interrupted
 
     Without --impl and without config, the bundled reference is judged. Exit codes: 0 no new failures, 1 new
     failures, 2 usage or input error, 3 implementation unusable, 4 bug in streamconform, 5 nothing ran,
     130 interrupted.
     """
+    with ExitStack() as stack:
+        ctx.exit(_run(arguments, stack))
+
+
+def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
+    """Perform the command and return its exit code; `stack` closes the run's folder."""
     started = time.perf_counter()
     settings = options.merge_settings(arguments)
+    interrupted: Path | None = None
+    earlier: Results | None = None
+    if arguments["resume"]:
+        interrupted = find_interrupted(settings)
+        stack.enter_context(lock_run(interrupted))
+        earlier = read(interrupted)
+        settings = apply_interrupted(interrupted, earlier, settings, arguments)
     report_targets = [reports.parse_option(option) for option in settings.get("report", ())]
     baseline = options.read_baseline(arguments["baseline"], {kind for kind, _ in report_targets})
-    connections = _make_connections(settings)
+    connections = options.make_connections(settings)
     check_update_options(arguments, settings)
     with _collector_disabled(), _loading_message():
         selection, note = options.select_for_run(settings)
@@ -138,22 +161,29 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
         settings=run_settings,
         selection={key: recorded.get(key) or None for key in RECORDED_SETTINGS},
         known_failures=tuple(file.listed for file in files),
+        digest=selection.compute_digest(),
+        resumed=earlier,
     )
-    path = options.find_results_path(settings)
-    if path == options.RESULTS:
-        prepare_results_folder()
+    folder: RunFolder | None = None
+    path = interrupted or options.find_results_path(settings)
+    if path is None:
+        folder = stack.enter_context(create_run_folder())
+        path = folder.results
     to_stdout = any(target == "-" for _, target in report_targets)
     # A report on stdout is for a machine, so nothing else is printed there.
     quiet = 2 if to_stdout else settings.get("quiet", 0)
-    verbose = settings.get("verbose", 0)
     # Machine output on stdout does not exclude progress on stderr, but `-q` does.
     has_lines = not settings.get("quiet") and (to_stdout or not sys.stdout.isatty())
     with (
-        Terminal(quiet=min(quiet, 1), verbose=verbose, strict=run_settings.strict) as terminal,
+        Terminal(
+            quiet=min(quiet, 1), verbose=settings.get("verbose", 0), strict=run_settings.strict
+        ) as terminal,
         ProgressLines(enabled=has_lines, strict=run_settings.strict) as lines,
     ):
 
         def start(header: Header) -> None:
+            if folder is not None:
+                folder.mark_latest()  # now that it has results
             terminal.start(header)
             lines.start(header)
 
@@ -167,14 +197,23 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     rest = describe_rest(selection.profile, selection.catalog, finished.results.header, arguments)
     if rest is not None and not quiet:
         click.echo(rest)
-    page_context = make_page_contexts(selection.catalog, {trial.case.id for trial in selection.trials})
-    for kind, target in report_targets:
-        if kind != reports.STREAMED:
-            reports.write_report(kind, target, finished.results, page_context, baseline)
+    _write_reports(report_targets, finished.results, selection, baseline)
     if settings.get("update"):
         for line in update_known_failures(files, finished, strict=run_settings.strict):
             click.echo(line, err=True)
-    ctx.exit(finished.exit)
+    return finished.exit
+
+
+def _write_reports(
+    targets: Sequence[tuple[str, str]],
+    results: Results,
+    selection: options.Selection,
+    baseline: Results | None,
+) -> None:
+    page_context = make_page_contexts(selection.catalog, {trial.case.id for trial in selection.trials})
+    for kind, target in targets:
+        if kind != reports.STREAMED:
+            reports.write_report(kind, target, results, page_context, baseline)
 
 
 @contextmanager
@@ -208,16 +247,6 @@ def _collector_disabled() -> Iterator[None]:
             gc.enable()
 
 
-def _make_connections(settings: dict[str, Any]) -> tuple[Connection, ...]:
-    program = tuple(settings.get("program", ()))
-    impls = settings.get("impl", ())
-    if not program:
-        return tuple(connect(impl) for impl in impls or ("reference",))
-    # A program after `--` replaces the config file's implementations, which are a list; options are a tuple.
-    from_options = impls if isinstance(impls, tuple) else ()
-    return (*(connect(impl) for impl in from_options), program_command(program))
-
-
 def _make_run_settings(settings: dict[str, Any], connections: tuple[Connection, ...]) -> Settings:
     # Mutants are judged strictly: a mutant that only warns has been caught.
     has_mutants = any(connection.impl.startswith("mutant:") for connection in connections)
@@ -229,16 +258,3 @@ def _make_run_settings(settings: dict[str, Any], connections: tuple[Connection, 
         input=settings.get("input"),
         maxfail=1 if settings.get("exitfirst") else settings.get("maxfail", 0),
     )
-
-
-def prepare_results_folder() -> None:
-    """Make the folder of results, with a `.gitignore` that keeps it out of version control."""
-    folder = options.RESULTS.parent
-    ignore = folder / ".gitignore"
-    try:
-        folder.mkdir(exist_ok=True)
-        if not ignore.exists():
-            ignore.write_text("*\n", "utf-8")
-    except OSError as error:
-        advice = "choose another path for results with `--report jsonl=PATH`"
-        raise ReportError(f"`{folder}` cannot be written: {error.strerror}; {advice}") from error

@@ -293,7 +293,7 @@ def _expect_names(case: Case) -> dict[str, Leaf]:
 def _describe_type(value: Any, name: str | None = None, depth: int = TYPE_DEPTH) -> object:
     """Return a value that is equal for payloads of one type: the non-empty members, and type names.
 
-    There is no list of event types, so a new event of a provider is a new transition to break at.
+    Types are not listed, so faults also break streams at event types that a provider adds later.
     """
     match value:
         case dict():

@@ -157,7 +157,7 @@ def _rate_similarity(expected: ExpectedBlock, got: Block) -> int:
         return 0
     name = "name" if isinstance(got, ToolCall) else "text"
     leaf = expected.fields.get(name)
-    if not (isinstance(leaf, Literally) and leaf.value == getattr(got, name, None)):
+    if not (isinstance(leaf, Literally) and leaf.value == getattr(got, name)):
         return 2
     # Of several calls of one tool, some may be left out: the arguments tell which.
     arguments = expected.fields.get("arguments")

@@ -42,7 +42,7 @@ def check_one_terminal(outcome: Outcome, events: Sequence[Event]) -> str | None:
     if terminal[0] != len(events) - 1:
         return f"{len(events) - 1 - terminal[0]} events follow the terminal event {terminal[0]}"
     last = events[-1]
-    status = "complete" if isinstance(last, Done) else last.status if isinstance(last, Failed) else None
+    status = last.status if isinstance(last, Failed) else "complete"
     if status != outcome.status:
         return f"the last event has the status `{status}`, the outcome `{outcome.status}`"
     if isinstance(last, Done) and not _agree(last.stop, outcome.stop, () if last.stop.raw else ("raw",)):
@@ -100,7 +100,8 @@ def check_deltas_sum(outcome: Outcome, events: Sequence[Event]) -> str | None:
     for index, block in enumerate(outcome.content):
         final = _get_streamed_text(block) if index in parts else None
         joined = "".join(parts.get(index, ()))
-        if final is not None and joined != final and (joined or not _may_come_whole(block, final)):
+        arrived_whole = not joined and isinstance(block, ToolCall)
+        if final is not None and joined != final and not arrived_whole:
             return f"the deltas of block {index} join to {_abbreviate(joined)}, not {_abbreviate(final)}"
     return None
 
@@ -191,11 +192,6 @@ def _get_streamed_text(block: Block) -> str | None:
             return text
         case Other():
             return None
-
-
-def _may_come_whole(block: Block, final: str) -> bool:
-    """Return whether a block may have no deltas: an empty block, or a call, which may arrive whole."""
-    return isinstance(block, ToolCall) or final == ""
 
 
 def _abbreviate(text: str) -> str:

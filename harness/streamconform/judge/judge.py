@@ -35,7 +35,8 @@ from streamconform.judge.round_trip import check_round_trip
 from streamconform.model.capability import CALLED, Capability, Claims
 from streamconform.model.case import AnyCase, CallCase, Expectation, Level, RoundTripCase
 from streamconform.model.event import BlockDelta, Event
-from streamconform.model.outcome import Outcome, Text
+from streamconform.model.leaf import list_values
+from streamconform.model.outcome import Error, Outcome, Text
 from streamconform.model.request import RequestExpectation
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check, Culprit, Verdict
@@ -118,6 +119,7 @@ def check_observation(
         except decode.MalformedError:
             messages = _list_event_problems(seen.events)
             return [_make_malformed_check(trial, "event-schema", messages)], "adapter"
+    outcome = _read_error_of_exception(trial.expect, outcome, seen.raised)
     ordered = is_ordered(trial)
     expect, judged = _set_ending_aside(trial.expect, outcome) if seen.continued else (trial.expect, outcome)
     checks = [*compare_outcome(expect, judged, claims, trial.level, ordered=ordered)]
@@ -130,6 +132,21 @@ def check_observation(
     if applies and events is not None and seen.taken is not None and len(seen.taken) == len(events):
         checks.append(_check_streaming(trial, events, seen.taken, first_delta))
     return _add_non_json_checks(trial, seen, claims, checks), "implementation"
+
+
+def _read_error_of_exception(expect: Expectation, outcome: Outcome, raised: Raised | None) -> Outcome:
+    """Return the outcome with the error that an exception reports, unless the adapter reports one.
+
+    A library that raises reports the provider's message in its exception, often among other words. Its type
+    and status are attributes that only the adapter knows, so without one they are not exposed.
+    """
+    is_judged = any(path.startswith("error.") for path in expect.fields)
+    if raised is None or outcome.error is not None or not is_judged:
+        return outcome
+    expected = list_values(expect.fields.get("error.message")) or ()
+    text = next((value for value in expected if isinstance(value, str) and value in raised.message), None)
+    absent = outcome.absent | {"error.type", "error.status"}
+    return replace(outcome, error=Error(message=text or raised.message), absent=absent)
 
 
 def _set_ending_aside(expect: Expectation, outcome: Outcome) -> tuple[Expectation, Outcome]:

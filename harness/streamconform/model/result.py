@@ -38,6 +38,8 @@ class Header:
     seed: int
     date: str | None = None
     """The day on which the run started, in UTC, as `2026-12-31`."""
+    digest: str | None = None
+    """Digest of the selected trials, their specs and their cassettes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,6 +47,9 @@ RAISED: Final = "raised"
 RAISED_ON_BROKEN: Final = "raised-on-broken"
 """Kinds of a wrong status whose trial has an exception."""
 CONTENT: Final = r"content\.\*\.(text|thinking|refusal|other)(\.text)?"
+REQUEST: Final = r"(request\.)?(body|headers|path)(\..*)?"
+CONVERSATION: Final = r"(request\.)?body(\.(messages|input|contents|system|instructions|tools)(\..*)?)?"
+"""The parts of a request that hold the conversation and the tools; the others are options."""
 CALL: Final = r"content\.\*\.tool_call"
 
 ROWS: Final[tuple[Row, ...]] = (
@@ -55,6 +58,18 @@ ROWS: Final[tuple[Row, ...]] = (
     Row("status", RAISED_ON_BROKEN, "Raises {exception} on a broken stream", MISLEADS),
     Row("status", "timeout", "Does not answer before the timeout", CRASHES),
     Row("status", "timeout-on-broken", "Does not answer after the stream broke", LOSES),
+    Row(
+        "status",
+        "error-instead-of-complete incomplete-instead-of-complete",
+        "Reports a stream as broken that lacks only its end mark",
+        MISLEADS,
+    ),
+    Row(
+        "status",
+        "complete-instead-of-incomplete complete-instead-of-error",
+        "Does not notice that the end mark is missing",
+        MISLEADS,
+    ),
     Row("status", "complete-for-cut", "Reports a cut stream as complete", SUCCEEDS),
     Row("status", "complete-for-error", "Reports an error as a complete answer", SUCCEEDS),
     Row("status", "error-for-complete", "Reports a valid stream as an error", CRASHES),
@@ -63,10 +78,11 @@ ROWS: Final[tuple[Row, ...]] = (
     Row("status", "incomplete-for-error", "Reports an error as a cut stream", MISLEADS),
     Row("status", "", "Reports a wrong status", MISLEADS),
     # Calls
-    Row(r"content\.complete_calls", "", "Marks an unfinished call as complete", RUNS),
-    Row(rf"{CALL}\.complete", "true-for-false", "Marks an unfinished call as complete", RUNS),
+    Row(r"content\.complete_calls", "", "Hands out an unfinished call", RUNS),
+    Row(rf"{CALL}\.complete", "true-for-false", "Hands out an unfinished call", RUNS),
     Row(rf"{CALL}\.complete", "null", "Does not say whether a call is complete", HIDES),
     Row(rf"{CALL}\.complete", "", "Does not mark a finished call as complete", LOSES),
+    Row("body|output", RAISED, "Raises {exception} when it is called", CRASHES),
     Row(CALL, "merged", "Merges several tool calls into one", RUNS),
     Row(CALL, "split", "Splits a tool call into several", RUNS),
     Row(CALL, "extra", "Reports a tool call that is not in the stream", RUNS),
@@ -86,6 +102,8 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(rf"{CALL}\.id", "", "Changes the id of a call", MISLEADS),
     Row(rf"{CALL}\.executor", "", "Confuses calls for the client with calls that the provider runs", RUNS),
     # Content
+    Row(".*", "not-json", "Returns numbers that JSON does not have", LOSES),
+    Row(r"content\.kept", "", "Drops content that arrived before the stream broke", LOSES),
     Row(r"content\.length", "", "Reports a wrong number of content blocks", LOSES),
     Row(r"content\.\*\.thinking\.signature", "null empty", "Loses the signature of thinking", LOSES),
     Row(r"content\.\*\.thinking\.signature", "", "Changes the signature of thinking", LOSES),
@@ -153,9 +171,12 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(r"invariant\..*", "", "Sends events that contradict each other (`{path}`)", MISLEADS),
     # Requests and functions
     Row(r"requests\..*", "", "Does not send the requests that the conversation needs", LOSES),
-    Row(r"(request\.)?(body|headers|path)(\..*)?", "missing", "Leaves `{path}` out of the request", LOSES),
-    Row(r"(request\.)?(body|headers|path)(\..*)?", "unexpected", "Sends `{path}`, which is forbidden", LOSES),
-    Row(r"(request\.)?(body|headers|path)(\..*)?", "", "Sends a wrong `{path}`", LOSES),
+    Row(CONVERSATION, "missing", "Leaves out parts of `{part}` in a request", LOSES),
+    Row(CONVERSATION, "unexpected", "Sends parts of `{part}` that are forbidden", LOSES),
+    Row(CONVERSATION, "", "Sends a wrong `{part}`", LOSES),
+    Row(REQUEST, "missing", "Leaves `{part}` out of a request", MISLEADS),
+    Row(REQUEST, "unexpected", "Sends `{part}`, which is forbidden", MISLEADS),
+    Row(REQUEST, "", "Sends a wrong `{part}`", MISLEADS),
     Row(r"output\.heal", "", "Repairs arguments wrong", RUNS),
     Row(r"output\.partial", "", "Reads partial JSON wrong", LOSES),
     Row(r"output\..*", "", "Counts tokens wrong", BILLS),
@@ -174,7 +195,7 @@ BLOCK_NAMES: Final = {
 WRONG_BLOCKS: Final = "missing|merged|extra|split|as-other|different"
 
 FOLDS: Final[tuple[tuple[str, str, str], ...]] = (
-    ("status", "complete-for-.*", r"(?!content\.).*"),
+    ("status", "complete-.*", r"(?!content\.).*"),
     ("status", ".*", ".*"),
     (r"content\.(length|\*\.[a-z_]+)", WRONG_BLOCKS, r"content\..*|invariant\..*"),
     (r"content\.complete_calls", ".*", rf"{CALL}\..*"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Final
 
 from streamconform.judge.compare import BLOCK_MISSING
@@ -28,6 +30,17 @@ from streamconform.reports.raised import ExceptionRecord, collapse_variables, re
 
 MAX_REASON: Final = 200
 """Characters of a reason that tell one adapter error from another."""
+MAX_EXIT_ERROR: Final = 80
+"""Characters of the last error of a program that tell one kind of exit from another."""
+GIVEN_UP: Final = re.compile(
+    r"gave-up: not run: the program ended \d+ times in a row \((?P<last>.*)\)", re.DOTALL
+)
+EXITED: Final = re.compile(r"exited: the program ended \((?P<how>[^)]*)\)(: (?P<error>.*))?", re.DOTALL)
+"""The reasons of trials whose program exited, and of those not run afterwards."""
+_FRAME: Final = re.compile(
+    r'^ *File "(?P<file>[^"]+)", line (?P<line>[0-9]+), in (?P<function>.+)$', re.MULTILINE
+)
+_STANDARD_LIBRARY: Final = re.compile(r"^<|[/\\]lib[/\\]python3\.[0-9]+[/\\](?!site-packages)")
 MAX_ALSO: Final = 6
 CULPRITS: Final[Mapping[Culprit | None, str]] = {
     "implementation": "the implementation",
@@ -166,7 +179,7 @@ def _find_root(result: TrialResult) -> _Root:
         return _explain_missing_answer(result)
     raised = read_raised(result)
     candidates = [
-        (check, _add_exception(classify_check(check, result), raised))
+        (check, _add_exception(check, classify_check(check, result), raised))
         for check in result.checks
         if check.verdict == worst
     ]
@@ -178,6 +191,8 @@ def _find_root(result: TrialResult) -> _Root:
     check, difference, row = min(roots, key=lambda root: HARMS.index(root[2].harm))
     is_raised = difference.kind in (RAISED, RAISED_ON_BROKEN)
     title = format_row(row, difference, raised.type if raised else "")
+    if raised and is_raised and raised.where:
+        title += f" ({escape_line(raised.where, 120)})"
     culprit = result.culprit or "implementation"
     return _Root(
         check,
@@ -189,11 +204,16 @@ def _find_root(result: TrialResult) -> _Root:
     )
 
 
-def _add_exception(difference: Difference, raised: ExceptionRecord | None) -> Difference:
-    """Return the difference of a status with the exception that explains it."""
-    if raised is None or difference.path != "status" or difference.kind.startswith("complete-"):
+def _add_exception(check: Check, difference: Difference, raised: ExceptionRecord | None) -> Difference:
+    """Return the difference with the exception that explains it, if one does."""
+    if raised is None or check.got == "complete" or "-instead-of-" in difference.kind:
         return difference
-    return replace(difference, kind=RAISED if difference.kind.endswith("-for-complete") else RAISED_ON_BROKEN)
+    if difference.path == "status":
+        kind = RAISED if difference.kind.endswith("-for-complete") else RAISED_ON_BROKEN
+        return replace(difference, kind=kind)
+    if difference.path == "body" or difference.path.startswith("output."):
+        return replace(difference, path=difference.path.partition(".")[0], kind=RAISED)
+    return difference
 
 
 def _explain_missing_answer(result: TrialResult) -> _Root:
@@ -202,13 +222,45 @@ def _explain_missing_answer(result: TrialResult) -> _Root:
         difference = Difference("status", "timeout-on-broken" if broken else "timeout")
         row = find_row(difference)
         return _Root(None, format_row(row, difference), row.harm, "implementation")
+    exited = _summarize_exit(result.reason or "")
+    if exited is not None:
+        return _Root(None, exited, None, result.culprit or "adapter")
     label = "Suite error" if result.culprit == "harness" else "Adapter error"
+    place = _locate_error((result.observation or {}).get("traceback"))
+    if place is not None:
+        # Messages differ with the bytes that were parsed; the line that fails is one thing to fix.
+        error_type = escape_line((result.reason or "").partition(":")[0], MAX_EXIT_ERROR)
+        return _Root(None, f"{label}: {error_type} ({place})", None, result.culprit or "adapter")
     reason = escape_line(collapse_variables(result.reason or ""), MAX_REASON)
     return _Root(None, f"{label}: {reason}" if reason else label, None, result.culprit or "adapter")
 
 
+def _locate_error(traceback: object) -> str | None:
+    """Return the innermost line of a traceback outside the standard library: `adapter.py:19 in read`."""
+    if not isinstance(traceback, str):
+        return None
+    frames = [frame for frame in _FRAME.finditer(traceback) if not _STANDARD_LIBRARY.search(frame["file"])]
+    if not frames:
+        return None
+    last = frames[-1]
+    return escape_line(f"{PurePath(last['file']).name}:{last['line']} in {last['function']}", 120)
+
+
+def _summarize_exit(reason: str) -> str | None:
+    """Return the headline for a program that exited, the same for trials not run because of it, or None."""
+    last = GIVEN_UP.fullmatch(reason)
+    exited = EXITED.match(last["last"] if last else reason)
+    if exited is None:
+        return None
+    # Where messages of one error differ, the rest is left out, so that all of its exits are one cause.
+    error = collapse_variables(exited["error"] or "").partition("…")[0].rstrip(" {[(<:=,'\"`")
+    return f"Adapter error: the program ended: {escape_line(error or exited['how'], MAX_EXIT_ERROR)}"
+
+
 def _make_cause(groups: Sequence[Sequence[TrialResult]], roots: Mapping[int, _Root]) -> Cause:
     """Return the cause that `groups` share: trials by case and difference."""
+    # The trials in which a program exited have its stderr; those not run afterwards do not.
+    groups = sorted(groups, key=lambda trials: "stderr" not in (trials[0].observation or {}))
     root = roots[id(groups[0][0])]
     also = Counter(path for trials in groups for trial in trials for path in _list_others(trial, roots))
     return Cause(

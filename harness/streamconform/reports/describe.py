@@ -80,19 +80,26 @@ def describe_provenance(cassette: Cassette) -> str:
 
 def format_value(value: Any, width: int = LINE_WIDTH) -> str:
     """Return `value` as JSON, shortened to about `width` characters; a matcher is put into words."""
-    if isinstance(value, dict) and len(value) == 1:
+    if isinstance(value, dict) and (len(value) == 1 or value.keys() == {"any_of", "prefer"}):
         match value:
+            case {"any_of": list(values), "prefer": list(preferred)}:
+                others = [item for item in values if item not in preferred]
+                return f"{_join_values(preferred)} (or, with a warning, {_join_values(others)})"
             case {"matches": pattern}:
                 return f"text that matches {escape_line(pattern, width)}"
             case {"present": present}:
                 return "any value except null" if present else "null"
             case {"any_of": list(values)}:
-                return "one of " + ", ".join(format_value(item) for item in values)
+                return f"one of {_join_values(values)}"
             case {"prefix_of": text}:
                 return f"a prefix of {format_value(text)}"
             case _:
                 pass
     return escape_line(json.dumps(value, ensure_ascii=False), width)
+
+
+def _join_values(values: list[Any]) -> str:
+    return ", ".join(format_value(item) for item in values)
 
 
 def format_count(number: int, noun: str) -> str:

@@ -66,6 +66,8 @@ def classify_check(check: Check, result: TrialResult) -> Difference:
     if path == "output":
         # Functions have one check each; the topic (`heal`, `partial`, `tokens`) says which function it is.
         return Difference(f"output.{_get_topic(result)}", _classify_value(check.expected, check.got))
+    if (check.message or "").endswith("which JSON does not have"):
+        return Difference(path, "not-json")
     if check.message == BLOCK_MISSING or path == "content.length":
         return _classify_blocks(check, result)
     match path.split("."):
@@ -83,8 +85,10 @@ def classify_check(check: Check, result: TrialResult) -> Difference:
         case ["invariant", "unique-ids"]:
             return Difference(path, "same" if "have the id" in (check.message or "") else "null")
         case ["body" | "request" | "headers" | "path" | "requests", *_]:
-            missing = check.message == "not sent"
-            return Difference(path, "missing" if missing else _classify_value(check.expected, check.got))
+            kind = "missing" if check.message == "not sent" else _classify_value(check.expected, check.got)
+            # One field of a request often differs in several places.
+            part = ".".join(path.removeprefix("request.").split(".")[:2])
+            return Difference(path, kind, {"part": part})
         case [*_, "arguments"]:
             return Difference(path, _classify_arguments(check.expected, check.got))
         case _:
@@ -92,9 +96,11 @@ def classify_check(check: Check, result: TrialResult) -> Difference:
 
 
 def accepted_values(expected: Any) -> tuple[Any, ...]:
-    """Return the values that an expectation names: those of `any_of`, or the value itself."""
-    if isinstance(expected, dict) and isinstance(expected.get("any_of"), list):
-        return tuple(expected["any_of"])
+    """Return the values that pass without a warning: of `prefer`, else of `any_of`, or the value itself."""
+    if isinstance(expected, dict):
+        for key in ("prefer", "any_of"):
+            if isinstance(expected.get(key), list) and expected[key]:
+                return tuple(expected[key])
     return (expected,)
 
 
@@ -105,6 +111,9 @@ def _get_topic(result: TrialResult) -> str:
 
 def _classify_status(expected: Any, got: Any) -> str:
     accepted = accepted_values(expected)
+    if isinstance(expected, dict) and expected.get("prefer"):
+        # Everything that matters had arrived at the break, so the other values are only warned about.
+        return f"{got}-instead-of-{accepted[0]}"
     if "complete" in accepted:
         return f"{got}-for-complete"
     return f"{got}-for-{'cut' if 'incomplete' in accepted else 'error'}"

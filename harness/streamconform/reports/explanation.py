@@ -36,6 +36,8 @@ from streamconform.wire.frames import Frame
 from streamconform.wire.framings import split
 
 WIDTH: Final = 110
+TRACEBACK_LINES: Final = 6
+"""Lines of an adapter's traceback that are shown."""
 UNLIMITED: Final = 10**6
 """Width of a text that `-v` shows in full."""
 HIDDEN_IF_PASSED: Final = re.compile(r"((first|outcome)[.])?(invariant[.]|content[.]length$)")
@@ -213,12 +215,12 @@ def _verdict_lines(judged: _Judged, answer: Answer | Collateral) -> Iterator[Sty
     for check in judged.checks:
         if check.path not in failed and not HIDDEN_IF_PASSED.match(check.path):
             yield StyledLine(f"   ok {check.path:<{width}}  {format_value(check.got, 80)}", RIGHT_STYLE)
+    causes = [StyledLine(f"      {line}", WRONG_STYLE) for line in _describe_cause(answer)]
     for check in failed.values():
         yield from _failed_check_lines(check, width)
-    seen = None if isinstance(answer, Collateral) else serialize_answer(answer)
-    raised = parse_raised((seen or {}).get("raised"))
-    if raised is not None:
-        yield StyledLine(f"      raised {format_raised(raised)}", WRONG_STYLE)
+        yield from causes  # right after the first check: the others follow from it
+        causes = []
+    yield from causes
     reason = f", {judgement.reason}" if judgement.reason else ""
     style = f"bold {RIGHT_STYLE}" if judgement.verdict == "pass" else WRONG_STYLE
     yield StyledLine(f"verdict: {VERDICT_LABELS[judgement.verdict]}{reason}", style)
@@ -232,6 +234,21 @@ def _failed_check_lines(check: Check, width: int) -> Iterator[StyledLine]:
         yield StyledLine(f"      {'':<{width}}  {line}")
     if check.frames:
         yield StyledLine(f"      {'':<{width}}  relevant {format_frames(check.frames)}", RELEVANT_STYLE)
+
+
+def _describe_cause(answer: Answer | Collateral) -> Iterator[str]:
+    """Yield the library's exception, or the last lines of a program's stderr or an adapter's traceback."""
+    seen = None if isinstance(answer, Collateral) else serialize_answer(answer)
+    raised = parse_raised((seen or {}).get("raised"))
+    if raised is not None:
+        yield f"raised {format_raised(raised)}"
+    match seen:
+        case {"stderr": list(lines)}:
+            yield from (f"| {line}" for line in lines)
+        case {"traceback": str(traceback)}:
+            yield from (f"| {escape_line(line, WIDTH)}" for line in traceback.splitlines()[-TRACEBACK_LINES:])
+        case _:
+            pass
 
 
 def _assign_events(answer: Answer | Collateral, frame_count: int) -> tuple[dict[int, list[Any]], list[Any]]:

@@ -116,7 +116,7 @@ class Terminal:
             self._bar.update(self._task, advance=1, description=description)
 
     def finish(self, results: Results, seconds: float | None) -> None:
-        """Print warnings (with `-v`), failures by cause, problems of known failures, and the headline."""
+        """Print warnings and failures by cause, problems of known failures, and the headline."""
         self.__exit__(None, None, None)
         unexpected = [trial for trial in results.trials if is_unexpected(trial, strict=self._strict)]
         # A known failure that passes is shown once, as a problem of its entry.
@@ -279,6 +279,11 @@ def _name_other_cases(cause: Cause) -> Iterator[str]:
 
 
 def _read_traceback(result: TrialResult) -> list[str]:
-    """Return the last lines of the adapter's own traceback, if it sent one."""
-    text = (result.observation or {}).get("traceback")
-    return text.strip().splitlines()[-MAX_TRACEBACK_LINES:] if isinstance(text, str) else []
+    """Return the last lines of the adapter's own traceback, or of the stderr of a program that exited."""
+    match result.observation:
+        case {"traceback": str(text)}:
+            return text.strip().splitlines()[-MAX_TRACEBACK_LINES:]
+        case {"stderr": list(lines)}:
+            return [str(line) for line in lines[-MAX_TRACEBACK_LINES:]]
+        case _:
+            return []

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from streamconform.adapters.feed import Feed, Gate
-from streamconform.adapters.interface import Answer, Hang, Observation, Output
+from streamconform.adapters.interface import Answer, Hang, Observation, Output, Raised
 from streamconform.adapters.program import Collateral, Program
 from streamconform.judge.compare import FAILED_VERDICT
 from streamconform.judge.judge import FirstDelta, Judgement, decide_verdict
@@ -96,7 +96,9 @@ def apply_http_checks(judgement: Judgement, exchange: TrialExchange, answer: Ans
     complaint = exchange.complaint
     if isinstance(answer, Observation) and judgement.verdict in ("pass", "warn") and not exchange.answered:
         if isinstance(answer.outcome, Mapping) and answer.outcome.get("status") == "error":
-            return Judgement("skipped", None, reason=f"the client reported an error of its own: {complaint}")
+            exception = f"{_format_raised(answer.raised)}; " if answer.raised is not None else ""
+            reason = f"the client reported an error of its own: {exception}{complaint}"
+            return Judgement("skipped", None, reason=reason)
         return Judgement("faulted", "adapter", reason=f"not-asked: it answered, but {complaint}")
     if (
         isinstance(exchange.trial, RoundTrip)
@@ -104,6 +106,9 @@ def apply_http_checks(judgement: Judgement, exchange: TrialExchange, answer: Ans
         and not exchange.model_requests
     ):
         return _judge_missing_request(answer, exchange)
+    if isinstance(answer, Observation) and exchange.requests and not exchange.answered:
+        # Every request got an error of this server, so nothing is known about the client's parser.
+        return Judgement("faulted", "adapter", reason=f"not-asked: {complaint}")
     if judgement.verdict == "pass":
         return judgement
     reasons = [judgement.reason, complaint]
@@ -129,11 +134,17 @@ def _judge_missing_request(answer: Observation, exchange: TrialExchange) -> Judg
         return Judgement("faulted", "adapter", reason=f"not-asked: it answered, but {exchange.complaint}")
     error = outcome.get("error")
     error_message = error.get("message") if isinstance(error, Mapping) else None
+    if answer.raised is not None:
+        error_message = _format_raised(answer.raised)
     path = "request.body" if isinstance(exchange.trial, RoundTrip) else "body"
     message = f"no request was sent: {error_message or exchange.complaint}"
     check = Check(path=path, level=level, verdict=FAILED_VERDICT[level], expected={}, message=message)
     reason = None if error_message else exchange.complaint
     return Judgement(decide_verdict([check]), "implementation", (check,), reason=reason)
+
+
+def _format_raised(raised: Raised) -> str:
+    return f"{raised.type}: {raised.message}"
 
 
 def add_requests(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Greeting
@@ -44,6 +44,14 @@ class ImplementationPlan:
     skipped: tuple[tuple[AnyTrial, str], ...]
     """Trials that are not run, each with the reason."""
     input: Input = "bytes"
+
+    def without(self, done: Collection[tuple[int, str]]) -> ImplementationPlan:
+        """Return the plan without the trials `done`, pairs of an implementation's index and a trial's id."""
+        return replace(
+            self,
+            trials=tuple(trial for trial in self.trials if (self.index, trial.id) not in done),
+            skipped=tuple(pair for pair in self.skipped if (self.index, pair[0].id) not in done),
+        )
 
     def apply_proxy_view(self, trial: AnyTrial) -> AnyTrial:
         """Return `trial` with the expectation for the proxied stream if the implementation is a proxy."""

@@ -61,13 +61,20 @@ class Tally:
     def record_answer(self, implementation: int, answer: Answer) -> None:
         """Count a protocol fault or a timeout as a failure; any other answer resets the count."""
         match answer:
-            case ProtocolFault(message=message):
-                self.record_failure(implementation, message)
+            case ProtocolFault(kind, message):
+                self.record_failure(implementation, f"{kind}: {message}")
             case Hang(seconds):
                 self.record_failure(implementation, f"no answer in {seconds:g} s")
             case _:
                 self.answered.add(implementation)
                 self.consecutive_failures = 0
+
+    def restore(self, result: TrialResult, *, strict: bool) -> None:
+        """Count the unsettled result of an interrupted run that this one continues."""
+        # A program that raised has answered; the results do not tell one that crashed from one that raised.
+        if result.verdict not in ("skipped", "hang"):
+            self.answered.add(result.implementation)
+        self.unexpected += is_unexpected(result, strict=strict)
 
     def record_failure(self, implementation: int, message: str) -> None:
         """Count a program that ended without an answer, unless the implementation is given up already."""
@@ -82,11 +89,9 @@ class Tally:
 
     def create_fault(self) -> ProtocolFault:
         """Return the answer to the trials that are not run because the implementation was given up."""
-        # Each remaining trial has this message, so it quotes only the line with the error.
-        first, *quoted = self.last_fault.splitlines()
-        reason = find_error_line("\n".join(line.removeprefix("  | ") for line in quoted)) or first
+        # Each remaining trial has this message, so it quotes little.
         message = f"not run: the program ended {self.consecutive_failures} times in a row"
-        return ProtocolFault("gave-up", f"{message} ({escape_line(reason, MAX_LAST_FAULT)})")
+        return ProtocolFault("gave-up", f"{message} ({escape_line(self.last_fault, MAX_LAST_FAULT)})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +170,18 @@ async def _run_worker(
         except* MaxFailReached:
             stopped = True  # raising here would wrap the exception in a group
         except* ImplementationError as error:
-            context.tally.record_failure(queue.plan.index, str(error.exceptions[0]))
+            fault = f"exited: the program ended (at its start): {_find_cause(str(error.exceptions[0]))}"
+            context.tally.record_failure(queue.plan.index, fault)
         finally:
             await program.stop()
         if stopped:
             raise MaxFailReached
+
+
+def _find_cause(message: str) -> str:
+    """Return the line with the error in the message about a program that could not be started."""
+    first, *quoted = message.splitlines()
+    return find_error_line("\n".join(line.removeprefix("  | ") for line in quoted)) or first
 
 
 async def _run_trials(program: Program, queue: WorkQueue, context: WorkerContext) -> None:

@@ -6,6 +6,7 @@ This file is the only truth about a run: every report is a projection of it and 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +15,7 @@ from typing import Any, Final, Self, TextIO
 from streamconform.errors import ReportError
 from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
 from streamconform.model.verdict import Check
+from streamconform.suite.cassettes import write_atomically
 
 SCHEMA = "results.v1"
 OPTIONAL = frozenset({"reason", "observation", "known", "tracked", "title", "guards", "not_exposed"})
@@ -25,11 +27,14 @@ _ENCODED: Final = json.JSONEncoder(separators=(",", ":")).encode
 class ResultsWriter:
     """Writes a header, trials and a footer; each line is in the file when `write` returns."""
 
-    def __init__(self, path: Path) -> None:
-        """Open `path` for writing; raises `ReportError`."""
+    def __init__(self, path: Path, earlier: Sequence[Header | TrialResult] = ()) -> None:
+        """Open `path` for writing, after the lines `earlier` of an interrupted run; raises `ReportError`."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file: TextIO = path.open("w", encoding="utf-8", buffering=1)
+            if earlier:
+                # The file may end in a half line or a footer. Until it is replaced, it stays what it was.
+                write_atomically(path, "".join(map(_encode_line, earlier)).encode())
+            self._file: TextIO = path.open("a" if earlier else "w", encoding="utf-8", buffering=1)
         except OSError as error:
             raise ReportError(f"`{path}` cannot be written: {error.strerror}") from error
 
@@ -45,7 +50,7 @@ class ResultsWriter:
 
     def write(self, line: Header | TrialResult | Footer) -> None:
         """Append one line."""
-        self._file.write(_ENCODED(to_json(line)) + "\n")
+        self._file.write(_encode_line(line))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +67,12 @@ def to_json(line: Header | TrialResult | Footer) -> dict[str, Any]:
     match line:
         case Header():
             date = {} if line.date is None else {"date": line.date}
+            digest = {} if line.digest is None else {"digest": line.digest}
             return {
                 "kind": "header",
                 "schema": SCHEMA,
                 **date,
-                "suite": {"version": line.version, "cases": line.cases, "trials": line.trials},
+                "suite": {"version": line.version, "cases": line.cases, "trials": line.trials} | digest,
                 "implementations": [_info_to_json(info) for info in line.implementations],
                 "selection": dict(line.selection),
                 "seed": line.seed,
@@ -79,6 +85,10 @@ def to_json(line: Header | TrialResult | Footer) -> dict[str, Any]:
             members = {name: getattr(line, name) for name in Footer.__slots__}
             members["problems"] = [asdict(problem) for problem in line.problems]
             return {"kind": "footer"} | members
+
+
+def _encode_line(line: Header | TrialResult | Footer) -> str:
+    return _ENCODED(to_json(line)) + "\n"
 
 
 def _info_to_json(info: ImplementationInfo) -> dict[str, Any]:

@@ -33,6 +33,7 @@ from streamconform.run.pool import (
     judge_all,
 )
 from streamconform.run.results import Results, ResultsWriter
+from streamconform.run.resume import require_same_run, unsettle
 
 if TYPE_CHECKING:
     from streamconform.replay.server import ReplayServer
@@ -51,6 +52,10 @@ class RunRequest:
     """Whether to find the frames of failing checks, which takes time."""
     known_failures: tuple[KnownFailuresContext, ...] = ()
     """The known-failures files of these implementations."""
+    digest: str | None = None
+    """The digest of the suite, for the results header."""
+    resumed: Results | None = None
+    """The results of the interrupted run that this one continues."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +152,14 @@ class _Runner:
             selection=request.selection,
             seed=request.settings.seed,
             date=datetime.now(UTC).date().isoformat(),
+            digest=request.digest,
         )
-        self._writer = ResultsWriter(self.path)
-        self._writer.write(self.header)
-        self.progress.on_start(self.header)
+        if request.resumed is None:
+            self._writer = ResultsWriter(self.path)
+            self._writer.write(self.header)
+            self.progress.on_start(self.header)
+        else:
+            self._resume(request.resumed)
         blame = Blame(load_snapshots() if request.blame else None)
         over_http = any(plan.input == "http" for plan in self._plans)
         async with _create_server() if over_http else contextlib.nullcontext() as server:
@@ -162,6 +171,24 @@ class _Runner:
                     await judge_all(plan, context, program)
             except MaxFailReached:
                 self._stopped_early = True
+
+    def _resume(self, earlier: Results) -> None:
+        """Take over the results of an interrupted run, and leave their trials out of the plans."""
+        assert self.header is not None, "the caller made the header"
+        require_same_run(earlier.header, self.header)
+        self.header = earlier.header
+        restored = [unsettle(result) for result in earlier.trials]
+        # The known-failures files may have changed since, so the verdicts are settled again.
+        settled = [self._settlers[result.implementation](result) for result in restored]
+        self._writer = ResultsWriter(self.path, (self.header, *settled))
+        self.progress.on_start(self.header)
+        for result, final in zip(restored, settled, strict=True):
+            self._tally.restore(result, strict=self.request.settings.strict)
+            self._unsettled.append(result)
+            self._settled.append(final)
+            self.progress.on_result(final)
+        done = {(result.implementation, result.id) for result in restored}
+        self._plans = [plan.without(done) for plan in self._plans]
 
     def _emit(self, result: TrialResult) -> TrialResult:
         assert self._writer is not None, "results are written after the header"

@@ -210,7 +210,8 @@ ASTRAY = (
         "http-another-path",
         "asks another path below the base URL",
         "result(message, got(asked(message, request(path(message) + '/1', 'connection: close'))))",
-        "fail",
+        "faulted",
+        "not-asked",
     ),
     client(
         "http-speaks-tls",

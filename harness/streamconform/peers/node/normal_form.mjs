@@ -22,20 +22,39 @@ export function buildStop(raw, reasons, content) {
   return { reason, raw };
 }
 
-// Returns the status and the error for an exception: the provider sent an error, the library could not read the bytes, or
-// the stream broke off. `readProviderError(error)` returns the provider's error, null if the exception is not one.
+// Returns the status, the error and the exception itself: the provider sent an error, the library could not read the bytes,
+// or the stream broke off. `readProviderError(error)` returns the provider's error, null if the exception is not one.
 export function describeError(error, readProviderError) {
   const unparsed = [error, error?.cause].some((exception) => exception instanceof SyntaxError);
   const type = unparsed ? "protocol" : (error?.name ?? null);
   const cause = error?.cause ? `: ${error.cause.message ?? error.cause}` : ""; // `fetch failed` alone does not say why
-  const message = `${error?.message ?? error}${cause}`.slice(0, 2000);
-  const raised = error instanceof Error ? { type: error.name, message, where: findFrame(error) } : undefined;
-  return { status: "error", error: readProviderError(error) ?? { type, message }, raised };
+  const details = { type, message: `${error?.message ?? error}${cause}`.slice(0, 2000) };
+  return { status: "error", error: readProviderError(error) ?? details, raised: describeRaised(error) };
 }
 
-// Returns the innermost frame in a package, such as `openai/streaming.mjs:61`.
-function findFrame({ stack = "" }) {
-  return stack.match(/node_modules\/([^\s)]+?:\d+):\d+/)?.[1] ?? null;
+// Returns the `raised` of a result: class, message and the innermost frame inside a package.
+export function describeRaised(error) {
+  const cause = error?.cause?.constructor?.name ?? null;
+  const type = error?.constructor?.name ?? typeof error;
+  const from = cause && cause !== type ? ` (from ${cause})` : "";
+  const message = String(error?.message ?? error).slice(0, 500 - from.length) + from;
+  return { type, message, where: listPackageFrames(error)[0] ?? null };
+}
+
+// Returns whether the library raised an exception: a frame inside a package comes before the first one of our own files. What
+// `fetch` raises for a lost connection, a TypeError with a cause, counts too.
+export function isRaisedByLibrary(error) {
+  return listPackageFrames(error).length > 0 || (error instanceof TypeError && error.cause !== undefined);
+}
+
+// Returns the frames inside packages above the first frame of our own files, as `openai/core/streaming.mjs:61 in next`.
+function listPackageFrames(error) {
+  const lines = String(error?.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
+  const own = lines.findIndex((line) => line.includes("file:") && !line.includes("/node_modules/"));
+  return (own < 0 ? lines : lines.slice(0, own)).flatMap((line) => {
+    const [, name, file, number] = /at (?:(?:async )?(.*?) \()?.*\/node_modules\/(.*?):(\d+):\d+\)?$/.exec(line) ?? [];
+    return file ? [`${file}:${number}${name ? ` in ${name}` : ""}`] : [];
+  });
 }
 
 // Returns the final blocks in the order of the events: the final message has one text beside its calls.

@@ -8,6 +8,7 @@ import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 import { AnswerRecorder } from "./answer_recorder.mjs";
+import { describeRaised, isRaisedByLibrary } from "./normal_form.mjs";
 
 // Libraries log to stdout, which the protocol needs for itself.
 console.log = console.info = console.debug = console.error;
@@ -42,8 +43,9 @@ async function runTrial(message, adapter) {
   const answer = new AnswerRecorder((event) => wantsEvents && send({ op: "event", id: message.id, event }));
   try {
     const outcome = await adapter(run, answer);
-    return { outcome, raised: answer.raised };
+    return answer.raised ? { outcome, raised: answer.raised } : { outcome };
   } catch (error) {
+    if (isRaisedByLibrary(error)) return { raised: describeRaised(error) };
     return { errored: { message: String(error), traceback: error?.stack ?? null } };
   }
 }

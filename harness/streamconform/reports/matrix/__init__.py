@@ -14,7 +14,7 @@ from streamconform.model.result import Header
 from streamconform.reports.describe import format_count, name_implementations
 from streamconform.reports.markdown import format_cell, format_code
 from streamconform.reports.matrix.context import PageContext, make_slug
-from streamconform.reports.matrix.score import COLUMNS, FRAMING, TRUNCATION, Row, Score, score_rows
+from streamconform.reports.matrix.score import COLUMNS, FRAMING, TRUNCATION, MatrixRow, Score, score_rows
 from streamconform.reports.matrix.section import ListLimits, render_section
 from streamconform.reports.summary import describe_incomplete
 from streamconform.run.results import Results
@@ -58,7 +58,9 @@ def render(results: Results, context: PageContext) -> str:
     return "\n\n".join((start.rpartition("\n\n")[0], LEFT_OUT))
 
 
-def _blocks(results: Results, context: PageContext, rows: Sequence[Row], limits: ListLimits) -> Iterator[str]:
+def _blocks(
+    results: Results, context: PageContext, rows: Sequence[MatrixRow], limits: ListLimits
+) -> Iterator[str]:
     header = results.header
     anchors = _make_anchors(header)
     yield "# Matrix: which implementations read streamed answers correctly"
@@ -86,19 +88,19 @@ def _blocks(results: Results, context: PageContext, rows: Sequence[Row], limits:
             yield from render_section(header, own_rows, context, anchor, limits)
 
 
-def _count_rows(rows: Sequence[Row]) -> str:
+def _count_rows(rows: Sequence[MatrixRow]) -> str:
     implementations = len({row.implementation for row in rows})
     apis = len({row.api for row in rows if row.api != COMMON})
     return f"{format_count(implementations, 'implementation')} of {format_count(apis, 'API')}"
 
 
-def _list_apis(rows: Iterable[Row]) -> list[str]:
+def _list_apis(rows: Iterable[MatrixRow]) -> list[str]:
     """Return the APIs of `rows` in the suite's order, then those that this version does not know."""
     apis = {row.api for row in rows}
     return [*(api for api in (*APIS, COMMON) if api in apis), *sorted(apis - {*APIS, COMMON})]
 
 
-def _summary_lines(header: Header, rows: Sequence[Row], anchors: Sequence[str]) -> Iterator[str]:
+def _summary_lines(header: Header, rows: Sequence[MatrixRow], anchors: Sequence[str]) -> Iterator[str]:
     """Yield the table of implementations and APIs; the last columns are the two that need no tag."""
     apis = _list_apis(rows)
     untagged = [name for name in (FRAMING, TRUNCATION) if any(name in row.columns for row in rows)]
@@ -120,7 +122,7 @@ def _summary_lines(header: Header, rows: Sequence[Row], anchors: Sequence[str]) 
         yield f"| {name} | {' | '.join(cells)} |"
 
 
-def _table_lines(header: Header, rows: Sequence[Row], anchors: Sequence[str]) -> Iterator[str]:
+def _table_lines(header: Header, rows: Sequence[MatrixRow], anchors: Sequence[str]) -> Iterator[str]:
     """Yield the table of one API."""
     columns = [name for name in COLUMNS if any(name in row.columns for row in rows)]
     yield f"| implementation | cases | {' | '.join(COLUMNS[name] for name in columns)} |"

@@ -69,7 +69,7 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MatrixRow:
     """An implementation and one of the APIs that it reads."""
 
     implementation: int
@@ -83,7 +83,7 @@ class Row:
     """Every trial that passes with a warning."""
 
 
-def score_rows(results: Results, suite: Mapping[str, AnyCase]) -> tuple[Row, ...]:
+def score_rows(results: Results, suite: Mapping[str, AnyCase]) -> tuple[MatrixRow, ...]:
     """Return a row for each implementation and API with at least one judged trial.
 
     `suite` has the cases, with their tags, by id; a case that is not in it counts only in the columns that
@@ -124,7 +124,9 @@ def is_fault(trial: TrialResult) -> bool:
     return (trial.delivery or "").partition(".")[0] in FAULTS
 
 
-def find_columns(failed: Mapping[str, Sequence[str]], row: Row, suite: Mapping[str, AnyCase]) -> list[str]:
+def find_columns(
+    failed: Mapping[str, Sequence[str]], row: MatrixRow, suite: Mapping[str, AnyCase]
+) -> list[str]:
     """Return the columns of `row` in which `failed`, case ids with their failing deliveries, count."""
     columns: set[str] = set()
     failed_as_recorded = {trial.case for trial in row.failing if trial.delivery in (RECORDED, None)}
@@ -143,7 +145,7 @@ def _make_row(
     suite: Mapping[str, AnyCase],
     *,
     strict: bool,
-) -> Row:
+) -> MatrixRow:
     marks: list[Mark] = []
     columns: dict[str, list[Mark]] = {}
     for id_, trials in cases.items():
@@ -165,7 +167,7 @@ def _make_row(
                 part_mark = _drop_repeated_warning(mark, mark_trials(part, strict=strict))
                 columns.setdefault(column, []).append(part_mark)
     every = [trial for trials in cases.values() for trial in trials]
-    return Row(
+    return MatrixRow(
         implementation,
         api,
         count_marks(marks),
@@ -175,7 +177,7 @@ def _make_row(
     )
 
 
-def _blank_unclaimed(row: Row, info: ImplementationInfo) -> Row:
+def _blank_unclaimed(row: MatrixRow, info: ImplementationInfo) -> MatrixRow:
     """Return `row` with all cases skipped in columns whose capability the implementation does not claim."""
     if info.claims is None:
         return row

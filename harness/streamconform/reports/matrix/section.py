@@ -18,7 +18,7 @@ from streamconform.reports.describe import (
 )
 from streamconform.reports.markdown import format_code
 from streamconform.reports.matrix.context import SAFE_URL, PageContext, link_issue, make_slug
-from streamconform.reports.matrix.score import COLUMNS, RECORDED, Row, find_columns, is_fault
+from streamconform.reports.matrix.score import COLUMNS, RECORDED, MatrixRow, find_columns, is_fault
 from streamconform.reports.raised import describe_raised
 from streamconform.suite.load import COMMON
 
@@ -37,7 +37,7 @@ class ListLimits:
 
 
 def render_section(
-    header: Header, rows: Sequence[Row], context: PageContext, anchor: str, limits: ListLimits
+    header: Header, rows: Sequence[MatrixRow], context: PageContext, anchor: str, limits: ListLimits
 ) -> Iterator[str]:
     """Yield the blocks about one implementation; `rows` are its rows, at least one."""
     index = rows[0].implementation
@@ -68,7 +68,7 @@ def render_section(
             yield from _render_causes(row, row.warned, context, limits, has_known_failures=False)
 
 
-def _count_failures(row: Row) -> str:
+def _count_failures(row: MatrixRow) -> str:
     """Return the number of cases judged, and of cases that fail: as recorded, or only in other deliveries."""
     as_recorded = {trial.case for trial in row.failing if trial.delivery in (RECORDED, None)}
     with_faults = {trial.case for trial in row.failing if is_fault(trial)}
@@ -87,7 +87,7 @@ def _count_failures(row: Row) -> str:
 
 
 def _render_causes(
-    row: Row,
+    row: MatrixRow,
     trials: Sequence[TrialResult],
     context: PageContext,
     limits: ListLimits,
@@ -107,7 +107,7 @@ def _render_causes(
 
 def _cause_lines(
     cause: Cause,
-    row: Row,
+    row: MatrixRow,
     trials: Sequence[TrialResult],
     context: PageContext,
     limits: ListLimits,

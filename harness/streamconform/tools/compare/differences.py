@@ -32,7 +32,7 @@ INDEX: Final = re.compile(r"\.\d+(?=\.)")
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class OutcomeDifference:
     """One leaf that differs between two outcomes."""
 
     path: str
@@ -50,7 +50,7 @@ class Difference:
 
 def find_differences(
     one: Outcome, other: Outcome, claims: Claims, body: bytes, *, same_implementation: bool
-) -> tuple[Difference, ...]:
+) -> tuple[OutcomeDifference, ...]:
     """Return the differences of `other` from `one`; `claims` are those of both, `body` is the recording."""
     if same_implementation and one == other:
         return ()
@@ -70,7 +70,7 @@ def find_differences(
             if check.path == "content.length"
             else _describe_change(check)
         )
-        found.append(Difference(check.path, how, check))
+        found.append(OutcomeDifference(check.path, how, check))
     return _merge_absent(found)
 
 
@@ -126,7 +126,7 @@ def _has_generated_ids(check: Check, body: bytes) -> bool:
     )
 
 
-def _merge_absent(found: list[Difference]) -> tuple[Difference, ...]:
+def _merge_absent(found: list[OutcomeDifference]) -> tuple[OutcomeDifference, ...]:
     """Return `found` with one difference for each block that did not come where it was looked for."""
     seen: set[str] = set()
     kept = []
@@ -136,7 +136,7 @@ def _merge_absent(found: list[Difference]) -> tuple[Difference, ...]:
             if block in seen:
                 continue
             seen.add(block)
-            each = Difference(block, "the blocks come in another order", each.check)  # noqa: PLW2901
+            each = OutcomeDifference(block, "the blocks come in another order", each.check)  # noqa: PLW2901
         kept.append(each)
     return tuple(kept)
 

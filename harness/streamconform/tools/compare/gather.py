@@ -16,7 +16,7 @@ from streamconform.model.result import TrialResult
 from streamconform.model.trial import DELIVERIES, AnyTrial, Trial
 from streamconform.model.verdict import Check
 from streamconform.run.plan import ImplementationPlan
-from streamconform.tools.compare.differences import Difference, find_differences
+from streamconform.tools.compare.differences import OutcomeDifference, find_differences
 
 About = Literal["implementations", "deliveries", "invariant", "no answer"]
 ABOUT: Final[Mapping[About, str]] = {
@@ -179,7 +179,9 @@ def _between_checks(results: Iterable[TrialResult]) -> Iterator[CauseEntry]:
             yield "no answer", who, f"{result.verdict}: {kind}", "", place
 
 
-def _make_place(case: Case, delivery: str, difference: Difference, sides: tuple[str, str]) -> DifferencePlace:
+def _make_place(
+    case: Case, delivery: str, difference: OutcomeDifference, sides: tuple[str, str]
+) -> DifferencePlace:
     return DifferencePlace(case.id, delivery, difference.path, difference.check, sides=sides)
 
 

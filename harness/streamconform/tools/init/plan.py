@@ -20,8 +20,6 @@ ADAPTER_MODES: Final[tuple[AdapterMode, ...]] = get_args(AdapterMode)
 
 KNOWN_FAILURES: Final = "conform-known-failures.yaml"
 WORKFLOW: Final = ".github/workflows/conform.yml"
-TEMPLATE_API: Final = "openai-chat"
-"""The API that the reader in every template reads."""
 RULES_PREFIX: Final[Mapping[Language, str]] = {"python": "", "node": "// ", "go": "// ", "rust": "//! "}
 _PANICS: Final = (
     "An error or a panic of the library is a result: the code below sends it as `raised`, and it is judged\n"
@@ -46,7 +44,7 @@ _SECTION: Final = re.compile(r"^@(bytes|http)@\n(.*?)^@end@\n", re.MULTILINE | r
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class AdapterTarget:
     """The library to test, and where its adapter goes."""
 
     name: str
@@ -100,7 +98,7 @@ def detect_language(folder: Path) -> Language:
     return next((language for language, name in manifests if (folder / name).is_file()), "python")
 
 
-def find_target(folder: Path, language: Language, package: str | None) -> Target:
+def find_target(folder: Path, language: Language, package: str | None) -> AdapterTarget:
     """Return the target in `folder`; raises `UsageError` for an invalid manifest or an unknown `package`."""
     if package is not None and language != "python":
         raise UsageError("`--package` is for Python only")
@@ -117,7 +115,7 @@ def find_target(folder: Path, language: Language, package: str | None) -> Target
 
 
 def plan_files(
-    folder: Path, target: Target, apis: Sequence[str], mode: AdapterMode, profile: str
+    folder: Path, target: AdapterTarget, apis: Sequence[str], mode: AdapterMode, profile: str
 ) -> Iterator[NewFile | Kept]:
     """Yield the files for `target`; the caller decides what to do about those that exist."""
     config = "pyproject.toml" if _can_append(folder, target) else "conform.toml"
@@ -145,7 +143,7 @@ def plan_files(
         yield NewFile(config, f"\n[tool.conform]\n{text}", appends=True)
 
 
-def _find_python_target(folder: Path, tests: str, package: str | None) -> Target:
+def _find_python_target(folder: Path, tests: str, package: str | None) -> AdapterTarget:
     packages = _find_packages(folder)
     if package is not None and not PACKAGE.fullmatch(package):
         raise UsageError(f"`--package {package}`: expected a name that can be imported")
@@ -155,7 +153,7 @@ def _find_python_target(folder: Path, tests: str, package: str | None) -> Target
     else:
         package_folder = packages.get(name or "", "")
     adapter = f"{tests}/conform_adapter.py"
-    return Target(
+    return AdapterTarget(
         name=name or _clean_name(_read_project_name(folder) or folder.resolve().name),
         language="python",
         impl=f"python:{adapter}:adapter",
@@ -167,7 +165,7 @@ def _find_python_target(folder: Path, tests: str, package: str | None) -> Target
     )
 
 
-def _find_node_target(folder: Path, tests: str) -> Target:
+def _find_node_target(folder: Path, tests: str) -> AdapterTarget:
     manifest = folder / "package.json"
     try:
         name = json.loads(manifest.read_text("utf-8")).get("name") if manifest.is_file() else None
@@ -178,7 +176,7 @@ def _find_node_target(folder: Path, tests: str) -> Target:
         locked = (folder / "package-lock.json").is_file()
         install.append("- run: npm ci" if locked else "- run: npm install")
     adapter = f"{tests}/conform_adapter.mjs"
-    return Target(
+    return AdapterTarget(
         name=_clean_name(name if isinstance(name, str) and name else folder.resolve().name),
         language="node",
         impl=f"cmd:node {adapter}",
@@ -189,7 +187,7 @@ def _find_node_target(folder: Path, tests: str) -> Target:
     )
 
 
-def _find_go_target(folder: Path, tests: str) -> Target:
+def _find_go_target(folder: Path, tests: str) -> AdapterTarget:
     manifest = folder / "go.mod"
     try:
         text = manifest.read_text("utf-8") if manifest.is_file() else ""
@@ -198,7 +196,7 @@ def _find_go_target(folder: Path, tests: str) -> Target:
     module = re.search(r"^module\s+(\S+)", text, re.MULTILINE)
     # A folder of its own, because two files with `main` cannot share one. It builds without a go.mod too.
     adapter = f"{tests}/conform_adapter/main.go"
-    return Target(
+    return AdapterTarget(
         name=_clean_name(module[1].rstrip("/").rpartition("/")[2] if module else folder.resolve().name),
         language="go",
         impl=f"cmd:go run {adapter}",
@@ -209,7 +207,7 @@ def _find_go_target(folder: Path, tests: str) -> Target:
     )
 
 
-def _find_rust_target(folder: Path) -> Target:
+def _find_rust_target(folder: Path) -> AdapterTarget:
     try:
         package = tomllib.loads((folder / "Cargo.toml").read_text("utf-8")).get("package", {})
         name = package.get("name")
@@ -218,7 +216,7 @@ def _find_rust_target(folder: Path) -> Target:
     except (OSError, ValueError, AttributeError) as error:
         raise UsageError(f"`Cargo.toml` cannot be read: {error}") from error
     # An example may use the crate and its dev-dependencies, and is not part of the library.
-    return Target(
+    return AdapterTarget(
         name=_clean_name(name if isinstance(name, str) else folder.resolve().name),
         language="rust",
         impl="cmd:cargo run --quiet --example conform_adapter",
@@ -271,7 +269,7 @@ def _is_installable(folder: Path) -> bool:
     return "build-system" in _read_pyproject(folder) or (folder / "setup.py").is_file()
 
 
-def _can_append(folder: Path, target: Target) -> bool:
+def _can_append(folder: Path, target: AdapterTarget) -> bool:
     """Return whether the config goes into `pyproject.toml`: it exists and accepts another table."""
     path = folder / "pyproject.toml"
     if (folder / "conform.toml").exists() or not path.is_file():
@@ -285,7 +283,7 @@ def _can_append(folder: Path, target: Target) -> bool:
     return True
 
 
-def _format_config(target: Target) -> str:
+def _format_config(target: AdapterTarget) -> str:
     return _fill("config.toml.txt", {"IMPL": json.dumps(target.impl), "KNOWN": json.dumps(KNOWN_FAILURES)})
 
 

@@ -11,7 +11,7 @@ from streamconform.tools.probe.scenarios import applies_to_every_api
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BadRequest:
+class RefusedRequest:
     """A request that must be refused with the API's error document."""
 
     name: str
@@ -26,23 +26,23 @@ class BadRequest:
 
 INVALID: Final = frozenset({400, 422})
 BAD_REQUESTS: Final = (
-    BadRequest(name="bad-json", title="A body that is not JSON", statuses=INVALID, broken="json"),
-    BadRequest(name="no-messages", title="A body without messages", statuses=INVALID, broken="messages"),
-    BadRequest(
+    RefusedRequest(name="bad-json", title="A body that is not JSON", statuses=INVALID, broken="json"),
+    RefusedRequest(name="no-messages", title="A body without messages", statuses=INVALID, broken="messages"),
+    RefusedRequest(
         name="unknown-model",
         title="A model that does not exist",
         statuses=frozenset({400, 404}),
         broken="model",
         level="should",  # a server with one model may accept any name
     ),
-    BadRequest(
+    RefusedRequest(
         name="bad-tool-schema",
         title="A tool whose parameters have an unknown type",
         statuses=INVALID,
         broken="tool",
         level="should",  # not every provider checks schemas
     ),
-    BadRequest(
+    RefusedRequest(
         name="bad-tool-type",
         title="A tool of an unknown type",
         statuses=INVALID,
@@ -50,6 +50,6 @@ BAD_REQUESTS: Final = (
         level="should",
         possible=lambda probing: probing.tool_types,
     ),
-    BadRequest(name="wrong-key", title="A wrong key", statuses=frozenset({401, 403}), broken="key"),
+    RefusedRequest(name="wrong-key", title="A wrong key", statuses=frozenset({401, 403}), broken="key"),
 )
 """`wrong-key` is sent only if a key is configured: a server without keys accepts any."""

@@ -23,7 +23,7 @@ from streamconform.judge.compare import FAILED_VERDICT
 from streamconform.model.case import Level
 from streamconform.model.verdict import Check
 from streamconform.tools.probe import documents
-from streamconform.tools.probe.bad_requests import BadRequest
+from streamconform.tools.probe.bad_requests import RefusedRequest
 from streamconform.tools.probe.scenarios import ExpectedAnswer, Scenario
 from streamconform.tools.record.live import RawRecording
 from streamconform.wire.framings import MEDIA_TYPES
@@ -77,7 +77,7 @@ def check_twin(
     return [*checks, _check("answer.usage-as-streamed", "should", message)]
 
 
-def check_error(api: str, bad_request: BadRequest, recording: RawRecording) -> list[Check]:
+def check_error(api: str, bad_request: RefusedRequest, recording: RawRecording) -> list[Check]:
     """Return the checks of the answer to a bad request."""
     refused = 400 <= recording.status < 500
     message = (

@@ -14,7 +14,7 @@ from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
 from streamconform.suite.select import matches, split_pattern
 from streamconform.tools.probe import checks
-from streamconform.tools.probe.bad_requests import BAD_REQUESTS, BadRequest
+from streamconform.tools.probe.bad_requests import BAD_REQUESTS, RefusedRequest
 from streamconform.tools.probe.scenarios import SCENARIOS, Kind, Scenario
 from streamconform.tools.record.live import RawRecording
 
@@ -34,7 +34,7 @@ class ProbeCase:
     title: str
     kind: Kind
     scenario: Scenario | None = None
-    bad_request: BadRequest | None = None
+    bad_request: RefusedRequest | None = None
 
 
 def list_cases(api: str, patterns: Sequence[str], *, has_key: bool) -> tuple[ProbeCase, ...]:

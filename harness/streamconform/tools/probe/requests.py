@@ -11,7 +11,7 @@ from streamconform_reference.apis import REQUEST_BUILDERS
 
 from streamconform.apis import APIS
 from streamconform.apis.api import TokenCounting
-from streamconform.tools.probe.bad_requests import BadRequest
+from streamconform.tools.probe.bad_requests import RefusedRequest
 from streamconform.tools.probe.scenarios import TIME, WEATHER, Scenario, make_user_message
 
 NO_SUCH_MODEL: Final = "streamconform-no-such-model"
@@ -47,7 +47,7 @@ def build_request(settings: RequestSettings, scenario: Scenario, *, stream: bool
     return _build(settings, scenario.conversation, stream=stream, stop=scenario.stop)
 
 
-def build_bad_request(settings: RequestSettings, bad_request: BadRequest) -> ProbeRequest:
+def build_bad_request(settings: RequestSettings, bad_request: RefusedRequest) -> ProbeRequest:
     """Return a request that must be refused."""
     conversation: dict[str, Any] = {"messages": [make_user_message("Hello")], "max_tokens": 16}
     if bad_request.broken == "model":

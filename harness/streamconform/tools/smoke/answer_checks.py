@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from streamconform.adapters.protocol import RAISED_OUTCOME
 from streamconform.judge import decode, invariants
 from streamconform.model.outcome import STATUSES
+from streamconform.reports.raised import ExceptionRecord, format_raised, parse_raised
 from streamconform.tools.smoke.protocol_checks import SmokeProblem, skip_without_runs
 from streamconform.tools.smoke.schema_messages import find_mismatches, format_value
 from streamconform.tools.smoke.transcript import SampleStream, Transcript, read_claims
@@ -22,20 +24,35 @@ class RunAnswer:
     stream: SampleStream
     outcome: Any
     events: Any
+    raised: ExceptionRecord | None = None
+    """The exception of the library, if the result has one."""
 
 
 def iter_answers(transcript: Transcript) -> Iterator[RunAnswer]:
-    """Yield every outcome that the adapter returned for a stream."""
+    """Yield every outcome that the adapter returned for a stream; an exception alone implies one."""
     for record in transcript.steps:
         for id_, result in record.results.items():
-            stream = record.streams[id_]
+            stream, raised = record.streams[id_], parse_raised(result.get("raised"))
             if stream is not None and "outcome" in result:
-                yield RunAnswer(record.step, stream, result["outcome"], record.find_events(id_))
+                yield RunAnswer(record.step, stream, result["outcome"], record.find_events(id_), raised)
+            elif stream is not None and raised is not None:
+                yield RunAnswer(record.step, stream, RAISED_OUTCOME, None, raised)
 
 
 def skip_without_outcomes(transcript: Transcript) -> str | None:
     """Return the reason to skip a check that needs outcomes, or None."""
     return skip_without_runs(transcript) or (None if any(iter_answers(transcript)) else "no outcomes")
+
+
+def skip_without_whole_streams(transcript: Transcript) -> str | None:
+    """Return the reason to skip a check that needs the outcome of a whole stream, or None."""
+    whole = any(map(_is_whole, iter_answers(transcript)))
+    return skip_without_outcomes(transcript) or (None if whole else "no outcome of a whole stream")
+
+
+def skip_without_content(transcript: Transcript) -> str | None:
+    """Return the reason to skip a check that needs content, or None."""
+    return skip_without_outcomes(transcript) or ("no content" if _has_no_content(transcript) else None)
 
 
 def skip_without_events(transcript: Transcript) -> str | None:
@@ -57,6 +74,14 @@ def check_outcome_form(transcript: Transcript) -> Iterator[SmokeProblem]:
     for answer in iter_answers(transcript):
         for message in find_mismatches("outcome.v1", answer.outcome, "outcome"):
             yield SmokeProblem(message, answer.step)
+
+
+def check_content(transcript: Transcript) -> Iterator[SmokeProblem]:
+    """Yield one problem if no stream gave any content, as with an adapter that is not filled in yet."""
+    if _has_no_content(transcript):
+        yield SmokeProblem(
+            "the outcome of every stream is empty; pass the stream to your library, and return what it reads"
+        )
 
 
 def check_arguments(transcript: Transcript) -> Iterator[SmokeProblem]:
@@ -124,7 +149,7 @@ def check_determinism(transcript: Transcript) -> Iterator[SmokeProblem]:
 def check_unknown_field(transcript: Transcript) -> Iterator[SmokeProblem]:
     """Yield outcomes that an unknown field of the run message changes or prevents."""
     for record in transcript.steps if any(iter_answers(transcript)) else ():
-        answered = any("outcome" in result for result in record.results.values())
+        answered = any("outcome" in result or "raised" in result for result in record.results.values())
         if record.step == "unknown field" and not answered:
             yield SmokeProblem("no outcome for a run with an unknown field; ignore such fields")
     for first, later in _pair_answers(transcript, "unknown field"):
@@ -146,8 +171,38 @@ def check_concurrency(transcript: Transcript) -> Iterator[SmokeProblem]:
 
 def _iter_answers_with_events(transcript: Transcript) -> Iterator[RunAnswer]:
     for answer in iter_answers(transcript):
-        if "events" in read_claims(transcript.hello, answer.stream.api):
+        # An exception without an outcome cuts the events short.
+        if (
+            "events" in read_claims(transcript.hello, answer.stream.api)
+            and answer.outcome is not RAISED_OUTCOME
+        ):
             yield answer
+
+
+def _is_whole(answer: RunAnswer) -> bool:
+    return answer.stream.status == "complete"
+
+
+def _has_no_content(transcript: Transcript) -> bool:
+    """Return whether whole streams were answered, none with content, and none with an error that says why."""
+    whole = [answer for answer in iter_answers(transcript) if _is_whole(answer)]
+    return bool(whole) and all(_is_empty(answer) and not _describe_error(answer) for answer in whole)
+
+
+def _is_empty(answer: RunAnswer) -> bool:
+    blocks = answer.outcome.get("content") if isinstance(answer.outcome, Mapping) else None
+    return isinstance(blocks, list) and all(block == {"type": "text", "text": ""} for block in blocks)
+
+
+def _describe_error(answer: RunAnswer) -> str:
+    """Return the exception or the error of an answer, or an empty text."""
+    if answer.raised is not None:
+        return f"the library raised {format_raised(answer.raised)}"
+    error = answer.outcome.get("error") if isinstance(answer.outcome, Mapping) else None
+    if not isinstance(error, Mapping) or not (error.get("message") or error.get("type")):
+        return ""
+    name = f"{format_value(error['type'])}: " if error.get("type") else ""
+    return f"outcome.error is {name}{format_value(error.get('message'))}"
 
 
 def _pair_answers(transcript: Transcript, suffix: str) -> Iterator[tuple[RunAnswer, RunAnswer]]:
@@ -161,6 +216,12 @@ def _pair_answers(transcript: Transcript, suffix: str) -> Iterator[tuple[RunAnsw
 
 def _find_misreadings(answer: RunAnswer, claims: frozenset[str]) -> Iterator[str]:
     stream, status, blocks = answer.stream, answer.outcome.get("status"), _get_blocks(answer.outcome)
+    if status == "error":
+        # A cut stream may be an error. The content of a whole one is not compared: the error explains it.
+        if _is_whole(answer):
+            reason = _describe_error(answer) or "put the reason into outcome.error.message"
+            yield f'outcome.status is "error"; expected `{stream.status}`: {reason}'
+        return
     if status != stream.status and status in STATUSES:
         reason = "is cut before its end" if stream.status == "incomplete" else "has its terminal event"
         yield f"outcome.status is {format_value(status)}; expected `{stream.status}`: the stream {reason}"

@@ -164,6 +164,7 @@ class _Conversation:
             record,
             streams=streams,
             complaints=tuple(complaint for complaint in complaints if complaint is not None),
+            mismatches=tuple(exchange.mismatch for exchange in exchanges.values() if exchange.mismatch),
         )
 
     async def _start(self) -> Message:

@@ -142,7 +142,7 @@ def check_stdout(transcript: Transcript) -> Iterator[SmokeProblem]:
         elif id_ not in run_ids and id_ is not None:
             if step != "unknown op":
                 yield SmokeProblem(
-                    f"no run has the id in {quote_line(message.line)}; send back the id of the run", step
+                    f"unknown run id: {quote_line(message.line)}; send back the id of the run", step
                 )
         else:
             for mismatch in find_mismatches("protocol.v1", {**fields, **_replace_payload(fields)}, op, op):
@@ -195,6 +195,10 @@ def check_requests(transcript: Transcript) -> Iterator[SmokeProblem]:
     for record in transcript.steps:
         for complaint in record.complaints:
             yield SmokeProblem(complaint, record.step)
+    checked = any(stream is not None for record in transcript.steps for stream in record.streams.values())
+    for record in () if checked else transcript.steps:
+        for mismatch in record.mismatches:
+            yield SmokeProblem(f"no request selects a recorded stream: {mismatch}", record.step)
 
 
 def check_unknown_op(transcript: Transcript) -> Iterator[SmokeProblem]:

@@ -65,6 +65,8 @@ class StepRecord:
     timed_out: bool = False
     complaints: tuple[str, ...] = ()
     """The replay server's complaints about the requests, over HTTP."""
+    mismatches: tuple[str, ...] = ()
+    """Why requests got no stream: they select another kind of answer than the recorded one."""
 
     @property
     def results(self) -> Mapping[str, Mapping[str, Any]]:

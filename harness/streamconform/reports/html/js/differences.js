@@ -100,11 +100,16 @@ function formatJson(input, like) {
 
 // Returns a matcher in words, null for any other value.
 function describeMatcher(value) {
-  if (value === null || typeof value !== "object" || Object.keys(value).length !== 1) return null;
+  if (value === null || typeof value !== "object") return null;
+  const list = (items) => items.map((item) => JSON.stringify(item)).join(", ");
+  if (Array.isArray(value.any_of) && Array.isArray(value.prefer)) {
+    return `${list(value.prefer)} (or, with a warning, ${list(value.any_of.filter((item) => !value.prefer.includes(item)))})`;
+  }
+  if (Object.keys(value).length !== 1) return null;
   if (typeof value.matches === "string") return `text that matches ${value.matches}`;
   if (typeof value.present === "boolean") return value.present ? "any value except null" : "null";
   if (typeof value.prefix_of === "string") return `a prefix of ${JSON.stringify(value.prefix_of)}`;
-  if (Array.isArray(value.any_of)) return `one of ${value.any_of.map((item) => JSON.stringify(item)).join(", ")}`;
+  if (Array.isArray(value.any_of)) return `one of ${list(value.any_of)}`;
   return null;
 }
 

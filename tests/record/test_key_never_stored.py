@@ -147,7 +147,7 @@ def test_a_key_on_the_command_line_is_refused_and_not_repeated(recorder, header)
     assert found(recorder, ran) == []
 
 
-def test_a_key_that_stands_alone_in_another_variable(recorder):
+def test_a_key_as_the_value_of_another_variable(recorder):
     with replying(echo) as server:
         ran = recorder.run(server.base_url, "--key-env", "MY_KEY", *WORDS, environment={"MY_KEY": f"{KEY}\n"})
         assert f"x-api-key: {KEY}".encode() in server.requests[0]

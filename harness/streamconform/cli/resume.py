@@ -1,0 +1,94 @@
+"""`conform run --resume`: take the selection from the interrupted run, and compare the options with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from streamconform.cli import options
+from streamconform.errors import UsageError
+from streamconform.resources import find_bundled
+from streamconform.run.results import Results
+from streamconform.suite.profiles import find_release
+
+SELECTING: Final = (
+    "select",
+    "api",
+    "profile",
+    "level",
+    "deliver",
+    "faults",
+    "input",
+    "shard",
+    "known_failures",
+    "strict",
+    "specs",
+    "cassettes",
+)
+"""Settings that are those of the interrupted run, whatever the config file says."""
+
+
+def find_interrupted(settings: Mapping[str, Any]) -> Path:
+    """Return the results of the last run; raises `UsageError` if there are none."""
+    path = options.find_last_results_path(dict(settings))
+    if path is None:
+        raise UsageError("nothing to resume: there are no results of an earlier run here")
+    return path
+
+
+def apply_interrupted(
+    path: Path, earlier: Results, settings: Mapping[str, Any], arguments: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return `settings` with the implementations and the selection of the interrupted run.
+
+    Raises `UsageError` if the run was not interrupted, or if an option on the command line differs from it.
+    """
+    header = earlier.header
+    if earlier.footer is not None and earlier.footer.complete:
+        raise UsageError(f"nothing to resume: the run in `{path}` is complete")
+    if header.selection.get("last_failed"):
+        raise UsageError("a run with `--last-failed` cannot be resumed: start a new run")
+    merged = dict(settings)
+    for name in SELECTING:
+        value = header.selection.get(name)
+        given = _to_plain(arguments.get(name))
+        if given is not None and given != value and not _is_release(given, value, merged):
+            raise UsageError(_describe_difference(name, value, given))
+        merged[name] = value
+        if value is None:
+            del merged[name]
+    impls = [info.impl for info in header.implementations]
+    if arguments.get("impl") or arguments.get("program"):
+        given = [connection.impl for connection in options.make_connections(settings)]
+        if given != impls:
+            raise UsageError(_describe_difference("impl", ", ".join(impls), ", ".join(given)))
+    if arguments.get("seed") not in (None, header.seed):
+        raise UsageError(_describe_difference("seed", header.seed, arguments["seed"]))
+    return merged | {"impl": tuple(impls), "program": (), "seed": header.seed}
+
+
+def _to_plain(value: Any) -> Any:
+    """Return an option's value as the results hold it: a list for a tuple, None if it was not given."""
+    return (list(value) or None) if isinstance(value, tuple) else value
+
+
+def _is_release(given: Any, recorded: Any, settings: Mapping[str, Any]) -> bool:
+    """Return whether `recorded` is the newest release of the profile `given`, such as `core`."""
+    if not (isinstance(given, str) and isinstance(recorded, str)):
+        return False
+    specs = settings.get("specs")
+    return find_release(Path(specs) if specs else find_bundled("specs"), given) == recorded
+
+
+def _describe_difference(name: str, recorded: Any, given: Any) -> str:
+    return (
+        f"cannot resume: `{name}` was {_quote(recorded)} in the interrupted run, but is {_quote(given)} now; "
+        "leave the option out, or start a new run without `--resume`"
+    )
+
+
+def _quote(value: Any) -> str:
+    if value is None:
+        return "not set"
+    return f"`{', '.join(map(str, value)) if isinstance(value, list) else value}`"

@@ -1,0 +1,189 @@
+"""The folders that hold the results of runs: `.conform/runs/<UTC time>/results.jsonl`.
+
+Every run has a folder of its own, so runs in one project at the same time do not mix, and a partial run does
+not overwrite a complete one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any, Final, Self
+
+from streamconform.errors import ReportError, UsageError
+from streamconform.suite.cassettes import write_atomically
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+CONFORM: Final = Path(".conform")
+RUNS: Final = CONFORM / "runs"
+RESULTS_NAME: Final = "results.jsonl"
+LATEST_NAME: Final = "latest"
+"""A text file with the name of the latest run's folder; a link would need privileges on Windows."""
+LOCK_NAME: Final = "lock"
+KEPT_RUNS: Final = 10
+PARTIAL_SETTINGS: Final = ("select", "api", "profile", "level", "shard", "last_failed")
+"""Members of `selection` that make a run a partial one."""
+
+
+class RunFolder:
+    """The folder of a run in progress; its lock tells other processes that the run is not interrupted."""
+
+    def __init__(self, path: Path) -> None:
+        """Lock the folder `path`; raises `UsageError` if a run in progress has it."""
+        self.path = path
+        self.results = path / RESULTS_NAME
+        self._lock: IO[bytes] = (path / LOCK_NAME).open("ab")
+        if not _try_lock(self._lock):
+            self._lock.close()
+            raise UsageError(f"the run in `{path}` is still in progress")
+
+    def __enter__(self) -> Self:
+        """Return self."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Unlock the folder, and delete it if the run wrote no results."""
+        # The operating system releases the lock of a killed process too.
+        self._lock.close()
+        with contextlib.suppress(OSError):
+            (self.path / LOCK_NAME).unlink()
+            if not self.results.exists():
+                self.path.rmdir()
+
+    def mark_latest(self) -> None:
+        """Make this run the latest, and delete the oldest runs."""
+        write_atomically(self.path.parent / LATEST_NAME, f"{self.path.name}\n".encode())
+        delete_old_runs(self.path.parent)
+
+
+def create_run_folder(root: Path = RUNS) -> RunFolder:
+    """Return a new folder, named after the time in UTC; raises `ReportError` if it cannot be written."""
+    prepare_conform_folder(root.parent)
+    try:
+        root.mkdir(exist_ok=True)
+        while True:
+            # No colons: Windows does not allow them in names.
+            now = datetime.now(UTC)
+            path = root / f"{now:%Y-%m-%dT%H-%M-%S}.{now.microsecond // 1000:03d}Z"
+            with contextlib.suppress(FileExistsError):
+                path.mkdir()
+                return RunFolder(path)
+            time.sleep(0.001)
+    except OSError as error:
+        raise _describe_unwritable(root, error) from error
+
+
+def prepare_conform_folder(folder: Path = CONFORM) -> None:
+    """Make the folder of results, with a `.gitignore` that keeps it out of version control."""
+    ignore = folder / ".gitignore"
+    try:
+        folder.mkdir(exist_ok=True)
+        if not ignore.exists():
+            ignore.write_text("*\n", "utf-8")
+    except OSError as error:
+        raise _describe_unwritable(folder, error) from error
+
+
+def find_latest_results(root: Path = RUNS) -> Path | None:
+    """Return the results of the latest run; None if there are none."""
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        named = root / (root / LATEST_NAME).read_text("utf-8").strip() / RESULTS_NAME
+        if named.is_file():
+            return named
+    folders = _list_runs(root)
+    return folders[-1] / RESULTS_NAME if folders else None
+
+
+def get_latest_results(root: Path = RUNS) -> Path:
+    """Return the results of the latest run; raises `ReportError` if there are none."""
+    path = find_latest_results(root)
+    if path is None:
+        raise ReportError(f"no results in `{root}`; `conform run` writes them")
+    return path
+
+
+def resolve_results(name: str) -> Path:
+    """Return the results file that a user means by `name`: a file, or the folder of a run."""
+    inner = Path(name) / RESULTS_NAME
+    return inner if inner.is_file() else Path(name)
+
+
+def delete_old_runs(root: Path, kept: int = KEPT_RUNS) -> None:
+    """Delete old runs: all but the newest `kept`, those in progress, and the newest of the full suite."""
+    folders = _list_runs(root)
+    old = folders[:-kept]
+    if not old:
+        return
+    newest_full = next((folder for folder in reversed(folders) if _is_full(folder / RESULTS_NAME)), None)
+    for folder in old:
+        if folder != newest_full and not _is_locked(folder):
+            # Another run may delete the same folder.
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _list_runs(root: Path) -> list[Path]:
+    """Return the folders of runs that have results, the oldest first."""
+    return sorted(path.parent for path in root.glob(f"*/{RESULTS_NAME}"))
+
+
+def _is_full(path: Path) -> bool:
+    """Return whether the results at `path` are of the full suite, to its end."""
+    try:
+        first, last = _read_ends(path)
+        selection = json.loads(first)["selection"]
+        return bool(json.loads(last)["complete"]) and not any(map(selection.get, PARTIAL_SETTINGS))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
+
+
+def _read_ends(path: Path) -> tuple[bytes, bytes]:
+    """Return the first line of a file and its last, which must be shorter than 64 KiB."""
+    with path.open("rb") as file:
+        first = file.readline()
+        file.seek(0, 2)
+        file.seek(max(0, file.tell() - 65536))
+        return first, file.read().rstrip(b"\n").rpartition(b"\n")[2]
+
+
+def _is_locked(folder: Path) -> bool:
+    try:
+        with (folder / LOCK_NAME).open("rb+") as file:
+            return not _try_lock(file)
+    except OSError:
+        return False
+
+
+def _try_lock(file: IO[Any]) -> bool:
+    """Return whether this process has the lock of an open file now; closing the file releases it."""
+    try:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            import msvcrt  # Windows
+
+            windows: Any = msvcrt
+            file.seek(0)
+            windows.locking(file.fileno(), windows.LK_NBLCK, 1)
+    except OSError:
+        return False
+    return True
+
+
+def _describe_unwritable(folder: Path, error: OSError) -> ReportError:
+    advice = "choose another path for results with `--report jsonl=PATH`"
+    return ReportError(f"`{folder}` cannot be written: {error.strerror}; {advice}")
+
+
+def lock_run(results: Path) -> contextlib.AbstractContextManager[object]:
+    """Lock the folder of an existing run; for results at a path of the user's choice, do nothing."""
+    if results.name == RESULTS_NAME and results.parent.parent == RUNS:
+        return RunFolder(results.parent)
+    return contextlib.nullcontext()

@@ -1,0 +1,96 @@
+"""`python -m tests.mutation PACKAGE…`: run mutmut, and compare the survivors with the committed list.
+
+PACKAGE is `known_failures`, `suite` or `judge`; `known_failures.match` runs the mutants of one module.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from .survivors import Mutation, format_entry, is_exempt, load_survivors, make_mutation
+from .workspace import TESTS, WORKSPACE, make_workspace
+
+LOG = WORKSPACE.with_name("mutation.log")
+KILLED = ("killed", "timeout", "segfault", "caught by type check")
+
+
+def main(names: list[str]) -> int:
+    """Return the exit code: 0 if the survivors are exactly the listed ones."""
+    wrong = [name for name in names if name.partition(".")[0] not in TESTS]
+    if wrong or not names:
+        _print(f"usage: python -m tests.mutation PACKAGE…, with a package of {', '.join(TESTS)}")
+        return 2
+    return max([_run(name) for name in names])
+
+
+def _run(name: str) -> int:
+    make_workspace(name)
+    module = f"streamconform.{name}"
+    # mutmut forks one process per mutant, and runs in it only the tests that call the mutated function.
+    command = [sys.executable, "-m", "mutmut", "run", "--max-children", "1", f"{module}.*"]
+    with LOG.open("w") as log:
+        ran = subprocess.run(command, cwd=WORKSPACE, stdout=log, stderr=subprocess.STDOUT, check=False)
+    os.chdir(WORKSPACE)
+    statuses: Counter[str] = Counter()
+    survived: dict[Mutation, str] = {}
+    for function, status, before, after in _read_results(module):
+        if status in KILLED:
+            statuses["killed"] += 1
+        elif is_exempt(before, after):
+            statuses["exempt"] += 1
+        else:
+            statuses[status] += 1
+            survived[make_mutation(function, before, after)] = status
+    _print(f"{module}: {', '.join(f'{count} {status}' for status, count in statuses.most_common())}")
+    if ran.returncode or not statuses:
+        _print(f"mutmut failed with exit code {ran.returncode}; see {LOG}")
+        return 1
+    listed = {
+        entry.mutation for entry in load_survivors() if f"{entry.mutation.function}.".startswith(f"{module}.")
+    }
+    for mutation, status in survived.items():
+        if mutation not in listed:
+            _print(f"\n{status}: kill it with a test, or add to survivors.yaml:\n{format_entry(mutation)}")
+    for mutation in listed - survived.keys():
+        _print(f"\nkilled; remove it from survivors.yaml:\n{format_entry(mutation)}")
+    return int(survived.keys() != listed)
+
+
+def _read_results(module: str) -> Iterator[tuple[str, str, str, str]]:
+    """Yield function, status, original source and mutated source of every mutant that ran."""
+    from mutmut.mutation.diff_apply import read_functions_from_index
+    from mutmut.stats import status_by_exit_code
+    from mutmut.utils.format_utils import get_module_from_key, orig_function_and_class_names_from_key
+
+    for path in sorted(Path("mutants/src").rglob("*.meta")):
+        source = path.relative_to("mutants").with_suffix("")
+        for key, code in json.loads(path.read_text("utf-8"))["exit_code_by_key"].items():
+            if not key.startswith(f"{module}."):
+                continue
+            functions = read_functions_from_index(key, source)
+            assert functions is not None, f"mutmut has no source for {key}"
+            name, class_name = orig_function_and_class_names_from_key(key)
+            function = ".".join(part for part in (get_module_from_key(key), class_name, name) if part)
+            before, after = (_to_code(function_) for function_ in functions)
+            yield function, status_by_exit_code[code], before, after
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+
+
+def _to_code(function: object) -> str:
+    import libcst
+
+    assert isinstance(function, libcst.FunctionDef)
+    return libcst.Module([function]).code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

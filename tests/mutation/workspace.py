@@ -1,0 +1,74 @@
+"""The folder in which mutmut runs, with the layout that it expects: the code below `src`."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from .survivors import ROOT
+
+WORKSPACE = ROOT / ".conform" / "mutation"
+PACKAGE = WORKSPACE / "src" / "streamconform"
+LINKED = ("specs", "cassettes", "docs", "reference_impl", "README.md", "CHANGELOG.md", "LICENSE")
+"""What tests read beside the code; links are enough, because only `src` is mutated."""
+
+TESTS = {
+    "known_failures": ("tests/harness/test_known_failures.py",),
+    "suite": (
+        "tests/harness/test_cassettes.py",
+        "tests/harness/test_expectation.py",
+        "tests/harness/test_load.py",
+        "tests/harness/test_profiles.py",
+        "tests/harness/test_request_cases.py",
+        "tests/harness/test_select_expand.py",
+        "tests/suite/test_catalog.py",
+        "tests/suite/test_profiles.py",
+    ),
+    "judge": (
+        "tests/harness/test_align.py",
+        "tests/harness/test_compare.py",
+        "tests/harness/test_decode.py",
+        "tests/harness/test_fairness.py",
+        "tests/harness/test_invariants.py",
+        "tests/harness/test_judge.py",
+        "tests/harness/test_match.py",
+        "tests/harness/test_partial.py",
+        "tests/harness/test_request_cases.py",
+        "tests/harness/test_through.py",
+    ),
+}
+"""The tests that may kill the mutants of a package. Tests of commands are left out: they run the command in a
+forked process, in which mutmut cannot see the functions that a test calls."""
+
+CONFIG = """
+[tool.mutmut]
+source_paths = ["src"]
+only_mutate = ["src/streamconform/{path}"]
+pytest_add_cli_args_test_selection = [{tests}]
+pytest_add_cli_args = ["-p", "no:cacheprovider"]
+max_stack_depth = -1
+track_dependencies = false
+use_git_change_detection = false
+timeout_multiplier = 5.0
+timeout_constant = 10.0
+"""
+
+
+def make_workspace(name: str) -> Path:
+    """Copy code and tests into a new workspace for a package or module, and return its folder."""
+    package, _, module = name.partition(".")
+    shutil.rmtree(WORKSPACE, ignore_errors=True)
+    ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
+    shutil.copytree(ROOT / "harness" / "streamconform", PACKAGE, ignore=ignored)
+    mutants = WORKSPACE / "mutants"
+    mutants.mkdir()
+    shutil.copytree(ROOT / "tests", WORKSPACE / "tests", ignore=ignored)
+    for linked in LINKED:
+        (mutants / linked).symlink_to(ROOT / linked)
+    # Tests find the code of the checkout below `harness`; here that is the mutated code.
+    (mutants / "harness").symlink_to("src")
+    tests = ", ".join(f'"{path}"' for path in TESTS[package])
+    config = CONFIG.format(path=f"{package}/{module or '*'}.py", tests=tests)
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    (WORKSPACE / "pyproject.toml").write_text(project + config, "utf-8")
+    return WORKSPACE

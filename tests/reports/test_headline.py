@@ -1,0 +1,125 @@
+"""The headline, its color, and what is beside it: warnings, known failures, values that are not exposed."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+
+import pytest
+from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
+from streamconform.model.verdict import Check
+from streamconform.reports import badge, html, markdown
+from streamconform.reports.describe import WARNINGS_TITLE
+from streamconform.reports.summary import describe_not_exposed
+from streamconform.reports.terminal import Terminal
+from streamconform.run.results import Results
+
+CRASH = Check(path="status", level="should", verdict="warn", expected="complete", got="error")
+TEXT = Check(path="content.0.text", level="should", verdict="warn", expected="abc", got="ab")
+RAISED = {"type": "KeyError", "message": "'delta' \u202e\x1b[31m", "where": "lib/sse.py:12 in parse"}
+
+
+def trial(verdict, *checks, case="openai-chat/text/one", **given):
+    return TrialResult(
+        implementation=0,
+        id=f"{case}@recorded",
+        case=case,
+        delivery="recorded",
+        level="should" if verdict == "warn" else "must",
+        verdict=verdict,
+        culprit="implementation" if checks else None,
+        ms=1.0,
+        checks=checks,
+        **given,
+    )
+
+
+def results(*trials):
+    info = ImplementationInfo(
+        name="mine", version="1", language=None, issues=None, impl="mypkg", input="bytes"
+    )
+    header = Header(
+        version="0.1.0", cases=2, trials=len(trials), implementations=(info,), selection={}, seed=0
+    )
+    counts = {each.verdict: 1 for each in trials}
+    return Results(header, trials, Footer(counts=counts, exit=0, complete=True))
+
+
+PASSED = trial("pass")
+WARNED = trial("warn", CRASH, case="openai-chat/text/two", observation={"outcome": None, "raised": RAISED})
+ALSO_WARNED = trial("warn", TEXT, case="openai-chat/text/three")
+KNOWN = trial("known", replace(TEXT, verdict="fail", level="must"), case="openai-chat/text/four", known="old")
+SKIPPED = trial("skipped", case="openai-chat/text/five", reason="tool_calls is not claimed")
+FAILED = trial("fail", replace(TEXT, verdict="fail", level="must"), case="openai-chat/text/six")
+
+
+def print_run(run):
+    stream = io.StringIO()
+    Terminal(quiet=0, verbose=0, strict=False, stream=stream).finish(run, None)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("trials", "headline", "message", "color", "tone"),
+    [
+        ((PASSED, SKIPPED), "No failures: 1 passed, 1 skipped", "1 passed", "brightgreen", "good"),
+        ((PASSED, WARNED), "No failures: 1 passed, 1 warning", "1 passed, 1 warning", "yellow", "warn"),
+        (
+            (PASSED, KNOWN, WARNED),
+            "No new failures: 1 passed, 1 known failure, 1 warning",
+            "1 passed, 1 known failure, 1 warning",
+            "yellow",
+            "warn",
+        ),
+        (
+            (PASSED, FAILED, KNOWN, SKIPPED),
+            "1 of 3 trials failed, in 1 test case (1 known failure, 1 skipped)",
+            "1 of 3 failed",
+            "red",
+            "bad",
+        ),
+    ],
+)
+def test_known_failures_and_warnings_are_in_the_headline_and_make_it_amber(
+    trials, headline, message, color, tone
+):
+    run = results(*trials)
+    assert print_run(run).splitlines()[-1] == headline
+    made = json.loads(badge.render(run))
+    assert (made["message"], made["color"]) == (message, color)
+    page = html.render(run)
+    assert f"<h1>{headline}</h1>" in page
+    assert f'<section class="verdict {tone}">' in page
+
+
+def test_warnings_are_listed_like_failures_and_a_crash_comes_first():
+    run = results(ALSO_WARNED, WARNED, PASSED)
+    crash = "Raises KeyError on a valid stream (lib/sse.py:12 in parse)"
+    for text in (print_run(run), markdown.render(run)):
+        assert text.index(WARNINGS_TITLE) < text.index(crash) < text.index("Truncates text")
+        assert "\u202e" not in text
+        assert "\x1b" not in text
+        # The exception is right below the check.
+        lines = [line.strip() for line in text.splitlines()]
+        at = lines.index('status: expected "complete", got "error"')
+        assert lines[at + 1].startswith("raised KeyError: 'delta' \\u202e")
+        assert "conform explain openai-chat/text/two@recorded -i mypkg" in text
+
+
+def test_values_that_are_not_exposed_are_one_line_of_every_summary():
+    hidden = replace(PASSED, not_exposed=("model", "tool_call.id"))
+    other = replace(ALSO_WARNED, not_exposed=("model",))
+    run = results(hidden, other, WARNED)
+    line = "Not exposed: model, tool_call.id (2 cases)"
+    assert describe_not_exposed(run) == line
+    for text in (print_run(run), markdown.render(run), html.render(run)):
+        assert line in text
+    assert describe_not_exposed(results(PASSED, WARNED)) is None
+
+
+def test_a_long_list_of_values_that_are_not_exposed_is_cut():
+    names = tuple(f"field{n:02}\u202e" for n in range(40))
+    line = describe_not_exposed(results(replace(PASSED, not_exposed=names)))
+    assert line.endswith(" and 32 more (1 case)")
+    assert line.isprintable()
