@@ -99,8 +99,14 @@ def test_the_host_needs_only_the_standard_library():
 
 
 def test_the_exception_that_an_adapter_caught_is_part_of_its_result():
-    caught, outcome = ValueError("broken"), normal_form.build_outcome([], None, None)
-    with normal_form.ExceptionKeeper() as kept:
-        raise caught
-    assert kept.add_to(outcome) == {"outcome": outcome, "raised": caught}
-    assert kept.error["type"] == "protocol"
+    caught = ValueError("broken")
+
+    def adapter(run):
+        if run == "broken":
+            normal_form.keep_exception(caught)
+        return normal_form.build_outcome([], None, None)
+
+    wrapped = peer_host._add_exception(adapter, normal_form.take_exception)
+    outcome = normal_form.build_outcome([], None, None)
+    assert wrapped("broken") == {"outcome": outcome, "raised": caught}
+    assert wrapped("whole") == outcome

@@ -35,13 +35,14 @@ def main(name: str) -> None:
     os.chdir(sys.prefix)
     from streamconform.adapters import host
     from streamconform.adapters.deferred_certificates import defer_certificate_loading
+    from streamconform.peers.normal_form import take_exception
     from streamconform.peers.table import PEERS
 
     defer_certificate_loading()  # before the adapter's module, which may create a client
     peer = PEERS[name]
     module_name = f"{PACKAGE.name}.peers.{peer.module}"
     module: Any = importlib.import_module(module_name)
-    adapter = module.adapter = _collect_after_run(module.adapter)
+    adapter = module.adapter = _collect_after_run(_add_exception(module.adapter, take_exception))
     adapter.info = {
         "name": peer.name,
         "version": version(peer.distribution),
@@ -50,6 +51,23 @@ def main(name: str) -> None:
     }
     adapter.apis, adapter.inputs, adapter.capabilities = peer.apis, ("http",), peer.capabilities
     host.main(f"{module_name}:adapter")
+
+
+def _add_exception(
+    adapter: Callable[[Any], dict[str, Any]], take_exception: Callable[[], BaseException | None]
+) -> Callable[[Any], dict[str, Any]]:
+    """Return the adapter wrapped so that its result has the exception that it caught, as `raised`."""
+
+    @functools.wraps(adapter)
+    def describing_adapter(run: Any) -> dict[str, Any]:
+        take_exception()  # an earlier run may have kept one and then failed
+        result = adapter(run)
+        raised = take_exception()
+        if raised is None:
+            return result
+        return (result if "outcome" in result else {"outcome": result}) | {"raised": raised}
+
+    return describing_adapter
 
 
 def _collect_after_run(adapter: Callable[[Any], dict[str, Any]]) -> Any:

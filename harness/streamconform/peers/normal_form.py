@@ -68,6 +68,22 @@ def describe_exception(error: BaseException) -> Error:
     return {"type": kind, "message": str(error)[:2000], "status": None}
 
 
+_kept: list[BaseException] = []
+# An environment's host performs one run at a time, so the exception need not pass through every function.
+
+
+def keep_exception(error: BaseException) -> None:
+    """Add `error`, the exception that the library raised, to the result of this run."""
+    _kept.append(error)
+
+
+def take_exception() -> BaseException | None:
+    """Return the last exception that the run kept, and forget all."""
+    last = _kept[-1] if _kept else None
+    _kept.clear()
+    return last
+
+
 class ExceptionKeeper:
     """Keep the exception that ends a `with` block, because what was read before it counts too.
 
@@ -85,12 +101,9 @@ class ExceptionKeeper:
     def __exit__(self, _: object, exception: BaseException | None, __: object) -> bool:
         if not isinstance(exception, Exception):
             return False
+        keep_exception(exception)
         self.exception, self.error = exception, self._describe(exception)
         return True
-
-    def add_to(self, outcome: dict[str, Any]) -> dict[str, Any]:
-        """Return the result of a run: its outcome, and the exception that the library raised."""
-        return {"outcome": outcome, "raised": self.exception}
 
 
 def build_outcome(

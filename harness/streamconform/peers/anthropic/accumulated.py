@@ -40,7 +40,7 @@ def adapter(run: Any) -> dict[str, Any]:
         message = stream.get_final_message()
     # Without a final message the snapshot's stop reason does not count.
     stop = None if kept.exception else get(message, "stop_reason")
-    outcome = build_outcome(
+    return build_outcome(
         [
             _convert_block(block, done=index in done)
             for index, block in enumerate(get(message, "content") or [])
@@ -52,7 +52,6 @@ def adapter(run: Any) -> dict[str, Any]:
         model=get(message, "model"),
         response_id=get(message, "id"),
     )
-    return kept.add_to(outcome)
 
 
 def _convert_block(block: Any, *, done: bool) -> Block:

@@ -50,7 +50,7 @@ def adapter(run: Any) -> dict[str, Any]:
         elif event.type == "message_stop":
             ended = True
     # The stop reason comes in `message_delta`, but only `message_stop` ends the message.
-    outcome = build_outcome(
+    return build_outcome(
         [_convert_block(block) for block in blocks.values()],
         (STOP_REASONS.get(stop, "other") if stop else "other") if ended else None,
         stop if ended else None,
@@ -59,7 +59,6 @@ def adapter(run: Any) -> dict[str, Any]:
         model=get(message, "model"),
         response_id=get(message, "id"),
     )
-    return kept.add_to(outcome)
 
 
 DELTA_FIELDS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}

@@ -86,7 +86,7 @@ def adapter(run: Any) -> dict[str, Any]:
     error = kept.error
     if reason == "error" and not error:
         error = {"type": stop, "message": None, "status": None}
-    outcome = build_outcome(
+    return build_outcome(
         aggregate_content(events),
         reason,
         stop,
@@ -94,7 +94,6 @@ def adapter(run: Any) -> dict[str, Any]:
         error=error,
         response_id=get(response, "ResponseMetadata", "RequestId"),
     )
-    return kept.add_to(outcome)
 
 
 CONNECTION_ERRORS: Final = (botocore.exceptions.HTTPClientError, urllib3.exceptions.HTTPError)

@@ -46,7 +46,7 @@ def adapter(run: Any) -> dict[str, Any]:
         for event in client.chat_stream(**keywords, request_options=options):
             events.append(event)  # noqa: PERF402 - events before an exception must be kept
     read_events = cohere_v1.read_events if v1 else _read_v2_events
-    return kept.add_to(read_events(events, kept.error))
+    return read_events(events, kept.error)
 
 
 def _read_v2_events(events: Iterable[Any], error: Error | None) -> dict[str, Any]:

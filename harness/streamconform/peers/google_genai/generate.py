@@ -61,7 +61,7 @@ def adapter(run: Any) -> dict[str, Any]:
     reason = (
         STOP_REASONS.get(stop, "other") if fields.get("stop") and stop else "content_filter" if stop else None
     )
-    outcome = build_outcome(
+    return build_outcome(
         content,
         reason,
         stop,
@@ -70,7 +70,6 @@ def adapter(run: Any) -> dict[str, Any]:
         model=fields.get("model_version"),
         response_id=fields.get("response_id"),
     )
-    return kept.add_to(outcome)
 
 
 def _describe_error(error: Exception) -> Error | None:

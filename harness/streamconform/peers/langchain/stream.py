@@ -51,8 +51,8 @@ def adapter(run: Any) -> dict[str, Any]:
     with ExceptionKeeper() as kept:  # a call that LangChain returned without an id cannot be answered
         history += [answer, *messages.build_result_messages(answer, run.results)]
     if kept.exception:
-        return {"first": first["outcome"], **kept.add_to(build_outcome([], None, None, error=kept.error))}
-    return {"first": first["outcome"], **_run_model(run, history, settings, choice)[0]}
+        return {"first": first, "outcome": build_outcome([], None, None, error=kept.error)}
+    return {"first": first, "outcome": _run_model(run, history, settings, choice)[0]}
 
 
 def _run_model(
@@ -71,7 +71,7 @@ def _run_model(
         else:
             for chunk in model.stream(prompt):
                 message = chunk if message is None else message + chunk
-    return kept.add_to(_build_outcome(message, kept)), message
+    return _build_outcome(message, kept), message
 
 
 def _describe_error(error: Exception) -> Error | None:

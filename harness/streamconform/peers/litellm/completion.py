@@ -41,7 +41,7 @@ def adapter(run: Any) -> dict[str, Any]:
     if run.results is None or message is None:
         return first
     arguments["messages"] += [message, *build_result_messages(message, run.results)]
-    return {"first": first["outcome"], **_run_stream(run.api, arguments)[0]}
+    return {"first": first, "outcome": _run_stream(run.api, arguments)[0]}
 
 
 def _run_stream(api: str, arguments: dict[str, Any]) -> tuple[dict[str, Any], Any]:
@@ -53,7 +53,7 @@ def _run_stream(api: str, arguments: dict[str, Any]) -> tuple[dict[str, Any], An
     response = litellm.stream_chunk_builder(chunks) if chunks else None
     choices = get(response, "choices")
     outcome = build_answer(api, response, chunks, kept.error)
-    return kept.add_to(outcome), choices[0].message if choices else None
+    return outcome, choices[0].message if choices else None
 
 
 def _run_document(api: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def _run_document(api: str, arguments: dict[str, Any]) -> dict[str, Any]:
     response: Any = None
     with ExceptionKeeper(_describe_error) as kept:
         response = litellm.completion(**arguments)
-    return kept.add_to(build_answer(api, response, [response] if response else [], kept.error))
+    return build_answer(api, response, [response] if response else [], kept.error)
 
 
 def _describe_error(error: Exception) -> Error | None:

@@ -69,7 +69,7 @@ def adapter(run: Any) -> dict[str, Any]:
     ]
     # `cache_usage` is not claimed, so `input` is the whole prompt.
     buckets = {"input": usage.prompt_tokens, "output": usage.completion_tokens} if usage else None
-    outcome = build_outcome(
+    return build_outcome(
         blocks,
         STOP_REASONS.get(stop, "other") if stop else None,
         stop,
@@ -78,7 +78,6 @@ def adapter(run: Any) -> dict[str, Any]:
         model=get(chunks[0], "model") if chunks else None,
         response_id=get(chunks[0], "id") if chunks else None,
     )
-    return kept.add_to(outcome)
 
 
 def _append_content(content: list[Block], delta: Any) -> None:

@@ -7,6 +7,7 @@ export class AnswerRecorder {
   constructor(emit) {
     this.#emit = emit;
     this.content = [];
+    this.raised = null; // the exception that the library raised
   }
 
   // Starts a block and returns its index. `index` is given if the library numbers blocks itself.
@@ -75,8 +76,8 @@ export class AnswerRecorder {
     this.#emit({ type: "usage", usage, cost });
   }
 
-  // Emits the terminal event and returns the outcome. `raised` describes the exception that the library threw, if any.
-  finish({ status, stop = { reason: null, raw: null }, error = null, content = this.content, raised, ...rest }) {
+  // Emits the terminal event and returns the outcome.
+  finish({ status, stop = { reason: null, raw: null }, error = null, content = this.content, raised = null, ...rest }) {
     this.raised = raised;
     if (status === "error") stop = { reason: "error", raw: stop.raw ?? null };
     if (status === "incomplete") stop = { reason: null, raw: null };

@@ -22,14 +22,14 @@ export function buildStop(raw, reasons, content) {
   return { reason, raw };
 }
 
-// Returns the status and the error for an exception: the provider sent an error, the library could not read the bytes, or
-// the stream broke off. `readProviderError(error)` returns the provider's error, null if the exception is not one.
+// Returns the status, the error and the exception itself: the provider sent an error, the library could not read the bytes,
+// or the stream broke off. `readProviderError(error)` returns the provider's error, null if the exception is not one.
 export function describeError(error, readProviderError) {
   const unparsed = [error, error?.cause].some((exception) => exception instanceof SyntaxError);
   const type = unparsed ? "protocol" : (error?.name ?? null);
   const cause = error?.cause ? `: ${error.cause.message ?? error.cause}` : ""; // `fetch failed` alone does not say why
-  const message = `${error?.message ?? error}${cause}`.slice(0, 2000);
-  return { status: "error", error: readProviderError(error) ?? { type, message }, raised: describeRaised(error) };
+  const details = { type, message: `${error?.message ?? error}${cause}`.slice(0, 2000) };
+  return { status: "error", error: readProviderError(error) ?? details, raised: describeRaised(error) };
 }
 
 // Returns the `raised` of a result: class, message and the innermost frame inside a package.

@@ -43,7 +43,7 @@ async function runTrial(message, adapter) {
   const answer = new AnswerRecorder((event) => wantsEvents && send({ op: "event", id: message.id, event }));
   try {
     const outcome = await adapter(run, answer);
-    return { outcome, raised: answer.raised };
+    return answer.raised ? { outcome, raised: answer.raised } : { outcome };
   } catch (error) {
     if (isRaisedByLibrary(error)) return { raised: describeRaised(error) };
     return { errored: { message: String(error), traceback: error?.stack ?? null } };

@@ -45,7 +45,7 @@ def adapter(run: Any) -> dict[str, Any]:
         content += [_convert_call(call) for call in chunk.message.tool_calls or []]
         last = chunk if chunk.done else last
     stop = last.done_reason if last else None
-    outcome = build_outcome(
+    return build_outcome(
         content,
         # Older servers send no `done_reason`.
         None if last is None else STOP_REASONS.get(stop, "other") if stop else "stop",
@@ -54,7 +54,6 @@ def adapter(run: Any) -> dict[str, Any]:
         error=kept.error,
         model=next((chunk.model for chunk in chunks if chunk.model), None),
     )
-    return kept.add_to(outcome)
 
 
 def _convert_call(call: Any) -> Block:

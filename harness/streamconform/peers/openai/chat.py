@@ -113,4 +113,4 @@ def _build_result(
     }
     reason = STOP_REASONS.get(stop, "other") if stop else None
     names = {"model": fields.get("model"), "response_id": fields.get("id")}
-    return kept.add_to(build_outcome(content, reason, stop, usage=buckets, error=kept.error, **names))
+    return build_outcome(content, reason, stop, usage=buckets, error=kept.error, **names)

@@ -111,4 +111,4 @@ def _build_result(events: Iterable[Any], final: Any, kept: ExceptionKeeper) -> d
         "web_searches": get(response, "tool_usage", "web_search", "num_requests"),
     }
     names = {"model": get(response, "model"), "response_id": get(response, "id")}
-    return kept.add_to(build_outcome(content, reason, cut or status, usage=buckets, error=error, **names))
+    return build_outcome(content, reason, cut or status, usage=buckets, error=error, **names)

@@ -48,7 +48,7 @@ def adapter(run: Any) -> dict[str, Any]:
     if run.results is None or response is None:
         return first
     reply = messages.build_result_message(response, run.results, conversation.get("system"))
-    return {"first": first["outcome"], **_run_model(run, [*history, response, reply], tools, settings)[0]}
+    return {"first": first, "outcome": _run_model(run, [*history, response, reply], tools, settings)[0]}
 
 
 def _build_tools(run: Any) -> list[ToolDefinition]:
@@ -80,7 +80,7 @@ def _run_model(
                     whole = True
                 finally:
                     response = stream.response
-    return kept.add_to(_build_outcome(response, kept.error, whole=whole)), response
+    return _build_outcome(response, kept.error, whole=whole), response
 
 
 def _build_outcome(response: Any, error: Error | None, *, whole: bool) -> dict[str, Any]:
