@@ -163,9 +163,10 @@ def test_an_interrupted_run_is_the_latest_and_refused_while_it_runs_or_if_anythi
     ):
         ran = slow.run("run", "--resume", *words)
         assert (ran.code, said in ran.err) == (2, True), ran.err
-    newer = slow.with_file("slow.py", SLOW.replace('"1.0"', '"1.1"'))
+    # Another length: Python takes a file of the same second and size for the one that it has compiled.
+    newer = slow.with_file("slow.py", SLOW.replace('"1.0"', '"1.10"'))
     ran = newer.run("run", "--resume")
-    assert "`version` of python:slow.py:adapter was `1.0` and is now `1.1`" in ran.err
+    assert "`version` of python:slow.py:adapter was `1.0` and is now `1.10`" in ran.err
     ran = slow.run("run", "--resume")
     assert ran.code == 1, ran.err
     assert json.loads(path.read_text().splitlines()[-1])["complete"]

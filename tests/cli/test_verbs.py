@@ -156,7 +156,7 @@ adapter.inputs = ["http"]
 def test_explain_tells_what_was_wrong_with_the_request(project):
     made = project.with_file("mine.py", ASTRAY)
     ran = made.run("explain", "anthropic-messages/text/single-text-block", "-i", "python:mine:adapter")
-    assert "verdict: fail, the server got `POST /v1/complete`; expected" in ran.out
+    assert "verdict: adapter error, not-asked: the server got `POST /v1/complete`; expected" in ran.out
 
 
 RAISES = """
