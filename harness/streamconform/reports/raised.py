@@ -9,8 +9,14 @@ from typing import Any, Final
 from streamconform.model.result import TrialResult
 from streamconform.printable import escape_line
 
-_VARIABLE: Final = re.compile(r"""0x[0-9a-f]+|\b[0-9a-f]{8,}\b|'[^']*'|"[^"]*"|`[^`]*`|\d+""", re.IGNORECASE)
-"""Parts in which two messages of one cause differ: digits, hexadecimal numbers and quoted strings."""
+_VARIABLE: Final = re.compile(
+    r"""0x[0-9a-f]+|\b[0-9a-f]{8,}\b|(?<!\w)(?P<quote>['"`]).*?(?:(?P=quote)|$)|\d+""",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Parts in which two messages of one cause differ: digits, hexadecimal numbers and quoted strings.
+
+A string is also taken without its closing quote, because long messages are cut.
+"""
 
 
 @dataclass(frozen=True, slots=True)
