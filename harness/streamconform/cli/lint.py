@@ -17,7 +17,9 @@ from streamconform.suite.lint import lint_all, lint_paths
 @click.argument("paths", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @options.sources_options
 @click.option(
-    "--strict/--no-strict", default=False, help="Also reject drafts, and cases without sources or tags."
+    "--strict/--no-strict",
+    default=False,
+    help="Also reject drafts, cases without tags, and each `must` without evidence.",
 )
 @click.pass_context
 def command(ctx: click.Context, /, paths: tuple[Path, ...], strict: bool, **arguments: Any) -> None:  # noqa: FBT001

@@ -75,7 +75,10 @@ class CaseHead:
     why: str | None = None
     reviewed: bool = True
     tags: frozenset[str] = frozenset()
+    evidence: tuple[str, ...] = ()
+    """Names of the facts that the expectation rests on (`suite.evidence`)."""
     sources: tuple[str, ...] = ()
+    """Further links."""
     guards: tuple[str, ...] = ()
     path: str = ""
     """The spec file, for messages."""

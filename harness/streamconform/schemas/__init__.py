@@ -36,6 +36,7 @@ NAMES = (
     "known-failures.v1",
     "conversation.v1",
     "profile.v1",
+    "evidence.v1",
 )
 
 MAX_PROBLEMS = 20

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -12,6 +13,7 @@ from streamconform.errors import Problem, SelectionError, SourceError
 from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.leaf import Literally
 from streamconform.suite import cassettes
+from streamconform.suite.evidence import Evidence, read_evidence
 from streamconform.suite.load import LoadResult, Sources, collect, list_spec_files
 from streamconform.suite.profiles import load_profiles
 
@@ -21,14 +23,15 @@ _METADATA_SUFFIX: Final = ".yaml"
 def lint_all(sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
     """Return the number of cases, and every problem of specs, cassettes and profiles.
 
-    Cassettes without a case are a problem; with `strict`, so are unreviewed cases and those without sources
-    or tags.
+    Cassettes without a case are a problem; with `strict`, so are unreviewed cases, those without sources
+    or tags, and each `must` without evidence.
     """
     loaded = collect(sources, list_spec_files(sources.specs))
     problems = list(loaded.problems)
     problems += _check_unused(sources, loaded)
     problems += _check_comparable(loaded)
     problems += _check_profiles(sources, loaded)
+    problems += _check_evidence(sources, loaded, strict=strict, whole=True)
     if strict:
         problems += _check_finished(loaded)
     return len(loaded.cases), problems
@@ -58,8 +61,10 @@ def _lint_folder(path: Path, sources: Sources, *, strict: bool) -> tuple[int, li
 
 def _lint_spec(path: Path, sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
     specs = path.resolve().parent.parent
-    loaded = collect(Sources(specs, _find_cassettes(specs, sources)), [path])
+    beside = Sources(specs, _find_cassettes(specs, sources))
+    loaded = collect(beside, [path])
     problems = [*loaded.problems, *_check_comparable(loaded)]
+    problems += _check_evidence(beside, loaded, strict=strict, whole=False)
     if strict:
         problems += _check_finished(loaded)
     return len(loaded.cases), problems
@@ -165,13 +170,50 @@ def _check_profiles(sources: Sources, loaded: LoadResult) -> tuple[Problem, ...]
     return ()
 
 
+def _check_evidence(sources: Sources, loaded: LoadResult, *, strict: bool, whole: bool) -> Iterator[Problem]:
+    """Yield cases whose evidence is unknown, or with `strict` missing.
+
+    With `whole`, `loaded` is the whole suite, and facts and threads that no case names are a problem too.
+    """
+    unused: dict[str, Problem] = {}
+    named: set[str] = set()
+    by_api: dict[str, list[AnyCase]] = {}
+    for case in loaded.cases:
+        by_api.setdefault(case.id.partition("/")[0], []).append(case)
+    for api, cases in by_api.items():
+        try:
+            evidence = read_evidence(sources.specs, api)
+        except SourceError as error:
+            yield from error.problems
+            continue
+        for case in cases:
+            named.update(case.evidence, (f"{api} {bug}" for bug in case.guards))
+            yield from _check_case_evidence(case, evidence, strict=strict)
+        for name, fact in evidence.facts.items():
+            message = f"no case names the fact `{name}`; delete it or cite it"
+            unused[name] = Problem(fact.path, fact.line, message)
+        for bug, thread in evidence.threads.items():
+            message = f"no case guards against `{bug}`; delete the thread"
+            unused[f"{api} {bug}"] = Problem(thread.path, thread.line, message)
+    if whole and not loaded.problems:
+        yield from (problem for name, problem in unused.items() if name not in named)
+
+
+def _check_case_evidence(case: AnyCase, evidence: Evidence, *, strict: bool) -> Iterator[Problem]:
+    for name in case.evidence:
+        if name not in evidence.facts:
+            similar = get_close_matches(name, evidence.facts, n=3, cutoff=0.5)
+            hint = f"; did you mean {', '.join(f'`{other}`' for other in similar)}?" if similar else ""
+            yield _report(case, f"no fact `{name}` in `evidence/`{hint}")
+
+
 def _check_finished(loaded: LoadResult) -> Iterator[Problem]:
     """Yield what a draft may omit and a case of the bundled suite may not."""
     for case in loaded.cases:
         if not case.reviewed:
             yield _report(case, "it is a draft (`reviewed: false`); check it against the documentation")
-        if not case.sources:
-            yield _report(case, "no `sources` for the expectation")
+        if not (case.sources or case.evidence):
+            yield _report(case, "neither `evidence` nor `sources` for the expectation")
         if not case.tags:
             yield _report(case, "no `tags`")
 

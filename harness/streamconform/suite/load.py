@@ -202,6 +202,7 @@ def _read_head(document: reader.Document, index: int) -> dict[str, Any]:
         "why": entry.get("why"),
         "reviewed": entry.get("reviewed", True),
         "tags": frozenset(entry.get("tags", ())),
+        "evidence": tuple(entry.get("evidence", ())),
         "sources": tuple(entry.get("sources", ())),
         "guards": tuple(entry.get("guards", ())),
         "path": document.path,

@@ -1,0 +1,119 @@
+"""Read `<specs>/evidence/API.yaml`: the facts that cases rest on, and the threads of the bugs they guard against.
+
+A fact is written once and cited by name in the `evidence` of every case that rests on it. `wire.yaml` holds the
+facts that are true for every API, such as the rules of event streams and of JSON.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from streamconform.errors import Problem, SourceError
+from streamconform.schemas import check_document
+from streamconform.yaml_text import reader
+
+SHARED: Final = "wire"
+"""The name of the file with the facts that every API shares."""
+_EVIDENCE_FOLDER: Final = "evidence"
+_WHOLE_REPOSITORY: Final = re.compile(r"https?://(www\.)?(github|gitlab)\.com/[^/]+/[^/]+/?")
+# Each page of these references describes one type or one operation, so that an anchor would add nothing.
+_ONE_SUBJECT: Final = re.compile(
+    r"https?://(docs\.aws\.amazon\.com/.*API_|github\.com/.+/(issues|pull|discussions)/|google\.aip\.dev/)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A documented statement (`source` is its page) or an observation (`observed` names the recording)."""
+
+    says: str
+    read: str
+    """The day on which somebody opened the page or the recording, as YYYY-MM-DD."""
+    source: str | None = None
+    observed: str | None = None
+    path: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A public report of a bug; `opened` is false if the thread could not be read on the day `read`."""
+
+    says: str
+    read: str
+    opened: bool
+    path: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The facts and threads that the cases of one API may cite."""
+
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+    threads: Mapping[str, Thread] = field(default_factory=dict)
+
+
+def read_evidence(specs: Path, api: str) -> Evidence:
+    """Return the evidence of `api` and the shared facts; files that do not exist are empty.
+
+    Raises `SourceError` with every problem of both files.
+    """
+    facts: dict[str, Fact] = {}
+    threads: dict[str, Thread] = {}
+    problems: list[Problem] = []
+    for name in dict.fromkeys((SHARED, api)):
+        path = specs / _EVIDENCE_FOLDER / f"{name}.yaml"
+        if not path.exists():
+            continue
+        try:
+            document = reader.read(path)
+        except SourceError as error:
+            problems += error.problems
+            continue
+        found = check_document("evidence.v1", document) or tuple(_check_sources(document))
+        if found:
+            problems += found
+            continue
+        for key, entry in document.value["facts"].items():
+            if key in facts:
+                message = f"fact `{key}` is also in `{SHARED}.yaml`; choose another name"
+                problems.append(document.problem(("facts", key), message))
+            facts[key] = Fact(
+                says=entry["says"],
+                read=entry["read"],
+                source=entry.get("source"),
+                observed=entry.get("observed"),
+                path=document.path,
+                line=document.line(("facts", key)) or 0,
+            )
+        for key, entry in document.value.get("threads", {}).items():
+            threads[key] = Thread(
+                says=entry["says"],
+                read=entry.get("read") or entry["unavailable"],
+                opened="read" in entry,
+                path=document.path,
+                line=document.line(("threads", key)) or 0,
+            )
+    if problems:
+        raise SourceError(tuple(problems))
+    return Evidence(facts, threads)
+
+
+def _check_sources(document: reader.Document) -> Iterator[Problem]:
+    """Yield the sources that do not say where on a site the fact is."""
+    for key, entry in document.value["facts"].items():
+        source = entry.get("source")
+        if source is None:
+            continue
+        if _WHOLE_REPOSITORY.fullmatch(source):
+            message = f"`{source}` is a whole repository; link the file and line, or the thread"
+        elif "#" not in source and not _ONE_SUBJECT.match(source):
+            message = f"`{source}` has no anchor; link the section that says it"
+        else:
+            continue
+        yield document.problem(("facts", key, "source"), message)
