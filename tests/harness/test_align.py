@@ -37,6 +37,41 @@ GOT = [
 ]
 
 
+UNSIGNED, SIGNED = ALL - {"signatures"}, Thinking("b", "sig")
+ONE_THINKING_TEXT = [
+    ("thoughts-join", [Thinking("a"), CALL, Thinking("b")], ALL, [Thinking("ab"), CALL]),
+    ("a-signed-thought-does-not", [Thinking("a"), SIGNED], ALL, [Thinking("a"), SIGNED]),
+    ("unless-signatures-are-unclaimed", [SIGNED, Thinking("a"), SIGNED], UNSIGNED, [Thinking("bab")]),
+    (
+        "nor-a-redacted-one",
+        [Thinking("a"), Thinking("", "x", True)],
+        ALL,
+        [Thinking("a"), Thinking("", "x", True)],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("blocks", "claims", "kept"),
+    [row[1:] for row in ONE_THINKING_TEXT],
+    ids=[row[0] for row in ONE_THINKING_TEXT],
+)
+def test_unsigned_thoughts_are_joined_where_a_message_has_one_thinking_text(blocks, claims, kept):
+    assert align.normalize_received(blocks, claims, frozenset(), ordered=False) == kept
+    entries = [write_entry(block) for block in blocks]
+    joined = align.normalize_expected(map(parse_block, entries), claims, ordered=False)
+    assert [(block.type, block.fields.get("text")) for block in joined] == [
+        (block.type, parse_block(write_entry(block)).fields.get("text")) for block in kept
+    ]
+
+
+def write_entry(block):
+    """Return a thought or a call as a spec has it."""
+    if isinstance(block, ToolCall):
+        return CALL_ENTRY
+    return {"thinking": {"text": block.text, "signature": block.signature, "redacted": block.redacted}}
+
+
 @pytest.mark.parametrize(("blocks", "claims", "kept"), [row[1:] for row in GOT], ids=[row[0] for row in GOT])
 def test_blocks_got_are_dropped_and_joined(blocks, claims, kept):
     assert align.normalize_received(blocks, claims, frozenset()) == kept

@@ -2,8 +2,9 @@
 
 Dropped on both sides: `other` blocks (unless the case names their kind), types that are not claimed, empty
 text and refusals, and thinking without text or signature. Texts (and refusals) that become neighbors are
-joined. The order stays the same, unless the API's messages have none: a chat message has one text and one
-list of calls, so clients that read it cannot know the position of the text among the calls.
+joined. The order stays the same, unless the API's messages have none: a chat message has one text, one
+thinking text and one list of calls, so clients that read it cannot know the position of the text among the
+calls, nor where one thought ended. In these APIs, thoughts without a signature are joined too.
 """
 
 from __future__ import annotations
@@ -36,16 +37,20 @@ def normalize_expected(
     blocks: Iterable[ExpectedBlock], claims: Claims, *, ordered: bool = True
 ) -> list[ExpectedBlock]:
     """Return the blocks that an implementation with `claims` has to produce."""
+
+    def can_join_block(block: ExpectedBlock) -> bool:
+        if block.type != "thinking":
+            return block.type in JOINED_TYPES
+        redacted = block.fields.get("redacted") == Literally(value=True)
+        return not ordered and not redacted and not _is_signed(block, claims)
+
     kept = [block for block in blocks if _is_expected(block, claims)]
     if not ordered:
         kept.sort(key=_get_rank)
     joined: list[ExpectedBlock] = []
-    for type_, group in groupby(kept, key=lambda block: block.type):
+    for (type_, can_join), group in groupby(kept, key=lambda block: (block.type, can_join_block(block))):
         run = list(group)
-        if type_ in JOINED_TYPES and len(run) > 1:
-            joined.append(ExpectedBlock(type_, _join_texts(run)))
-        else:
-            joined += run
+        joined += [ExpectedBlock(type_, _join_texts(run))] if can_join and len(run) > 1 else run
     return joined
 
 
@@ -58,13 +63,16 @@ def normalize_received(
         judged.sort(key=_get_rank)
     joined: list[Block] = []
     for block in judged:
-        last = joined[-1] if joined else None
-        if isinstance(block, Text) and isinstance(last, Text):
-            joined[-1] = Text(last.text + block.text)
-        elif isinstance(block, Refusal) and isinstance(last, Refusal):
-            joined[-1] = Refusal(last.text + block.text)
-        else:
-            joined.append(block)
+        match joined[-1] if joined else None, block:
+            case Text(before), Text(text):
+                joined[-1] = Text(before + text)
+            case Refusal(before), Refusal(text):
+                joined[-1] = Refusal(before + text)
+            case Thinking(before, first, False), Thinking(text, second, False) if not ordered:
+                signed = "signatures" in claims and (first or second)
+                joined[-1:] = [joined[-1], block] if signed else [Thinking(before + text)]
+            case _:
+                joined.append(block)
     return joined
 
 
@@ -119,15 +127,19 @@ def _is_expected(block: ExpectedBlock, claims: Claims) -> bool:
         case "refusal":
             return "refusals" in claims and text != Literally("")
         case "thinking":
-            signature = block.fields.get("signature", _NULL)
-            signed = "signatures" in claims and signature not in (_NULL, Literally(""))
             redacted = block.fields.get("redacted") == Literally(value=True)
-            return "thinking" in claims and (signed or redacted or text not in (_NULL, Literally("")))
+            has_text = text not in (_NULL, Literally(""))
+            return "thinking" in claims and (_is_signed(block, claims) or redacted or has_text)
         case "tool_call":
             provider = block.fields.get("executor") == Literally("provider")
             return ("provider_tools" if provider else "tool_calls") in claims
         case "other":
             return True
+
+
+def _is_signed(block: ExpectedBlock, claims: Claims) -> bool:
+    signature = block.fields.get("signature", _NULL)
+    return "signatures" in claims and signature not in (_NULL, Literally(""))
 
 
 def _is_judged(block: Block, claims: Claims, kinds: frozenset[str | None]) -> bool:

@@ -205,6 +205,9 @@ def _check_case_evidence(case: AnyCase, evidence: Evidence, *, strict: bool) -> 
             similar = get_close_matches(name, evidence.facts, n=3, cutoff=0.5)
             hint = f"; did you mean {', '.join(f'`{other}`' for other in similar)}?" if similar else ""
             yield _report(case, f"no fact `{name}` in `evidence/`{hint}")
+    if strict and case.level == "must" and not case.evidence:
+        message = "a `must` without `evidence`; cite the facts it rests on, or lower its level to `should`"
+        yield _report(case, message)
 
 
 def _check_finished(loaded: LoadResult) -> Iterator[Problem]:
