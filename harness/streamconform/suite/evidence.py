@@ -1,7 +1,7 @@
-"""Read `<specs>/evidence/API.yaml`: the facts that cases rest on, and the threads of the bugs they guard against.
+"""Read `<specs>/evidence/API.yaml`: facts that cases rest on, and threads of the bugs they guard against.
 
-A fact is written once and cited by name in the `evidence` of every case that rests on it. `wire.yaml` holds the
-facts that are true for every API, such as the rules of event streams and of JSON.
+A fact is written once and cited by name in the `evidence` of every case that rests on it. `wire.yaml` holds
+the facts that are true for every API, such as the rules of event streams and of JSON.
 """
 
 from __future__ import annotations
