@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
-from streamconform_reference.apis.openai_chat.decode import OpenaiChatDecoder
+from streamconform_reference.apis.openai_chat.decode import OpenaiChatDecoder, take_content
 from streamconform_reference.apis.openai_chat.reasoning import TEXT_KEYS, Reasoning, read_reasoning
 from streamconform_reference.apis.openai_chat.tool_calls import Fragment, ToolCalls, WireCall
 from streamconform_reference.apis.openai_chat.usage import compute_buckets
@@ -32,6 +33,23 @@ def cached_subset_not_subtracted(counts: Mapping[str, int]) -> dict[str, int | N
     return {**compute_buckets(counts), "input": counts.get("prompt")}
 
 
+@mutants.replace(
+    "call-for-every-id",
+    "calls_factory",
+    issues=("poolsideai/pool#9", "cubist38/mlx-openai-server#216", "InternLM/lmdeploy#3412"),
+    fails=CONTENT,
+)
+class CallForEveryId(ToolCalls):
+    """Starts a call at every new id, although some servers make one for each fragment."""
+
+    def resolve(self, fragment: Fragment) -> WireCall | None:
+        if not fragment.id or fragment.id in self._by_id:
+            return super().resolve(fragment)
+        call = self._begin()
+        self._by_index[fragment.index] = call
+        return call
+
+
 @mutants.decoder(
     "chunk-without-choice-fatal",
     issues=("aaif-goose/goose#10935", "aaif-goose/goose#8641", "deepset-ai/haystack#8507"),
@@ -46,6 +64,20 @@ class ChunkWithoutChoiceFatal(OpenaiChatDecoder):
         except (KeyError, IndexError, TypeError) as missing:
             raise BrokenPayloadError("no `choices[0].delta`") from missing
         super().read(payload)
+
+
+@mutants.replace(
+    "cumulative-arguments-joined",
+    "calls_factory",
+    issues=("NousResearch/hermes-agent#35718",),
+    fails=ARGUMENTS,
+)
+class CumulativeArgumentsJoined(ToolCalls):
+    """Joins fragments that each repeat the arguments so far."""
+
+    def add_arguments(self, call: WireCall, arguments: Any) -> None:
+        super().add_arguments(call, arguments)
+        call.text_so_far = None
 
 
 @mutants.decoder(
@@ -149,6 +181,21 @@ def reasoning_doubled(delta: Payload) -> Iterator[Reasoning]:
         if delta.get(key):
             yield from read_reasoning({key: delta[key]})
     yield from read_reasoning({key: value for key, value in delta.items() if key not in TEXT_KEYS})
+
+
+@mutants.replace(
+    "reasoning-part-dropped",
+    "fields",
+    "content",
+    issues=(),
+    fails=CONTENT,
+)
+def reasoning_part_dropped(answer: OpenaiChatDecoder, content: Any) -> None:
+    """Ignores the reasoning in a list of content parts, which Databricks sends."""
+    is_list = isinstance(content, list)
+    take_content(
+        answer, [part for part in content if part.get("type") != "reasoning"] if is_list else content
+    )
 
 
 @mutants.replace(

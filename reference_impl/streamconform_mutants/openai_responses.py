@@ -46,6 +46,20 @@ def _without_arguments(item: Payload) -> Payload:
 
 
 @mutants.decoder(
+    "content-index-trusted",
+    issues=(),
+    fails=CONTENT,
+)
+class ContentIndexTrusted(OpenaiResponsesDecoder):
+    """Takes `content_index` for the position in the finished item, so a text may come out twice."""
+
+    def read(self, payload: Payload) -> None:
+        for item in self.answer.items:
+            item.parts.clear()
+        super().read(payload)
+
+
+@mutants.decoder(
     "current-call-joined",
     issues=("microsoft/agent-framework#8337", "vellum-ai/vellum-assistant#25848"),
     fails=(*ARGUMENTS, *ARGUMENTS_TEXT, *COMPLETE),

@@ -84,6 +84,21 @@ STREAMS: dict[str, bytes] = {
     "no-finish-reason-in-a-call": sse(ROLE, calls(call(id="a", name="f", args='{"x":1}'))),
     "refusal": whole(chunk({"refusal": "I can"}), chunk({"refusal": "not"})),
     "thinking-then-text": whole(thinks("hm"), thinks("m"), says("Yes")),
+    "reasoning-in-a-content-part": whole(
+        says([{"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}]}]), says("Yes")
+    ),
+    "an-id-per-fragment": whole(
+        calls(call(id="a", name="f", args="")),
+        calls(call(id="b", args='{"x":')),
+        calls(call(id="c", args="1}")),
+        finish="tool_calls",
+    ),
+    "arguments-so-far": whole(
+        calls(call(id="a", name="f", args='{"x"')),
+        calls(call(args='{"x":1')),
+        calls(call(args='{"x":1}')),
+        finish="tool_calls",
+    ),
     "reasoning-under-two-names": whole(chunk({"reasoning": "hm", "reasoning_content": "hm"}), says("Yes")),
     "call": whole(
         calls(call(id="call_a", name="f", args="", type="function")),

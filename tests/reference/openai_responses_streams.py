@@ -259,4 +259,11 @@ STREAMS: dict[str, bytes] = {
             {"type": "function_call", "call_id": "fc_b", "name": "b", "arguments": '{"y":2}'},
         ),
     ),
+    "parts-counted-from-one": answer(
+        added(message()),
+        part_added(part=1),
+        says("Hel", part=1),
+        says("lo", part=1),
+        done(message(output_text("Hello"))),
+    ),
 }

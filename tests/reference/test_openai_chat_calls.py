@@ -45,6 +45,26 @@ CASES = [
         [("a", "f", X)],
     ),
     Case(
+        "a-new-id-in-every-fragment",
+        (call(id="a", name="f", args=""), call(id="b", args='{"x":'), call(id="c", args="1}")),
+        [("a", "f", X)],
+    ),
+    Case(
+        "a-new-id-with-a-name-is-a-call",
+        (call(id="a", name="f", args='{"x":1}'), call(id="b", name="g", args='{"y":2}')),
+        [("a", "f", X), ("b", "g", Y)],
+    ),
+    Case(
+        "the-arguments-so-far-in-every-fragment",
+        (call(id="a", name="f", args='{"x'), call(args='{"x":1'), call(args='{"x":1}')),
+        [("a", "f", X)],
+    ),
+    Case(
+        "a-fragment-that-repeats-the-one-before",
+        (call(id="a", name="f", args='{"x":'), call(args='{"x":1}'), call(args="}")),
+        [("a", "f", {"x": X})],
+    ),
+    Case(
         "interleaved",
         (
             call(id="a", name="f"),

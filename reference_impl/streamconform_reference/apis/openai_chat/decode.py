@@ -18,8 +18,8 @@ Undocumented behavior, and differences between servers:
   MiniMax); it is read only if nothing came before it.
 - An error is an object, a bare string, or `{"object": "error", ...}` (vLLM), with or without choices.
   It counts even after the reason, because the provider withdraws the answer with it.
-- `content` is text, null or, from Mistral, a list of parts that may include thinking. Tags such as
-  `<think>` inside text stay text.
+- `content` is text, null or, from Mistral and Databricks, a list of parts that may include thinking. Tags
+  such as `<think>` inside text stay text.
 - Fields come in any order; reasoning is read before the text of the same chunk.
 - The first id and the first model that are not empty win: Azure's first chunk has neither.
 """
@@ -139,11 +139,23 @@ def take_thinking_part(answer: OpenaiChatDecoder, part: Payload) -> None:
         answer.prose.sign(signature, part="thinking")
 
 
+def take_reasoning_part(answer: OpenaiChatDecoder, part: Payload) -> None:
+    """Append Databricks' reasoning, a list of summaries that may be signed."""
+    summaries = part.get("summary")
+    for piece in summaries if isinstance(summaries, list) else ():
+        if isinstance(piece, dict):
+            _append_part(answer, "thinking", piece.get("text"))
+            signature = piece.get("signature")
+            if isinstance(signature, str) and signature:
+                answer.prose.sign(signature, part="reasoning")
+
+
 # The parts of a content list, by type. Any other type becomes an `other` block.
 PARTS: Final[Mapping[str, FieldHandler]] = {
     "text": take_text_part,
     "refusal": take_refusal_part,
     "thinking": take_thinking_part,
+    "reasoning": take_reasoning_part,
 }
 
 

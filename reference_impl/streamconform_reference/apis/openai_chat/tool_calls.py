@@ -5,19 +5,22 @@ index for all calls, or several for one; they send id and name with every fragme
 
 1. The index identifies the call. Without one, a known id identifies it; else a new id or a name starts a
    call; else the fragment belongs to the call of the previous fragment.
-2. A different id under a known index identifies its own call. So does a different name, once the
-   arguments of the first call have started, and any name without an id once that call has ended.
+2. A different id under a known index identifies its own call, if the fragment has a name too; without
+   one, the server makes a new id for every fragment. So does a different name, once the arguments of
+   the first call have started, and any name without an id once that call has ended.
 3. Ids are never joined: the first one stays. A repeated name is one name; different pieces of a name are
    joined until the arguments start, and only then is the start of the call emitted.
 4. A known id under another index is the same call, unless the name differs, or the arguments differ
    while those of the call are already whole: then two calls share one id, and the second gets a new
    one. Repeated equal arguments are ignored.
 5. A call ends when the decoder ends it, never because its arguments happen to parse.
+6. If every fragment of the arguments repeats the text before it, and only the last one is valid JSON, the
+   server sends the text so far each time: the last fragment is the arguments.
 
 Source: https://platform.openai.com/docs/api-reference/chat-streaming and reports of other servers:
-ollama/ollama#15457 (one index), mudler/LocalAI#9722 (several), HKUDS/nanobot#3943 (one id),
+mudler/LocalAI#9722 (several indexes), HKUDS/nanobot#3943 (one id), poolsideai/pool#9 (an id per fragment),
 AstrBotDevs/AstrBot#6692 (no index), NousResearch/hermes-agent#11984 (name repeated),
-can1357/oh-my-pi#1779 (arguments as an object).
+NousResearch/hermes-agent#35718 (text so far), can1357/oh-my-pi#1779 (arguments as an object).
 """
 
 from __future__ import annotations
@@ -45,6 +48,10 @@ class WireCall:
     name: str = ""
     has_arguments: bool = False
     """Whether its arguments have started."""
+    text_so_far: str | None = ""
+    """The last fragment of the arguments, as long as each one starts with the one before; else None."""
+    repeats: bool = False
+    """Whether a fragment was longer than the one before and started with it."""
     ended: bool = False
     tracker: ValueTracker = field(default_factory=ValueTracker)
 
@@ -107,6 +114,7 @@ class ToolCalls:
         for call in self._open:
             if call is not cut:
                 call.ended = True
+                self._settle_cumulative(call)
                 self.message.end(call.slot)
         self._open = [cut] if cut and not cut.ended else []
 
@@ -121,7 +129,9 @@ class ToolCalls:
             known_call = Twin(known)
         if isinstance(known_call, Twin):
             call = self._resolve_twin(known_call.original, fragment)
-        elif known_call and fragment.id and known_call.id not in ("", fragment.id):
+        elif (
+            known_call and fragment.id and known_call.id not in ("", fragment.id) and (known or fragment.name)
+        ):
             call = self._continue_or_begin(known, fragment)
         else:
             call = self._continue_or_begin(known_call, fragment)
@@ -148,8 +158,19 @@ class ToolCalls:
             text = arguments if isinstance(arguments, str) else codec.dumps(arguments).decode()
             self.message.add_arguments(call.slot, text)
             call.has_arguments = call.has_arguments or bool(text.strip())
+            if text and call.text_so_far is not None:
+                call.repeats = call.repeats or 0 < len(call.text_so_far) < len(text)
+                call.text_so_far = text if text.startswith(call.text_so_far) else None
         if call.has_arguments and call.name:
             self.message.announce_call(call.slot)
+
+    def _settle_cumulative(self, call: WireCall) -> None:
+        """Replace arguments that were sent as the text so far by the last of these texts."""
+        last = call.text_so_far
+        if not (last and call.repeats) or codec.is_json(self.message.text(call.slot).encode()):
+            return
+        if codec.is_json(last.encode()):
+            self.message.settle_arguments(call.slot, last)
 
     def _continue_or_begin(self, call: WireCall | None, fragment: Fragment) -> WireCall | None:
         if call is None or (fragment.name and _starts_next(call, fragment)):

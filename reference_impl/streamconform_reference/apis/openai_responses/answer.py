@@ -85,9 +85,22 @@ def finish_item(answer: ResponseState, item: Item, data: Payload) -> None:
 
 def finish_message(answer: ResponseState, item: Item, data: Payload) -> None:
     """Read all parts of the content."""
-    for index, part in enumerate(fields.read_objects(data, "content")):
+    content = fields.read_objects(data, "content")
+    for index, part in zip(_list_part_indexes(item, len(content)), content, strict=True):
         settle_part(answer, item, index, part)
         answer.message.end((item, index))
+
+
+def _list_part_indexes(item: Item, count: int) -> list[int]:
+    """Return the indexes that `count` parts of a finished item had in the events.
+
+    Some servers count from 1 if reasoning came before, so an index that is too high for the finished item
+    means that the parts are matched by their order.
+    """
+    seen = sorted(item.parts)
+    if not seen or seen[-1] < count:
+        return [*range(count)]
+    return [*seen[:count], *range(seen[-1] + 1, seen[-1] + 1 + count - len(seen))]
 
 
 def _finish_reasoning(answer: ResponseState, item: Item, data: Payload) -> None:
@@ -222,6 +235,7 @@ def _whole_or_fragment(text: str) -> tuple[str, Any]:
         return text, None
 
 
-def part_slot(item: Item, index: int) -> Hashable:
-    """Return the slot of a part of a message."""
+def use_part(item: Item, index: int) -> Hashable:
+    """Return the slot of a part of a message, and remember that the part had an event."""
+    item.parts[index] = None
     return (item, index)

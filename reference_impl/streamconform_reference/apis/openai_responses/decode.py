@@ -43,10 +43,10 @@ from .answer import (
     begin_item,
     finish_item,
     identify,
-    part_slot,
     settle_call,
     settle_part,
     settle_thinking,
+    use_part,
 )
 from .items import Family, Item
 from .terminal import ERROR_TYPES, finish_response
@@ -102,8 +102,8 @@ def on_part_added(answer: ResponseState, payload: Payload) -> None:
     item.content_index = index
     if kind in PROSE:
         prose, key = PROSE[kind]
-        if not repeated and not answer.message.text(part_slot(item, index)):
-            answer.message.start(part_slot(item, index), prose, fields.read_text(part, key))
+        if not repeated and not answer.message.text(use_part(item, index)):
+            answer.message.start(use_part(item, index), prose, fields.read_text(part, key))
     else:
         settle_part(answer, item, index, part)
 
@@ -115,7 +115,7 @@ def on_part_done(answer: ResponseState, payload: Payload) -> None:
     item = _find(answer, payload, family)
     index = _content_index(item, payload)
     settle_part(answer, item, index, part)
-    slot = part_slot(item, index)
+    slot = use_part(item, index)
     if answer.message.text(slot) or answer.message.other(slot) is not None:
         answer.message.end(slot)
 
@@ -126,13 +126,13 @@ def on_prose_delta(answer: ResponseState, payload: Payload, kind: ProseKind) -> 
     index = payload.get("content_index")
     if type(index) is not int:
         index = _content_index(item, payload)
-    answer.message.add((item, index), kind, fields.read_text(payload, "delta"))
+    answer.message.add(use_part(item, index), kind, fields.read_text(payload, "delta"))
 
 
 def on_prose_done(answer: ResponseState, payload: Payload, kind: ProseKind, key: str) -> None:
     """Read the whole text of a part."""
     item = _find(answer, payload, "message")
-    slot = part_slot(item, _content_index(item, payload))
+    slot = use_part(item, _content_index(item, payload))
     answer.message.settle(slot, kind, fields.read_text(payload, key))
 
 

@@ -38,6 +38,8 @@ class Item:
     ended: bool = False
     content_index: int = -1
     """The index of the content part that started last."""
+    parts: dict[int, None] = field(default_factory=dict)
+    """The indexes of the parts of the content that had events, in order."""
     citations: dict[int, int] = field(default_factory=dict)
     """The number of citations so far, by content part."""
     thinking: list[ThinkingPart] = field(default_factory=list)
