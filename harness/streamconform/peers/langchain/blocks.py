@@ -49,9 +49,7 @@ def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
             case "non_standard" if get(block, "value", "type") == "redacted_thinking":
                 data = get(block, "value", "data")
                 yield {"type": "thinking", "text": "", "signature": data, "redacted": True}
-            case (
-                "image"
-            ):  # `content_blocks` omits its signature, which `content` has and the client sends back
+            case "image":  # only `content` has its signature, and it is sent back from there
                 if signature := next(image_signatures, None):
                     yield {"type": "thinking", "text": "", "signature": signature}
                 yield build_other("image")
