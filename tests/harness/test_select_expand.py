@@ -177,10 +177,8 @@ def test_trials_come_in_the_order_of_cases_and_of_the_table():
 
 
 def test_sampled_deliveries_apply_only_to_cases_with_the_tag():
-    cases = (
-        builders.case(),
-        builders.case(id="anthropic-messages/text/sample", tags=frozenset({SAMPLE_TAG})),
-    )
+    sample = replace(builders.case(id="anthropic-messages/text/sample"), tags=frozenset({SAMPLE_TAG}))
+    cases = (builders.case(), sample)
     made = expand(cases, ("whole", "bom", "no-space"), "bytes", 0, "none", ("bom", "no-space"))
     delivered = [(trial.case.id.rpartition("/")[2], trial.delivery) for trial in made]
     first, sample = (case.id.rpartition("/")[2] for case in cases)
