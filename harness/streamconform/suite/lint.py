@@ -31,7 +31,7 @@ def lint_all(sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
     problems += _check_unused(sources, loaded)
     problems += _check_comparable(loaded)
     problems += _check_profiles(sources, loaded)
-    problems += _check_evidence(sources, loaded, strict=strict, whole=True)
+    problems += _check_evidence(sources, loaded, whole=True)
     if strict:
         problems += _check_finished(loaded)
     return len(loaded.cases), problems
@@ -64,7 +64,7 @@ def _lint_spec(path: Path, sources: Sources, *, strict: bool) -> tuple[int, list
     beside = Sources(specs, _find_cassettes(specs, sources))
     loaded = collect(beside, [path])
     problems = [*loaded.problems, *_check_comparable(loaded)]
-    problems += _check_evidence(beside, loaded, strict=strict, whole=False)
+    problems += _check_evidence(beside, loaded, whole=False)
     if strict:
         problems += _check_finished(loaded)
     return len(loaded.cases), problems
@@ -170,8 +170,8 @@ def _check_profiles(sources: Sources, loaded: LoadResult) -> tuple[Problem, ...]
     return ()
 
 
-def _check_evidence(sources: Sources, loaded: LoadResult, *, strict: bool, whole: bool) -> Iterator[Problem]:
-    """Yield cases whose evidence is unknown, or with `strict` missing.
+def _check_evidence(sources: Sources, loaded: LoadResult, *, whole: bool) -> Iterator[Problem]:
+    """Yield cases whose evidence is unknown.
 
     With `whole`, `loaded` is the whole suite, and facts and threads that no case names are a problem too.
     """
@@ -188,7 +188,7 @@ def _check_evidence(sources: Sources, loaded: LoadResult, *, strict: bool, whole
             continue
         for case in cases:
             named.update(case.evidence, (f"{api} {bug}" for bug in case.guards))
-            yield from _check_case_evidence(case, evidence, strict=strict)
+            yield from _check_case_evidence(case, evidence)
         for name, fact in evidence.facts.items():
             message = f"no case names the fact `{name}`; delete it or cite it"
             unused[name] = Problem(fact.path, fact.line, message)
@@ -199,15 +199,12 @@ def _check_evidence(sources: Sources, loaded: LoadResult, *, strict: bool, whole
         yield from (problem for name, problem in unused.items() if name not in named)
 
 
-def _check_case_evidence(case: AnyCase, evidence: Evidence, *, strict: bool) -> Iterator[Problem]:
+def _check_case_evidence(case: AnyCase, evidence: Evidence) -> Iterator[Problem]:
     for name in case.evidence:
         if name not in evidence.facts:
             similar = get_close_matches(name, evidence.facts, n=3, cutoff=0.5)
             hint = f"; did you mean {', '.join(f'`{other}`' for other in similar)}?" if similar else ""
             yield _report(case, f"no fact `{name}` in `evidence/`{hint}")
-    if strict and case.level == "must" and not case.evidence:
-        message = "a `must` without `evidence`; cite the facts it rests on, or lower its level to `should`"
-        yield _report(case, message)
 
 
 def _check_finished(loaded: LoadResult) -> Iterator[Problem]:
@@ -215,7 +212,12 @@ def _check_finished(loaded: LoadResult) -> Iterator[Problem]:
     for case in loaded.cases:
         if not case.reviewed:
             yield _report(case, "it is a draft (`reviewed: false`); check it against the documentation")
-        if not (case.sources or case.evidence):
+        if case.level == "must" and not case.evidence:
+            message = (
+                "a `must` without `evidence`; cite the facts it rests on, or lower its level to `should`"
+            )
+            yield _report(case, message)
+        elif not (case.sources or case.evidence):
             yield _report(case, "neither `evidence` nor `sources` for the expectation")
         if not case.tags:
             yield _report(case, "no `tags`")

@@ -23,7 +23,7 @@ from streamconform.yaml_text.writer import FlowMap, dump
 
 REMARK: Final = """\
   # DRAFT: the output of the bundled parser, not a verified expectation. Check every line against the
-  # provider's documentation, cite it in `sources`, and remove `reviewed: false`.
+  # provider's documentation, name the facts in `evidence`, and remove `reviewed: false`.
 """
 TITLE_MAX: Final = 160
 
