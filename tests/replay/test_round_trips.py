@@ -100,7 +100,7 @@ def test_a_case_has_both_answers_and_a_trial_for_each_way_to_cut_them(sources):
     ways = ("recorded", "whole", "bytewise", "random")
     assert [trial.id for trial in trials(sources)] == [f"{ID}@{name}" for name in ways]
     assert [trial.id for trial in trials(sources, "bytewise", "crlf")] == [f"{ID}@bytewise"]
-    assert lint_all(sources, strict=True) == (1, [])
+    assert lint_all(sources, strict=False) == (1, [])
 
 
 def test_the_reference_sends_the_result_back_and_reads_the_answer(sources, tmp_path):
@@ -287,7 +287,7 @@ RESULTS = [
 @pytest.mark.parametrize(("results", "says"), RESULTS)
 def test_lint_holds_results_against_tools_and_calls(sources, results, says):
     write(sources, SPEC.replace('[{name: convert_units, content: "42.2"}]', results))
-    _, told = lint_all(sources, strict=True)
+    _, told = lint_all(sources, strict=False)
     assert len(told) == len(says)
     assert all(words in problem.message for words, problem in zip(says, told, strict=True))
 
