@@ -36,6 +36,7 @@ def argument_fragments_lost(_stream: v2.V2Stream, _payload: Payload) -> None:
         "open-telemetry/semantic-conventions-genai#13",
         "open-telemetry/semantic-conventions-genai#211",
         "maximhq/bifrost#608",
+        "traceloop/openllmetry#1040",
     ),
     fails=USAGE,
 )
@@ -64,7 +65,7 @@ class BilledUnitsIgnored(CohereChatDecoder):
 
 @mutants.decoder(
     "failed-end-as-stop",
-    issues=("mozilla-ai/any-llm#1301",),
+    issues=("ENTERPILOT/GoModel#581", "mozilla-ai/any-llm#1301"),
     fails=ERROR,
 )
 class FailedEndAsStop(CohereChatDecoder):

@@ -38,7 +38,12 @@ class CallsOfLastRecordDropped(OllamaChatDecoder):
 
 @mutants.decoder(
     "calls-of-one-index-joined",
-    issues=("ollama/ollama#15457", "vercel/ai#14277", "NousResearch/hermes-agent#3468"),
+    issues=(
+        "langchain-ai/langchainjs#8433",
+        "ollama/ollama#15457",
+        "vercel/ai#14277",
+        "NousResearch/hermes-agent#3468",
+    ),
     fails=CONTENT,
 )
 class CallsOfOneIndexJoined(OllamaChatDecoder):
@@ -139,7 +144,7 @@ class RecordParsedByRead(NdjsonFraming):
 
 @mutants.decoder(
     "text-arguments-kept",
-    issues=("ollama/ollama#12413",),
+    issues=("openclaw/openclaw#57455", "ollama/ollama#12413"),
     fails=(*ARGUMENTS, *ARGUMENTS_TEXT, *COMPLETE),
 )
 class TextArgumentsKept(OllamaChatDecoder):

@@ -252,7 +252,7 @@ def think_always(_: Conversation, body: Body) -> None:
 @mutants.body(
     "level-as-truth",
     "ollama-chat",
-    issues=("ollama/ollama#11751",),
+    issues=("run-llama/llama_index#20385", "ollama/ollama#11751"),
     fails=("**:body.think",),
 )
 def level_as_boolean(conversation: Conversation, body: Body) -> None:
