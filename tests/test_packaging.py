@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import subprocess
@@ -20,12 +21,26 @@ PAGE = (".html", ".css", ".js")
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def wheel(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("dist")
-    argv = (sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps")
-    subprocess.run((*argv, "--wheel-dir", str(folder), str(ROOT)), check=True, cwd=folder)
-    (made,) = folder.glob("*.whl")
+    """Build the wheel once, for all workers of a session."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "dist"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not list(folder.glob("*.whl")):
+            argv = (
+                sys.executable,
+                "-m",
+                "pip",
+                "wheel",
+                "--quiet",
+                "--disable-pip-version-check",
+                "--no-deps",
+            )
+            subprocess.run((*argv, "--wheel-dir", str(folder), str(ROOT)), check=True, cwd=folder)
+        (made,) = folder.glob("*.whl")
     return made
 
 

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Final, get_args
 
 import click
 
-from streamconform.adapters.connect import connect
 from streamconform.cli import options
 from streamconform.model.capability import CALLED
 from streamconform.model.case import AnyCase, CallCase, Function
 from streamconform.model.trial import AnyTrial
 from streamconform.reports import write_text
 from streamconform.run.exits import Exit
-from streamconform.run.plan import Settings
-from streamconform.run.results import Results
-from streamconform.run.session import Progress, RunRequest, execute_run
+from streamconform.tools.selftest.execute import Adapter, Group, make_group, run_groups
 from streamconform.tools.selftest.kill import MutantResult, find_idle_cases, make_matrix
 from streamconform.tools.selftest.table import format_table
+
+SECONDS_PER_TRIAL: Final = 10.0
+"""After which a mutant has hung."""
 
 
 @click.command("selftest")
@@ -53,15 +51,22 @@ def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], **argu
     settings = options.merge_settings(arguments)
     mutants = {name: info for name, info in MUTANTS.items() if not mutant or name in mutant}
     selected = options.select(settings).trials
-    runs = [
-        (make_matrix(results, {name: (mutants[name].fails, mutants[name].issues) for name in names}), results)
-        for names, trials in _group_mutants(tuple(mutants), selected)
-        for results in (_run_mutants(names, trials, settings),)
-    ]
-    rows = tuple(row for killed, _ in runs for row in killed)
+    groups = tuple(_group_mutants(tuple(mutants), selected))
+    workers = settings.get("workers") or options.count_default_workers()
+    results = run_groups(groups, workers, SECONDS_PER_TRIAL)
+    rows = tuple(
+        row
+        for group, found in zip(groups, results, strict=True)
+        for row in make_matrix(
+            found, {name: (mutants[name].fails, mutants[name].issues) for name in group.adapters}
+        )
+    )
     for row in rows:
         _print_row(row, verbose=verbose)
-    idle_cases = find_idle_cases([trial for _, results in runs for trial in results.trials])
+    idle_cases = find_idle_cases(
+        (case for group in groups for case in group.case_ids),
+        (result for found in results for result in found),
+    )
     if verbose and len(rows) == len(MUTANTS):
         for case in idle_cases:
             click.echo(f"catches no mutant: {case}")
@@ -74,21 +79,19 @@ def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], **argu
     ctx.exit(Exit.EXPECTED if caught == len(rows) else Exit.UNEXPECTED)
 
 
-def _group_mutants(
-    names: tuple[str, ...], trials: tuple[AnyTrial, ...]
-) -> Iterator[tuple[tuple[str, ...], tuple[AnyTrial, ...]]]:
+def _group_mutants(names: tuple[str, ...], trials: tuple[AnyTrial, ...]) -> Iterator[Group]:
     """Yield groups of mutants that read the same APIs and have the same functions, with their trials."""
-    from streamconform_mutants import load
+    from streamconform_mutants import MUTANTS
 
-    groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    groups: dict[tuple[tuple[str, ...], tuple[str, ...]], dict[str, Adapter]] = {}
     for name in names:
-        adapter = load(name)
+        adapter = MUTANTS[name].adapter
         functions = tuple(name for name in get_args(Function) if name in vars(adapter))
-        groups.setdefault((tuple(adapter.apis), functions), []).append(name)
-    for (apis, functions), members in groups.items():
+        groups.setdefault((tuple(adapter.apis), functions), {})[name] = adapter
+    for (apis, functions), adapters in groups.items():
         group_trials = tuple(trial for trial in trials if _is_for(trial.case, apis, functions))
         if group_trials:
-            yield tuple(members), group_trials
+            yield make_group(adapters, group_trials)
 
 
 def _is_for(case: AnyCase, apis: tuple[str, ...], functions: tuple[str, ...]) -> bool:
@@ -96,19 +99,6 @@ def _is_for(case: AnyCase, apis: tuple[str, ...], functions: tuple[str, ...]) ->
     if case.api not in (apis or (None,)):
         return False
     return CALLED[case.kind][0] in functions if isinstance(case, CallCase) else not functions
-
-
-def _run_mutants(names: tuple[str, ...], trials: tuple[AnyTrial, ...], settings: dict[str, Any]) -> Results:
-    order = RunRequest(
-        connections=tuple(connect(f"mutant:{name}") for name in names),
-        trials=trials,
-        settings=Settings(workers=settings.get("workers") or options.count_default_workers(), timeout=10.0),
-        selection={},
-        blame=False,
-    )
-    silent = Progress(lambda _: None, lambda _: None)
-    with tempfile.TemporaryDirectory() as folder:
-        return execute_run(order, Path(folder) / "results.jsonl", silent).results
 
 
 def _print_row(row: MutantResult, *, verbose: bool) -> None:

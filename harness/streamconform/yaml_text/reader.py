@@ -82,9 +82,7 @@ def parse(data: bytes, name: str) -> Document:
     # bound, and deep nesting crashes libyaml's binding.
     builder = _Builder(name)
     try:
-        for event in yaml.parse(text, Loader=_Loader):
-            if not builder.handle_event(event, _line(event.start_mark)):
-                break
+        _feed(builder, text)
     except yaml.YAMLError as error:
         builder.problems.append(_describe_syntax_error(error, name, data))
     if not (builder.documents or builder.problems):
@@ -92,6 +90,19 @@ def parse(data: bytes, name: str) -> Document:
     if builder.problems:
         raise SourceError(tuple(builder.problems))
     return Document(name, builder.root, builder.lines)
+
+
+def _feed(builder: _Builder, text: str) -> None:
+    """Hand the events of `text` to `builder` until it declines one."""
+    loader = _Loader(text)
+    try:
+        get_event, handle_event = loader.get_event, builder.handle_event
+        # Not `yaml.parse`, which looks at each event before it takes it.
+        while (event := get_event()) is not None and handle_event(event, event.start_mark.line + 1):
+            if type(event) is yaml.StreamEndEvent:
+                break
+    finally:
+        loader.dispose()
 
 
 def is_ambiguous(text: str) -> bool:
@@ -156,11 +167,13 @@ class _Builder:
         if event.anchor is not None or event.tag is not None:
             self._reject_anchor_or_tag(event, line)
         parent = self._open[-1] if self._open else None
-        if parent is not None and parent.expects_key:
-            parent.key = event.value
-            if event.value in parent.value:
-                self._report(line, f"duplicate key `{event.value}`")
-            self.lines[(*parent.path, event.value)] = line
+        if (
+            parent is not None and parent.key is None and type(parent.value) is dict
+        ):  # as `expects_key`, faster
+            parent.key = key = event.value
+            if key in parent.value:
+                self._report(line, f"duplicate key `{key}`")
+            self.lines[(*parent.path, key)] = line
             return
         try:
             # libyaml reports plain style as "", PyYAML's own parser as None.
@@ -205,11 +218,6 @@ class _Builder:
     def _stop(self, line: int, message: str) -> bool:
         self._report(line, message)
         return False
-
-
-def _line(mark: Any) -> int:
-    """Return the line of a mark, from 1; the stubs type marks as optional, but events always have one."""
-    return int(mark.line) + 1
 
 
 def _describe_syntax_error(error: yaml.YAMLError, name: str, data: bytes) -> Problem:

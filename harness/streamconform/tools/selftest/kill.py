@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import DELIVERIES
-from streamconform.run.results import Results
 from streamconform.suite.select import compile_glob
 
 
@@ -31,12 +31,18 @@ class MutantResult:
 
 
 def make_matrix(
-    results: Results, mutants: Mapping[str, tuple[Sequence[str], Sequence[str]]]
+    results: Iterable[TrialResult], mutants: Mapping[str, tuple[Sequence[str], Sequence[str]]]
 ) -> tuple[MutantResult, ...]:
-    """Return one row per mutant; `mutants` (name to patterns and bugs) has the order of the run."""
+    """Return one row per mutant; `mutants` (name to patterns and bugs) has the order of the run.
+
+    `results` may lack those that pass.
+    """
     rows = []
+    by_mutant: dict[int, list[TrialResult]] = defaultdict(list)
+    for result in results:
+        by_mutant[result.implementation].append(result)
     for index, (name, (patterns, bugs)) in enumerate(mutants.items()):
-        trials = [trial for trial in results.trials if trial.implementation == index]
+        trials = by_mutant[index]
         caught = [trial for trial in trials if _is_caught(trial)]
         expected = [compile_glob(pattern) for pattern in patterns]
         failed = [f"{trial.id}:{c.path}" for trial in trials for c in trial.checks if c.verdict != "may"]
@@ -52,13 +58,13 @@ def make_matrix(
     return tuple(rows)
 
 
-def find_idle_cases(trials: Sequence[TrialResult]) -> tuple[str, ...]:
-    """Return the cases that catch no mutant by their own expectation.
+def find_idle_cases(cases: Iterable[str], trials: Iterable[TrialResult]) -> tuple[str, ...]:
+    """Return those of `cases` that catch no mutant by their own expectation.
 
     Faults do not count: a mutant that takes the end of the bytes for the end of the answer fails every case.
     """
     catching = {trial.case for trial in trials if _is_caught(trial) and trial.delivery in (None, *DELIVERIES)}
-    return tuple(dict.fromkeys(trial.case for trial in trials if trial.case not in catching))
+    return tuple(dict.fromkeys(case for case in cases if case not in catching))
 
 
 def _is_caught(result: TrialResult) -> bool:

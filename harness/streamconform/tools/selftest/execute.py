@@ -1,0 +1,166 @@
+"""Run mutants in forked workers, and judge each distinct answer to a trial once.
+
+Most mutants answer most trials alike: they have one bug each. Judging is pure, so equal answers to one trial
+have equal verdicts. An answer is the line that a program would send, as protocol v1 has it.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
+from typing import Any, Final
+
+from streamconform.adapters import host, json_line, protocol
+from streamconform.adapters.connect import connect
+from streamconform.adapters.interface import Answer, Hang, ProtocolFault
+from streamconform.model.result import TrialResult
+from streamconform.model.trial import AnyTrial
+from streamconform.run.blame import Blame
+from streamconform.run.plan import ImplementationPlan, plan_implementation
+from streamconform.run.pool import build_result
+
+Adapter = Callable[[Any], Any]
+
+REQUEST_ID: Final = "1"
+TRIALS_PER_TASK: Final = 40
+"""Trials after which a worker takes a new task; the trials of one case stay together."""
+NO_BLAME: Final = Blame(None)
+
+
+class TimedOut(BaseException):
+    """A mutant ran out of time. No mutant catches it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Mutants that make the same claims, and the plan of their trials."""
+
+    adapters: Mapping[str, Adapter]
+    plan: ImplementationPlan
+
+    @property
+    def case_ids(self) -> tuple[str, ...]:
+        """Return the ids of the cases of these trials, in the order of results."""
+        trials = (*self.plan.trials, *(trial for trial, _ in self.plan.skipped))
+        return tuple(sorted({trial.case.id for trial in trials}, key=_split_id))
+
+
+def make_group(adapters: Mapping[str, Adapter], trials: Sequence[AnyTrial]) -> Group:
+    """Return the group of these mutants; the claims of the first one are those of all."""
+    name, adapter = next(iter(adapters.items()))
+    impl = f"mutant:{name}"
+    greeting = protocol.parse_greeting(json.dumps(host.build_greeting(adapter, impl)).encode(), impl)
+    in_order = sorted(trials, key=lambda trial: _split_id(trial.case.id))
+    return Group(adapters, plan_implementation(0, connect(impl), greeting, in_order))
+
+
+def _split_id(case_id: str) -> list[str]:
+    return case_id.split("/")
+
+
+def run_groups(groups: Sequence[Group], workers: int, seconds: float) -> list[list[TrialResult]]:
+    """Return for each group the results that are no pass; `implementation` is the position in `adapters`.
+
+    A mutant has `seconds` for each trial.
+    """
+    tasks = [(index, trials) for index, group in enumerate(groups) for trials in _divide(group.plan.trials)]
+    results: list[list[TrialResult]] = [[] for _ in groups]
+    gc.collect()
+    gc.freeze()  # the workers inherit all trials, and need not search them for garbage
+    try:
+        with ProcessPoolExecutor(
+            workers, multiprocessing.get_context("fork"), _start_worker, (groups,)
+        ) as pool:
+            run = partial(_run_task, seconds=seconds)
+            for (index, _), found in zip(tasks, pool.map(run, tasks), strict=True):
+                results[index] += found
+    finally:
+        gc.unfreeze()
+    return results
+
+
+_STATE: Final[dict[str, Sequence[Group]]] = {}
+"""In a worker: the groups, inherited and not sent."""
+_HUNG: Final[set[str]] = set()
+"""In a worker: the mutants that ran out of time. They get no other trial, which would take hours."""
+
+
+def _start_worker(groups: Sequence[Group]) -> None:
+    _STATE["groups"] = groups
+    signal.signal(signal.SIGALRM, _time_out)
+
+
+def _divide(trials: Sequence[AnyTrial]) -> Iterator[range]:
+    """Yield the positions of the trials of each task."""
+    start = end = 0
+    for _, of_case in groupby(trials, lambda trial: trial.case.id):
+        end += sum(1 for _ in of_case)
+        if end - start >= TRIALS_PER_TASK:
+            yield range(start, end)
+            start = end
+    if start < end:
+        yield range(start, end)
+
+
+def _run_task(task: tuple[int, range], seconds: float) -> list[TrialResult]:
+    index, positions = task
+    group = _STATE["groups"][index]
+    return [
+        result
+        for position in positions
+        for result in judge_trial(group, group.plan.trials[position], seconds)
+    ]
+
+
+def judge_trial(group: Group, trial: AnyTrial, seconds: float) -> Iterator[TrialResult]:
+    """Yield the results of `trial` that are no pass, of every mutant in `group`."""
+    events = "events" in group.plan.greeting.claims(trial.case.api)
+    request = protocol.encode_request(REQUEST_ID, trial, events=events)
+    judged: dict[bytes | None, TrialResult] = {}
+    for index, (name, adapter) in enumerate(group.adapters.items()):
+        line = None if name in _HUNG else answer_request(adapter, request, seconds)
+        if line is None:
+            _HUNG.add(name)
+        if line not in judged:
+            answer = Hang(seconds) if line is None else _parse_answer(line)
+            judged[line] = build_result(group.plan, trial, answer, None, 0.0, NO_BLAME)
+        if judged[line].verdict != "pass":
+            yield replace(judged[line], implementation=index)
+
+
+def answer_request(adapter: Adapter, request: bytes, seconds: float) -> bytes | None:
+    """Return the result line of `adapter`, or None after `seconds`, when SIGALRM raises `TimedOut`."""
+    message = json_line.loads(request)  # read for each mutant, because one may change it
+
+    def build() -> dict[str, Any]:
+        if message["op"] == "call":
+            return host.build_call_result(adapter, message)
+        return host.build_run_result(adapter, message, lambda _: None)
+
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        return host.encode_result(adapter, message, build, (KeyboardInterrupt, TimedOut))
+    except TimedOut:
+        return None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _time_out(*_: object) -> None:
+    raise TimedOut
+
+
+def _parse_answer(line: bytes) -> Answer:
+    try:
+        reply = protocol.parse_reply(line)
+    except protocol.ProtocolError as fault:
+        return ProtocolFault(fault.kind, fault.message)
+    assert isinstance(reply, protocol.ResultLine), "the line is a result"
+    return reply.answer

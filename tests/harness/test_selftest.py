@@ -1,0 +1,115 @@
+"""The self-test runs mutants in workers of its own; its results are those of a run over the protocol."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from streamconform.adapters.connect import connect
+from streamconform.model.case import CallCase
+from streamconform.model.result import TrialResult
+from streamconform.model.trial import AnyTrial, Call
+from streamconform.run.plan import Settings
+from streamconform.run.session import Progress, RunRequest, execute_run
+from streamconform.suite.expand import expand
+from streamconform.tools.selftest.execute import make_group, run_groups
+from streamconform.tools.selftest.kill import find_idle_cases, make_matrix
+from streamconform_mutants import MUTANTS
+from streamconform_reference import adapter as reference
+
+from .. import bundled_suite
+
+API = "openai-chat"
+PREFIXES = (f"{API}/usage/", f"{API}/tool-calls/index")
+SECONDS = 10.0
+
+
+def stream_trials() -> tuple[AnyTrial, ...]:
+    cases = [case for case in bundled_suite.streams() if case.id.startswith(PREFIXES)]
+    return tuple(expand(cases, ("whole", "recorded"), "bytes", 0, "one"))
+
+
+def heal_trials() -> tuple[AnyTrial, ...]:
+    cases = [case for case in bundled_suite.cases() if isinstance(case, CallCase) and case.kind == "heal"]
+    return tuple(Call(case) for case in cases[:5])
+
+
+def run_one(adapter: Callable[[Any], Any], trials: tuple[AnyTrial, ...], seconds: float = SECONDS):
+    return run_groups([make_group({"one": adapter}, trials)], 1, seconds)[0]
+
+
+def essence(result: TrialResult) -> tuple[Any, ...]:
+    return result.implementation, result.id, result.verdict, result.checks, result.guards, result.observation
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_results_are_those_of_a_run(tmp_path, workers):
+    names = ("null-usage-erases", "missing-index-lost", "reused-index-merged")
+    trials = stream_trials()
+    silent = Progress(lambda _: None, lambda _: None)
+    request = RunRequest(
+        connections=tuple(connect(f"mutant:{name}") for name in names),
+        trials=trials,
+        settings=Settings(workers=1, timeout=SECONDS),
+        selection={},
+        blame=False,
+    )
+    run = execute_run(request, tmp_path / "results.jsonl", silent)
+    group = make_group({name: MUTANTS[name].adapter for name in names}, trials)
+    (found,) = run_groups([group], workers, SECONDS)
+    expected = [result for result in run.results.trials if result.verdict != "pass"]
+    assert sorted(map(essence, found), key=repr) == sorted(map(essence, expected), key=repr)
+    assert {result.implementation for result in found} == {0, 1, 2}
+    table = {name: (MUTANTS[name].fails, MUTANTS[name].issues) for name in names}
+    assert make_matrix(found, table) == make_matrix(run.results.trials, table)
+    idle = find_idle_cases(group.case_ids, found)
+    assert idle == find_idle_cases([trial.case for trial in run.results.trials], run.results.trials)
+
+
+def test_a_right_parser_leaves_every_case_idle():
+    group = make_group({"right": reference}, stream_trials())
+    (found,) = run_groups([group], 1, SECONDS)
+    assert found == []
+    assert find_idle_cases(group.case_ids, found) == group.case_ids
+
+
+@pytest.mark.slow
+def test_a_parser_that_does_not_end_hangs_in_each_trial_and_spoils_no_other():
+    def endless(_: Any) -> Iterator[Any]:
+        time.sleep(600)
+        yield {}
+
+    group = make_group({"endless": endless, "right": reference}, stream_trials()[:3])
+    (found,) = run_groups([group], 1, 5.0)
+    assert [(result.implementation, result.verdict) for result in found] == [(0, "hang")] * 3
+    assert make_matrix(found, {"endless": ((), ()), "right": ((), ())})[0].faulted == 3
+
+
+def test_a_parser_that_raises_is_reported():
+    def broken(_: Any) -> Iterator[Any]:
+        raise ValueError("broken")
+
+    found = run_one(broken, stream_trials()[:2])
+    assert len(found) == 2
+    assert all(result.verdict != "pass" for result in found)
+
+
+def test_a_function_that_changes_its_input_changes_it_for_no_other():
+    def spoil(api: str | None, value: Any) -> Any:
+        del api
+        if isinstance(value, dict):
+            value.clear()
+        return {}
+
+    def spoiler(_: Any) -> Iterator[Any]:
+        yield {}
+
+    def right(_: Any) -> Iterator[Any]:
+        yield {}
+
+    spoiler.heal, right.heal = spoil, reference.heal
+    (found,) = run_groups([make_group({"spoiler": spoiler, "right": right}, heal_trials())], 1, SECONDS)
+    assert {result.implementation for result in found} == {0}
