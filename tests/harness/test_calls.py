@@ -46,6 +46,7 @@ cases:
     tags: [number]
     sources: [https://docs.example.org]
     expect: {any_of: [{a: 1}, {}], why: it may go on}
+    level: should
 """
 
 

@@ -31,6 +31,8 @@ cases:
       stop: stop
       content: [{text: hello}]
 """
+WITHOUT_EVIDENCE = GOOD + "    level: should\n"
+"""A case that strict lint accepts without facts to rest on."""
 
 
 @pytest.fixture
@@ -152,7 +154,7 @@ def test_a_missing_folder_is_reported(tmp_path):
 
 
 def test_lint_finds_nothing_wrong_with_a_good_suite(sources):
-    write(sources, GOOD)
+    write(sources, WITHOUT_EVIDENCE)
     assert lint_all(sources, strict=True) == (1, [])
 
 
@@ -169,14 +171,14 @@ def test_lint_reports_unused_cassettes_and_files_without_a_cassette(sources):
 
 STRICT = [
     ("draft", "tags: [text]", "tags: [text]\n    reviewed: false", "it is a draft"),
-    ("no-sources", "    sources: [https://docs.example.org]\n", "", "no `sources` for the expectation"),
+    ("no-sources", "    sources: [https://docs.example.org]\n", "", "neither `evidence` nor `sources`"),
     ("no-tags", "    tags: [text]\n", "", "no `tags`"),
 ]
 
 
 @pytest.mark.parametrize(("old", "new", "says"), [row[1:] for row in STRICT], ids=[row[0] for row in STRICT])
 def test_strict_lint_rejects_incomplete_drafts(sources, old, new, says):
-    path = write(sources, GOOD.replace(old, new))
+    path = write(sources, WITHOUT_EVIDENCE.replace(old, new))
     assert lint_all(sources, strict=False) == (1, [])
     (problem,) = lint_all(sources, strict=True)[1]
     assert (problem.path, problem.line) == (str(path), 5)
@@ -184,7 +186,7 @@ def test_strict_lint_rejects_incomplete_drafts(sources, old, new, says):
 
 
 def test_lint_of_single_files_reads_specs_and_cassettes(sources, tmp_path):
-    spec = write(sources, GOOD)
+    spec = write(sources, WITHOUT_EVIDENCE)
     elsewhere = Sources(tmp_path, tmp_path)
     tape = sources.cassettes / API / "small.yaml"
     assert lint_paths([spec, tape], elsewhere, strict=True) == (1, [])

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from streamconform.apis import APIS
 from streamconform.errors import SelectionError
 from streamconform.model.case import Skip
-from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
+from streamconform.model.trial import DELIVERIES, DELIVERY_SETS, SAMPLE_TAG
+from streamconform.resources import find_bundled
 from streamconform.suite.expand import expand
+from streamconform.suite.load import Sources, load
 from streamconform.suite.select import (
     Shard,
     find_id,
@@ -57,6 +60,7 @@ CASES = tuple(
     builders.case(id=f"anthropic-messages/{name}") for name in ("text/one", "text/two", "usage/one")
 )
 DELIVERED = ("whole", "bytewise")
+SOURCES = Sources(find_bundled("specs"), find_bundled("cassettes"))
 
 
 IDS = tuple(case.id for case in CASES)
@@ -170,6 +174,21 @@ def test_trials_come_in_the_order_of_cases_and_of_the_table():
     names = [trial.delivery for trial in trials(CASES[:1], iter(reversed(DELIVERY_SETS["standard"])))]
     assert names == [name for name in DELIVERIES if name in names]
     assert names == list(DELIVERY_SETS["standard"])
+
+
+def test_sampled_deliveries_apply_only_to_cases_with_the_tag():
+    sample = replace(builders.case(id="anthropic-messages/text/sample"), tags=frozenset({SAMPLE_TAG}))
+    cases = (builders.case(), sample)
+    made = expand(cases, ("whole", "bom", "no-space"), "bytes", 0, "none", ("bom", "no-space"))
+    delivered = [(trial.case.id.rpartition("/")[2], trial.delivery) for trial in made]
+    first, sample = (case.id.rpartition("/")[2] for case in cases)
+    assert delivered == [(first, "whole"), (sample, "whole"), (sample, "bom"), (sample, "no-space")]
+
+
+def test_one_case_of_each_api_with_server_sent_events_is_a_sample():
+    cases = [case for case in load(SOURCES) if SAMPLE_TAG in case.tags]
+    framed = {api for api in APIS if APIS[api].detect_framing(200, b"data: {}\n\n") == "sse"}
+    assert sorted(case.api for case in cases) == sorted(framed)
 
 
 def test_the_level_is_the_looser_of_case_and_delivery():

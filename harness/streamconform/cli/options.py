@@ -21,6 +21,7 @@ from streamconform.model.trial import (
     DELIVERY_SETS,
     FAULT_SETS,
     FAULTS,
+    SAMPLED,
     AnyTrial,
     FaultSet,
     Input,
@@ -221,6 +222,7 @@ def select(settings: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
     patterns, seed = tuple(settings.get("select", ())), settings.get("seed", 0)
     input_mode: Input | None = settings.get("input")
     deliveries, faults = select_deliveries(settings, profile) if ids is None else (tuple(DELIVERIES), "all")
+    sampled = SAMPLED if deliveries == DELIVERY_SETS["standard"] else ()
     level, shard_option = settings.get("level", "may"), settings.get("shard")
     shard = parse_shard(shard_option) if shard_option else None
     requested = None if ids is None else {id_.partition("@")[0] for id_ in ids}
@@ -238,7 +240,7 @@ def select(settings: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
     ]
     # HTTP has all the trials that bytes have, and more. Which input mode each implementation uses is known
     # only when it has started, so a run expands for HTTP and drops then what an implementation cannot take.
-    expanded = expand(candidates, deliveries, "http", seed, faults)
+    expanded = expand(candidates, deliveries, "http", seed, faults, sampled)
     feedable = (trial for trial in expanded if input_mode is None or input_mode in supported_inputs(trial))
     may_be_empty = shard is not None or ids is not None
     matching = select_trials(feedable, patterns, lenient=may_be_empty)

@@ -32,6 +32,7 @@ from streamconform.reports.style import StyledLine
 from streamconform.reports.terminal import STYLES, format_frames
 from streamconform.run.blame import MAX_POSITIONS, Blame, load_snapshots
 from streamconform.run.dispatch import apply_http_checks
+from streamconform.suite.evidence import Fact
 from streamconform.wire.frames import Frame
 from streamconform.wire.framings import split
 
@@ -60,6 +61,8 @@ class ExplainedTrial:
     """The answer to the same bytes with one chunk per frame, which shows the frame of each event."""
     exchange: TrialExchange | None = None
     """The requests that the server received, if the trial ran over HTTP."""
+    facts: tuple[Fact, ...] = ()
+    """What the case rests on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ def explain(explained: ExplainedTrial, *, verbose: bool) -> Iterator[StyledLine]
     trial = explained.trial
     judged = _judge(explained)
     yield StyledLine(f"{trial.id}  ({trial.case.level})", "bold")
-    yield from map(StyledLine, _head_lines(trial, verbose=verbose))
+    yield from map(StyledLine, _head_lines(trial, explained.facts, verbose=verbose))
     yield StyledLine("")
     if isinstance(trial, Trial):
         yield from _wire_lines(trial, explained.framewise or explained.answer, judged, verbose=verbose)
@@ -92,14 +95,18 @@ def explain_verdict(explained: ExplainedTrial) -> Iterator[StyledLine]:
     return _verdict_lines(_judge(explained), explained.answer)
 
 
-def _head_lines(trial: AnyTrial, *, verbose: bool) -> Iterator[str]:
+def _head_lines(trial: AnyTrial, facts: Sequence[Fact], *, verbose: bool) -> Iterator[str]:
     case = trial.case
     yield f"  {escape_line(case.title, 200)}"
     if case.why:
         yield f"  {escape_line(case.why, 600)}"
+    for label, fact in zip(("evidence", *[""] * len(facts)), facts, strict=False):
+        yield f"  {label:<9} {escape_line(fact.says, 600)}"
+        origin = fact.source or f"observed: {fact.observed}"
+        yield f"  {'':<9} {escape_line(origin, 300)}, read {escape_line(fact.read)}"
     rows = {
         "tags": " ".join(sorted(case.tags)),
-        "sources": " ".join(case.sources),
+        "see also": " ".join(case.sources),
         "guards": " ".join(case.guards),
         "spec": f"{case.path}:{case.line}",
         **_describe_input(trial, verbose=verbose),

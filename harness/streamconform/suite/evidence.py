@@ -7,12 +7,13 @@ the facts that are true for every API, such as the rules of event streams and of
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from streamconform.errors import Problem, SourceError
+from streamconform.model.case import AnyCase
 from streamconform.schemas import check_document
 from streamconform.yaml_text import reader
 
@@ -102,6 +103,23 @@ def read_evidence(specs: Path, api: str) -> Evidence:
     if problems:
         raise SourceError(tuple(problems))
     return Evidence(facts, threads)
+
+
+def find_facts(specs: Path, cases: Iterable[AnyCase]) -> dict[str, tuple[Fact, ...]]:
+    """Return the facts of each case by its id; unreadable ones are left out, because lint reports them."""
+    by_api: dict[str, Mapping[str, Fact]] = {}
+    facts = {}
+    for case in cases:
+        if not case.evidence:
+            continue
+        api = case.id.partition("/")[0]
+        if api not in by_api:
+            try:
+                by_api[api] = read_evidence(specs, api).facts
+            except SourceError:
+                by_api[api] = {}
+        facts[case.id] = tuple(by_api[api][name] for name in case.evidence if name in by_api[api])
+    return facts
 
 
 def _check_sources(document: reader.Document) -> Iterator[Problem]:

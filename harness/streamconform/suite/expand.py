@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from streamconform.apis import APIS
 from streamconform.delivery.deliver import deliver
@@ -13,6 +13,7 @@ from streamconform.model.trial import (
     DELIVERIES,
     FAULTS,
     OF_ROUND_TRIPS,
+    SAMPLE_TAG,
     AnyTrial,
     Call,
     FaultSet,
@@ -30,10 +31,12 @@ def expand(
     input_mode: Input,
     seed: int,
     faults: FaultSet = "none",
+    sampled: Collection[str] = (),
 ) -> Iterator[AnyTrial]:
     """Yield the trials of each case: its deliveries in the order of `DELIVERIES`, then its faults.
 
-    A case without bytes is a single trial, whatever `deliveries` and `faults` are.
+    Only cases with the tag `SAMPLE_TAG` get the deliveries `sampled`. A case without bytes is a single trial,
+    whatever `deliveries` and `faults` are.
     """
     requested = set(deliveries)
     names = [name for name in DELIVERIES if name in requested]
@@ -45,7 +48,8 @@ def expand(
             yield from _expand_round_trip(case, names, seed)
             continue
         framed = APIS[case.api].detect_framing(case.cassette.status, case.cassette.body)
-        yield from _expand_deliveries(case, framed, names, input_mode, seed)
+        applicable = names if SAMPLE_TAG in case.tags else [name for name in names if name not in sampled]
+        yield from _expand_deliveries(case, framed, applicable, input_mode, seed)
         if faults != "none":
             yield from _expand_faults(case, framed, every=faults == "all", http=input_mode == "http")
 

@@ -21,6 +21,8 @@ def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
         [*message.tool_calls, *message.invalid_tool_calls],
         key=lambda call: order.get(call["id"], len(order)),
     )
+    images = (block for block in message.content if get(block, "type") == "image_url")
+    image_signatures = (get(image, "extras", "signature") for image in images)
     for block in message.content_blocks:
         match block["type"]:
             case "text":
@@ -47,6 +49,10 @@ def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
             case "non_standard" if get(block, "value", "type") == "redacted_thinking":
                 data = get(block, "value", "data")
                 yield {"type": "thinking", "text": "", "signature": data, "redacted": True}
+            case "image":  # only `content` has its signature, and it is sent back from there
+                if signature := next(image_signatures, None):
+                    yield {"type": "thinking", "text": "", "signature": signature}
+                yield build_other("image")
             case kind:
                 yield build_other(kind)
     for call in calls:

@@ -67,6 +67,10 @@ function handlePart(part, answer, indexes) {
   } else if (step === "start") {
     const { id, toolName: name } = part;
     if (hidden && type === "tool_call") answer.addSignature(hidden);
+    if (part.providerMetadata?.anthropic?.type === "compaction") { // a summary of the conversation; `ai` shows it as a text part
+      indexes.set(id, answer.startBlock({ type: "other", kind: "compaction", data: null }));
+      return;
+    }
     indexes.set(id, answer.startBlock({ type, ...(type === "tool_call" ? { id, name } : readSignature(part)) }));
   } else if (step === "delta") {
     Object.assign(answer.content[indexes.get(part.id)] ?? {}, readSignature(part), type === "text" && hidden ? { hidden } : {});

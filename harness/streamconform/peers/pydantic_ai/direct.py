@@ -104,7 +104,7 @@ def _build_outcome(response: Any, error: Error | None, *, whole: bool) -> dict[s
         if raw
         else None,
         raw,
-        usage=read_usage(get(response, "usage"), whole=whole),
+        usage=read_usage(get(response, "usage")),
         error=error,
         model=get(response, "model_name"),
         response_id=get(response, "provider_response_id"),

@@ -44,14 +44,16 @@ def convert_part(part: Any, *, complete: bool) -> Block:
             return build_other(part.part_kind)
 
 
-def read_usage(usage: Any, *, whole: bool) -> dict[str, int | None] | None:
+def read_usage(usage: Any) -> dict[str, int | None] | None:
     """Return the usage buckets, None if no usage was reported.
 
-    If a stream broke off before any usage arrived, Pydantic AI gives 0 for all of it. Parts that are 0 may
-    not have been reported.
+    Pydantic AI gives 0 where the provider reported nothing, so counts are left out if all of them are 0, and
+    parts that are 0.
     """
-    if usage is None or usage.unmeasured_requests or not (whole or usage.total_tokens):
+    if usage is None or usage.unmeasured_requests:
         return None
+    if not usage.total_tokens:
+        return {}
     parts = {
         "cache_read": usage.cache_read_tokens,
         "cache_write": usage.cache_write_tokens,

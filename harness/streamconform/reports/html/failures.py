@@ -127,7 +127,7 @@ class FailureRows:
     def _add_case(self, case_id: str) -> None:
         case, number = self._suite.cases.get(case_id), self._case_numbers[case_id]
         if case is not None and number not in self.about:
-            self.about[number] = case_to_json(case)
+            self.about[number] = case_to_json(case, self._suite.facts.get(case_id, ()))
 
     def _answer_to_json(self, first: TrialResult, trial: Trial | None) -> dict[str, Any]:
         """Return the requests, traceback, events by frame and passed checks of an answer."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from streamconform import __version__
@@ -14,6 +14,7 @@ from streamconform.printable import escape_line
 from streamconform.resources import find_bundled
 from streamconform.run.results import Results
 from streamconform.suite.catalog import read_catalog
+from streamconform.suite.evidence import Fact, find_facts
 from streamconform.suite.expand import make_trial
 from streamconform.suite.load import Sources
 
@@ -24,6 +25,8 @@ class Suite:
 
     cases: Mapping[str, AnyCase]
     problem: str | None = None
+    facts: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)
+    """The facts that a case rests on, by its id."""
 
     def find_trial(self, case_id: str, delivery: str, seed: int) -> Trial | None:
         """Return the trial with its bytes; None for a function call, or if the suite no longer has it."""
@@ -60,4 +63,4 @@ def read_suite(results: Results) -> Suite:
             f"the run was made with streamconform {escape_line(header.version)}, this page with "
             f"{__version__}: cases and wires are shown as in the latter"
         )
-    return Suite({case.id: case for case in cases}, problem)
+    return Suite({case.id: case for case in cases}, problem, find_facts(specs, cases))

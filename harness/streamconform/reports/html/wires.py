@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Sequence
 from typing import Any, Final
 
 from streamconform.apis import APIS
@@ -11,6 +12,7 @@ from streamconform.model.capability import CALLED
 from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.trial import Trial
 from streamconform.reports.describe import describe_provenance
+from streamconform.suite.evidence import Fact
 from streamconform.wire.frames import Frame
 from streamconform.wire.framings import split
 
@@ -49,10 +51,11 @@ def wire_to_json(trial: Trial) -> dict[str, Any]:
     }
 
 
-def case_to_json(case: AnyCase) -> dict[str, Any]:
-    """Return what a case says about itself, and its exchange or the input of its function."""
+def case_to_json(case: AnyCase, facts: Sequence[Fact] = ()) -> dict[str, Any]:
+    """Return what a case says about itself, the facts it rests on, and its exchange or function input."""
     document: dict[str, Any] = {
         "why": case.why,
+        "evidence": [[fact.says, fact.source or fact.observed, fact.read] for fact in facts],
         "sources": case.sources,
         "guards": case.guards,
         "spec": f"{'/'.join(case.path.split('/')[-2:])}:{case.line}",

@@ -27,8 +27,9 @@ function makeCasePage(c, delivery, i) {
         " ", copyButton(() => location.href, "the address of this page", "Copy link"))),
     about?.why && el("p", { class: "why" }, escapeNodes(about.why)),
     el("dl", { class: "facts" },
+      makeFact("Evidence", makeEvidence(about?.evidence || [])),
       makeFact("Guards against", joinNodes((about?.guards || []).map(bugLink))),
-      makeFact("Sources", joinNodes((about?.sources || []).map((source) => link(source, source)))),
+      makeFact("See also", joinNodes((about?.sources || []).map((source) => link(source, source)))),
       makeFact("Tags", joinNodes(testCase.tags.map((tag) => el("a", { href: `#${new URLSearchParams({ tag: run.tags[tag] })}` }, escapeNodes(run.tags[tag]))))),
       makeFact("Spec", about?.spec ? [el("code", {}, escapeNodes(about.spec))] : []),
       makeFact("Cassette", about?.cassette ? [el("code", {}, escapeNodes(about.cassette)), `, ${escapeText(about.provenance)}`] : [])),
@@ -37,6 +38,13 @@ function makeCasePage(c, delivery, i) {
     about?.body !== undefined && makeRequestSection(about),
     about && "input" in about && makeSection("Input", el("pre", { class: "box" }, escapeNodes(toText(about.input)))),
   ].filter(Boolean);
+}
+
+// What the case rests on: each fact with the page that says it, or the recording that shows it.
+function makeEvidence(facts) {
+  if (!facts.length) return [];
+  return [el("ul", { class: "evidence" }, facts.map(([says, from, read]) => el("li", {}, escapeNodes(says), " ",
+    /^https?:/.test(from) ? link(from, from) : el("span", { class: "dim" }, "observed: ", escapeNodes(from)), el("span", { class: "dim" }, `, read ${read}`))))];
 }
 
 function makeSteps(failure) {

@@ -1,0 +1,166 @@
+"""The facts that cases rest on: how they are read, and what lint reports about them."""
+
+from __future__ import annotations
+
+import pytest
+from streamconform.errors import SourceError
+from streamconform.suite.evidence import Fact, Thread, find_facts, read_evidence
+from streamconform.suite.lint import lint_all
+from streamconform.suite.load import Sources, load
+
+SPEC = """\
+spec: 1
+kind: partial
+topic: partial
+cases:
+  - id: open-brace
+    title: An object that has begun
+    input: "{"
+    tags: [object]
+    evidence: [objects-begin-with-a-brace, shared]
+    guards: [owner/repo#1]
+    expect: {output: {}}
+"""
+FACTS = """\
+evidence: 1
+facts:
+  objects-begin-with-a-brace:
+    source: https://www.rfc-editor.org/rfc/rfc8259#section-4
+    says: An object begins with a brace.
+    read: 2026-11-23
+threads:
+  owner/repo#1:
+    says: The object is lost.
+    unavailable: 2026-11-22
+"""
+SHARED = """\
+evidence: 1
+facts:
+  shared:
+    observed: a server 1.0, recorded by this project
+    says: The brace comes first.
+    read: 2026-11-21
+"""
+
+
+@pytest.fixture
+def suite(tmp_path):
+    """Return a function that writes the suite with texts replaced in its files, and returns its folders."""
+    files = {"common/partial.yaml": SPEC, "evidence/common.yaml": FACTS, "evidence/wire.yaml": SHARED}
+
+    def write(*changes):
+        for name, text in files.items():
+            path = tmp_path / "specs" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            for old, new in changes:
+                text = text.replace(old, new)  # noqa: PLW2901
+            path.write_text(text, "utf-8")
+        return Sources(tmp_path / "specs", tmp_path / "cassettes")
+
+    return write
+
+
+def test_the_facts_of_an_api_and_the_shared_ones_are_read_with_their_lines(suite):
+    specs = suite().specs
+    evidence = read_evidence(specs, "common")
+    path, shared = str(specs / "evidence/common.yaml"), str(specs / "evidence/wire.yaml")
+    says, source = "An object begins with a brace.", "https://www.rfc-editor.org/rfc/rfc8259#section-4"
+    assert evidence.facts == {
+        "shared": Fact(
+            says="The brace comes first.",
+            read="2026-11-21",
+            observed="a server 1.0, recorded by this project",
+            path=shared,
+            line=3,
+        ),
+        "objects-begin-with-a-brace": Fact(says=says, read="2026-11-23", source=source, path=path, line=3),
+    }
+    assert evidence.threads == {
+        "owner/repo#1": Thread(says="The object is lost.", read="2026-11-22", opened=False, path=path, line=8)
+    }
+    assert read_evidence(specs, "openai-chat").threads == {}
+
+
+def test_the_facts_of_a_case_are_found_in_the_order_of_the_case(suite):
+    sources = suite(("[objects-begin-with-a-brace, shared]", "[shared, objects-begin-with-a-brace]"))
+    facts = find_facts(sources.specs, load(sources))
+    assert [fact.read for fact in facts["common/partial/open-brace"]] == ["2026-11-21", "2026-11-23"]
+
+
+def test_facts_that_cannot_be_read_are_left_out(suite):
+    sources = suite(("facts:", "factss:"))
+    assert find_facts(sources.specs, load(sources)) == {"common/partial/open-brace": ()}
+
+
+def test_a_good_suite_has_no_problems(suite):
+    assert lint_all(suite(), strict=True) == (1, [])
+
+
+BROKEN = {
+    "an unknown fact": (
+        (
+            "[objects-begin-with-a-brace, shared]",
+            "[objects-begin-with-brace, objects-begin-with-a-brace, shared]",
+        ),
+        False,
+        "no fact `objects-begin-with-brace` in `evidence/`; did you mean `objects-begin-with-a-brace`?",
+    ),
+    "a must without evidence": (
+        ("    evidence: [objects-begin-with-a-brace, shared]\n", "    sources: [https://example.org/a]\n"),
+        True,
+        "a `must` without `evidence`; cite the facts it rests on, or lower its level to `should`",
+    ),
+    "a fact that no case names": (
+        (", shared]", "]"),
+        False,
+        "no case names the fact `shared`; delete it or cite it",
+    ),
+    "a thread that no case guards against": (
+        ("    guards: [owner/repo#1]\n", ""),
+        False,
+        "no case guards against `owner/repo#1`; delete the thread",
+    ),
+    "a bare domain": (("rfc/rfc8259#section-4", ""), False, "does not match"),
+    "a page without an anchor": (("#section-4", ""), False, "has no anchor; link the section that says it"),
+    "a whole repository": (
+        ("www.rfc-editor.org/rfc/rfc8259#section-4", "github.com/owner/repo"),
+        False,
+        "is a whole repository; link the file and line, or the thread",
+    ),
+    "a fact twice": (("  shared:\n", "  objects-begin-with-a-brace:\n"), False, "choose another name"),
+    "no date": (("    read: 2026-11-21\n", ""), False, "key `read` is missing"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_lint_reports(suite, name):
+    change, only_strict, message = BROKEN[name]
+    sources = suite(change)
+    lax, strict = (
+        any(message in problem.message for problem in lint_all(sources, strict=strict)[1])
+        for strict in (False, True)
+    )
+    assert (lax, strict) == (not only_strict, True)
+
+
+PAGES_OF_ONE_SUBJECT = [
+    "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html",
+    "https://github.com/owner/repo/issues/1",
+    "https://google.aip.dev/193",
+]
+
+
+@pytest.mark.parametrize("page", PAGES_OF_ONE_SUBJECT)
+def test_a_page_about_one_thing_needs_no_anchor(suite, page):
+    sources = suite(("https://www.rfc-editor.org/rfc/rfc8259#section-4", page))
+    assert read_evidence(sources.specs, "common").facts["objects-begin-with-a-brace"].source == page
+
+
+def test_evidence_with_problems_raises_all_of_them(suite):
+    sources = suite(("says: ", "say: "))
+    with pytest.raises(SourceError) as caught:
+        read_evidence(sources.specs, "common")
+    assert {problem.path.rpartition("/")[2] for problem in caught.value.problems} == {
+        "common.yaml",
+        "wire.yaml",
+    }
