@@ -416,6 +416,7 @@ def test_an_empty_body_passes_only_if_every_field_may_be_omitted():
         f"{ANTHROPIC}/requests-thinking/off-where-it-always-thinks",
         f"{ANTHROPIC}/requests-tools/choice-auto",
         f"{ANTHROPIC}/requests/stream-off",
+        f"{ANTHROPIC}/requests/no-system-prompt",
         f"{GOOGLE}/requests-tools/choice-auto",
         f"{COHERE}/requests-tools/choice-named",
         f"{COHERE}/requests/stream-off",
