@@ -165,6 +165,19 @@ class PartialNullDropped(FunctionCalls):
 
 
 @mutants.decoder(
+    "search-results-billed",
+    issues=(),
+    fails=("**:usage.input", "**:cost.input", "**:cost.total"),
+)
+class SearchResultsBilled(GoogleGenerateDecoder):
+    """Bills what Google Search retrieved as input, which the price list does not charge."""
+
+    def read_candidate(self, candidate: Payload) -> None:
+        super().read_candidate(candidate)
+        self._searched = False
+
+
+@mutants.decoder(
     "signed-text-as-thinking",
     issues=("aaif-goose/goose#7204",),
     fails=CONTENT,

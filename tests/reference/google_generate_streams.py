@@ -153,4 +153,12 @@ STREAMS: dict[str, bytes] = {
     "bare-error": sse(says("par")) + BARE_ERROR,
     "error-in-an-array": array(says("par"), ERROR),
     "last-frame-without-blank-line": sse(says("end"), ends()).rstrip(b"\r\n"),
+    "search": sse(
+        chunk(text("At noon.")),
+        chunk(
+            finish="STOP",
+            counts=usage(10, 5, toolUsePromptTokenCount=100),
+            groundingMetadata={"webSearchQueries": ["high water"]},
+        ),
+    ),
 }

@@ -35,12 +35,14 @@ from .calls import FunctionCalls
 from .framing import GoogleFraming
 from .prose import SignedProse
 from .reasons import NUMBERED_REASONS, STOP_REASONS, read_enum
-from .usage import compute_buckets, read_counts
+from .usage import TOOL_USE, compute_buckets, read_counts
 
 PartHandler = Callable[["GoogleGenerateDecoder", Any, str], None]
 
 _TRUNCATING: Final = frozenset({"length", "content_filter", "error"})
 
+_BILLED_TOOLS: Final = frozenset({"executableCode", "codeExecutionResult", "toolCall", "toolResponse"})
+"""Parts of the provider's tools whose results are charged as input, or may be."""
 # Metadata of the whole candidate, which later chunks repeat.
 METADATA: Final = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
 _METADATA: Final = frozenset(METADATA)
@@ -93,6 +95,9 @@ class GoogleGenerateDecoder(Decoder):
         self.finish: str | None = None
         self.finish_message: str | None = None
         self.counts: dict[str, int] = {}
+        self._tier: str | None = None
+        self._searched = False
+        self._ran_other_tools = False
 
     def receive_frame(self, frame: Frame) -> None:
         """Decode one frame; a frame that is an array, as some errors are, counts as its elements."""
@@ -119,6 +124,8 @@ class GoogleGenerateDecoder(Decoder):
         usage = payload.get("usageMetadata")
         if isinstance(usage, dict):
             self.read_usage(usage)
+        elif self._searched and self.counts:
+            self._report_usage()
         if payload.get("error"):
             self.message.fail(read_error(payload))
 
@@ -141,6 +148,11 @@ class GoogleGenerateDecoder(Decoder):
             for kind in METADATA:
                 if candidate.get(kind):
                     self._keep_last(kind, candidate[kind])
+            grounding = candidate.get("groundingMetadata")
+            if isinstance(grounding, dict) and grounding.get("webSearchQueries"):
+                self._searched = True
+            if candidate.get("urlContextMetadata"):
+                self._ran_other_tools = True
         finish = candidate.get("finishReason")
         if finish:
             self.read_finish(finish, candidate.get("finishMessage"))
@@ -156,12 +168,16 @@ class GoogleGenerateDecoder(Decoder):
                 raise BrokenPayloadError("`text` is not text")
             if text:
                 self.prose.append("thinking" if part.get("thought") else "text", text)
+            elif signature and part.get("thought"):
+                self.prose.add_signed_thought(signature)
+                return
             if signature:
                 self.prose.sign(signature)
             return
         for key, take in self.parts.items():
             value = part.get(key)
             if value is not None:
+                self._ran_other_tools = self._ran_other_tools or key in _BILLED_TOOLS
                 take(self, value, signature)
                 return
         if signature:
@@ -208,9 +224,8 @@ class GoogleGenerateDecoder(Decoder):
         if counts:
             self.count(counts)
             tier = usage.get("serviceTier")
-            self.message.report_usage(
-                self.to_buckets(self.counts), service_tier=tier if isinstance(tier, str) else None
-            )
+            self._tier = tier if isinstance(tier, str) else None
+            self._report_usage()
 
     def count(self, counts: Mapping[str, int]) -> None:
         """Merge a report; the last report of each count wins."""
@@ -220,6 +235,12 @@ class GoogleGenerateDecoder(Decoder):
     def to_buckets(counts: Mapping[str, int]) -> dict[str, int | None]:
         """Return the counts so far as disjoint buckets."""
         return compute_buckets(counts)
+
+    def _report_usage(self) -> None:
+        """Report the counts so far; what Google Search retrieved is not charged as input."""
+        is_free = self._searched and not self._ran_other_tools
+        counts = {name: n for name, n in self.counts.items() if not (is_free and name == TOOL_USE)}
+        self.message.report_usage(self.to_buckets(counts), service_tier=self._tier)
 
     def _identify(self, payload: Payload) -> None:
         if self.message.response_id is None and isinstance(name := payload.get("responseId"), str):

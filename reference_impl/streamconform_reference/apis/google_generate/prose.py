@@ -4,7 +4,8 @@ Adjacent deltas of one kind form one block; a delta of the other kind, or any ot
 
 Any part may have a signature, which the client must return. It signs the thinking, so it goes to the
 thinking block before it. If there is none, or it is already signed, the signature becomes a thinking block
-without text. That block does not end the text around it: the text continues.
+without text. That block does not end the text around it: the text continues. An empty thought that is signed
+is a block of its own, because parts with a signature must not be merged with parts that have none.
 
 Source: https://ai.google.dev/gemini-api/docs/thought-signatures
 """
@@ -40,16 +41,25 @@ class SignedProse:
         if self._kind == "thinking" and not self._signed:
             self._message.sign(self._slot, signature)
             self._signed = True
-            return
-        slot = self._next_slot()
-        self._message.sign(slot, signature)
-        self._message.end(slot)
+        else:
+            self._add_signature(signature)
+
+    def add_signed_thought(self, signature: str) -> None:
+        """Add a thought without text; it ends the thinking before it."""
+        if self._kind == "thinking":
+            self.end()
+        self._add_signature(signature)
 
     def end(self) -> None:
         """End the open block, if there is one."""
         if self._kind:
             self._message.end(self._slot)
         self._kind, self._signed = None, False
+
+    def _add_signature(self, signature: str) -> None:
+        slot = self._next_slot()
+        self._message.sign(slot, signature)
+        self._message.end(slot)
 
     def _next_slot(self) -> Hashable:
         self._number += 1

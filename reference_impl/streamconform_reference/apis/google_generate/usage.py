@@ -1,7 +1,8 @@
 """Convert Gemini's `usageMetadata` to disjoint buckets.
 
 - `promptTokenCount` includes cache reads; `toolUsePromptTokenCount`, the prompt tokens of the provider's
-  own tools, is separate. `candidatesTokenCount` excludes the thoughts: recorded, 9 + 23 + 185 = 217.
+  own tools, is separate; it is charged as input, except for what Google Search retrieved.
+  `candidatesTokenCount` excludes the thoughts: recorded, 9 + 23 + 185 = 217.
 - Every chunk may report, cumulatively. The last report of each count wins, before the buckets are
   computed. Vertex AI reports no counts before the last chunk.
 - A count of zero is omitted. The model's output is the candidates and the thoughts together, so if only
@@ -18,10 +19,11 @@ from typing import Any, Final
 
 from streamconform_reference.decoding.fields import LARGEST_COUNT
 
+TOOL_USE: Final = "toolUsePromptTokenCount"
 COUNTS: Final = (
     "promptTokenCount",
     "cachedContentTokenCount",
-    "toolUsePromptTokenCount",
+    TOOL_USE,
     "candidatesTokenCount",
     "thoughtsTokenCount",
 )
@@ -36,7 +38,7 @@ def read_counts(usage: Mapping[str, Any]) -> dict[str, int]:
 
 def compute_buckets(counts: Mapping[str, int]) -> dict[str, int | None]:
     """Return disjoint buckets, keyed by the fields of `Usage`."""
-    prompt, tool_use = counts.get("promptTokenCount"), counts.get("toolUsePromptTokenCount")
+    prompt, tool_use = counts.get("promptTokenCount"), counts.get(TOOL_USE)
     cached = counts.get("cachedContentTokenCount")
     candidates, thoughts = counts.get("candidatesTokenCount"), counts.get("thoughtsTokenCount")
     uncached = None if prompt is None else max(prompt - (cached or 0), 0)
