@@ -81,7 +81,7 @@ class DamagedMessageAsEnd(EventStreamFraming):
 
 @mutants.decoder(
     "exception-dropped",
-    issues=("vercel/ai#19034", "Mingye-Lu/AgenticCrawler#128", "aaif-goose/goose#9579"),
+    issues=("vercel/ai#19034", "Mingye-Lu/AgenticCrawler#128"),
     fails=ERROR,
 )
 class ExceptionDropped(BedrockConverseDecoder):

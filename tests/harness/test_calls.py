@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 
 import pytest
@@ -272,3 +273,47 @@ def test_an_output_that_json_does_not_have_is_the_failure_of_the_library(tmp_pat
     _, (answer,) = hosted(tmp_path, monkeypatch, "wild", builders.call())
     assert answer == Output("NaN")
     assert verdict(builders.call(), answer) == ("fail", "implementation")
+
+
+COUNTS = """\
+spec: 1
+kind: tokens
+topic: tokens
+cases:
+  - id: longer-text
+    title: A longer text counts more
+    input: [{messages: [a]}, {messages: [a, b]}, {messages: [a, b, c]}]
+    tags: [count_tokens]
+    evidence: [json-text]
+    expect: {counts: ORDER}
+"""
+
+
+@pytest.mark.parametrize(
+    ("order", "counts", "message"),
+    [
+        ("equal", [3, 3, 3], None),
+        ("equal", [3, 3, 4], "input 2 counts 4, but the equal input 1 counts 3"),
+        ("equal", [3, 2, 2], "input 1 counts 2, less than the 3 of input 0"),
+        ("increasing", [0, 1, 7], None),
+        ("increasing", [1, 2, 2], "input 2 is longer than input 1, and both count 2"),
+        ("non_decreasing", [1, 1, 2], None),
+        ("non_decreasing", [1, 0, 2], "input 1 counts 0, less than the 1 of input 0"),
+        ("non_decreasing", [1, 1.5, 2], "expected a number of tokens for input 1, got 1.5"),
+        ("non_decreasing", [True, 1, 2], "expected a number of tokens for input 0, got true"),
+        ("non_decreasing", [-1, 1, 2], "expected a number of tokens for input 0, got -1"),
+    ],
+)
+def test_counts_are_compared_with_each_other(sources, order, counts, message):
+    write(sources, COUNTS.replace("ORDER", order), "common/tokens.yaml")
+    (case,) = load(sources)
+    judgement = judge(Call(case), Output(counts), frozenset({"count_tokens"}), lambda _: None)
+    assert judgement.verdict == ("pass" if message is None else "fail")
+    assert [check.message for check in judgement.checks] == ([] if message is None else [message])
+
+
+def test_several_counts_need_several_inputs(sources):
+    text = COUNTS.replace("ORDER", "equal")
+    write(sources, re.sub(r"input: .*", "input: {messages: [a]}", text), "common/tokens.yaml")
+    with pytest.raises(SourceError):
+        load(sources)

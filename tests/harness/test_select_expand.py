@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from streamconform.apis import APIS
 from streamconform.errors import SelectionError

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, Final
 
 from streamconform.adapters.interface import (
@@ -33,7 +34,7 @@ from streamconform.judge.partial import compare_partial
 from streamconform.judge.request import compare_request
 from streamconform.judge.round_trip import check_round_trip
 from streamconform.model.capability import CALLED, Capability, Claims
-from streamconform.model.case import AnyCase, CallCase, Expectation, Level, RoundTripCase
+from streamconform.model.case import AnyCase, CallCase, Counts, Expectation, Level, RoundTripCase
 from streamconform.model.event import BlockDelta, Event
 from streamconform.model.leaf import list_values
 from streamconform.model.outcome import Error, Outcome, Text
@@ -177,7 +178,26 @@ def check_output(call: Call, got: Any) -> list[Check]:
     expect = call.case.expect
     if isinstance(expect, RequestExpectation):
         return [*compare_request(call.case.api or "", expect, got, call.level)]
+    if isinstance(expect, Counts):
+        message = _explain_counts(expect, got)
+        return [check_rule("output", call.level, message, expected={"counts": expect.order}, got=got)]
     return [check_leaf("output", expect, got, call.level)]
+
+
+def _explain_counts(expect: Counts, got: Any) -> str | None:
+    """Return what is wrong with the counts `got`, one per input, or None."""
+    counts = got if isinstance(got, list) else [got]
+    for i, count in enumerate(counts):
+        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+            return f"expected a number of tokens for input {i}, got {json.dumps(count)[:80]}"
+    for i, (count, following) in enumerate(pairwise(counts)):
+        if following < count:
+            return f"input {i + 1} counts {following}, less than the {count} of input {i}"
+        if expect.order == "equal" and following > count:
+            return f"input {i + 1} counts {following}, but the equal input {i} counts {count}"
+        if expect.order == "increasing" and following == count:
+            return f"input {i + 1} is longer than input {i}, and both count {count}"
+    return None
 
 
 def _judge_answer(

@@ -97,15 +97,28 @@ class Case(CaseHead):
     skip: Skip | None = None
 
 
+CountOrder = Literal["equal", "increasing", "non_decreasing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The function is called once per input; its results are whole numbers in this order."""
+
+    order: CountOrder
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallCase(CaseHead):
     """An expectation for a function's output: no bytes, no deliveries."""
 
     kind: Kind
     input: Any
-    """The function's input; for kind `request`, a conversation (`conversation.v1.json`)."""
-    expect: Literally | AnyOf | RequestExpectation
-    """The expected return value, or the expected request."""
+    """The function's input; for kind `request`, a conversation (`conversation.v1.json`).
+
+    If `expect` is `Counts`, a list of inputs.
+    """
+    expect: Literally | AnyOf | Counts | RequestExpectation
+    """The expected return value, the expected order of several, or the expected request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from streamconform.adapters.interface import Answer, Hang, Observation, Output, 
 from streamconform.adapters.program import Collateral, Program
 from streamconform.judge.compare import FAILED_VERDICT
 from streamconform.judge.judge import FirstDelta, Judgement, decide_verdict
+from streamconform.model.case import Counts
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check
 from streamconform.run.plan import ImplementationPlan
@@ -62,6 +63,8 @@ class Dispatcher:
         judges_requests = isinstance(trial, RoundTrip) or trial.case.kind == "request"
         server = self.server if self.plan.input == "http" and judges_requests else None
         if server is None:
+            if isinstance(trial, Call) and isinstance(trial.case.expect, Counts):
+                return await _call_per_input(program, trial, seconds), None
             return await program.run(trial, seconds, events=False), None
         with server.exchange(trial) as exchange:
             answer = await program.run(trial, seconds, events=False, feed=Feed("http", exchange.base_url))
@@ -81,6 +84,20 @@ class Dispatcher:
         delta_end = self.first_delta(trial)
         last_start = sum(map(len, itertools.islice(trial.chunks, len(trial.chunks) - 1)))
         return Gate(len(trial.chunks)) if delta_end is not None and delta_end <= last_start else None
+
+
+async def _call_per_input(
+    program: Program | InProcessAdapter, trial: Call, seconds: float
+) -> Answer | Collateral:
+    """Return the list of the results for each input, or the first answer that is not a result."""
+    results: list[Any] = []
+    for value in trial.case.input:
+        one = Call(replace(trial.case, input=value))
+        answer = await program.run(one, seconds, events=False)
+        if not isinstance(answer, Output):
+            return answer
+        results.append(answer.value)
+    return Output(results)
 
 
 def apply_http_checks(judgement: Judgement, exchange: TrialExchange, answer: Answer) -> Judgement:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from streamconform.model.case import Expectation, ExpectedBlock
+from streamconform.model.case import Counts, Expectation, ExpectedBlock
 from streamconform.model.leaf import AnyOf, Leaf, Literally, Matches, PrefixOf, Present
 from streamconform.model.outcome import BROKEN_STATUSES, FAILED_REASONS, BlockType
 
@@ -47,8 +47,13 @@ def parse(expect: Mapping[str, Any]) -> Expectation:
     return Expectation(tuple(parse_block(entry) for entry in expect["content"]), fields)
 
 
-def parse_output(expect: Mapping[str, Any]) -> Literally | AnyOf:
-    """Return the expected result of a function: the value of `output`, or one of `any_of`; literal JSON."""
+def parse_output(expect: Mapping[str, Any]) -> Literally | AnyOf | Counts:
+    """Return the expected result of a function: the value of `output`, or one of `any_of`; literal JSON.
+
+    `counts` is the expected order of its results for several inputs.
+    """
+    if "counts" in expect:
+        return Counts(expect["counts"])
     return (
         AnyOf(tuple(expect["any_of"]), expect["why"]) if "any_of" in expect else Literally(expect["output"])
     )

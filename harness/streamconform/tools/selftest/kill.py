@@ -22,7 +22,7 @@ class MutantResult:
     faulted: int
     """Trials without an answer: a mutant must answer wrongly, not crash."""
     guarded: bool
-    """Whether a case that caught it guards against the mutant's bug."""
+    """Whether a case that caught it guards against the mutant's bug, if that has been reported."""
 
     @property
     def killed(self) -> bool:
@@ -46,7 +46,7 @@ def make_matrix(
                 tuple(dict.fromkeys(trial.case for trial in caught)),
                 tuple(id_ for id_ in failed if not any(pattern.match(id_) for pattern in expected)),
                 sum(trial.verdict in ("faulted", "hang") for trial in trials),
-                any(bug in trial.guards for trial in caught for bug in bugs),
+                not bugs or any(bug in trial.guards for trial in caught for bug in bugs),
             )
         )
     return tuple(rows)
