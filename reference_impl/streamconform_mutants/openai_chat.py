@@ -82,7 +82,7 @@ class CumulativeArgumentsJoined(ToolCalls):
 
 @mutants.decoder(
     "cumulative-usage-summed",
-    issues=("open-webui/open-webui#29064", "pydantic/pydantic-ai#4056", "vllm-project/vllm#9357"),
+    issues=("open-webui/open-webui#29064", "pydantic/pydantic-ai#4056"),
     fails=USAGE,
 )
 class CumulativeUsageSummed(OpenaiChatDecoder):

@@ -277,7 +277,6 @@ def stored_everywhere(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "stored-by-default",
-    "openai-chat",
     "openai-responses",
     issues=("earendil-works/pi#1308", "Gitlawb/openclaude#578", "can1357/oh-my-pi#11530"),
     fails=("**:body.store",),
@@ -289,7 +288,6 @@ def stored_by_default(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "cache-key-unsent",
-    "openai-chat",
     "openai-responses",
     issues=("earendil-works/pi#698", "Dicklesworthstone/pi_agent_rust#188"),
     fails=("**:body.prompt_cache_key",),
@@ -301,7 +299,6 @@ def cache_key_not_sent(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "cache-key-uncut",
-    "openai-chat",
     "openai-responses",
     issues=("earendil-works/pi#4719", "vybestack/llxprt-code#2135"),
     fails=("**:body.prompt_cache_key",),

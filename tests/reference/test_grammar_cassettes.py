@@ -50,13 +50,14 @@ LENIENT: Mapping[str, str] = {
     "openai-chat": """
         arguments-absent-then-id-null arguments-as-empty-object arguments-as-object
         arguments-null-only arguments-null-then-fragments call-in-the-finish-chunk
-        content-filter-on-azure cost-reasoning-outside empty-contents-beside-a-call
-        end-turn-from-a-gateway finish-end
+        content-filter-on-azure cost-reasoning-outside databricks-reasoning-parts
+        empty-contents-beside-a-call end-turn-from-a-gateway finish-end
         finish-error finish-guardrail finish-insufficient-resource finish-model-length
         finish-network-error finish-reason-absent-until-the-end finish-reason-empty
         finish-reason-empty-after-stop finish-reason-on-reasoning-chunks finish-sensitive
         finish-tool-call-singular finish-unknown id-absent id-always-empty id-before-name
-        id-empty-on-later-fragments id-inside-function id-null-on-the-second-call id-numeric
+        id-empty-on-later-fragments id-inside-function id-new-on-every-fragment
+        id-null-on-the-second-call id-numeric
         id-shared-by-two-calls index-gaps index-missing-in-fragments index-missing-whole-calls
         index-reused-by-a-new-id index-reused-in-fragments index-starts-at-one intermediate-finish
         mistral-both-parts-in-one-delta mistral-content-array name-after-first-arguments
