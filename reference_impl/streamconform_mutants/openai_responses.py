@@ -61,7 +61,7 @@ class ContentIndexTrusted(OpenaiResponsesDecoder):
 
 @mutants.decoder(
     "current-call-joined",
-    issues=("microsoft/agent-framework#8337", "vellum-ai/vellum-assistant#25848"),
+    issues=("microsoft/agent-framework#8336", "microsoft/agent-framework#8337"),
     fails=(*ARGUMENTS, *ARGUMENTS_TEXT, *COMPLETE),
 )
 class CurrentCallJoined(OpenaiResponsesDecoder):
@@ -132,7 +132,7 @@ class EncryptedContentOfStart(OpenaiResponsesDecoder):
     "failed-as-stop",
     "handlers",
     "response.failed",
-    issues=("BerriAI/litellm#32475", "lsdefine/GenericAgent#753"),
+    issues=("BerriAI/litellm#39703", "lsdefine/GenericAgent#753"),
     fails=ERROR,
 )
 def failed_as_stop(answer: ResponseState, _: Payload) -> None:
