@@ -54,6 +54,10 @@ def test_a_published_profile_is_frozen_sorted_and_judged_in_deliveries_that_ever
     assert {DELIVERIES[name].level for name in profile.deliveries} == {"must"}
 
 
+LOWERED = {"google-generate/errors/error-after-whole-call", "google-generate/errors/error-mid-text"}
+"""Cases that were found to demand too much after a core was frozen: they only warn now."""
+
+
 @pytest.mark.parametrize("core", CORE)
 def test_core_is_some_cases_of_every_api_and_all_of_them_must(core):
     counts = of(profiles()[core].cases)
@@ -61,7 +65,7 @@ def test_core_is_some_cases_of_every_api_and_all_of_them_must(core):
     assert min(counts.values()) >= 12
     assert max(counts.values()) <= 30
     levels = {case.id: case.level for case in cases()}
-    assert [id_ for id_ in profiles()[core].cases if levels[id_] != "must"] == []
+    assert {id_ for id_ in profiles()[core].cases if levels[id_] != "must"} <= LOWERED
 
 
 @pytest.mark.parametrize("core", CORE)

@@ -66,6 +66,7 @@ def _cases_to_json(trials: tuple[AnyTrial, ...]) -> list[dict[str, Any]]:
             "title": case.title,
             "level": case.level,
             "tags": sorted(case.tags),
+            "evidence": case.evidence,
             "sources": case.sources,
             "guards": case.guards,
             **_subject_to_json(case),
