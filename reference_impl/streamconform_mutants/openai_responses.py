@@ -160,7 +160,7 @@ class FinalOutputIgnored(OpenaiResponsesDecoder):
     "flat-error-ignored",
     "handlers",
     "error",
-    issues=("openai/openai-dotnet#881", "vercel/ai#20179", "can1357/oh-my-pi#2570"),
+    issues=("openai/openai-python#3934",),
     fails=ERROR,
 )
 def flat_error_ignored(answer: ResponseState, payload: Payload) -> None:
