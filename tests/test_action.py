@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -186,6 +187,7 @@ def test_the_hook_passes_what_is_right_and_fails_what_is_wrong(tests):
     for name in {trial.split("/")[2].partition("@")[0] for trial in TRIALS}:
         for path in (ROOT / "cassettes/anthropic-messages").glob(f"{name}.*"):
             (cassettes / path.name).write_bytes(path.read_bytes())
+    shutil.copytree(ROOT / "specs/evidence", tests.folder / "specs/evidence")
     paths = [path.relative_to(tests.folder).as_posix() for path in tests.folder.rglob("*") if path.is_file()]
     chosen = sorted(path for path in paths if hooked(path))
     assert len(chosen) == 9

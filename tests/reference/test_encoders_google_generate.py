@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -48,7 +49,11 @@ THOUGHT = {"text": "hm", "thought": True}
         ((Text("Hi"), SEALED), [{"text": "Hi"}, {"text": "", "thoughtSignature": "c2VhbGVk"}]),
         (
             (SIGNED, Text("Hi")),
-            [THOUGHT, {"text": "", "thought": True, "thoughtSignature": "c2ln"}, {"text": "Hi"}],
+            [THOUGHT, {"text": "", "thoughtSignature": "c2ln"}, {"text": "Hi"}],
+        ),
+        (
+            (replace(SIGNED, signature=None), SEALED, Text("Hi")),
+            [THOUGHT, {"text": "", "thought": True, "thoughtSignature": "c2VhbGVk"}, {"text": "Hi"}],
         ),
         (
             (SEALED, SEALED, a_call()),

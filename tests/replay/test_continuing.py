@@ -51,7 +51,7 @@ CLIENTS = {
         '(lambda later: {**later, "content": [{"type": "text", "text": "Nonsense. OK"}]})(read(run, longer))',
         "fail",
     ),
-    "continues and fails": (f'{{**{LATER}, "status": "error"}}', "fail"),
+    "continues and fails": (f'{{**{LATER}, "status": "error"}}', "warn"),
 }
 
 

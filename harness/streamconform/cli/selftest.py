@@ -42,7 +42,8 @@ def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], **argu
 
     if listed:
         for info in MUTANTS.values():
-            click.echo(f"{info.name}: {info.bug} ({', '.join(info.issues)})")
+            issues = f" ({', '.join(info.issues)})" if info.issues else ""
+            click.echo(f"{info.name}: {info.bug}{issues}")
         return
     unknown = [name for name in mutant if name not in MUTANTS]
     if unknown:

@@ -8,7 +8,8 @@ https://ai.google.dev/gemini-api/docs/thought-signatures
   streams calls in pieces, on request. A call whose arguments are not an object makes the answer fail with
   `MALFORMED_FUNCTION_CALL`, as in the API.
 - A signature goes on the next part, if that is a call or another part without text. Else it goes on a part
-  with empty text, a thought if it signs one. So it waits until the next part is known.
+  with empty text. So it waits until the next part is known. That part is a thought only if the signature
+  belongs to no text: as a thought it would be kept apart from an unsigned one before it.
 - Usage goes with the next chunk. An error is an event like the others: Google's own error is between
   events, where most clients do not see it.
 - A body that ends without an answer has one chunk with model and id.
@@ -64,6 +65,7 @@ class _PartWriter:
         """Whether there was any output."""
         self._signature: Json | None = None  # a part with empty text that carries the pending signature
         self._thinks = False  # whether the signature would sign thinking that has text
+        self._follows_thought = False  # whether the last text was a thought that is not signed
 
     def take(self, piece: Piece) -> list[Json]:
         """Return the parts and fields that are known now, one object for each."""
@@ -71,13 +73,14 @@ class _PartWriter:
             case ProseStart():
                 self._thinks = False
             case ProseDelta(_, kind, delta):
-                self._thinks = kind == "thinking"
+                self._thinks = self._follows_thought = kind == "thinking"
                 thought = {"thought": True} if self._thinks else {}
                 return [*self.flush(), self._content({"text": delta, **thought})]
             case ThinkingEnd(_, _, str(signature), False) if signature:
                 rest = self.flush()
-                thought = {"thought": True} if self._thinks else {}
+                thought = {"thought": True} if self._follows_thought and not self._thinks else {}
                 self._signature = {"text": "", **thought, "thoughtSignature": signature}
+                self._follows_thought = False
                 return rest
             case ToolCallEnd(_, call):
                 return self._call(call)

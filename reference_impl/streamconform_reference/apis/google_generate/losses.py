@@ -108,7 +108,7 @@ def _join_prose_as_read(outcome: Outcome) -> Outcome:
     """Return the outcome with its prose as clients read it from a wire without blocks.
 
     Adjacent prose of one kind is joined, unless a signature ends the first block. A signature without
-    thinking signs unsigned thinking directly before it, and otherwise separates nothing.
+    thinking is kept apart from the thinking before it, and separates no text.
     """
     blocks: list[Block] = []
     position = -1  # the index of the prose block that can continue
@@ -123,7 +123,10 @@ def _join_prose_as_read(outcome: Outcome) -> Outcome:
 
     for block in outcome.content:
         last = goes_on(block)
-        if isinstance(last, Thinking) and isinstance(block, Thinking):
+        if isinstance(last, Thinking) and isinstance(block, Thinking) and block.signature and not block.text:
+            blocks.append(block)
+            position = -1
+        elif isinstance(last, Thinking) and isinstance(block, Thinking):
             text = join_surrogates(last.text + block.text)
             blocks[position] = replace(last, text=text, signature=block.signature)
         elif isinstance(last, Text) and isinstance(block, Text):
