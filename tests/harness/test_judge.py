@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from streamconform.adapters.interface import Errored, Hang, Observation, ProtocolFault, Raised, Skipped
 from streamconform.adapters.protocol import RAISED_OUTCOME
@@ -121,6 +123,25 @@ def test_the_first_delta_is_emitted_before_the_last_chunk_is_read(chunks, taken,
     found = judged(Observation(OUTCOME, EVENTS, taken), trial=builders.trial(chunks=chunks), first_delta=ends)
     assert found.verdict == verdict
     assert [check.path for check in found.checks] == ["invariant.streaming"] * (verdict == "fail")
+
+
+THOUGHT_AND_TEXT = builders.TEXT_EXPECT | {"content": [{"thinking": "Hm."}, {"text": "hello"}]}
+SIGNED_TEXT = builders.TEXT_EXPECT | {"content": [{"thinking": {"text": "", "signature": "c2ln"}}]}
+
+
+@pytest.mark.parametrize(
+    ("api", "expect", "reason"),
+    [
+        ("google-generate", THOUGHT_AND_TEXT, "thinking is not claimed"),
+        ("google-generate", SIGNED_TEXT, None),
+        ("google-generate", builders.TEXT_EXPECT, None),
+        ("anthropic-messages", THOUGHT_AND_TEXT, None),
+    ],
+)
+def test_thoughts_that_a_client_cannot_ask_for_skip_the_case(api, expect, reason):
+    case = replace(builders.case(expect), api=api)
+    assert explain_unclaimed(case, ALL - {"thinking"}) == reason
+    assert explain_unclaimed(case, ALL) is None
 
 
 def test_parallel_calls_that_are_not_claimed_skip_the_case():

@@ -342,6 +342,9 @@ class Api:
     smoke: SmokeStreams
     ordered_content: bool = True
     """Whether a message orders its text and calls. One with a text and a list of calls does not."""
+    thoughts_on_request: bool = False
+    """Whether thoughts are sent only to clients that ask for them. One without thinking never gets any, so it
+    is not judged on them."""
     reducing: Reducing = field(default_factory=Reducing)
 
     @property

@@ -245,6 +245,7 @@ API: Final = Api(
         stop_sequences=("generationConfig", "stopSequences"),
         tool_by_name=True,
     ),
+    thoughts_on_request=True,  # `includeThoughts` in the request
     smoke=SmokeStreams(
         text_cassette="several-chunks",
         text="Marble is limestone that heat and pressure have changed. Its veins are what was clay.",

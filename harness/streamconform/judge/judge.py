@@ -34,9 +34,9 @@ from streamconform.judge.partial import compare_partial
 from streamconform.judge.request import compare_request
 from streamconform.judge.round_trip import check_round_trip
 from streamconform.model.capability import CALLED, Capability, Claims
-from streamconform.model.case import AnyCase, CallCase, Counts, Expectation, Level, RoundTripCase
+from streamconform.model.case import AnyCase, CallCase, Case, Counts, Expectation, Level, RoundTripCase
 from streamconform.model.event import BlockDelta, Event
-from streamconform.model.leaf import list_values
+from streamconform.model.leaf import Literally, list_values
 from streamconform.model.outcome import Error, Outcome, Text
 from streamconform.model.request import RequestExpectation
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
@@ -72,11 +72,17 @@ def explain_unclaimed(case: AnyCase, claims: Claims) -> str | None:
         needed: tuple[Capability, ...] = ("requests", "tool_calls")
         calls = len(case.results)
     else:
-        needed, calls = (), count_client_calls(case.expect)
+        on_request = APIS[case.api].thoughts_on_request and _has_thoughts(case)
+        needed, calls = ("thinking",) if on_request else (), count_client_calls(case.expect)
     if calls > 1:
         needed = (*needed, "parallel_tool_calls")
     missing = next((capability for capability in needed if capability not in claims), None)
     return None if missing is None else f"{missing} is not claimed"
+
+
+def _has_thoughts(case: Case) -> bool:
+    texts = (block.fields.get("text") for block in case.expect.content or () if block.type == "thinking")
+    return any(text not in (None, Literally("")) for text in texts)
 
 
 def judge(trial: AnyTrial, answer: Answer, claims: Claims, first_delta: FirstDelta) -> Judgement:
