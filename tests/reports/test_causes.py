@@ -441,6 +441,18 @@ def test_exceptions_of_one_type_and_place_are_one_cause():
     ]
 
 
+def test_an_exception_that_crashes_a_valid_stream_is_the_cause_of_what_it_does_elsewhere():
+    crash = one("status", "complete", "error", observation={"raised": RAISED})
+    message = one("error.message", "busy", "line 1", delivery="error-frame.1", observation={"raised": RAISED})
+    other = {**RAISED, "type": "ProviderError"}
+    unrelated = one("error.message", "busy", "oops", delivery="error-frame.2", observation={"raised": other})
+    causes = group_by_cause([message, crash, unrelated])
+    assert [(cause.title, cause.trials) for cause in causes] == [
+        ("Raises JSONDecodeError on a valid stream (lib/sse.py:12 in parse)", 2),
+        ("Reports a wrong `error.message`", 1),
+    ]
+
+
 def test_without_a_place_the_message_counts_without_digits_quotes_and_addresses():
     messages = ["got 'a' at 0x1f, 12", "got 'b' at 0x2e, 7", "something else"]
     trials = [raising(f"case-{n}", where=None, message=message) for n, message in enumerate(messages)]

@@ -108,10 +108,10 @@ def group_by_cause(results: Iterable[TrialResult]) -> tuple[Cause, ...]:
     crashes come first.
     """
     groups: dict[tuple[int, str, object, object], dict[tuple[str, str], list[TrialResult]]] = {}
-    roots: dict[int, _Root] = {}
-    for result in results:
-        root = _find_root(result)
-        roots[id(result)] = root
+    judged = list(results)
+    roots = _fold_crashes(judged, {id(result): _find_root(result) for result in judged})
+    for result in judged:
+        root = roots[id(result)]
         key = (result.implementation, root.title, root.raised, root.culprit)
         failures = groups.setdefault(key, {})
         failures.setdefault((result.case, _difference_key(root.check)), []).append(result)
@@ -168,6 +168,25 @@ def format_explain_command(info: ImplementationInfo, result: TrialResult, header
 def list_guarded_bugs(results: Iterable[TrialResult]) -> tuple[str, ...]:
     """Return the real bugs that the cases of `results` guard against, each once, in order."""
     return tuple(dict.fromkeys(bug for result in results for bug in result.guards))
+
+
+def _fold_crashes(results: Sequence[TrialResult], roots: Mapping[int, _Root]) -> dict[int, _Root]:
+    """Return the roots, with one root for all trials with an exception that crashes a valid stream.
+
+    The same exception also ends broken streams, where it shows as a wrong message or as lost content.
+    """
+    crashes = {
+        (result.implementation, root.raised): root
+        for result in results
+        if (root := roots[id(result)]).raised is not None and root.harm == CRASHES
+    }
+    folded = dict(roots)
+    for result in results:
+        root, raised = roots[id(result)], read_raised(result)
+        crash = crashes.get((result.implementation, raised.key)) if raised else None
+        if crash is not None and root.raised is None and root.culprit == crash.culprit:
+            folded[id(result)] = replace(crash, check=root.check, path=root.path)
+    return folded
 
 
 def _find_root(result: TrialResult) -> _Root:
