@@ -18,7 +18,7 @@ cases:
     input: "{"
     tags: [object]
     evidence: [objects-begin-with-a-brace, shared]
-    guards: [owner/repo#1]
+    guards: [owner/repo#1, owner/repo#2]
     expect: {output: {}}
 """
 FACTS = """\
@@ -31,6 +31,8 @@ facts:
 threads:
   owner/repo#1:
     says: The object is lost.
+    read: 2026-11-22
+  owner/repo#2:
     unavailable: 2026-11-22
 """
 SHARED = """\
@@ -76,7 +78,8 @@ def test_the_facts_of_an_api_and_the_shared_ones_are_read_with_their_lines(suite
         "objects-begin-with-a-brace": Fact(says=says, read="2026-11-23", source=source, path=path, line=3),
     }
     assert evidence.threads == {
-        "owner/repo#1": Thread(says="The object is lost.", read="2026-11-22", opened=False, path=path, line=8)
+        "owner/repo#1": Thread(says="The object is lost.", read="2026-11-22", path=path, line=8),
+        "owner/repo#2": Thread(says=None, read="2026-11-22", path=path, line=11),
     }
     assert read_evidence(specs, "openai-chat").threads == {}
 
@@ -116,7 +119,7 @@ BROKEN = {
         "no case names the fact `shared`; delete it or cite it",
     ),
     "a thread that no case guards against": (
-        ("    guards: [owner/repo#1]\n", ""),
+        ("    guards: [owner/repo#1, owner/repo#2]\n", ""),
         False,
         "no case guards against `owner/repo#1`; delete the thread",
     ),
@@ -128,6 +131,11 @@ BROKEN = {
         "is a whole repository; link the file and line, or the thread",
     ),
     "a fact twice": (("  shared:\n", "  objects-begin-with-a-brace:\n"), False, "choose another name"),
+    "a thread that says something and could not be opened": (
+        ("    unavailable:", "    says: A guess.\n    unavailable:"),
+        False,
+        "`threads.owner/repo#2`",
+    ),
     "no date": (("    read: 2026-11-21\n", ""), False, "key `read` is missing"),
 }
 

@@ -42,11 +42,10 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A public report of a bug; `opened` is false if the thread could not be read on the day `read`."""
+    """A public report of a bug; `says` is None if the thread could not be opened on the day `read`."""
 
-    says: str
+    says: str | None
     read: str
-    opened: bool
     path: str = ""
     line: int = 0
 
@@ -94,9 +93,8 @@ def read_evidence(specs: Path, api: str) -> Evidence:
             )
         for key, entry in document.value.get("threads", {}).items():
             threads[key] = Thread(
-                says=entry["says"],
+                says=entry.get("says"),
                 read=entry.get("read") or entry["unavailable"],
-                opened="read" in entry,
                 path=document.path,
                 line=document.line(("threads", key)) or 0,
             )
