@@ -366,3 +366,10 @@ def test_any_interleaving_of_well_indexed_calls_is_exact(texts: list[dict[str, s
         entries.append(seed.choice([queue for queue in queues if queue]).pop(0))
     answer = decode(sse(*(calls(entry) for entry in entries), ends("tool_calls")))
     assert made(answer) == [(f"id{i}", f"f{i}", value) for i, value in enumerate(texts)]
+
+
+def test_half_a_surrogate_pair_in_repeated_arguments_is_tolerated() -> None:
+    fragments = (call(id="a", name="f", args='{"x":"HIGH'), call(args='{"x":"HIGH."}'))
+    body = sse(*(calls(fragment) for fragment in fragments), ends("tool_calls"))
+    (made_call,) = made(decode(body.replace(b"HIGH", rb"\ud83d")))
+    assert made_call[:2] == ("a", "f")

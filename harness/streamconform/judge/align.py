@@ -68,9 +68,10 @@ def normalize_received(
                 joined[-1] = Text(before + text)
             case Refusal(before), Refusal(text):
                 joined[-1] = Refusal(before + text)
-            case Thinking(before, first, False), Thinking(text, second, False) if not ordered:
-                signed = "signatures" in claims and (first or second)
-                joined[-1:] = [joined[-1], block] if signed else [Thinking(before + text)]
+            case Thinking(before, first, False), Thinking(text, second, False) if not (
+                ordered or ("signatures" in claims and (first or second))
+            ):
+                joined[-1] = Thinking(before + text)
             case _:
                 joined.append(block)
     return joined

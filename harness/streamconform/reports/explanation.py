@@ -100,8 +100,8 @@ def _head_lines(trial: AnyTrial, facts: Sequence[Fact], *, verbose: bool) -> Ite
     yield f"  {escape_line(case.title, 200)}"
     if case.why:
         yield f"  {escape_line(case.why, 600)}"
-    for label, fact in zip(("evidence", *[""] * len(facts)), facts, strict=False):
-        yield f"  {label:<9} {escape_line(fact.says, 600)}"
+    for number, fact in enumerate(facts):
+        yield f"  {'' if number else 'evidence':<9} {escape_line(fact.says, 600)}"
         origin = fact.source or f"observed: {fact.observed}"
         yield f"  {'':<9} {escape_line(origin, 300)}, read {escape_line(fact.read)}"
     rows = {

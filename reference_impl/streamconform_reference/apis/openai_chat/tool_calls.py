@@ -167,9 +167,14 @@ class ToolCalls:
     def _settle_cumulative(self, call: WireCall) -> None:
         """Replace arguments that were sent as the text so far by the last of these texts."""
         last = call.text_so_far
-        if not (last and call.repeats) or codec.is_json(self.message.text(call.slot).encode()):
+        if not (last and call.repeats):
             return
-        if codec.is_json(last.encode()):
+        joined, alone = (
+            # Escapes may have left half a surrogate pair, which cannot be encoded.
+            codec.is_json(text.encode("utf-8", "replace"))
+            for text in (self.message.text(call.slot), last)
+        )
+        if alone and not joined:
             self.message.settle_arguments(call.slot, last)
 
     def _continue_or_begin(self, call: WireCall | None, fragment: Fragment) -> WireCall | None:
