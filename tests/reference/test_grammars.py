@@ -236,6 +236,25 @@ BROKEN: dict[str, list[tuple[str, Edit]]] = {
         ("block-start-before-delta", leave_out(3)),
         ("required-field.metadata.metrics", drop(-1, "metadata.metrics")),
     ],
+    "google-interactions": [
+        ("event-name", put(0, "event", "other")),
+        ("start-first", leave_out(0)),
+        ("one-created", again(0)),
+        ("delta-fields", drop(3, "delta.signature")),
+        ("delta-fits-block", put(6, "delta.type", "thought_summary")),
+        ("call-name", put(8, "step.name", "")),
+        ("arguments-parse", put(9, "delta.arguments", "{")),
+        ("unique-ids", put(11, "step.id", "call_2")),
+        ("status-final", put(-1, "interaction.status", "in_progress")),
+        ("status-fits-calls", lambda payloads: payloads.__delitem__(slice(8, -1))),
+        ("usage-present", drop(-1, "interaction.usage")),
+        ("usage-total", put(-1, "interaction.usage.total_tokens", 10)),
+        ("id-constant", put(1, "interaction_id", "v1_b")),
+        ("no-done-marker", add(-1, {"[DONE]": True})),
+        ("blocks-stopped", leave_out(13)),
+        ("one-terminal", leave_out(-1)),
+        ("required-field.step.start.step.type", drop(2, "step.type")),
+    ],
 }
 CASES = [
     pytest.param(stream, rule, edit, id=f"{stream}:{rule}:{number}")

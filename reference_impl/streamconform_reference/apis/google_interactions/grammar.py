@@ -171,7 +171,7 @@ class GoogleInteractionsGrammar(Grammar):
     def _complete(self, interaction: Mapping[str, Any]) -> Violations:
         status = interaction.get("status")
         yield from self._name(interaction.get("id"))
-        if status not in FINAL:
+        if not isinstance(status, str) or status not in FINAL:
             yield "status-final", f"it is `{str(status)[:60]}`"
         if status == "requires_action" and not self.ids:
             yield "status-fits-calls", "there is none"
