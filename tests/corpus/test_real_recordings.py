@@ -14,8 +14,10 @@ from ..cli.project import Project
 
 pytestmark = [pytest.mark.corpus, pytest.mark.slow]
 
-NEIGHBOURS = {"bedrock-invoke": 40, "google-interactions": 20, "ollama-generate": 9, "openai-completions": 22}
+NEIGHBOURS = {"bedrock-invoke": 40, "ollama-generate": 9, "openai-completions": 22}
 """Recordings of apis that this version does not know; two of the first are HTTP errors."""
+FEW = {"google-interactions": 15}
+"""Apis of which there are few recordings, and how many at least."""
 LONG = 10_000
 """Recordings with more bytes are not delivered byte by byte, unless STREAMCONFORM_CORPUS_FULL is set.
 
@@ -61,7 +63,7 @@ def assert_agrees(ran, api, least=50):
     found = json.loads(ran.out)
     assert found["causes"] == []
     assert found["not_read"] == []
-    assert found["recordings"][api] > least
+    assert found["recordings"][api] > FEW.get(api, least)
     assert ran.code == 0
 
 

@@ -28,7 +28,8 @@ from streamconform.apis.payloads import Payload, as_object, read_payload
 from streamconform.apis.request_forms import as_parts, drop_nulls, map_messages
 from streamconform.wire import sse
 
-_TERMINALS: Final = ("interaction.completed", "error")
+_TERMINALS: Final = ("interaction.completed", "interaction.complete", "error")
+"""The second is the name until June 2026, which emulating servers still send."""
 
 
 def _is_terminal(payload: Payload) -> bool:
