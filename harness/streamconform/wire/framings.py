@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from streamconform.model.trial import Framing
-from streamconform.wire import eventstream, json_array, json_text, ndjson, sse
+from streamconform.wire import eventstream, invoke_stream, json_array, json_text, ndjson, sse
 from streamconform.wire.frames import Frame
 
 _SPLITTERS: Final[Mapping[Framing, Callable[[bytes], tuple[Frame, ...]]]] = {
@@ -15,6 +15,7 @@ _SPLITTERS: Final[Mapping[Framing, Callable[[bytes], tuple[Frame, ...]]]] = {
     "ndjson": ndjson.split,
     "json_array": json_array.split,
     "eventstream": eventstream.split,
+    "invoke_stream": invoke_stream.split,
     "document": lambda _: (),
 }
 
@@ -23,6 +24,7 @@ MEDIA_TYPES: Final[Mapping[Framing, str]] = {
     "ndjson": "application/x-ndjson",
     "json_array": "application/json",
     "eventstream": "application/vnd.amazon.eventstream",
+    "invoke_stream": "application/vnd.amazon.eventstream",
     "document": "application/json",
 }
 """The content type of a body in each framing."""
@@ -50,5 +52,7 @@ def replace_payload(framed: Framing, body: bytes, frame: Frame, payload: bytes) 
         return whole
     if framed == "eventstream":
         return eventstream.replace_payload(whole, payload)
+    if framed == "invoke_stream":
+        return invoke_stream.replace_payload(whole, payload)
     start, stop = frame.value
     return body[frame.start : start] + payload + body[stop : frame.end]
