@@ -30,6 +30,13 @@ MEDIA_TYPES: Final[Mapping[Framing, str]] = {
 """The content type of a body in each framing."""
 
 
+MESSAGE_REWRITERS: Final[Mapping[Framing, Callable[[bytes, bytes], bytes]]] = {
+    "eventstream": eventstream.replace_payload,
+    "invoke_stream": invoke_stream.replace_payload,
+}
+"""For each framing of binary messages, which have checksums: a message and a payload to the new message."""
+
+
 @lru_cache(maxsize=8)
 def split(framed: Framing, body: bytes) -> tuple[Frame, ...]:
     """Return the frames of `body`; a document has none. Cached, since each delivery splits the same body."""
@@ -50,9 +57,18 @@ def replace_payload(framed: Framing, body: bytes, frame: Frame, payload: bytes) 
     whole = body[frame.start : frame.end]
     if frame.value is None:
         return whole
-    if framed == "eventstream":
-        return eventstream.replace_payload(whole, payload)
-    if framed == "invoke_stream":
-        return invoke_stream.replace_payload(whole, payload)
+    rewrite = MESSAGE_REWRITERS.get(framed)
+    if rewrite is not None:
+        return rewrite(whole, payload)
     start, stop = frame.value
     return body[frame.start : start] + payload + body[stop : frame.end]
+
+
+def replace_payloads(framed: Framing, body: bytes, change: Callable[[bytes], bytes]) -> bytes:
+    """Return `body` with every payload that is one contiguous piece replaced by `change(payload)`."""
+    out = bytearray()
+    position = 0
+    for frame in split(framed, body):
+        out += body[position : frame.start] + replace_payload(framed, body, frame, change(frame.payload))
+        position = frame.end
+    return bytes(out + body[position:])

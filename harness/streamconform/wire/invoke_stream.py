@@ -25,7 +25,7 @@ _BYTES: Final = b'"bytes"'
 def split(body: bytes) -> tuple[Frame, ...]:
     """Return the messages of `body` up to the first that is cut or corrupt, with the model's events decoded.
 
-    `value` is the span of the encoded payload.
+    The `value` of such a frame is the span of the base64 text.
     """
     return tuple(_decode_frame(frame) for frame in eventstream.split(body))
 
@@ -58,8 +58,11 @@ def replace_payload(original: bytes, payload: bytes) -> bytes:
 
 def _decode_frame(frame: Frame) -> Frame:
     span = _find_encoded(frame)
-    data = None if span is None else _decode(frame.payload[slice(*span)])
-    return frame if data is None else replace(frame, payload=data)
+    if span is None or frame.value is None:
+        return frame
+    start = frame.value[0]
+    data = _decode(frame.payload[slice(*span)]) or b""
+    return replace(frame, payload=data, value=(start + span[0], start + span[1]))
 
 
 def _find_encoded(frame: Frame) -> tuple[int, int] | None:
