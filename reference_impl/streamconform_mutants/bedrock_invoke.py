@@ -5,17 +5,19 @@ from __future__ import annotations
 import struct
 from typing import Any, Final
 
-from streamconform_reference.apis.anthropic_messages.decode import on_content_block_delta
+from streamconform_reference.apis.anthropic_messages.decode import (
+    on_content_block_delta,
+    on_message_start,
+)
 from streamconform_reference.apis.bedrock_invoke.decode import METRIC_FIELDS, BedrockInvokeDecoder
 from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 from streamconform_reference.decoding.fields import read_count
 from streamconform_reference.framing import Frame
 from streamconform_reference.framing.aws_eventstream import EventStreamFraming, read_headers
-from streamconform_reference.outcome import Error, Json
 
 from .json_values import object_at
-from .model import ARGUMENTS, COMPLETE, CONTENT, ERROR, GIVES_UP, STATUS, USAGE
+from .model import COMPLETE, CONTENT, ERROR, GIVES_UP, STATUS, USAGE
 from .registry import StreamMutants
 
 mutants = StreamMutants("bedrock-invoke", BedrockInvokeDecoder)
@@ -27,7 +29,7 @@ _CHECKSUM_SIZE: Final = 4
 @mutants.decoder(
     "base64-as-latin-1",
     issues=("vercel/ai#12162",),
-    fails=(*CONTENT, *ARGUMENTS),
+    fails=CONTENT,
 )
 class Base64AsLatin1(BedrockInvokeDecoder):
     """Reads the bytes of a chunk as Latin-1, so every character beyond ASCII becomes several."""
@@ -80,19 +82,6 @@ def error_in_a_chunk_ignored(message: Assembler, payload: Payload) -> None:
 
 
 @mutants.decoder(
-    "error-document-in-the-frame-reader",
-    issues=("BerriAI/litellm#28551",),
-    fails=("**:error.**",),
-)
-class ErrorDocumentInTheFrameReader(BedrockInvokeDecoder):
-    """Feeds the document of a failed response to the frame reader, whose complaint hides the message."""
-
-    def read_failure(self, document: bytes) -> Error:
-        expected = int.from_bytes(document[8:12])
-        return Error("ChecksumMismatch", f"Checksum mismatch: expected {expected:#010x}", self.status)
-
-
-@mutants.decoder(
     "exception-without-bytes-dropped",
     issues=("manaflow-ai/subrouter#68", "Mingye-Lu/AgenticCrawler#128"),
     fails=ERROR,
@@ -109,7 +98,7 @@ class ExceptionWithoutBytesDropped(BedrockInvokeDecoder):
     "handlers",
     "content_block_delta",
     issues=("maximhq/bifrost#5638",),
-    fails=("**:content.*.thinking.signature", *CONTENT),
+    fails=CONTENT,
 )
 def invoke_signature_lost(message: Assembler, payload: Payload) -> None:
     """Looks for the signature in `thinking_delta`, where it never is."""
@@ -117,17 +106,21 @@ def invoke_signature_lost(message: Assembler, payload: Payload) -> None:
         on_content_block_delta(message, payload)
 
 
-@mutants.output(
+@mutants.replace(
     "invoke-cache-in-input",
+    "handlers",
+    "message_start",
     issues=("BerriAI/litellm#25517", "BerriAI/litellm#24845"),
     fails=USAGE,
 )
-def invoke_cache_in_input(message: Json) -> None:
+def invoke_cache_in_input(message: Assembler, payload: Payload) -> None:
     """Adds cached tokens to the input, which does not contain them, so they are billed twice."""
-    holder = message.get("outcome", message)
-    usage = holder.get("usage")
-    if usage and usage["input"] is not None:
-        usage["input"] += (usage["cache_read"] or 0) + (usage["cache_write"] or 0)
+    start = object_at(payload, "message")
+    usage = object_at(start, "usage")
+    counts = (usage.get(f"{kind}input_tokens") or 0 for kind in ("", "cache_read_", "cache_creation_"))
+    on_message_start(
+        message, {**payload, "message": {**start, "usage": {**usage, "input_tokens": sum(counts)}}}
+    )
 
 
 @mutants.decoder(
@@ -177,7 +170,7 @@ class ReadAsMessage(EventStreamFraming):
 @mutants.decoder(
     "truncated-tail-accepted",
     issues=("anomalyco/opencode#46281", "vercel/ai#19035"),
-    fails=(*STATUS, *COMPLETE, *ARGUMENTS),
+    fails=(*STATUS, *COMPLETE),
 )
 class TruncatedTailAccepted(BedrockInvokeDecoder):
     """Takes the end of the body for the end of the answer, even inside a message."""

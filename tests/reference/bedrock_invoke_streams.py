@@ -9,8 +9,9 @@ from typing import Any
 from streamconform_reference.framing.sse import SseFraming
 
 from . import streams as anthropic
-from .bedrock_converse_streams import damaged, exception, failure, named
-from .streams import Payload, ends, says, start, whole_text
+from .bedrock_converse_streams import exception, failure, named
+from .streams import Payload, args, ends, says, start, tool, whole_text
+from .streams import stop as end
 
 HEADERS = {":event-type": "chunk", ":content-type": "application/json", ":message-type": "event"}
 
@@ -47,14 +48,46 @@ def of_anthropic(body: bytes) -> bytes:
 
 BEGUN = message(start(), *whole_text("par")[:2])
 
+ENDED = message(says("is"), end(0), ends(), stop())
+
 STREAMS: dict[str, bytes] = {
     **{name: of_anthropic(body) for name, body in anthropic.STREAMS.items()},
     "metrics": answer(*whole_text("Hi")),
     "exception": BEGUN + exception("throttlingException"),
     "error-message": BEGUN + failure("InternalFailure", "it broke"),
-    "damaged": damaged(answer(*whole_text("Hi")), 200),
+    "metrics-of-a-call": message(
+        start(input_tokens=10, output_tokens=1),
+        tool(0),
+        args(0, '{"a":1}'),
+        end(0),
+        ends("tool_use", output_tokens=130),
+        stop(inputTokenCount=10, outputTokenCount=98),
+    ),
+    "metrics-with-cache": message(
+        start(input_tokens=10, output_tokens=1),
+        *whole_text("Hi"),
+        ends(output_tokens=5),
+        stop(
+            inputTokenCount=10,
+            outputTokenCount=5,
+            cacheReadInputTokenCount=7,
+            cacheWriteInputTokenCount=3,
+        ),
+    ),
+    "cache-in-usage": message(
+        start(
+            input_tokens=10,
+            output_tokens=1,
+            cache_read_input_tokens=7,
+            cache_creation_input_tokens=3,
+        ),
+        *whole_text("Hi"),
+        ends(output_tokens=5),
+        stop(inputTokenCount=10, outputTokenCount=5),
+    ),
+    "damaged": BEGUN + chunk(says("is"))[:-4] + chunk(says("do"))[-4:] + ENDED,
     "unknown-message": BEGUN + named({**HEADERS, ":event-type": "trace"}, b"plain") + message(says("is")),
     "no-bytes": BEGUN + named(HEADERS, b'{"p":"ab"}') + message(says("is")),
-    "not-base64": BEGUN + named(HEADERS, b'{"bytes":"{}"}'),
+    "not-base64": BEGUN + named(HEADERS, b'{"bytes":"{}"}') + ENDED,
     "not-json": BEGUN + wrapped(b"plain text"),
 }
