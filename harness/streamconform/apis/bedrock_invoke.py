@@ -76,9 +76,12 @@ API: Final = Api(
     requests=RequestForm(canonical=anthropic.canonical, call_ids=anthropic.CALL_IDS),
     key=Key(header="authorization", prefix="Bearer ", variable="AWS_BEARER_TOKEN_BEDROCK"),
     importing=Importing(
-        stream=re.compile(r"/invoke-with-response-stream/?$"),
+        # other models have other events; a profile may have any name
+        stream=re.compile(
+            r"/model/(?:[^/]*anthropic\.|arn(?::|%3A)).*/invoke-with-response-stream/?$", re.IGNORECASE
+        ),
         document=re.compile(r"/model/.+/invoke$"),
-        path="/model/invoke-with-response-stream",
+        path="/model/anthropic.claude/invoke-with-response-stream",
     ),
     # https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages-request-response.html
     probing=Probing(
