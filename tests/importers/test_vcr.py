@@ -260,7 +260,7 @@ VENDORS = {
     "https://api.cohere.com/v1/chat": "cohere-chat",
     "https://api.cohere.com/v2/chat": "cohere-chat",
     "https://bedrock-runtime.us-east-1.amazonaws.com/model/a.b-v1%3A0/converse-stream": "bedrock-converse",
-    "https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.b-v1%3A0/invoke-with-response-stream": (
+    "https://bedrock-runtime.us-east-1.amazonaws.com/model/anthropic.b%3A0/invoke-with-response-stream": (
         "bedrock-invoke"
     ),
     "https://api.groq.com/openai/v1/chat/completions": "openai-chat",
