@@ -14,8 +14,10 @@ from ..cli.project import Project
 
 pytestmark = [pytest.mark.corpus, pytest.mark.slow]
 
-NEIGHBOURS = {"bedrock-invoke": 40, "google-interactions": 20, "ollama-generate": 9, "openai-completions": 22}
-"""Recordings of apis that this version does not know; two of the first are HTTP errors."""
+NEIGHBOURS = {"google-interactions": 20, "ollama-generate": 9, "openai-completions": 22}
+"""Recordings of apis that this version does not know."""
+FEW = {"bedrock-invoke": 35}
+"""Apis with fewer recordings than the others; two of these 40 are HTTP errors, 28 are of other models."""
 LONG = 10_000
 """Recordings with more bytes are not delivered byte by byte, unless STREAMCONFORM_CORPUS_FULL is set.
 
@@ -58,6 +60,7 @@ def test_byte_by_byte_the_reference_agrees_with_itself_too(tmp_path, api, short)
 
 
 def assert_agrees(ran, api, least=50):
+    least = min(least, FEW.get(api, least))
     found = json.loads(ran.out)
     assert found["causes"] == []
     assert found["not_read"] == []

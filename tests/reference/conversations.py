@@ -9,6 +9,7 @@ from streamconform_reference.adapter import build_request
 APIS = (
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     "cohere-chat",
     "google-generate",
     "ollama-chat",
@@ -18,6 +19,7 @@ APIS = (
 MODELS = {
     "anthropic-messages": "claude-sonnet-5-5",
     "bedrock-converse": "anthropic.claude-sonnet-5-5-v1:0",
+    "bedrock-invoke": "anthropic.claude-sonnet-5-5-v1:0",
     "cohere-chat": "command-a-reasoning",
     "google-generate": "gemini-3-pro",
     "ollama-chat": "qwen3",

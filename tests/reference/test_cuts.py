@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from . import (
     bedrock_converse_streams,
+    bedrock_invoke_streams,
     chunkings,
     cohere_chat_streams,
     google_generate_streams,
@@ -25,6 +26,7 @@ STREAMS = {
     for api, table in {
         "anthropic-messages": streams.STREAMS,
         "bedrock-converse": bedrock_converse_streams.STREAMS,
+        "bedrock-invoke": bedrock_invoke_streams.STREAMS,
         "cohere-chat": cohere_chat_streams.STREAMS,
         "google-generate": google_generate_streams.STREAMS,
         "ollama-chat": ollama_chat_streams.STREAMS,

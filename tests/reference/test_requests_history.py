@@ -27,8 +27,8 @@ from .conversations import (
 from .samples import SAMPLES
 
 STREAMS = [pytest.param(api, name, id=f"{api}-{name}") for api, each in SAMPLES.items() for name in each]
-IN_ORDER = ("anthropic-messages", "bedrock-converse", "google-generate", "openai-responses")
-OBJECTS = ("anthropic-messages", "bedrock-converse", "google-generate", "ollama-chat")
+IN_ORDER = ("anthropic-messages", "bedrock-converse", "bedrock-invoke", "google-generate", "openai-responses")
+OBJECTS = ("anthropic-messages", "bedrock-converse", "bedrock-invoke", "google-generate", "ollama-chat")
 TEXTS = ("cohere-chat", "openai-chat", "openai-responses")
 
 
@@ -40,7 +40,7 @@ def content(api: str, *blocks: dict[str, Any], **more: Any) -> Any:
             return sent[1:-1]
         case "google-generate":
             return sent[1]["parts"]
-        case "anthropic-messages" | "bedrock-converse":
+        case "anthropic-messages" | "bedrock-converse" | "bedrock-invoke":
             return sent[1]["content"]
         case _:
             return sent[1]

@@ -17,17 +17,19 @@ TWO = (
     user("And?"),
 )
 
+ANTHROPIC_SENT: list[Any] = [
+    {
+        "role": "user",
+        "content": [
+            {"type": "tool_result", "tool_use_id": "call_a", "content": "sun"},
+            {"type": "tool_result", "tool_use_id": "call_b", "content": "rain", "is_error": True},
+            {"type": "text", "text": "And?"},
+        ],
+    }
+]
 SENT: dict[str, list[Any]] = {
-    "anthropic-messages": [
-        {
-            "role": "user",
-            "content": [
-                {"type": "tool_result", "tool_use_id": "call_a", "content": "sun"},
-                {"type": "tool_result", "tool_use_id": "call_b", "content": "rain", "is_error": True},
-                {"type": "text", "text": "And?"},
-            ],
-        }
-    ],
+    "anthropic-messages": ANTHROPIC_SENT,
+    "bedrock-invoke": ANTHROPIC_SENT,
     "bedrock-converse": [
         {
             "role": "user",
@@ -80,6 +82,7 @@ JSON = {"degrees": 21}
 JSON_SENT: dict[str, Any] = {
     "anthropic-messages": '{"degrees":21}',
     "bedrock-converse": [{"json": JSON}],
+    "bedrock-invoke": '{"degrees":21}',
     "cohere-chat": [{"type": "document", "document": {"data": JSON}}],
     "google-generate": {"output": JSON},
     "ollama-chat": '{"degrees":21}',
@@ -91,7 +94,7 @@ JSON_SENT: dict[str, Any] = {
 def content_of(api: str, message: Any) -> Any:
     """Return the content of a message with one result."""
     match api:
-        case "anthropic-messages":
+        case "anthropic-messages" | "bedrock-invoke":
             return message["content"][0].get("content")
         case "bedrock-converse":
             return message["content"][0]["toolResult"]["content"]
