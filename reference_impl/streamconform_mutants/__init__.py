@@ -30,6 +30,7 @@ MODULES: Final = (
     "openai_chat",
     "openai_responses",
     "google_generate",
+    "google_interactions",
     "ollama_chat",
     "cohere_chat",
     "bedrock_converse",

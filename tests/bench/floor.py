@@ -92,6 +92,7 @@ FLOORS: Final[Mapping[str, Callable[[Iterable[bytes]], int]]] = {
     "openai-chat": sse,
     "openai-responses": sse,
     "google-generate": sse,
+    "google-interactions": sse,
     "ollama-chat": json_lines,
     "cohere-chat": sse,
     "bedrock-converse": event_stream,

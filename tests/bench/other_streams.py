@@ -107,3 +107,31 @@ def bedrock_call(pieces: Iterable[str]) -> Frames:
     begin = {"start": {"toolUse": {"name": "write_file", "toolUseId": "tooluse_01"}}}
     deltas = (("contentBlockDelta", {"delta": {"toolUse": {"input": piece}}}) for piece in pieces)
     return _bedrock((("contentBlockStart", begin), *deltas), "tool_use")
+
+
+def _interaction(step: Mapping[str, Any], deltas: Iterable[Mapping[str, Any]], status: str) -> Frames:
+    head = {"id": "v1_01", "object": "interaction", "model": "gemini-3-flash-preview"}
+    usage = {"total_input_tokens": 25, "total_output_tokens": 9, "total_tokens": 34}
+    events = (
+        {"event_type": "interaction.created", "interaction": head | {"status": "in_progress"}},
+        {"event_type": "step.start", "index": 0, "step": step},
+        *({"event_type": "step.delta", "index": 0, "delta": delta} for delta in deltas),
+        {"event_type": "step.stop", "index": 0},
+        {"event_type": "interaction.completed", "interaction": head | {"status": status, "usage": usage}},
+    )
+    for event in events:
+        yield sse(event, event["event_type"])
+    yield b"event: done\ndata: [DONE]\n\n"
+
+
+def interaction_text(pieces: Iterable[str]) -> Frames:
+    """Yield the frames of a text."""
+    deltas = ({"type": "text", "text": piece} for piece in pieces)
+    return _interaction({"type": "model_output"}, deltas, "completed")
+
+
+def interaction_call(pieces: Iterable[str]) -> Frames:
+    """Yield the frames of a call."""
+    begin = {"type": "function_call", "id": "call_01", "name": "write_file", "arguments": {}}
+    deltas = ({"type": "arguments_delta", "arguments": piece} for piece in pieces)
+    return _interaction(begin, deltas, "requires_action")

@@ -156,6 +156,7 @@ APIS: Final[Mapping[str, Api]] = {
     "openai-chat": Api(chat_text, chat_call),
     "openai-responses": Api(responses_text, responses_call),
     "google-generate": Api(other.google_text, other.google_call, whole_calls=True),
+    "google-interactions": Api(other.interaction_text, other.interaction_call),
     "ollama-chat": Api(other.ollama_text, other.ollama_call, whole_calls=True),
     "cohere-chat": Api(other.cohere_text, other.cohere_call),
     "bedrock-converse": Api(other.bedrock_text, other.bedrock_call),

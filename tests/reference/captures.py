@@ -23,7 +23,7 @@ def streams(*folders: str) -> list[Case]:
     return [
         case
         for case in corpus().cases
-        if case.cassette.status < 400 and (not folders or case.id.partition("/")[0] in folders)
+        if case.cassette.status < 400 and (not folders or case.id.rpartition("/")[0] in folders)
     ]
 
 

@@ -9,8 +9,13 @@ from typing import Any
 from streamconform_reference.framing import Frame
 
 Json = dict[str, Any]
-NAMED = ("anthropic-messages", "openai-responses", "cohere-chat")
-"""The apis whose events have names."""
+NAMED = {
+    "anthropic-messages": "type",
+    "openai-responses": "type",
+    "cohere-chat": "type",
+    "google-interactions": "event_type",
+}
+"""The apis whose events have names, and the member of a payload that is the name."""
 
 
 def block(index: int, start: Json, *deltas: Json) -> list[Json]:
@@ -272,6 +277,44 @@ METRICS = {
 }
 BEDROCK_INVOKE = [*ANTHROPIC[:-1], {"type": "message_stop", "amazon-bedrock-invocationMetrics": METRICS}]
 
+
+def interaction_step(index: int, start: Json, delta: Json) -> list[Json]:
+    return [
+        {"event_type": "step.start", "index": index, "step": start},
+        {"event_type": "step.delta", "index": index, "delta": delta},
+        {"event_type": "step.stop", "index": index},
+    ]
+
+
+def interaction_call(index: int) -> list[Json]:
+    start = {"type": "function_call", "id": f"call_{index}", "name": "now", "arguments": {}}
+    return interaction_step(index, start, {"type": "arguments_delta", "arguments": "{}"})
+
+
+INTERACTION = {"id": "v1_a", "object": "interaction", "model": "m"}
+INTERACTIONS = [
+    {"event_type": "interaction.created", "interaction": INTERACTION | {"status": "in_progress"}},
+    {"event_type": "interaction.status_update", "interaction_id": "v1_a", "status": "in_progress"},
+    *interaction_step(0, {"type": "thought"}, {"type": "thought_signature", "signature": "c2ln"}),
+    *interaction_step(1, {"type": "model_output"}, {"type": "text", "text": "Hi."}),
+    *interaction_call(2),
+    *interaction_call(3),
+    {
+        "event_type": "interaction.completed",
+        "interaction": INTERACTION
+        | {
+            "status": "requires_action",
+            "usage": {
+                "total_input_tokens": 5,
+                "total_output_tokens": 3,
+                "total_thought_tokens": 1,
+                "total_tool_use_tokens": 0,
+                "total_tokens": 9,
+            },
+        },
+    },
+]
+
 STREAMS = {
     "anthropic-messages": ANTHROPIC,
     "openai-chat": CHAT,
@@ -282,6 +325,7 @@ STREAMS = {
     "cohere-chat v1": COHERE_V1,
     "bedrock-converse": BEDROCK,
     "bedrock-invoke": BEDROCK_INVOKE,
+    "google-interactions": INTERACTIONS,
 }
 
 
@@ -302,7 +346,7 @@ def _frame(api: str, payload: Json) -> Frame:
         type_ = "exception" if kind.endswith("Exception") else "event"
         headers = {":message-type": type_, f":{type_}-type": kind}
         return Frame(json.dumps(body).encode(), None, 0, 0, headers)
-    name = payload.get("event", payload.get("type") if api in NAMED else None)
+    name = payload.get("event", payload.get(NAMED[api]) if api in NAMED else None)
     data = {key: value for key, value in payload.items() if key != "event"}
     return Frame(json.dumps(data).encode(), name.encode() if name else None, 0, 0)
 

@@ -77,6 +77,37 @@ def essence(outcome: dict[str, Any], call: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
+def test_an_interaction_is_the_sum_of_its_deltas() -> None:
+    check_each(streams("bonus/google-interactions"), assert_interaction_matches_its_deltas)
+
+
+def assert_interaction_matches_its_deltas(case: Case) -> None:
+    found = decode(case).outcome
+    deltas = [(each.get("index"), each["delta"]) for each in payloads(case.cassette.body) if "delta" in each]
+    joined: dict[str, str] = {"text": "", "thinking": ""}
+    arguments: dict[int, str] = {}
+    for index, delta in deltas:
+        match delta["type"]:
+            case "text":
+                joined["text"] += delta["text"]
+            case "thought_summary":
+                joined["thinking"] += delta["content"]["text"]
+            case "arguments_delta":
+                arguments[index] = arguments.get(index, "") + delta["arguments"]
+    assert {kind: "".join(texts(found, kind)) for kind in joined} == joined
+    calls = [
+        each for each in found["content"] if each["type"] == "tool_call" and each["executor"] == "client"
+    ]
+    assert [call["arguments"] for call in calls] == [json.loads(text) for text in arguments.values()]
+    last = payloads(case.cassette.body)[-1]["interaction"]
+    usage = last["usage"]
+    assert found["stop"]["raw"] == last["status"]
+    assert found["usage"]["output"] == usage["total_output_tokens"] + usage["total_thought_tokens"]
+    searched = any(delta["type"] == "google_search_call" for _, delta in deltas)
+    tools = 0 if searched else usage["total_tool_use_tokens"]
+    assert found["usage"]["input"] == usage["total_input_tokens"] + tools - usage["total_cached_tokens"]
+
+
 def test_the_events_of_cohere_v1_match_its_final_answer() -> None:
     check_each(streams("cohere-v1"), assert_events_match_final_answer)
 

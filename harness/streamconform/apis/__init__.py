@@ -26,6 +26,7 @@ NAMES: Final = (
     "openai-chat",
     "openai-responses",
     "google-generate",
+    "google-interactions",
     "ollama-chat",
     "cohere-chat",
     "bedrock-converse",

@@ -117,13 +117,14 @@ class Assembler:
             if piece:
                 self._events.append(ProseDelta(block.position, kind, piece))
 
-    def sign(self, slot: Hashable, signature: str, *, redacted: bool = False) -> None:
-        """Append to the signature of a thinking block; start one if the slot never started."""
+    def sign(self, slot: Hashable, signature: str, *, redacted: bool = False, replaces: bool = False) -> None:
+        """Append to the signature of a thinking block, or replace it; start one if the slot never started."""
         if slot not in self._slots:
             self.start(slot, "thinking")
         block = self._slots[slot]
         if isinstance(block, ProseBlock) and block.kind == "thinking" and block.open:
-            block.signature = ((block.signature or "") + signature) or None
+            before = "" if replaces else block.signature or ""
+            block.signature = (before + signature) or None
             block.redacted = block.redacted or redacted
 
     def start_call(

@@ -47,6 +47,27 @@ def keep_blocks(keep: Callable[[Block], bool]) -> Apply:
     return lambda outcome: replace(outcome, content=tuple(filter(keep, outcome.content)))
 
 
+def filter_others(is_citation: Callable[[Other], bool], is_own: Callable[[Other], bool]) -> Apply:
+    """Return a function that keeps the citations directly after text, and the API's own `other` blocks."""
+
+    def apply(outcome: Outcome) -> Outcome:
+        blocks: list[Block] = []
+        text_before = False
+        for block in outcome.content:
+            if isinstance(block, Other):
+                cites = is_citation(block)
+                if not (text_before if cites else is_own(block)):
+                    text_before = False
+                    continue
+                text_before = cites
+            else:
+                text_before = isinstance(block, (Text, Refusal))
+            blocks.append(block)
+        return replace(outcome, content=tuple(blocks))
+
+    return apply
+
+
 # Names, cost, errors.
 
 
@@ -133,6 +154,14 @@ def is_client_call(block: Block) -> bool:
 def _convert_refusal(block: Block) -> Iterator[Block]:
     """Yield the block, with a refusal as text."""
     yield Text(block.text) if isinstance(block, Refusal) else block
+
+
+def drop_redacted(block: Block) -> Iterator[Block]:
+    """Yield the block, with redacted thinking unsigned."""
+    if isinstance(block, Thinking) and block.redacted:
+        yield Thinking(text=block.text, signature=None, redacted=False)
+    else:
+        yield block
 
 
 def _drop_signature(block: Block) -> Iterator[Block]:

@@ -21,6 +21,7 @@ from streamconform_reference.encoding.losses import (
     FAILED_REASON,
     NAMES,
     REFUSALS,
+    filter_others,
     is_client_call,
     map_blocks,
     map_error,
@@ -32,7 +33,6 @@ from streamconform_reference.outcome import (
     Error,
     Other,
     Outcome,
-    Refusal,
     Stop,
     StopReason,
     Text,
@@ -117,22 +117,6 @@ def encode_usage(usage: Usage | None) -> Usage:
     return replace(usage, input=usage.input or 0, output=usage.output or 0)
 
 
-def _filter_others(outcome: Outcome) -> Outcome:
-    blocks: list[Block] = []
-    text_before = False
-    for block in outcome.content:
-        if isinstance(block, Other):
-            cites = is_citation(block)
-            if not (text_before if cites else is_own_block(block)):
-                text_before = False
-                continue
-            text_before = cites
-        else:
-            text_before = isinstance(block, (Text, Refusal))
-        blocks.append(block)
-    return replace(outcome, content=tuple(blocks))
-
-
 def _split_redacted(block: Block) -> Iterator[Block]:
     if isinstance(block, Thinking) and block.redacted and block.text:
         yield Thinking(text=block.text, signature=None, redacted=False)
@@ -161,7 +145,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
         "other",
         "a block without a common form that is not Anthropic's, and a citation not directly after text",
         "omitted",
-        _filter_others,
+        filter_others(is_citation, is_own_block),
     ),
     Loss(
         "redacted-text",

@@ -5,7 +5,6 @@ Source: https://ai.google.dev/api/generate-content, https://ai.google.dev/gemini
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -15,6 +14,7 @@ from streamconform_reference.encoding.losses import (
     COST,
     NAMES,
     REFUSALS,
+    drop_redacted,
     join_surrogates,
     keep_blocks,
     keep_only_error,
@@ -94,14 +94,6 @@ def is_hosted(call: ToolCall) -> bool:
 def make_malformed_error(call: ToolCall) -> Error:
     """Return the error of an answer with such a call."""
     return Error(MALFORMED, f"Malformed function call: {call.name}", None)
-
-
-def _drop_redacted(block: Block) -> Iterator[Block]:
-    """Yield the block, with redacted thinking unsigned."""
-    if isinstance(block, Thinking) and block.redacted:
-        yield Thinking(text=block.text, signature=None, redacted=False)
-    else:
-        yield block
 
 
 def _join_prose_as_read(outcome: Outcome) -> Outcome:
@@ -232,7 +224,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
         "redacted",
         "redacted thinking",
         "omitted; thinking with text becomes unsigned",
-        map_blocks(_drop_redacted),
+        map_blocks(drop_redacted),
     ),
     Loss(
         "calls",

@@ -1,0 +1,182 @@
+"""Mutants that decode google-interactions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import ClassVar
+
+from streamconform_reference.apis.google_generate.framing import GoogleFraming, GoogleSseFraming
+from streamconform_reference.apis.google_interactions import decode
+from streamconform_reference.apis.google_interactions.decode import GoogleInteractionsDecoder
+from streamconform_reference.apis.google_interactions.steps import Step, Steps
+from streamconform_reference.decoding.decoder import Payload
+from streamconform_reference.decoding.fields import read_text
+from streamconform_reference.framing import Framing
+from streamconform_reference.framing.sse import SseFraming
+
+from .json_values import object_at
+from .model import ARGUMENTS, CONTENT, ERROR, STATUS, STOP_REASON, USAGE
+from .registry import StreamMutants
+
+mutants = StreamMutants("google-interactions", GoogleInteractionsDecoder)
+
+
+@mutants.replace(
+    "steps-by-arrival",
+    "steps_factory",
+    issues=("google/adk-python#6832",),
+    fails=CONTENT,
+)
+class StepsByArrival(Steps):
+    """Adds every delta to the step that started last, whatever its index."""
+
+    def _find(self, index: int | None) -> Step | None:
+        del index
+        return self._last
+
+
+@mutants.replace(
+    "thought-signature-ignored",
+    "steps_factory",
+    issues=("allenhutchison/obsidian-gemini#1269",),
+    fails=CONTENT,
+)
+class ThoughtSignatureIgnored(Steps):
+    """Ignores the signatures of thoughts, so that the next request is rejected."""
+
+    def add(self, index: int | None, delta: Payload) -> None:
+        if delta.get("type") != "thought_signature":
+            super().add(index, delta)
+
+
+@mutants.replace(
+    "first-signature-wins",
+    "steps_factory",
+    issues=(),
+    fails=CONTENT,
+)
+class FirstSignatureWins(Steps):
+    """Takes the first signature of a thought, which may be empty."""
+
+    @cached_property
+    def signed(self) -> set[int | None]:
+        return set()
+
+    def add(self, index: int | None, delta: Payload) -> None:
+        if delta.get("type") == "thought_signature":
+            if index in self.signed:
+                return
+            self.signed.add(index)
+        super().add(index, delta)
+
+
+@mutants.replace(
+    "thoughts-shown-as-text",
+    "steps_factory",
+    issues=("DEEIX-AI/DEEIX-Chat#607",),
+    fails=(*CONTENT, "**:stop.**"),
+)
+class ThoughtsShownAsText(Steps):
+    """Shows the summary of a thought as the answer's text."""
+
+    def start(self, index: int | None, data: Payload) -> None:
+        super().start(index, {"type": "model_output"} if data.get("type") == "thought" else data)
+
+    def add(self, index: int | None, delta: Payload) -> None:
+        if delta.get("type") == "thought_summary":
+            delta = {"type": "text", "text": read_text(object_at(delta, "content"), "text")}
+        super().add(index, delta)
+
+
+@mutants.replace(
+    "last-argument-fragment-wins",
+    "steps_factory",
+    issues=("TanStack/ai#781",),
+    fails=(*ARGUMENTS, *CONTENT),
+)
+class LastArgumentFragmentWins(Steps):
+    """Takes each fragment for the whole arguments, so that the last one wins."""
+
+    def add(self, index: int | None, delta: Payload) -> None:
+        step = self._find(index)
+        if delta.get("type") == "arguments_delta" and step is not None:
+            self.message.settle_arguments(step, read_text(delta, "arguments"))
+        else:
+            super().add(index, delta)
+
+
+@mutants.replace(
+    "bare-refusal-ignored",
+    "framing_factory",
+    issues=("googleapis/js-genai#1973",),
+    fails=ERROR,
+)
+class BareRefusalIgnored(GoogleFraming):
+    """Ignores a refusal that is sent as a line of JSON between the events."""
+
+    def _choose(self) -> Framing:
+        chosen = super()._choose()
+        if isinstance(chosen, GoogleSseFraming):
+            chosen = self._chosen = SseFraming()
+        return chosen
+
+
+@mutants.decoder(
+    "end-of-file-as-completed",
+    issues=("LionSR/TeXRA#6550",),
+    fails=STATUS,
+)
+class EndOfFileAsCompleted(GoogleInteractionsDecoder):
+    """Reports an answer without `interaction.completed` as complete."""
+
+    def end_of_body(self) -> None:
+        if not self.message.ended:
+            self.message.end_all(calls=False)
+            self.message.stop("stop", None)
+            self.message.complete()
+
+
+@mutants.decoder(
+    "any-status-as-completed",
+    issues=("mozilla-ai/any-llm#1338",),
+    fails=(*STOP_REASON, *ERROR),
+)
+class AnyStatusAsCompleted(GoogleInteractionsDecoder):
+    """Treats every final status as a normal end."""
+
+    def finish(self, interaction: Payload) -> None:
+        super().finish({**interaction, "status": "completed"})
+
+
+@mutants.decoder(
+    "thought-tokens-not-counted",
+    issues=("agno-agi/agno#7926",),
+    fails=USAGE,
+)
+class ThoughtTokensNotCounted(GoogleInteractionsDecoder):
+    """Reads input, output and total only, although thoughts are billed as output."""
+
+    def report(self, usage: object, tier: str | None = None) -> None:
+        if isinstance(usage, dict):
+            usage = {
+                name: count
+                for name, count in usage.items()
+                if name in ("total_input_tokens", "total_output_tokens")
+            }
+        super().report(usage, tier)
+
+
+@mutants.decoder(
+    "only-old-event-names",
+    issues=("ogx-ai/ogx#5904",),
+    fails=(*CONTENT, *ERROR, *USAGE, "**:model", "**:response_id", "**:invariant.**"),
+)
+class OnlyOldEventNames(GoogleInteractionsDecoder):
+    """Knows only the event names that were used until June 2026."""
+
+    handlers: ClassVar[Mapping[str, decode.Handler]] = {
+        name: handler
+        for name, handler in decode.HANDLERS.items()
+        if name not in ("step.start", "step.delta", "step.stop")
+    }

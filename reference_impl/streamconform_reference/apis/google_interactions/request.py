@@ -1,0 +1,186 @@
+"""Build the body of `POST /v1beta/interactions` from a conversation, without state at the provider.
+
+Source: https://ai.google.dev/api/interactions-api#CreateInteraction,
+https://ai.google.dev/gemini-api/docs/interactions, and the types of the `google-genai` package 3.4.0.
+
+- `store` is true by default, so it is always sent. The history is then in `input`, as steps.
+- Thought steps go back with summary and signature, in their place: without them a call that is sent back is
+  rejected (allenhutchison/obsidian-gemini#1269).
+- A result is a step after the calls. Its value is sent as it is if it is one JSON object, else as text, or as
+  contents if it has images.
+- Calls of Google's tools and their results go back as the steps that they were.
+- There is no option for "one call at most", and thinking cannot be switched off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from streamconform_reference.requests.conversation import (
+    Block,
+    Conversation,
+    ToolResult,
+    UserTurn,
+    arguments_object,
+    filter_images,
+    is_client_call,
+    join_text,
+    part_text,
+    read_turns,
+)
+from streamconform_reference.requests.options import (
+    API_KEY,
+    Request,
+    ThinkingOptions,
+    build_description,
+    build_schema,
+    is_streamed,
+    make_request,
+    read_limit,
+    read_thinking,
+)
+
+API: Final = "google-interactions"
+_MODES: Final = {"auto": "auto", "none": "none", "required": "any"}
+_LEVELS: Final = {"max": "xhigh"}
+_RESULT: Final = "_result"
+_MCP: Final = "mcp_server_tool_call"
+HOSTED: Final = frozenset(
+    [
+        "code_execution",
+        "file_search",
+        "google_maps",
+        "google_search",
+        "processing",
+        "retrieval",
+        "tool_search",
+        "url_context",
+    ]
+)
+"""Google's tools by name; any other tool that the provider ran is one of an MCP server."""
+
+
+def build_request(conversation: Conversation) -> Request:
+    """Return the request for a conversation."""
+    body: dict[str, Any] = {"model": conversation["model"], "input": list(_build_steps(conversation))}
+    if conversation.get("system"):
+        body["system_instruction"] = conversation["system"]
+    settings: dict[str, Any] = {}
+    if conversation.get("tools"):
+        body["tools"] = [_build_tool(tool) for tool in conversation["tools"]]
+        if "tool_choice" in conversation:
+            settings["tool_choice"] = _build_tool_choice(conversation["tool_choice"])
+    if "max_tokens" in conversation:
+        settings["max_output_tokens"] = read_limit(conversation)
+    if "temperature" in conversation:
+        settings["temperature"] = conversation["temperature"]
+    options = read_thinking(conversation)
+    if options:
+        settings |= _build_thinking(options)
+    if settings:
+        body["generation_config"] = settings
+    body["store"] = False
+    body["stream"] = is_streamed(conversation)
+    return make_request("/v1beta/interactions", body, x_goog_api_key=API_KEY)
+
+
+def _build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tool in the API's format; one without parameters has no schema."""
+    parameters = build_schema(tool)
+    schema = {"parameters": parameters} if parameters["properties"] else {}
+    return {"type": "function", "name": tool["name"], **build_description(tool), **schema}
+
+
+def _build_tool_choice(requested: str | Mapping[str, Any]) -> Any:
+    """Return the tool choice: a named tool is any of that one."""
+    if isinstance(requested, Mapping):
+        return {"allowed_tools": {"mode": "any", "tools": [requested["name"]]}}
+    return _MODES[requested]
+
+
+def _build_thinking(options: ThinkingOptions) -> dict[str, Any]:
+    """Return level and summaries; the API has no budget."""
+    if options.off:
+        return {"thinking_level": "minimal"}
+    level = {"thinking_level": _LEVELS.get(options.effort, options.effort)} if options.effort else {}
+    return level | {"thinking_summaries": "auto"}
+
+
+def _build_steps(conversation: Conversation) -> Iterator[dict[str, Any]]:
+    """Yield the steps of the history, and the user's last message."""
+    for turn in read_turns(conversation, API):
+        if isinstance(turn, UserTurn):
+            content = [
+                _build_content(part) for part in turn.parts if part["type"] == "image" or part_text(part)
+            ]
+            if content:
+                yield {"type": "user_input", "content": content}
+            continue
+        yield from _build_answer(turn.blocks)
+        yield from map(_build_result, turn.results)
+
+
+def _build_content(part: Block) -> dict[str, Any]:
+    """Return a content of a user's message, or of a result."""
+    if part["type"] == "image":
+        return {"type": "image", "mime_type": part["media_type"], "data": part["data"]}
+    return {"type": "text", "text": part_text(part)}
+
+
+def _build_answer(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
+    """Yield the steps of an answer. Texts that follow each other are contents of one step."""
+    texts: list[dict[str, Any]] = []
+    for block in blocks:
+        if block["type"] in ("text", "refusal"):
+            texts.append({"type": "text", "text": block["text"]})
+            continue
+        step = _build_step(block)
+        if step is None:
+            continue  # a citation, which belongs to the text before it
+        if texts:
+            yield {"type": "model_output", "content": texts}
+            texts = []
+        yield step
+    if texts:
+        yield {"type": "model_output", "content": texts}
+
+
+def _build_step(block: Block) -> dict[str, Any] | None:
+    """Return the step of a block, None if it has none."""
+    match block["type"]:
+        case "thinking":
+            return _build_thought(block.get("text", ""), block.get("signature"))
+        case "tool_call":
+            name = {"id": block["id"], "name": block["name"]}
+            arguments = {"arguments": arguments_object(block)}
+            if is_client_call(block):
+                return {"type": "function_call", **name, **arguments}
+            if block["name"] in HOSTED:
+                return {"type": f"{block['name']}_call", "id": block["id"], **arguments}
+            return {"type": _MCP, **name, **arguments}
+        case _ if str(block.get("kind")).endswith(_RESULT):
+            data: dict[str, Any] = block["data"]
+            return data
+        case _:
+            return None
+
+
+def _build_thought(text: str, signature: str | None) -> dict[str, Any]:
+    summary = {"summary": [{"type": "text", "text": text}]} if text else {}
+    return {"type": "thought", **({"signature": signature} if signature else {}), **summary}
+
+
+def _build_result(result: ToolResult) -> dict[str, Any]:
+    """Return the step of a result."""
+    failed = {"is_error": True} if result.error else {}
+    value = _build_value(result.parts)
+    return {"type": "function_result", "call_id": result.id, "name": result.name, "result": value, **failed}
+
+
+def _build_value(parts: Sequence[Block]) -> Any:
+    if filter_images(parts):
+        return [_build_content(part) for part in parts]
+    if len(parts) == 1 and parts[0]["type"] == "json" and isinstance(parts[0]["value"], Mapping):
+        return parts[0]["value"]
+    return join_text(parts)
