@@ -10,6 +10,7 @@ from . import (
     bedrock_invoke_streams,
     cohere_chat_streams,
     google_generate_streams,
+    google_interactions_streams,
     ollama_chat_streams,
     openai_chat_streams,
     openai_responses_streams,
@@ -24,6 +25,7 @@ SAMPLES: Mapping[str, Mapping[str, bytes]] = {
     "bedrock-converse": bedrock_converse_streams.STREAMS,
     "bedrock-invoke": bedrock_invoke_streams.STREAMS,
     "google-generate": google_generate_streams.STREAMS,
+    "google-interactions": google_interactions_streams.STREAMS,
     "ollama-chat": ollama_chat_streams.STREAMS,
 }
 

@@ -49,6 +49,12 @@ TOOLS: dict[str, Any] = {
             }
         ]
     },
+    "google-interactions": {
+        "tools": [
+            {"type": "function", "name": "weather", "description": "Tells the weather.", "parameters": CITY},
+            {"type": "function", "name": "now"},
+        ]
+    },
     "openai-responses": {
         "tools": [
             {
@@ -113,6 +119,12 @@ CHOICES: list[tuple[str, Any, Any]] = [
         ONE,
         {"toolConfig": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["weather"]}}},
     ),
+    ("google-interactions", "required", {"generation_config": {"tool_choice": "any"}}),
+    (
+        "google-interactions",
+        ONE,
+        {"generation_config": {"tool_choice": {"allowed_tools": {"mode": "any", "tools": ["weather"]}}}},
+    ),
     ("cohere-chat", "auto", {"tool_choice": None}),
     ("cohere-chat", "none", {"tool_choice": "NONE"}),
     ("cohere-chat", "required", {"tool_choice": "REQUIRED"}),
@@ -130,6 +142,7 @@ LIMITS: list[tuple[str, dict[str, Any]]] = [
     ("bedrock-invoke", {"max_tokens": 100}),
     ("cohere-chat", {"max_tokens": 100}),
     ("google-generate", {"generationConfig": {"maxOutputTokens": 100}}),
+    ("google-interactions", {"generation_config": {"max_output_tokens": 100}}),
     ("ollama-chat", {"options": {"num_predict": 100}}),
     ("openai-chat", {"max_completion_tokens": 100, "max_tokens": None}),
     ("openai-responses", {"max_output_tokens": 100}),
@@ -153,6 +166,7 @@ STREAMED: list[tuple[str, str, str]] = [
         "/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse",
         "/v1beta/models/gemini-3-pro:generateContent",
     ),
+    ("google-interactions", "/v1beta/interactions", "/v1beta/interactions"),
     ("ollama-chat", "/api/chat", "/api/chat"),
     ("openai-chat", "/v1/chat/completions", "/v1/chat/completions"),
     ("openai-responses", "/v1/responses", "/v1/responses"),
@@ -163,6 +177,7 @@ SYSTEMS: list[tuple[str, str, Any]] = [
     ("bedrock-converse", "system", [{"text": "Be brief."}]),
     ("bedrock-invoke", "system", "Be brief."),
     ("google-generate", "systemInstruction", {"parts": [{"text": "Be brief."}]}),
+    ("google-interactions", "system_instruction", "Be brief."),
     ("openai-responses", "instructions", "Be brief."),
 ]
 
@@ -279,6 +294,7 @@ def test_the_system_prompt_is_the_first_message(api):
         ("bedrock-invoke", {"authorization": "Bearer conform"}),
         ("cohere-chat", {"authorization": "Bearer conform"}),
         ("google-generate", {"x-goog-api-key": "conform"}),
+        ("google-interactions", {"x-goog-api-key": "conform"}),
         ("ollama-chat", {}),
         ("openai-chat", {"authorization": "Bearer conform"}),
         ("openai-responses", {"authorization": "Bearer conform"}),

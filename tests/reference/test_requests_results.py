@@ -61,6 +61,17 @@ SENT: dict[str, list[Any]] = {
         },
         {"role": "user", "parts": [{"text": "And?"}]},
     ],
+    "google-interactions": [
+        {"type": "function_result", "call_id": "call_a", "name": "weather", "result": "sun"},
+        {
+            "type": "function_result",
+            "call_id": "call_b",
+            "name": "weather",
+            "result": "rain",
+            "is_error": True,
+        },
+        {"type": "user_input", "content": [{"type": "text", "text": "And?"}]},
+    ],
     "ollama-chat": [
         {"role": "tool", "content": "sun", "tool_name": "weather", "tool_call_id": "call_a"},
         {"role": "tool", "content": "rain", "tool_name": "weather", "tool_call_id": "call_b"},
@@ -85,6 +96,7 @@ JSON_SENT: dict[str, Any] = {
     "bedrock-invoke": '{"degrees":21}',
     "cohere-chat": [{"type": "document", "document": {"data": JSON}}],
     "google-generate": {"output": JSON},
+    "google-interactions": JSON,
     "ollama-chat": '{"degrees":21}',
     "openai-chat": '{"degrees":21}',
     "openai-responses": '{"degrees":21}',
@@ -102,6 +114,8 @@ def content_of(api: str, message: Any) -> Any:
             return message["parts"][0]["functionResponse"]["response"]
         case "openai-responses":
             return message["output"]
+        case "google-interactions":
+            return message["result"]
         case _:
             return message["content"]
 
