@@ -34,6 +34,7 @@ MODULES: Final = (
     "ollama_chat",
     "cohere_chat",
     "bedrock_converse",
+    "bedrock_invoke",
     "request_messages",
     "request_options",
     "functions",

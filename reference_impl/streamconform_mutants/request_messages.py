@@ -155,6 +155,17 @@ def reasoning_lost(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
+    "thought-steps-not-sent",
+    "google-interactions",
+    issues=("allenhutchison/obsidian-gemini#1269",),
+    fails=_INPUT,
+)
+def thought_steps_not_sent(_: Conversation, body: Body) -> None:
+    """Sends calls back without the thoughts before them."""
+    body["input"] = [step for step in body["input"] if step["type"] != "thought"]
+
+
+@mutants.body(
     "reasoning-alone",
     "openai-responses",
     issues=("continuedev/continue#8933", "vercel/ai#8379"),

@@ -384,3 +384,17 @@ def content_as_parts(_: Conversation, body: Body) -> None:
     """Sends content as a list of parts to a server that accepts only text."""
     for message in body["messages"]:
         message["content"] = [{"type": "text", "text": message["content"]}]
+
+
+# Members that belong elsewhere
+
+
+@mutants.body(
+    "model-in-the-body",
+    "bedrock-invoke",
+    issues=("BerriAI/litellm#26148", "BerriAI/litellm#9106"),
+    fails=("**:body.model", "**:body.stream"),
+)
+def model_in_the_body(conversation: Conversation, body: Body) -> None:
+    """Sends members that belong to Anthropic's own API, which Bedrock rejects."""
+    body |= {"model": conversation["model"], "stream": True}

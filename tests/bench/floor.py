@@ -5,9 +5,11 @@ For each framing one function, chunks in, number of payloads out; it holds nothi
 
 from __future__ import annotations
 
+import base64
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Final
 
 import orjson
@@ -52,7 +54,12 @@ def json_lines(chunks: Iterable[bytes]) -> int:
     return count
 
 
-def event_stream(chunks: Iterable[bytes]) -> int:
+def _load_event(payload: bytes) -> None:
+    """Parse the event of a model in the payload of a message."""
+    orjson.loads(base64.b64decode(orjson.loads(payload)["bytes"]))
+
+
+def event_stream(chunks: Iterable[bytes], *, load: Callable[[bytes], object] = orjson.loads) -> int:
     """Read messages of an AWS event stream, and verify the two checksums of each.
 
     Without them a reader would believe lengths that lie. The headers stay unread.
@@ -73,7 +80,7 @@ def event_stream(chunks: Iterable[bytes]) -> int:
                 or zlib.crc32(message[:-4]) != _CHECKSUM.unpack_from(message, total - 4)[0]
             ):
                 raise ValueError(start)
-            orjson.loads(message[12 + headers : -4])
+            load(message[12 + headers : -4])
             start = end
             count += 1
         del buffer[:start]
@@ -89,5 +96,6 @@ FLOORS: Final[Mapping[str, Callable[[Iterable[bytes]], int]]] = {
     "ollama-chat": json_lines,
     "cohere-chat": sse,
     "bedrock-converse": event_stream,
+    "bedrock-invoke": partial(event_stream, load=_load_event),
 }
 """A row for each api."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import struct
 import zlib
@@ -35,6 +36,11 @@ def message(payload: Mapping[str, Any], event: str) -> bytes:
     lengths = _PRELUDE.pack(_PRELUDE.size + len(block) + len(body) + 2 * _CHECKSUM.size, len(block))
     summed = lengths + _CHECKSUM.pack(zlib.crc32(lengths)) + block + body
     return summed + _CHECKSUM.pack(zlib.crc32(summed))
+
+
+def invoke_chunk(payload: Mapping[str, Any]) -> bytes:
+    """Return one message of an AWS event stream that carries an event of a model in base64."""
+    return message({"bytes": base64.b64encode(_json(payload)).decode(), "p": "abcdefgh"}, "chunk")
 
 
 def _json(payload: Mapping[str, Any]) -> bytes:

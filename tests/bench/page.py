@@ -100,9 +100,10 @@ Measured on {machine}."""
 METHOD: Final = f"""## Method
 
 - **Floor**: split the body at blank lines, or at line ends for JSON lines, and call `orjson.loads` on each
-  payload; nothing else, not even comments or other line endings (`tests/bench/floor.py`). The floor of
-  `bedrock-converse` also verifies both checksums of each message with `zlib.crc32`, because no reader of
-  event streams can omit them; it does not read the headers.
+  payload; nothing else, not even comments or other line endings (`tests/bench/floor.py`). The floors of
+  `bedrock-converse` and `bedrock-invoke` also verify both checksums of each message with `zlib.crc32`,
+  because no reader of event streams can omit them; they do not read the headers. That of `bedrock-invoke`
+  also decodes the base64 of each event.
 - **Reference**: bytes in, every event and the outcome out, as values (`tests/bench/measure.py`).
 - Streams are generated, not recorded: every delta has {CHARACTERS} characters, some of them multi-byte, in
   the frames that the API documents (`tests/bench/streams.py`).

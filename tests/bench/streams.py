@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Literal
 
 from . import other_streams as other
-from .frames import sse
+from .frames import invoke_chunk, sse
 
 Kind = Literal["text", "tool call"]
 Frames = Iterator[bytes]
@@ -47,29 +48,31 @@ def _typed(payload: Mapping[str, Any]) -> bytes:
     return sse(payload, payload["type"])
 
 
-def _anthropic(block: Mapping[str, Any], deltas: Iterable[Mapping[str, Any]], reason: str) -> Frames:
+def _anthropic(
+    block: Mapping[str, Any], deltas: Iterable[Mapping[str, Any]], reason: str
+) -> Iterator[Mapping[str, Any]]:
     usage = {"input_tokens": 25, "output_tokens": 1}
     head = {"id": "msg_01", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5"}
-    yield _typed({"type": "message_start", "message": head | {"content": [], "usage": usage}})
-    yield _typed({"type": "content_block_start", "index": 0, "content_block": block})
+    yield {"type": "message_start", "message": head | {"content": [], "usage": usage}}
+    yield {"type": "content_block_start", "index": 0, "content_block": block}
     for delta in deltas:
-        yield _typed({"type": "content_block_delta", "index": 0, "delta": delta})
-    yield _typed({"type": "content_block_stop", "index": 0})
-    yield _typed({"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {"output_tokens": 9}})
-    yield _typed({"type": "message_stop"})
+        yield {"type": "content_block_delta", "index": 0, "delta": delta}
+    yield {"type": "content_block_stop", "index": 0}
+    yield {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {"output_tokens": 9}}
+    yield {"type": "message_stop"}
 
 
-def anthropic_text(pieces: Iterable[str]) -> Frames:
+def anthropic_text(pieces: Iterable[str], write: Callable[[Mapping[str, Any]], bytes] = _typed) -> Frames:
     """Yield the frames of a text."""
     deltas = ({"type": "text_delta", "text": piece} for piece in pieces)
-    return _anthropic({"type": "text", "text": ""}, deltas, "end_turn")
+    return map(write, _anthropic({"type": "text", "text": ""}, deltas, "end_turn"))
 
 
-def anthropic_call(pieces: Iterable[str]) -> Frames:
+def anthropic_call(pieces: Iterable[str], write: Callable[[Mapping[str, Any]], bytes] = _typed) -> Frames:
     """Yield the frames of a call."""
     block = {"type": "tool_use", "id": "toolu_01", "name": "write_file", "input": {}}
     deltas = ({"type": "input_json_delta", "partial_json": piece} for piece in pieces)
-    return _anthropic(block, deltas, "tool_use")
+    return map(write, _anthropic(block, deltas, "tool_use"))
 
 
 def _chat(deltas: Iterable[Mapping[str, Any]], reason: str) -> Frames:
@@ -157,6 +160,9 @@ APIS: Final[Mapping[str, Api]] = {
     "ollama-chat": Api(other.ollama_text, other.ollama_call, whole_calls=True),
     "cohere-chat": Api(other.cohere_text, other.cohere_call),
     "bedrock-converse": Api(other.bedrock_text, other.bedrock_call),
+    "bedrock-invoke": Api(
+        partial(anthropic_text, write=invoke_chunk), partial(anthropic_call, write=invoke_chunk)
+    ),
 }
 """A row for each api."""
 

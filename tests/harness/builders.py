@@ -15,7 +15,7 @@ from streamconform.model.cassette import Authored, Cassette, ChunkMark, Provenan
 from streamconform.model.leaf import AnyOf, Literally
 from streamconform.model.trial import Call, Framing, Trial
 from streamconform.suite import expectation
-from streamconform.wire import eventstream
+from streamconform.wire import eventstream, invoke_stream
 
 ANTHROPIC = "anthropic-messages"
 SOURCE = "https://docs.example.org/stream"
@@ -147,6 +147,18 @@ FRAMED: Mapping[str, tuple[str, Framing, bytes]] = {
             '{"contentBlockIndex":0,"delta":{"text":"Grüß"}}'.encode(), "contentBlockDelta"
         )
         + eventstream.encode_event(b'{"stopReason":"end_turn"}', "messageStop")
+        + eventstream.encode_event(b'{"message":"slow down"}', "throttlingException", "exception"),
+    ),
+    "bedrock-invoke": (
+        "bedrock-invoke",
+        "invoke_stream",
+        invoke_stream.write_chunks(
+            (
+                b'{"type":"message_start","message":{"id":"msg_bdrk_1","usage":{"input_tokens":9}}}',
+                b'{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}',
+                '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Grüß"}}'.encode(),
+            )
+        )
         + eventstream.encode_event(b'{"message":"slow down"}', "throttlingException", "exception"),
     ),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import struct
 import zlib
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from streamconform.apis import APIS
-from streamconform.wire import eventstream, json_array, ndjson
+from streamconform.wire import eventstream, invoke_stream, json_array, ndjson
 from streamconform.wire.framings import _SPLITTERS, replace_payload, split
 
 from . import builders
@@ -135,7 +136,14 @@ WRITERS = {
     "ndjson": lambda each: b"".join(map(ndjson.encode_line, each)),
     "json_array": lambda each: b"[" + b"".join(map(json_array.encode_element, each))[3:] + b"\n]",
     "eventstream": lambda each: b"".join(eventstream.encode_event(one, "x") for one in each),
+    "invoke_stream": invoke_stream.write_chunks,
 }
+
+
+def raw_payload(framed, body, frame):
+    """Return the payload at its place in the body, out of base64 where the framing has it."""
+    raw = body[slice(*frame.value)]
+    return base64.b64decode(raw) if framed == "invoke_stream" and raw != frame.payload else raw
 
 
 @pytest.mark.parametrize("framed", WRITERS)
@@ -150,7 +158,7 @@ def test_joined_payloads_are_split_into_the_same_payloads(framed, given_payloads
     for before, after in pairwise(frames):
         assert before.end <= after.start
     for number, frame in enumerate(frames):
-        assert body[slice(*frame.value)] == frame.payload
+        assert raw_payload(framed, body, frame) == frame.payload
         changed = body[: frame.start] + replace_payload(framed, body, frame, b"[7]") + body[frame.end :]
         assert [frame.payload for frame in split(framed, changed)] == [
             *given_payloads[:number],
@@ -176,7 +184,7 @@ def test_any_body_has_frames_in_order_inside_it(framed, body):
         assert end <= frame.start < frame.end <= len(body)
         end = frame.end
         if frame.value is not None:
-            assert body[slice(*frame.value)] == frame.payload
+            assert raw_payload(framed, body, frame) == frame.payload
             assert frame.start <= frame.value[0] <= frame.value[1] <= frame.end
 
 
@@ -187,7 +195,9 @@ def test_the_framing_follows_from_the_body(name):
     assert APIS[api].detect_framing(500, body) == "document"
 
 
-@pytest.mark.parametrize("api", ["google-generate", "ollama-chat", "cohere-chat", "bedrock-converse"])
+@pytest.mark.parametrize(
+    "api", ["google-generate", "ollama-chat", "cohere-chat", "bedrock-converse", "bedrock-invoke"]
+)
 @pytest.mark.parametrize(
     "body", [b"", b"<html>\n<p>Bad gateway</p>\n", b'{\n  "error": {\n    "code": 500\n  }\n}\n', b"[]"]
 )
@@ -200,6 +210,42 @@ def test_only_a_message_with_blanked_bytes_gets_new_checksums():
     before = GOOD + eventstream.encode_event(b'{"id":"secret"}', "x") + wrong
     after = eventstream.update_checksums(before, before.replace(b"secret", b"000000"))
     assert after == GOOD + eventstream.encode_event(b'{"id":"000000"}', "x") + wrong
+
+
+def chunk(payload):
+    return eventstream.encode_event(payload, "chunk")
+
+
+EVENT = base64.b64encode(b'{"type":"ping"}')
+INVOKED = {
+    "event": (chunk(b'{"bytes":"%s"}' % EVENT), b'{"type":"ping"}'),
+    "padding-first": (chunk(b'{ "p":"ab", "bytes" : "%s" }' % EVENT), b'{"type":"ping"}'),
+    "last-of-two": (chunk(b'{"bytes":"AA==","bytes":"%s"}' % EVENT), b'{"type":"ping"}'),
+    "escaped": (chunk(b'{"bytes":"Pz8\\/"}'), b"???"),
+    "not-base64": (chunk(b'{"bytes":"!"}'), b'{"bytes":"!"}'),
+    "not-text": (chunk(b'{"bytes":1}'), b'{"bytes":1}'),
+    "no-bytes": (chunk(b'{"p":"ab"}'), b'{"p":"ab"}'),
+    "not-an-object": (chunk(b'["bytes"]'), b'["bytes"]'),
+    "not-json": (chunk(b"bytes"), b"bytes"),
+    "exception": (eventstream.encode_event(b'{"bytes":"AA=="}', "e", "exception"), b'{"bytes":"AA=="}'),
+    "other-event": (eventstream.encode_event(b'{"bytes":"AA=="}', "x"), b'{"bytes":"AA=="}'),
+}
+
+
+@pytest.mark.parametrize("name", INVOKED)
+def test_only_the_event_of_a_model_is_decoded_from_base64(name):
+    body, payload = INVOKED[name]
+    (frame,) = split("invoke_stream", body)
+    assert frame.payload == payload
+    assert replace_payload("invoke_stream", body, frame, payload) == body
+    (changed,) = split("invoke_stream", replace_payload("invoke_stream", body, frame, b'{"bytes":7}'))
+    assert changed.payload == b'{"bytes":7}'
+
+
+def test_a_replaced_event_keeps_headers_and_padding():
+    body, _ = INVOKED["padding-first"]
+    changed = replace_payload("invoke_stream", body, split("invoke_stream", body)[0], b"[7]")
+    assert changed == chunk(b'{ "p":"ab", "bytes" : "Wzdd" }')
 
 
 def test_splitting_takes_linear_time():

@@ -10,7 +10,7 @@ import pytest
 from streamconform.apis import APIS
 from streamconform.errors import SourceError
 from streamconform.tools.record.importers import import_file
-from streamconform.wire import eventstream
+from streamconform.wire import eventstream, invoke_stream
 from streamconform.wire.reframe import NotPayloadError, restore_framing
 
 from ..harness.builders import TEXT_FRAMES, sse_body
@@ -115,6 +115,17 @@ def test_an_imported_event_stream_without_its_secrets_has_sound_checksums():
     assert len(made.body) == len(body)
     assert address not in made.body
     assert len(eventstream.split(made.body)) == 1
+
+
+def test_secrets_are_also_replaced_in_the_events_of_a_model():
+    address = b"somebody@somewhere.dev"
+    body = invoke_stream.encode_event(b'{"type":"x","text":"%s"}' % address)
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: application/vnd.amazon.eventstream\r\n\r\n"
+    (made,) = import_file(Path("a.eventstream"), head + body, "bedrock-invoke", None).cassettes
+    (frame,) = invoke_stream.split(made.body)
+    assert len(made.body) == len(body)
+    assert frame.payload.startswith(b'{"type":"x","text":"xxx')
+    assert address not in frame.payload
 
 
 WRONG = {

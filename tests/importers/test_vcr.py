@@ -15,7 +15,7 @@ import yaml
 from streamconform.errors import SourceError
 from streamconform.model.cassette import Derived
 from streamconform.tools.record.importers import import_file
-from streamconform.wire import eventstream
+from streamconform.wire import eventstream, invoke_stream
 
 from .provider import BODY, KEY, REQUEST, provider
 
@@ -260,6 +260,9 @@ VENDORS = {
     "https://api.cohere.com/v1/chat": "cohere-chat",
     "https://api.cohere.com/v2/chat": "cohere-chat",
     "https://bedrock-runtime.us-east-1.amazonaws.com/model/a.b-v1%3A0/converse-stream": "bedrock-converse",
+    "https://bedrock-runtime.us-east-1.amazonaws.com/model/anthropic.b%3A0/invoke-with-response-stream": (
+        "bedrock-invoke"
+    ),
     "https://api.groq.com/openai/v1/chat/completions": "openai-chat",
     "https://x.openai.azure.com/openai/deployments/d/chat/completions?api-version=1": "openai-chat",
 }
@@ -268,6 +271,10 @@ STREAMS = {
     "bedrock-converse": (
         "application/vnd.amazon.eventstream",
         eventstream.encode_event(b'{"stopReason":"end_turn"}', "messageStop"),
+    ),
+    "bedrock-invoke": (
+        "application/vnd.amazon.eventstream",
+        invoke_stream.encode_event(b'{"type":"message_stop"}'),
     ),
     "cohere-chat": ("text/event-stream", b'data: {"type":"message-end"}\n\n'),
     "google-generate": ("text/event-stream", b'data: {"candidates":[]}\r\n\r\n'),
@@ -296,7 +303,9 @@ def test_a_whole_answer_of_an_api_that_streams_json_lines_is_no_stream_of_one_li
     )
 
 
-@pytest.mark.parametrize("path", ["/v1beta/models/g:generateContent", "/model/a.b-v1%3A0/converse"])
+@pytest.mark.parametrize(
+    "path", ["/v1beta/models/g:generateContent", "/model/a.b-v1%3A0/converse", "/model/a.b-v1%3A0/invoke"]
+)
 def test_a_path_that_asks_for_an_answer_at_once_is_said_to_be_none_of_a_stream(tmp_path, path):
     response = {"status": {"code": 200}, "headers": {}, "body": {"string": b"{}"}}
     found = taken(written(tmp_path, response, uri=f"https://example.org{path}"))

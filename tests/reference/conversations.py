@@ -9,8 +9,10 @@ from streamconform_reference.adapter import build_request
 APIS = (
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     "cohere-chat",
     "google-generate",
+    "google-interactions",
     "ollama-chat",
     "openai-chat",
     "openai-responses",
@@ -18,8 +20,10 @@ APIS = (
 MODELS = {
     "anthropic-messages": "claude-sonnet-5-5",
     "bedrock-converse": "anthropic.claude-sonnet-5-5-v1:0",
+    "bedrock-invoke": "anthropic.claude-sonnet-5-5-v1:0",
     "cohere-chat": "command-a-reasoning",
     "google-generate": "gemini-3-pro",
+    "google-interactions": "gemini-3-pro",
     "ollama-chat": "qwen3",
     "openai-chat": "gpt-5",
     "openai-responses": "gpt-5",

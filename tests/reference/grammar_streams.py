@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -268,6 +269,14 @@ BEDROCK = [
     },
 ]
 
+METRICS = {
+    "inputTokenCount": 5,
+    "outputTokenCount": 9,
+    "invocationLatency": 2,
+    "firstByteLatency": 1,
+}
+BEDROCK_INVOKE = [*ANTHROPIC[:-1], {"type": "message_stop", "amazon-bedrock-invocationMetrics": METRICS}]
+
 
 def interaction_step(index: int, start: Json, delta: Json) -> list[Json]:
     return [
@@ -315,6 +324,7 @@ STREAMS = {
     "cohere-chat": COHERE,
     "cohere-chat v1": COHERE_V1,
     "bedrock-converse": BEDROCK,
+    "bedrock-invoke": BEDROCK_INVOKE,
     "google-interactions": INTERACTIONS,
 }
 
@@ -325,6 +335,8 @@ def frames(api: str, payloads: list[Json]) -> list[Frame]:
 
 
 def _frame(api: str, payload: Json) -> Frame:
+    if api == "bedrock-invoke":
+        return _invoke_frame(payload)
     if "[DONE]" in payload:
         return Frame(b"[DONE]", None, 0, 0)
     if "raw" in payload:
@@ -337,3 +349,15 @@ def _frame(api: str, payload: Json) -> Frame:
     name = payload.get("event", payload.get(NAMED[api]) if api in NAMED else None)
     data = {key: value for key, value in payload.items() if key != "event"}
     return Frame(json.dumps(data).encode(), name.encode() if name else None, 0, 0)
+
+
+def _invoke_frame(payload: Json) -> Frame:
+    """Return an exception, a chunk with its whole payload in `part`, or a chunk with an event."""
+    if "exception" in payload:
+        headers = {":message-type": "exception", ":exception-type": payload["exception"]}
+        return Frame(b'{"message":"x"}', None, 0, 0, headers)
+    if "[DONE]" in payload:
+        payload = {"raw": b"[DONE]"}
+    data = payload["raw"] if "raw" in payload else json.dumps(payload).encode()
+    part = payload.get("part", {"bytes": base64.b64encode(data).decode()})
+    return Frame(json.dumps(part).encode(), None, 0, 0, {":event-type": "chunk"})

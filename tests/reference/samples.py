@@ -7,8 +7,10 @@ from typing import Any
 
 from . import (
     bedrock_converse_streams,
+    bedrock_invoke_streams,
     cohere_chat_streams,
     google_generate_streams,
+    google_interactions_streams,
     ollama_chat_streams,
     openai_chat_streams,
     openai_responses_streams,
@@ -21,7 +23,9 @@ SAMPLES: Mapping[str, Mapping[str, bytes]] = {
     "openai-responses": openai_responses_streams.STREAMS,
     "cohere-chat": cohere_chat_streams.STREAMS,
     "bedrock-converse": bedrock_converse_streams.STREAMS,
+    "bedrock-invoke": bedrock_invoke_streams.STREAMS,
     "google-generate": google_generate_streams.STREAMS,
+    "google-interactions": google_interactions_streams.STREAMS,
     "ollama-chat": ollama_chat_streams.STREAMS,
 }
 

@@ -20,7 +20,13 @@ from .exchange import Answer, assert_event_rules, decode
 
 pytestmark = pytest.mark.corpus
 
-UNTYPED = {"cohere-chat": 2, "bedrock-converse": 1, "openai-responses": 1, "openai-chat": 1}
+UNTYPED = {
+    "cohere-chat": 2,
+    "bedrock-invoke": 2,
+    "bedrock-converse": 1,
+    "openai-responses": 1,
+    "openai-chat": 1,
+}
 """HTTP errors by api whose document names no type: `{"message"}`, `{"detail"}`, `{"error": "..."}`."""
 
 

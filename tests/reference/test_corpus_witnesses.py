@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from streamconform.apis.payloads import Payload, read_payload
 from streamconform.model.case import Case
+from streamconform.wire import invoke_stream
+from streamconform_reference.apis.grammars import GRAMMARS
 from streamconform_reference.document import decode_document
 
 from .bedrock_converse_streams import damaged
@@ -184,3 +187,33 @@ def assert_flipped_bits_are_errors(case: Case) -> None:
         broken = decode(case, damaged(case.cassette.body, end * fifth // 5))
         assert broken.outcome["status"] == "error"
         assert_event_rules(broken)
+
+
+def invoked() -> list[tuple[Case, list[Payload]]]:
+    """Return the recordings of InvokeModel with a model of Anthropic, and their events."""
+    cases = [case for case in streams() if case.api == "bedrock-invoke"]
+    found = [
+        (case, [read_payload(frame.payload) for frame in invoke_stream.split(case.cassette.body)])
+        for case in cases
+    ]
+    return [(case, events) for case, events in found if events and events[0].get("type") == "message_start"]
+
+
+def test_an_answer_of_anthropic_through_bedrock_is_the_sum_of_its_events() -> None:
+    events_of = {case.id: events for case, events in invoked()}
+    assert len(events_of) == 12
+    check_each(
+        [case for case, _ in invoked()], lambda case: assert_is_sum_of_events(case, events_of[case.id])
+    )
+
+
+def assert_is_sum_of_events(case: Case, events: list[Payload]) -> None:
+    outcome = decode(case).outcome
+    deltas = [event["delta"] for event in events if event["type"] == "content_block_delta"]
+    assert "".join(texts(outcome, "text")) == "".join(delta.get("text", "") for delta in deltas)
+    calls = "".join(delta.get("partial_json", "") for delta in deltas)
+    assert calls == "".join(block.get("arguments_text") or "" for block in outcome["content"])
+    (last,) = (event for event in events if event["type"] == "message_delta")
+    assert outcome["stop"]["raw"] == last["delta"]["stop_reason"]
+    assert outcome["usage"]["output"] == last["usage"]["output_tokens"]
+    assert GRAMMARS[case.api].of_body([case.cassette.body]) == []

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from . import (
     bedrock_converse_streams,
+    bedrock_invoke_streams,
     chunkings,
     cohere_chat_streams,
     google_generate_streams,
+    google_interactions_streams,
     ollama_chat_streams,
     openai_chat_streams,
     openai_responses_streams,
@@ -25,8 +27,10 @@ STREAMS = {
     for api, table in {
         "anthropic-messages": streams.STREAMS,
         "bedrock-converse": bedrock_converse_streams.STREAMS,
+        "bedrock-invoke": bedrock_invoke_streams.STREAMS,
         "cohere-chat": cohere_chat_streams.STREAMS,
         "google-generate": google_generate_streams.STREAMS,
+        "google-interactions": google_interactions_streams.STREAMS,
         "ollama-chat": ollama_chat_streams.STREAMS,
         "openai-chat": openai_chat_streams.STREAMS,
         "openai-responses": openai_responses_streams.STREAMS,

@@ -86,6 +86,7 @@ def swap(one: int, other: int) -> Edit:
     return edit
 
 
+METRICS = "amazon-bedrock-invocationMetrics"
 PIECE = "candidates.0.content.parts.0.functionCall"
 BROKEN: dict[str, list[tuple[str, Edit]]] = {
     "anthropic-messages": [
@@ -256,6 +257,15 @@ BROKEN: dict[str, list[tuple[str, Edit]]] = {
         ("required-field.step.start.step.type", drop(2, "step.type")),
     ],
 }
+BROKEN["bedrock-invoke"] = [
+    *(each for each in BROKEN["anthropic-messages"] if each[0] != "event-name"),
+    ("exception-known", put(-1, "exception", "oddException")),
+    ("chunk-bytes", add(3, {"part": {"p": "abcd"}})),
+    ("chunk-bytes", add(3, {"part": {"bytes": "{}"}})),
+    ("chunk-bytes", add(3, {"part": []})),
+    ("one-terminal", end({"exception": "throttlingException"})),
+    ("required-field.message_stop.amazon-bedrock-invocationMetrics", drop(-1, METRICS)),
+]
 CASES = [
     pytest.param(stream, rule, edit, id=f"{stream}:{rule}:{number}")
     for stream, edits in BROKEN.items()

@@ -10,13 +10,15 @@ from streamconform_reference.adapter import adapter, build_request
 
 from .conversations import APIS, CITY, IMAGE, NOW, WEATHER, answer, asked, call, text, user, whole
 
+ANTHROPIC_TOOLS: dict[str, Any] = {
+    "tools": [
+        {"name": "weather", "description": "Tells the weather.", "input_schema": CITY, "strict": True},
+        {"name": "now", "input_schema": {"type": "object", "properties": {}}},
+    ]
+}
 TOOLS: dict[str, Any] = {
-    "anthropic-messages": {
-        "tools": [
-            {"name": "weather", "description": "Tells the weather.", "input_schema": CITY, "strict": True},
-            {"name": "now", "input_schema": {"type": "object", "properties": {}}},
-        ]
-    },
+    "anthropic-messages": ANTHROPIC_TOOLS,
+    "bedrock-invoke": ANTHROPIC_TOOLS,
     "bedrock-converse": {
         "toolConfig": {
             "tools": [
@@ -45,6 +47,12 @@ TOOLS: dict[str, Any] = {
                     {"name": "now"},
                 ]
             }
+        ]
+    },
+    "google-interactions": {
+        "tools": [
+            {"type": "function", "name": "weather", "description": "Tells the weather.", "parameters": CITY},
+            {"type": "function", "name": "now"},
         ]
     },
     "openai-responses": {
@@ -111,6 +119,12 @@ CHOICES: list[tuple[str, Any, Any]] = [
         ONE,
         {"toolConfig": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["weather"]}}},
     ),
+    ("google-interactions", "required", {"generation_config": {"tool_choice": "any"}}),
+    (
+        "google-interactions",
+        ONE,
+        {"generation_config": {"tool_choice": {"allowed_tools": {"mode": "any", "tools": ["weather"]}}}},
+    ),
     ("cohere-chat", "auto", {"tool_choice": None}),
     ("cohere-chat", "none", {"tool_choice": "NONE"}),
     ("cohere-chat", "required", {"tool_choice": "REQUIRED"}),
@@ -119,13 +133,16 @@ CHOICES: list[tuple[str, Any, Any]] = [
     ("ollama-chat", "none", {"tool_choice": None, "tools": None}),
     ("ollama-chat", ONE, {"tool_choice": None, "tools": PLAIN["tools"]}),
     ("bedrock-converse", "none", {"toolConfig": None}),
+    ("bedrock-invoke", "required", {"tool_choice": {"type": "any"}}),
 ]
 
 LIMITS: list[tuple[str, dict[str, Any]]] = [
     ("anthropic-messages", {"max_tokens": 100}),
     ("bedrock-converse", {"inferenceConfig": {"maxTokens": 100}}),
+    ("bedrock-invoke", {"max_tokens": 100}),
     ("cohere-chat", {"max_tokens": 100}),
     ("google-generate", {"generationConfig": {"maxOutputTokens": 100}}),
+    ("google-interactions", {"generation_config": {"max_output_tokens": 100}}),
     ("ollama-chat", {"options": {"num_predict": 100}}),
     ("openai-chat", {"max_completion_tokens": 100, "max_tokens": None}),
     ("openai-responses", {"max_output_tokens": 100}),
@@ -138,12 +155,18 @@ STREAMED: list[tuple[str, str, str]] = [
         "/model/anthropic.claude-sonnet-5-5-v1%3A0/converse-stream",
         "/model/anthropic.claude-sonnet-5-5-v1%3A0/converse",
     ),
+    (
+        "bedrock-invoke",
+        "/model/anthropic.claude-sonnet-5-5-v1%3A0/invoke-with-response-stream",
+        "/model/anthropic.claude-sonnet-5-5-v1%3A0/invoke",
+    ),
     ("cohere-chat", "/v2/chat", "/v2/chat"),
     (
         "google-generate",
         "/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse",
         "/v1beta/models/gemini-3-pro:generateContent",
     ),
+    ("google-interactions", "/v1beta/interactions", "/v1beta/interactions"),
     ("ollama-chat", "/api/chat", "/api/chat"),
     ("openai-chat", "/v1/chat/completions", "/v1/chat/completions"),
     ("openai-responses", "/v1/responses", "/v1/responses"),
@@ -152,7 +175,9 @@ STREAMED: list[tuple[str, str, str]] = [
 SYSTEMS: list[tuple[str, str, Any]] = [
     ("anthropic-messages", "system", "Be brief."),
     ("bedrock-converse", "system", [{"text": "Be brief."}]),
+    ("bedrock-invoke", "system", "Be brief."),
     ("google-generate", "systemInstruction", {"parts": [{"text": "Be brief."}]}),
+    ("google-interactions", "system_instruction", "Be brief."),
     ("openai-responses", "instructions", "Be brief."),
 ]
 
@@ -217,7 +242,7 @@ def test_a_requested_limit_is_sent(api, fields):
     holds(asked(api, max_tokens=100), fields)
 
 
-@pytest.mark.parametrize("api", [api for api in APIS if api != "anthropic-messages"])
+@pytest.mark.parametrize("api", [api for api in APIS if api not in ("anthropic-messages", "bedrock-invoke")])
 def test_no_limit_is_sent_unless_requested_or_required(api):
     assert "okens" not in json.dumps(asked(api, facts={"max_output_tokens": 64_000}))
 
@@ -227,7 +252,8 @@ def test_no_limit_is_sent_unless_requested_or_required(api):
 )
 def test_the_limit_that_anthropic_needs_is_a_third_of_the_most_and_never_more_than_32000(most, limit):
     facts = {} if most is None else {"max_output_tokens": most}
-    assert asked("anthropic-messages", facts=facts)["max_tokens"] == limit
+    for api in ("anthropic-messages", "bedrock-invoke"):
+        assert asked(api, facts=facts)["max_tokens"] == limit
 
 
 @pytest.mark.parametrize(("api", "streamed", "document"), STREAMED)
@@ -248,6 +274,13 @@ def test_the_system_prompt_is_a_field_of_its_own(api, key, value):
     assert asked(api, system="Be brief.")[key] == value
 
 
+def test_bedrock_invoke_has_the_body_of_anthropic_with_a_version_and_without_model_and_stream():
+    body = asked("bedrock-invoke", tools=[WEATHER], system="Be brief.", cache="short")
+    expected = asked("anthropic-messages", tools=[WEATHER], system="Be brief.", cache="short")
+    assert body.pop("anthropic_version") == "bedrock-2023-05-31"
+    assert body == {name: value for name, value in expected.items() if name not in ("model", "stream")}
+
+
 @pytest.mark.parametrize("api", ["openai-chat", "cohere-chat", "ollama-chat"])
 def test_the_system_prompt_is_the_first_message(api):
     assert asked(api, system="Be brief.")["messages"][0] == {"role": "system", "content": "Be brief."}
@@ -258,8 +291,10 @@ def test_the_system_prompt_is_the_first_message(api):
     [
         ("anthropic-messages", {"x-api-key": "conform", "anthropic-version": "2023-06-01"}),
         ("bedrock-converse", {"authorization": "Bearer conform"}),
+        ("bedrock-invoke", {"authorization": "Bearer conform"}),
         ("cohere-chat", {"authorization": "Bearer conform"}),
         ("google-generate", {"x-goog-api-key": "conform"}),
+        ("google-interactions", {"x-goog-api-key": "conform"}),
         ("ollama-chat", {}),
         ("openai-chat", {"authorization": "Bearer conform"}),
         ("openai-responses", {"authorization": "Bearer conform"}),

@@ -27,8 +27,22 @@ from .conversations import (
 from .samples import SAMPLES
 
 STREAMS = [pytest.param(api, name, id=f"{api}-{name}") for api, each in SAMPLES.items() for name in each]
-IN_ORDER = ("anthropic-messages", "bedrock-converse", "google-generate", "openai-responses")
-OBJECTS = ("anthropic-messages", "bedrock-converse", "google-generate", "ollama-chat")
+IN_ORDER = (
+    "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
+    "google-generate",
+    "google-interactions",
+    "openai-responses",
+)
+OBJECTS = (
+    "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
+    "google-generate",
+    "google-interactions",
+    "ollama-chat",
+)
 TEXTS = ("cohere-chat", "openai-chat", "openai-responses")
 
 
@@ -36,11 +50,11 @@ def content(api: str, *blocks: dict[str, Any], **more: Any) -> Any:
     """Return an answer with these blocks in a request, after the user's text."""
     sent = said(api, user(), answer(*blocks), user("go on"), **more)
     match api:
-        case "openai-responses":
+        case "openai-responses" | "google-interactions":
             return sent[1:-1]
         case "google-generate":
             return sent[1]["parts"]
-        case "anthropic-messages" | "bedrock-converse":
+        case "anthropic-messages" | "bedrock-converse" | "bedrock-invoke":
             return sent[1]["content"]
         case _:
             return sent[1]

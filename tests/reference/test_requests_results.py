@@ -17,17 +17,19 @@ TWO = (
     user("And?"),
 )
 
+ANTHROPIC_SENT: list[Any] = [
+    {
+        "role": "user",
+        "content": [
+            {"type": "tool_result", "tool_use_id": "call_a", "content": "sun"},
+            {"type": "tool_result", "tool_use_id": "call_b", "content": "rain", "is_error": True},
+            {"type": "text", "text": "And?"},
+        ],
+    }
+]
 SENT: dict[str, list[Any]] = {
-    "anthropic-messages": [
-        {
-            "role": "user",
-            "content": [
-                {"type": "tool_result", "tool_use_id": "call_a", "content": "sun"},
-                {"type": "tool_result", "tool_use_id": "call_b", "content": "rain", "is_error": True},
-                {"type": "text", "text": "And?"},
-            ],
-        }
-    ],
+    "anthropic-messages": ANTHROPIC_SENT,
+    "bedrock-invoke": ANTHROPIC_SENT,
     "bedrock-converse": [
         {
             "role": "user",
@@ -59,6 +61,17 @@ SENT: dict[str, list[Any]] = {
         },
         {"role": "user", "parts": [{"text": "And?"}]},
     ],
+    "google-interactions": [
+        {"type": "function_result", "call_id": "call_a", "name": "weather", "result": "sun"},
+        {
+            "type": "function_result",
+            "call_id": "call_b",
+            "name": "weather",
+            "result": "rain",
+            "is_error": True,
+        },
+        {"type": "user_input", "content": [{"type": "text", "text": "And?"}]},
+    ],
     "ollama-chat": [
         {"role": "tool", "content": "sun", "tool_name": "weather", "tool_call_id": "call_a"},
         {"role": "tool", "content": "rain", "tool_name": "weather", "tool_call_id": "call_b"},
@@ -80,8 +93,10 @@ JSON = {"degrees": 21}
 JSON_SENT: dict[str, Any] = {
     "anthropic-messages": '{"degrees":21}',
     "bedrock-converse": [{"json": JSON}],
+    "bedrock-invoke": '{"degrees":21}',
     "cohere-chat": [{"type": "document", "document": {"data": JSON}}],
     "google-generate": {"output": JSON},
+    "google-interactions": JSON,
     "ollama-chat": '{"degrees":21}',
     "openai-chat": '{"degrees":21}',
     "openai-responses": '{"degrees":21}',
@@ -91,7 +106,7 @@ JSON_SENT: dict[str, Any] = {
 def content_of(api: str, message: Any) -> Any:
     """Return the content of a message with one result."""
     match api:
-        case "anthropic-messages":
+        case "anthropic-messages" | "bedrock-invoke":
             return message["content"][0].get("content")
         case "bedrock-converse":
             return message["content"][0]["toolResult"]["content"]
@@ -99,6 +114,8 @@ def content_of(api: str, message: Any) -> Any:
             return message["parts"][0]["functionResponse"]["response"]
         case "openai-responses":
             return message["output"]
+        case "google-interactions":
+            return message["result"]
         case _:
             return message["content"]
 

@@ -14,6 +14,7 @@ PATHS = {
     "ollama-chat": "/api/chat",
     "cohere-chat": "/v2/chat",
     "bedrock-converse": "/model/{model}/converse-stream",
+    "bedrock-invoke": "/model/{model}/invoke-with-response-stream",
 }
 CLIENT = httpx.Client(timeout=5, trust_env=False)  # kept, so connections outlive trials
 

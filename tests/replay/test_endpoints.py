@@ -14,6 +14,7 @@ from ..harness import builders
 
 STREAM, DOCUMENT, NEITHER = "stream", "document", None
 ANTHROPIC, CHAT, RESPONSES = "anthropic-messages", "openai-chat", "openai-responses"
+INVOKE = "bedrock-invoke"
 GOOGLE, OLLAMA, COHERE, BEDROCK = "google-generate", "ollama-chat", "cohere-chat", "bedrock-converse"
 VERTEX = "/v1/projects/p/locations/global/publishers/google/models/gemini-3"
 
@@ -46,8 +47,18 @@ TARGETS = [
     (BEDROCK, "/model/arn%3Aaws%3Abedrock%3Aus%3A1%3Aprofile%2Fx/converse-stream", STREAM),
     (BEDROCK, "/model/us.amazon.nova-pro-v1:0/converse", DOCUMENT),
     (BEDROCK, "/model/us.amazon.nova-pro-v1:0/invoke", NEITHER),
+    (INVOKE, "/model/anthropic.claude-sonnet-4-v1%3A0/invoke-with-response-stream", STREAM),
+    (INVOKE, "/model/arn%3Aaws%3Abedrock%3Aus%3A1%3Aprofile%2Fx/invoke-with-response-stream", STREAM),
+    (INVOKE, "/model/anthropic.claude-sonnet-4-v1:0/invoke", DOCUMENT),
+    (INVOKE, "/model/anthropic.claude-sonnet-4-v1:0/converse", NEITHER),
 ]
-BODIES = {GOOGLE: "google-sse", OLLAMA: "ollama", COHERE: "cohere-v2", BEDROCK: "bedrock"}
+BODIES = {
+    GOOGLE: "google-sse",
+    OLLAMA: "ollama",
+    COHERE: "cohere-v2",
+    BEDROCK: "bedrock",
+    INVOKE: "bedrock-invoke",
+}
 
 
 def cassette(api: str, name: str | None = None, path: str | None = None):

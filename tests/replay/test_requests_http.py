@@ -174,10 +174,12 @@ TARGETS = {
     "ollama-chat": ("/api/chat",),
     "cohere-chat": ("/v2/chat", "/v1/chat"),
     "bedrock-converse": ("/model/m/converse-stream",),
+    "bedrock-invoke": ("/model/m/invoke-with-response-stream",),
 }
 IN_ONE_PIECE = {
     "google-generate": "/v1beta/models/m:generateContent",
     "bedrock-converse": "/model/m/converse",
+    "bedrock-invoke": "/model/m/invoke",
 }
 
 

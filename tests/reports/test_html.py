@@ -24,8 +24,10 @@ from streamconform.reports.summary import format_headline
 from streamconform.run.merge import merge, sort_trials
 from streamconform.run.reading import read
 from streamconform.suite.expand import make_trial
+from streamconform.wire import eventstream, invoke_stream
 
 from ..cli.project import Project
+from ..harness import builders
 from .golden import RESULTS, write_cut_results
 
 WHOLE = merge([("results.jsonl", read(RESULTS))])
@@ -160,6 +162,17 @@ def test_the_wire_is_what_was_delivered(suite):
         assert drawn["chunks"][0] == 0
         assert drawn["reads"] == len(trial.chunks)
         assert [each[0] for each in drawn["frames"]] == sorted(each[0] for each in drawn["frames"])
+
+
+def test_a_payload_in_base64_is_decoded_for_the_page():
+    body = invoke_stream.encode_event(b'{"type":"ping"}') + eventstream.encode_event(b"{}", "e", "exception")
+    case = replace(
+        builders.case(), api="bedrock-invoke", cassette=builders.cassette(body, api="bedrock-invoke")
+    )
+    encoded, raw = wire_to_json(make_trial(case, "whole", 0))["frames"]
+    assert encoded[2:4] == [None, None]
+    assert base64.b64decode(encoded[5]) == b'{"type":"ping"}'
+    assert body[raw[2] : raw[3]] == b"{}"
 
 
 HALF = Outcome(status="incomplete", content=(Text("Hel"),), usage=Usage(input=3))

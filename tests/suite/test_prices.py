@@ -36,6 +36,7 @@ PROVIDERS = {
     "google-generate": "google",
     "cohere-chat": "cohere",
     "bedrock-converse": "aws",
+    "bedrock-invoke": "aws",
     "sonar": "perplexity",
 }
 """By model or api; what is not here the list finds by the model's name alone."""

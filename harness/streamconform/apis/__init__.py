@@ -30,6 +30,7 @@ NAMES: Final = (
     "ollama-chat",
     "cohere-chat",
     "bedrock-converse",
+    "bedrock-invoke",
 )
 TEMPLATE_API: Final = "openai-chat"
 """The API that most servers speak: the adapters that `conform init` writes contain a small reader of it."""

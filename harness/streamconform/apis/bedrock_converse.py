@@ -112,7 +112,7 @@ API: Final = Api(
     key=Key(header="authorization", prefix="Bearer ", variable="AWS_BEARER_TOKEN_BEDROCK"),
     importing=Importing(
         stream=re.compile(r"/converse-stream/?$"),
-        document=re.compile(r"/model/[^/]+/(?:converse|invoke)$"),
+        document=re.compile(r"/model/.+/converse$"),
         path="/model/converse-stream",
     ),
     # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html

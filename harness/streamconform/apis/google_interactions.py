@@ -155,7 +155,7 @@ API: Final = Api(
     endpoints=Endpoints(streams=("/{version}/interactions", "/interactions")),
     canned_replies=(
         CannedReply(
-            path="/v1beta/interactions",
+            path="/{version}/interactions",
             content_type="text/event-stream",
             write=_write,
             payloads=_stream,

@@ -118,7 +118,7 @@ def _find_cuttable(stream: _ParsedStream) -> list[int]:
 
 
 def _find_multibyte(stream: _ParsedStream) -> list[int]:
-    numbers = (n for n in _list_cuttable(stream) if MULTIBYTE.search(stream.frames[n].payload))
+    numbers = (n for n in _list_cuttable(stream) if MULTIBYTE.search(_read_raw_payload(stream, n)))
     return _keep_first_per_transition(stream, numbers)
 
 
@@ -166,9 +166,14 @@ def _cut_inside_json(stream: _ParsedStream, name: str, number: int) -> BrokenDel
 
 def _cut_inside_utf8(stream: _ParsedStream, name: str, number: int) -> BrokenDelivery:
     start, _ = stream.frames[number].value or (0, 0)
-    match = MULTIBYTE.search(stream.frames[number].payload)
+    match = MULTIBYTE.search(_read_raw_payload(stream, number))
     assert match is not None, "only frames with such a character are chosen"
     return _cut_at(stream, name, start + match.start() + 1, number)
+
+
+def _read_raw_payload(stream: _ParsedStream, number: int) -> bytes:
+    """Return the payload of a cuttable frame as it is in the body, where it may be in base64."""
+    return stream.case.cassette.body[slice(*(stream.frames[number].value or (0, 0)))]
 
 
 def _append_error_frame(stream: _ParsedStream, name: str, number: int) -> BrokenDelivery:

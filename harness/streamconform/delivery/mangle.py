@@ -8,7 +8,7 @@ from typing import Final
 from streamconform.apis import APIS
 from streamconform.model.trial import Framing
 from streamconform.wire import json_text, sse
-from streamconform.wire.framings import replace_payload, split
+from streamconform.wire.framings import replace_payloads, split
 
 UNKNOWN_MEMBER: Final = b'"future_field":{"a":[1,null,"b"]}'
 COMMENT: Final = b": keep-alive\n\n"
@@ -119,11 +119,4 @@ def _insert_between(body: bytes, api: str, extra: bytes, *, before_first: bool) 
 
 def _replace_payloads(body: bytes, api: str, change: Callable[[bytes], bytes]) -> bytes:
     """Return `body` with every payload that is one contiguous piece replaced by `change(payload)`."""
-    framed = _detect_framing(body, api)
-    out = bytearray()
-    position = 0
-    for frame in split(framed, body):
-        changed = replace_payload(framed, body, frame, change(frame.payload))
-        out += body[position : frame.start] + changed
-        position = frame.end
-    return bytes(out + body[position:])
+    return replace_payloads(_detect_framing(body, api), body, change)

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal
 
-MODEL_IN_PATH: Final = re.compile(r"/models?/([^/?]+?)(?::streamGenerateContent|/converse-stream)(?:\?|$)")
-"""Matches the model in a path of google-generate or bedrock-converse."""
+MODEL_IN_PATH: Final = re.compile(
+    r"/models?/([^/?]+?)(?::streamGenerateContent|/converse-stream|/invoke-with-response-stream)(?:\?|$)"
+)
+"""Matches the model in a path of google-generate, bedrock-converse or bedrock-invoke."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ from typing import Final, Literal
 
 from streamconform.model.case import LEVELS, CallCase, Case, Expectation, Level, RoundTripCase
 
-Framing = Literal["sse", "ndjson", "json_array", "eventstream", "document"]
-"""`document` is a body that is not in the API's framing, such as a JSON error or an HTML page."""
+Framing = Literal["sse", "ndjson", "json_array", "eventstream", "invoke_stream", "document"]
+"""`invoke_stream` is `eventstream` whose messages hold a model's events in base64. `document` is a body that
+is not in the API's framing, such as a JSON error or an HTML page."""
 Input = Literal["bytes", "push", "http"]
 DeliverySet = Literal["fast", "standard", "full"]
 FaultSet = Literal["none", "one", "all"]
@@ -22,12 +23,12 @@ class Delivery:
     name: str
     level: Level
     does: str
-    framings: frozenset[Framing] = frozenset({"sse", "ndjson", "json_array", "eventstream"})
+    framings: frozenset[Framing] = frozenset({"sse", "ndjson", "json_array", "eventstream", "invoke_stream"})
     inputs: frozenset[Input] = frozenset({"bytes", "push", "http"})
 
 
 SSE: Final = frozenset[Framing]({"sse"})
-ANY: Final = frozenset[Framing]({"sse", "ndjson", "json_array", "eventstream", "document"})
+ANY: Final = frozenset[Framing]({"sse", "ndjson", "json_array", "eventstream", "invoke_stream", "document"})
 ANY_INPUT: Final = frozenset[Input]({"bytes", "push", "http"})
 HTTP: Final = frozenset[Input]({"http"})
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from streamconform.model.trial import Framing
-from streamconform.wire import eventstream, json_array, json_text, ndjson, sse
+from streamconform.wire import eventstream, invoke_stream, json_array, json_text, ndjson, sse
 from streamconform.wire.frames import Frame
 
 _SPLITTERS: Final[Mapping[Framing, Callable[[bytes], tuple[Frame, ...]]]] = {
@@ -15,6 +15,7 @@ _SPLITTERS: Final[Mapping[Framing, Callable[[bytes], tuple[Frame, ...]]]] = {
     "ndjson": ndjson.split,
     "json_array": json_array.split,
     "eventstream": eventstream.split,
+    "invoke_stream": invoke_stream.split,
     "document": lambda _: (),
 }
 
@@ -23,9 +24,17 @@ MEDIA_TYPES: Final[Mapping[Framing, str]] = {
     "ndjson": "application/x-ndjson",
     "json_array": "application/json",
     "eventstream": "application/vnd.amazon.eventstream",
+    "invoke_stream": "application/vnd.amazon.eventstream",
     "document": "application/json",
 }
 """The content type of a body in each framing."""
+
+
+MESSAGE_REWRITERS: Final[Mapping[Framing, Callable[[bytes, bytes], bytes]]] = {
+    "eventstream": eventstream.replace_payload,
+    "invoke_stream": invoke_stream.replace_payload,
+}
+"""For each framing of binary messages, which have checksums: a message and a payload to the new message."""
 
 
 @lru_cache(maxsize=8)
@@ -48,7 +57,18 @@ def replace_payload(framed: Framing, body: bytes, frame: Frame, payload: bytes) 
     whole = body[frame.start : frame.end]
     if frame.value is None:
         return whole
-    if framed == "eventstream":
-        return eventstream.replace_payload(whole, payload)
+    rewrite = MESSAGE_REWRITERS.get(framed)
+    if rewrite is not None:
+        return rewrite(whole, payload)
     start, stop = frame.value
     return body[frame.start : start] + payload + body[stop : frame.end]
+
+
+def replace_payloads(framed: Framing, body: bytes, change: Callable[[bytes], bytes]) -> bytes:
+    """Return `body` with every payload that is one contiguous piece replaced by `change(payload)`."""
+    out = bytearray()
+    position = 0
+    for frame in split(framed, body):
+        out += body[position : frame.start] + replace_payload(framed, body, frame, change(frame.payload))
+        position = frame.end
+    return bytes(out + body[position:])

@@ -28,9 +28,9 @@ MAX_INPUT: Final = 64 * 1024
 def wire_to_json(trial: Trial) -> dict[str, Any]:
     """Return the bytes of `trial` and how they are framed; `size` and `count` are those of the whole body.
 
-    A frame is `[start, end, payload start, payload end, event]`. If the payload is not one piece of the body,
-    both its offsets are null, and it follows as base64. `chunks` are the offsets at which reads began, null
-    if every read was one byte.
+    A frame is `[start, end, payload start, payload end, event]`. If the payload is not one piece of the body
+    as it is, both its offsets are null, and it follows as base64. `chunks` are the offsets at which reads
+    began, null if every read was one byte.
     """
     body = trial.body
     shown = body[:MAX_BODY]
@@ -43,7 +43,7 @@ def wire_to_json(trial: Trial) -> dict[str, Any]:
         "size": len(body),
         "body": _encode(shown),
         "count": len(frames),
-        "frames": [_frame_to_json(frame, len(shown)) for frame in shown_frames],
+        "frames": [_frame_to_json(frame, body, len(shown)) for frame in shown_frames],
         "chunks": None if is_bytewise else _list_offsets(trial.chunks),
         "reads": len(trial.chunks),
         "times": _list_times(trial),
@@ -93,11 +93,11 @@ def _encode(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def _frame_to_json(frame: Frame, size: int) -> list[Any]:
+def _frame_to_json(frame: Frame, body: bytes, size: int) -> list[Any]:
     span: list[Any] = [frame.start, min(frame.end, size)]
-    if frame.value is None:
+    start, end = frame.value or (0, 0)
+    if frame.value is None or body[start:end] != frame.payload:
         return [*span, None, None, frame.event, _encode(frame.payload[:MAX_BODY])]
-    start, end = frame.value
     return [*span, start, min(end, size), frame.event]
 
 

@@ -25,7 +25,7 @@ CASSETTES: Final = "cassettes"
 """Folders called so say nothing in a recording's name."""
 SAME_BYTES: Final = "the same bytes as another recording of the source"
 NOT_ASKED: Final = "an error document, and no stream was asked for"
-STREAMS_BY_PATH: Final = re.compile(r"(:stream\w+|/converse-stream)(\?|$)")
+STREAMS_BY_PATH: Final = re.compile(r"(:stream\w+|/converse-stream|/invoke-with-response-stream)(\?|$)")
 NAME_MAX: Final = 72
 """Maximum length of a recording's name without its number."""
 

@@ -66,7 +66,7 @@ _ALL: Final = (
         backend="hatchling.build",
         licence="Apache-2.0",
         select=("tests/*/cassettes/*.yaml",),
-        apis=("bedrock-converse",),
+        apis=("bedrock-converse", "bedrock-invoke"),
         note=OPENLLMETRY,
     ),
     Source(
@@ -110,7 +110,7 @@ _ALL: Final = (
         backend="hatchling.build",
         licence="Apache-2.0",
         select=("tests/cassettes/*.yaml",),
-        apis=("bedrock-converse",),
+        apis=("bedrock-converse", "bedrock-invoke"),
         note="tests of OpenTelemetry's instrumentation of botocore, recorded by vcrpy",
     ),
 )

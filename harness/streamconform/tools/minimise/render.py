@@ -12,7 +12,7 @@ from streamconform.tools.minimise.failure_signature import FailureSignature, gen
 from streamconform.tools.minimise.oracle import Candidate
 from streamconform.tools.minimise.search import Search
 from streamconform.tools.minimise.write import WrittenFiles
-from streamconform.wire.framings import split
+from streamconform.wire.framings import MESSAGE_REWRITERS, split
 
 MAX_PAYLOAD = 20_000
 """Characters printed per payload."""
@@ -116,7 +116,7 @@ def _describe_chunks(candidate: Candidate) -> str:
 def _iter_sent_lines(candidate: Candidate) -> Iterator[str]:
     """Yield the escaped lines of the body; for binary messages, their payloads."""
     stream, body = candidate.stream, candidate.trial.body
-    if stream.framing == "eventstream":
+    if stream.framing in MESSAGE_REWRITERS:
         for frame in split(stream.framing, body):
             payload = frame.payload.decode("utf-8", "backslashreplace")
             yield f"{frame.event}: {escape_line(payload, MAX_PAYLOAD)}"

@@ -10,8 +10,8 @@ from streamconform.delivery.deliver import cut, deliver
 from streamconform.model.cassette import Cassette
 from streamconform.model.trial import Framing
 from streamconform.tools.minimise.edits import Path, edit_members, find_nodes
-from streamconform.wire import eventstream, json_array, json_text
-from streamconform.wire.framings import split
+from streamconform.wire import json_array, json_text
+from streamconform.wire.framings import MESSAGE_REWRITERS, split
 
 CutPolicy = Literal["recorded", "whole", "utf8-split", "bytewise", "kept"]
 CUT_POLICIES: Final[tuple[CutPolicy, ...]] = ("recorded", "whole", "utf8-split", "bytewise", "kept")
@@ -24,7 +24,7 @@ class Piece:
     """A frame, or bytes between frames, which have no payload."""
 
     head: bytes
-    """The bytes before the payload; the headers of a binary message."""
+    """The bytes before the payload; a whole binary message, whose payload is replaced."""
     payload: bytes | None = None
     tail: bytes = b""
     cuts: tuple[int, ...] = ()
@@ -97,8 +97,8 @@ class SplitStream:
         for piece in self.pieces:
             if piece.payload is None:
                 yield piece.head
-            elif self.framing == "eventstream":
-                yield eventstream.encode_message(piece.head, piece.payload)
+            elif self.framing in MESSAGE_REWRITERS:
+                yield MESSAGE_REWRITERS[self.framing](piece.head, piece.payload)
             else:
                 head = piece.head if self.framing != "json_array" else self._get_separator(piece, first=first)
                 first = False
@@ -133,8 +133,8 @@ def split_stream(framing: Framing, body: bytes, chunks: Sequence[bytes]) -> Spli
         start, stop = frame.value or (frame.end, frame.end)
         if frame.value is None:
             piece = Piece(body[frame.start : frame.end])
-        elif framing == "eventstream":
-            piece = Piece(body[frame.start + eventstream.PRELUDE.size : start], frame.payload)
+        elif framing in MESSAGE_REWRITERS:
+            piece = Piece(body[frame.start : frame.end], frame.payload)
         else:
             piece = Piece(body[frame.start : start], frame.payload, body[stop : frame.end])
         pieces.append(_shift_piece(piece, frame.start, frame.end, starts))

@@ -84,11 +84,11 @@ class AnthropicMessagesEncoder:
     def opening(self) -> bytes:
         """Return the start of the message, with the usage so far, and a ping."""
         message = {**self._head, "content": [], **_NO_STOP, "usage": _usage(self._usage)}
-        return _event("message_start", message=message) + self.ping()
+        return self.write_event("message_start", message=message) + self.ping()
 
     def ping(self) -> bytes:
         """Return a ping."""
-        return _event("ping")
+        return self.write_event("ping")
 
     def piece(self, piece: Piece) -> bytes:
         """Return the bytes to write for the next piece."""
@@ -102,6 +102,19 @@ class AnthropicMessagesEncoder:
             return b"".join(self._finish(piece))
         return b"".join(frame for item in self._blocks.take(piece) for frame in self._write(item))
 
+    def write_event(self, kind: str, **fields: Any) -> bytes:
+        """Return an event; an API with the same events and another framing overrides this."""
+        return sse({"type": kind, **fields}, kind)
+
+    def write_failure(self, error: Error) -> bytes:
+        """Return the event that ends a failed answer."""
+        return self.write_event("error", error=_error(error))
+
+    def summarize(self, usage: Usage | None) -> Json:
+        """Return additional fields of the last event."""
+        del usage
+        return {}
+
     def _finish(self, last: Done | Failed) -> Iterator[bytes]:
         for item in self._blocks.flush():
             yield from self._write(item)
@@ -109,10 +122,10 @@ class AnthropicMessagesEncoder:
             yield from self._cut()
             reason = choose_stop_reason(last.stop, called=self._called)
             delta = {"stop_reason": reason, "stop_sequence": None}
-            yield _event("message_delta", delta=delta, usage=_usage(self._usage))
-            yield _event("message_stop")
+            yield self.write_event("message_delta", delta=delta, usage=_usage(self._usage))
+            yield self.write_event("message_stop", **self.summarize(self._usage))
         elif last.status == "error":
-            yield _event("error", error=_error(last.error))
+            yield self.write_failure(last.error or Error(None, None, None))
 
     def _write(self, piece: Piece) -> Iterator[bytes]:
         match piece:
@@ -171,10 +184,10 @@ class AnthropicMessagesEncoder:
         yield from self._cut()
         self._index += 1
         self._open, self._fresh = block["type"], False
-        yield _event("content_block_start", index=self._index, content_block=block)
+        yield self.write_event("content_block_start", index=self._index, content_block=block)
 
     def _delta(self, delta: Json) -> bytes:
-        return _event("content_block_delta", index=self._index, delta=delta)
+        return self.write_event("content_block_delta", index=self._index, delta=delta)
 
     def _write_signature(self, signature: str) -> bytes:
         return self._delta({"type": "signature_delta", "signature": signature})
@@ -187,7 +200,7 @@ class AnthropicMessagesEncoder:
         """Stop a block that has ended, unless it has no output."""
         if not self._fresh:
             self._open = None
-            yield _event("content_block_stop", index=self._index)
+            yield self.write_event("content_block_stop", index=self._index)
         self._fresh = False
 
     def _cut(self) -> Iterator[bytes]:
@@ -209,7 +222,7 @@ def write_document(outcome: Outcome, *, model: str, response_id: str, created: i
     del created
     called = apply_losses({_API: LOSSES}, _API, outcome, form="document")
     if called.status != "complete":
-        return {"type": "error", "error": _error(called.error)}
+        return {"type": "error", "error": _error(called.error or Error(None, None, None))}
     content: list[Json] = []
     for block in called.content:
         if isinstance(block, Other) and is_citation(block):
@@ -265,10 +278,6 @@ def _usage(usage: Usage | None) -> Json:
     return counts
 
 
-def _error(error: Error | None) -> Json:
-    encoded = encode_error(error or Error(None, None, None))
+def _error(error: Error) -> Json:
+    encoded = encode_error(error)
     return {"type": encoded.type, "message": encoded.message}
-
-
-def _event(kind: str, **fields: Any) -> bytes:
-    return sse({"type": kind, **fields}, kind)

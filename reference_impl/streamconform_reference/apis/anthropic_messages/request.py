@@ -63,8 +63,18 @@ _MCP_ID: Final = "mcptoolu_"
 
 def build_request(conversation: Conversation) -> Request:
     """Return the request for a conversation."""
+    body = {
+        "model": conversation["model"],
+        **build_body(conversation),
+        "stream": is_streamed(conversation),
+    }
+    return make_request("/v1/messages", body, x_api_key=API_KEY, anthropic_version=VERSION)
+
+
+def build_body(conversation: Conversation, api: str = API) -> dict[str, Any]:
+    """Return the members of the body that say neither the model nor whether the answer is streamed."""
     cache = _build_cache_control(conversation)
-    body: dict[str, Any] = {"model": conversation["model"], "messages": build_messages(conversation, cache)}
+    body: dict[str, Any] = {"messages": build_messages(conversation, cache, api)}
     if conversation.get("system"):
         system = {"type": "text", "text": conversation["system"]}
         body["system"] = [system | cache] if cache else conversation["system"]
@@ -75,8 +85,7 @@ def build_request(conversation: Conversation) -> Request:
     body |= {"max_tokens": tokens, **thinking}
     if "temperature" in conversation and accepts_temperature(conversation, thinking):
         body["temperature"] = conversation["temperature"]
-    body["stream"] = is_streamed(conversation)
-    return make_request("/v1/messages", body, x_api_key=API_KEY, anthropic_version=VERSION)
+    return body
 
 
 def build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
@@ -148,10 +157,10 @@ def accepts_temperature(conversation: Conversation, fields: Mapping[str, Any]) -
     return tempered and fields.get("thinking", {}).get("type") not in ("enabled", "adaptive")
 
 
-def build_messages(conversation: Conversation, cache: Mapping[str, Any]) -> list[dict[str, Any]]:
+def build_messages(conversation: Conversation, cache: Mapping[str, Any], api: str) -> list[dict[str, Any]]:
     """Return the messages; the user's text after results is in the same message."""
     sent: list[dict[str, Any]] = []
-    for turn in read_turns(conversation, API, ids=IDS):
+    for turn in read_turns(conversation, api, ids=IDS):
         if isinstance(turn, UserTurn):
             append(sent, "user", build_content(turn.parts))
         else:

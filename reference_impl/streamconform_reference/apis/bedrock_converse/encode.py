@@ -110,7 +110,7 @@ class BedrockConverseEncoder:
             self._write_event("messageStop", {"stopReason": STOP_WORDS.of(last.stop, called=self._called)})
             self._write_event("metadata", {"usage": _usage(self._usage), "metrics": {"latencyMs": 0}})
         elif last.status == "error":
-            self._messages.append(_failure(encode_error(last.error or Error(None, None, None))))
+            self._messages.append(write_failure(last.error or Error(None, None, None)))
 
     def _write(self, pieces: Iterable[Piece]) -> None:
         for piece in pieces:
@@ -216,9 +216,7 @@ def write_document(outcome: Outcome, *, model: str, response_id: str, created: i
     del model, response_id, created
     expressed = apply_losses({_API: LOSSES}, _API, outcome, form="document")
     if expressed.status != "complete":
-        error = document_error(expressed.error or Error(None, None, None))
-        kind = error.type or ""
-        return {"__type": kind[:1].upper() + kind[1:], "message": error.message or ""}
+        return write_error_document(expressed.error or Error(None, None, None))
     content: list[Json] = []
     for block in expressed.content:
         if isinstance(block, Other) and is_citation(block):
@@ -286,8 +284,17 @@ def _event(kind: str, payload: Json) -> bytes:
     return encode_event_stream_message({":event-type": kind, **_JSON, ":message-type": "event"}, payload)
 
 
-def _failure(error: Error) -> bytes:
-    kind, message = error.type or "", error.message or ""
+def write_error_document(error: Error) -> Json:
+    """Return the document of a failed request."""
+    encoded = document_error(error)
+    kind = encoded.type or ""
+    return {"__type": kind[:1].upper() + kind[1:], "message": encoded.message or ""}
+
+
+def write_failure(error: Error) -> bytes:
+    """Return the message that ends a failed answer."""
+    encoded = encode_error(error)
+    kind, message = encoded.type or "", encoded.message or ""
     payload = {"message": message}
     if kind in EXCEPTIONS:
         return encode_event_stream_message(

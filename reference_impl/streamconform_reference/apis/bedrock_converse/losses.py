@@ -153,6 +153,24 @@ def _usage_at_the_end(outcome: Outcome) -> Outcome:
     return replace(outcome, usage=encode_usage(outcome.usage) if complete else None)
 
 
+ERRORS: Final[tuple[Loss, ...]] = (
+    Loss(
+        "error",
+        "foreign error types, and the HTTP status of errors",
+        "the exception for the status, else the type alone; the status of the exception",
+        map_error(encode_error),
+        forms=("stream",),
+    ),
+    Loss(
+        "document-error",
+        "foreign error types, and the HTTP status of errors",
+        "the exception for the status, else `internalServerException`; its status",
+        map_error(document_error),
+        forms=("document",),
+    ),
+)
+"""The rows for errors, which every stream of the service shares."""
+
 LOSSES: Final[tuple[Loss, ...]] = (
     COST,
     Loss("names", "the id and the model of an answer", "omitted", _drop_names),
@@ -188,18 +206,5 @@ LOSSES: Final[tuple[Loss, ...]] = (
     ),
     FAILED_REASON,
     DOCUMENT_ERROR,
-    Loss(
-        "error",
-        "foreign error types, and the HTTP status of errors",
-        "the exception for the status, else the type alone; the status of the exception",
-        map_error(encode_error),
-        forms=("stream",),
-    ),
-    Loss(
-        "document-error",
-        "foreign error types, and the HTTP status of errors",
-        "the exception for the status, else `internalServerException`; its status",
-        map_error(document_error),
-        forms=("document",),
-    ),
+    *ERRORS,
 )

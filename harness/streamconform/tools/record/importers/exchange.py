@@ -11,18 +11,20 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from streamconform.apis import APIS
 from streamconform.model.cassette import Cassette, Derived, Request
+from streamconform.model.trial import Framing
 from streamconform.tools.record import scrub
 from streamconform.tools.record.importers.coding import Undecodable, decode_body
 from streamconform.tools.record.live import SUFFIXES
 from streamconform.tools.record.placeholders import Placeholders
 from streamconform.wire import eventstream
-from streamconform.wire.framings import MEDIA_TYPES, split
+from streamconform.wire.framings import MEDIA_TYPES, MESSAGE_REWRITERS, replace_payloads, split
 
 BODY_SUFFIX: Final[Mapping[str, str]] = {
     "sse": "sse",
     "ndjson": "ndjson",
     "json_array": "json",
     "eventstream": "eventstream",
+    "invoke_stream": "eventstream",
 }
 CUTS_LOST: Final = "the chunk boundaries were not recorded"
 
@@ -93,16 +95,18 @@ def to_cassette(exchange: ImportedExchange, api: str, name: str) -> Cassette:
         raise NotImportable(f"it has no body (HTTP status {exchange.status})")
     headers = scrub.filter_headers(exchange.headers, scrub.RESPONSE_HEADERS - {"content-encoding"})
     notes = [note for note in (coding.note, _explain_missing_request(exchange)) if note]
-    clean = _Cleaner(exchange, headers, coding.body)
+    clean = _Cleaner(exchange, headers, coding.body, framed)
     body = clean(coding.body)
+    if framed in MESSAGE_REWRITERS:
+        # Binary frames carry checksums, which a replaced value makes invalid, and payloads may be in base64.
+        body = replace_payloads(framed, eventstream.update_checksums(coding.body, body), clean)
     return Cassette(
         api=api,
         name=name,
         request=_build_request(exchange, api, clean),
         status=exchange.status,
         headers=clean.clean_headers(headers) or {"content-type": MEDIA_TYPES[framed]},
-        # Binary frames carry checksums, which a replaced value makes invalid.
-        body=body if framed != "eventstream" else eventstream.update_checksums(coding.body, body),
+        body=body,
         suffix=SUFFIXES.get(media) or BODY_SUFFIX.get(framed) or BODY_SUFFIX[APIS[api].framing],
         marks=(),
         provenance=Derived(exchange.origin, f"{exchange.recipe}; {CUTS_LOST}", note=" ".join(notes) or None),
@@ -117,13 +121,17 @@ def make_slug(text: str) -> str:
 class _Cleaner:
     """Replaces keys and identifying values by text of the same length in every part of an exchange."""
 
-    def __init__(self, exchange: ImportedExchange, headers: Mapping[str, str], body: bytes) -> None:
+    def __init__(
+        self, exchange: ImportedExchange, headers: Mapping[str, str], body: bytes, framed: Framing
+    ) -> None:
         self._secrets = scrub.extract_secrets(_credentials(exchange.request_headers))
         self._placeholders = Placeholders()
         self._placeholders.learn_request(_parse_json(exchange.request_body or b"") or {})
         self._placeholders.learn_headers(headers)
         self._placeholders.learn(exchange.request_body or b"")
         self._placeholders.learn(body)
+        for frame in split(framed, body) if framed in MESSAGE_REWRITERS else ():
+            self._placeholders.learn(frame.payload)
 
     def __call__(self, data: bytes) -> bytes:
         return scrub.blank(self._placeholders.apply(data), self._secrets)

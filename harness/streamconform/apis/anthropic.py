@@ -1,0 +1,157 @@
+"""What the APIs that carry Anthropic's messages share: events, documents and requests. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from streamconform.apis.api import Json, Reducing, require
+from streamconform.apis.payloads import Payload, as_object
+from streamconform.apis.request_forms import as_parts, drop_nulls, map_messages
+
+OBJECTS: Final = (
+    (),
+    ("message",),
+    ("message", "usage"),
+    ("content_block",),
+    ("delta",),
+    ("usage",),
+    ("error",),
+)
+"""The objects of an event that may get new fields."""
+
+CONTENT: Final = ("delta", "content_block")
+"""Members of an event that carry content."""
+TEXT_KEYS: Final = ("text",)
+DELTA_KEYS: Final = ("thinking", "partial_json")
+CALL_IDS: Final = (("messages", "*", "content", "*", "tool_use", "id"),)
+"""Where a request has the ids of the calls that it sends back."""
+
+# https://docs.claude.com/en/api/messages
+ANSWER: Final = (
+    *require("name", "id", "model", "stop_reason", "content[].type"),
+    *require('"message"', "type"),
+    *require('"assistant"', "role"),
+    *require("list", "content"),
+    *require("text or null", "stop_sequence"),
+    *require("count", "usage.input_tokens", "usage.output_tokens"),
+    *require("object", "usage"),
+)
+
+REDUCING: Final = Reducing(
+    # of citations and of the results of server tools
+    kept=frozenset(
+        {
+            "citation",
+            "cited_text",
+            "document_index",
+            "document_title",
+            "encrypted_content",
+            "encrypted_index",
+            "title",
+            "tool_use_id",
+            "url",
+        }
+    ),
+    block_index=("index",),
+)
+
+
+def is_terminal(payload: Payload) -> bool:
+    """Return whether it is `message_stop` or an error."""
+    return payload.get("type") in ("message_stop", "error")
+
+
+def is_settled(payload: Payload) -> bool:
+    """`message_delta` brings the stop reason and the cumulative usage; `message_stop` has no content."""
+    return payload.get("type") == "message_delta" and bool(as_object(payload.get("delta")).get("stop_reason"))
+
+
+def count_ended_calls(payloads: Sequence[Payload]) -> int:
+    """Return the number of tool calls whose blocks have stopped."""
+    calls = {
+        payload.get("index")
+        for payload in payloads
+        if str(as_object(payload.get("content_block")).get("type")).endswith("tool_use")
+    }
+    return sum(
+        payload.get("type") == "content_block_stop" and payload.get("index") in calls for payload in payloads
+    )
+
+
+def canonical(body: Json) -> Json:
+    """`system`, `content` and a result's `content` are a string or blocks; turns of one role are joined.
+
+    The results of one answer in several messages are not joined: the documentation requires one message.
+    https://docs.claude.com/en/api/messages, https://docs.claude.com/en/docs/agents-and-tools/tool-use/implement-tool-use
+    """
+    made = drop_nulls(body)
+    if "system" in made:
+        made["system"] = as_parts(made["system"], "text")
+    made["messages"] = _join_turns(map_messages(made.get("messages"), _canonical_message))
+    return made
+
+
+def _join_turns(messages: Any) -> Any:
+    """Return messages with neighbours of one role joined, unless the later one has tool results."""
+    if not isinstance(messages, list):
+        return messages
+    made: list[Any] = []
+    for message in messages:
+        if made and _continues(made[-1], message):
+            made[-1] = {**made[-1], "content": [*made[-1]["content"], *message["content"]]}
+        else:
+            made.append(message)
+    return made
+
+
+def _continues(before: Any, message: Any) -> bool:
+    if not (isinstance(before, Mapping) and isinstance(message, Mapping)):
+        return False
+    former, parts = before.get("content"), message.get("content")
+    if not (isinstance(former, list) and isinstance(parts, list)):
+        return False
+    if before.get("role") != message.get("role"):
+        return False
+    return not any(isinstance(part, Mapping) and part.get("type") == "tool_result" for part in parts)
+
+
+def _canonical_message(message: Json) -> Json:
+    content = as_parts(message.get("content"), "text")
+    if isinstance(content, list):
+        content = [
+            {**block, "content": as_parts(block.get("content"), "text")}
+            if isinstance(block, Mapping) and block.get("type") == "tool_result" and "content" in block
+            else block
+            for block in content
+        ]
+    return {**message, "content": content}
+
+
+def stream(model: str) -> Iterator[Json]:
+    """Yield the events of a canned reply."""
+    begun = message(model) | {"content": [], "stop_reason": None}
+    yield {"type": "message_start", "message": begun | {"usage": {"input_tokens": 9, "output_tokens": 1}}}
+    yield {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+    yield {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "OK"}}
+    yield {"type": "content_block_stop", "index": 0}
+    yield {
+        "type": "message_delta",
+        "delta": {"stop_reason": "end_turn", "stop_sequence": None},
+        "usage": {"output_tokens": 2},
+    }
+    yield {"type": "message_stop"}
+
+
+def message(model: str) -> Json:
+    """Return the same reply as a document."""
+    return {
+        "id": "msg_plain",
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": [{"type": "text", "text": "OK"}],
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 9, "output_tokens": 2},
+    }

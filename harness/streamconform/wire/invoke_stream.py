@@ -1,0 +1,84 @@
+"""Split and write the streams of Amazon Bedrock's `InvokeModelWithResponseStream`.
+
+They are AWS binary event streams. The payload of a `chunk` event is `{"bytes": "…"}`: an event of the model
+in base64, sometimes with padding in other members. A frame of this framing has the model's event as its
+payload. Every other message (an exception, an event of another name) keeps its payload.
+https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_PayloadPart.html
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from streamconform.wire import eventstream, json_text
+from streamconform.wire.frames import Frame
+
+CHUNK: Final = "chunk"
+"""The name of the events that carry the model's events."""
+_BYTES: Final = b'"bytes"'
+
+
+def split(body: bytes) -> tuple[Frame, ...]:
+    """Return the messages of `body` up to the first that is cut or corrupt, with the model's events decoded.
+
+    The `value` of such a frame is the span of the base64 text.
+    """
+    return tuple(_decode_frame(frame) for frame in eventstream.split(body))
+
+
+def encode_event(payload: bytes) -> bytes:
+    """Return the message that carries the model's event `payload`."""
+    return eventstream.encode_event(b'{"bytes":"%s"}' % base64.b64encode(payload), CHUNK)
+
+
+def write_chunks(payloads: Iterable[bytes]) -> bytes:
+    """Return the messages that carry these events of the model."""
+    return b"".join(encode_event(payload) for payload in payloads)
+
+
+def replace_payload(original: bytes, payload: bytes) -> bytes:
+    """Return the message `original` with another payload and the same headers and padding.
+
+    Where `original` carries an event of the model in base64, so does the result.
+    """
+    frames = eventstream.split(original)
+    span = _find_encoded(frames[0]) if frames else None
+    if span is None:
+        return eventstream.replace_payload(original, payload)
+    outer = frames[0].payload
+    if _decode(outer[slice(*span)]) == payload:
+        return original
+    encoded = outer[: span[0]] + base64.b64encode(payload) + outer[span[1] :]
+    return eventstream.replace_payload(original, encoded)
+
+
+def _decode_frame(frame: Frame) -> Frame:
+    span = _find_encoded(frame)
+    if span is None or frame.value is None:
+        return frame
+    start = frame.value[0]
+    data = _decode(frame.payload[slice(*span)]) or b""
+    return replace(frame, payload=data, value=(start + span[0], start + span[1]))
+
+
+def _find_encoded(frame: Frame) -> tuple[int, int] | None:
+    """Return where the base64 text is in the payload of a `chunk`; None if it is not valid base64."""
+    root = json_text.parse(frame.payload) if frame.event == CHUNK else None
+    if root is None or root.kind != "object":
+        return None
+    found = None
+    for key, item in zip(root.keys, root.items, strict=True):
+        if frame.payload[slice(*key)] == _BYTES and frame.payload[item.start : item.start + 1] == b'"':
+            found = item.start + 1, item.end - 1
+    return found if found is not None and _decode(frame.payload[slice(*found)]) is not None else None
+
+
+def _decode(text: bytes) -> bytes | None:
+    try:
+        return base64.b64decode(json.loads(b'"%s"' % text), validate=True)
+    except ValueError:
+        return None

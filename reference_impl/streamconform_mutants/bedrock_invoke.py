@@ -1,0 +1,194 @@
+"""Mutants that decode bedrock-invoke."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, Final
+
+from streamconform_reference.apis.anthropic_messages.decode import (
+    on_content_block_delta,
+    on_message_start,
+)
+from streamconform_reference.apis.bedrock_invoke.decode import METRIC_FIELDS, BedrockInvokeDecoder
+from streamconform_reference.decoding.assemble import Assembler
+from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
+from streamconform_reference.decoding.fields import read_count
+from streamconform_reference.framing import Frame
+from streamconform_reference.framing.aws_eventstream import EventStreamFraming, read_headers
+
+from .json_values import object_at
+from .model import COMPLETE, CONTENT, ERROR, GIVES_UP, STATUS, USAGE
+from .registry import StreamMutants
+
+mutants = StreamMutants("bedrock-invoke", BedrockInvokeDecoder)
+
+_PRELUDE: Final = struct.Struct(">III")
+_CHECKSUM_SIZE: Final = 4
+
+
+@mutants.decoder(
+    "base64-as-latin-1",
+    issues=("vercel/ai#12162",),
+    fails=CONTENT,
+)
+class Base64AsLatin1(BedrockInvokeDecoder):
+    """Reads the bytes of a chunk as Latin-1, so every character beyond ASCII becomes several."""
+
+    def unwrap(self, frame: Frame) -> Frame:
+        event = super().unwrap(frame)
+        return event._replace(data=event.data.decode("latin-1").encode())
+
+
+@mutants.replace(
+    "checksums-unchecked",
+    "framing_factory",
+    issues=("Yeachan-Heo/gajae-code#3619",),
+    fails=GIVES_UP,
+)
+class ChecksumsUnchecked(EventStreamFraming):
+    """Trusts the lengths of a message, and never compares its checksums."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rest = b""
+
+    def receive(self, data: bytes) -> list[Frame]:
+        self.recognised = True
+        self._rest += data
+        frames = []
+        while len(self._rest) >= _PRELUDE.size:
+            total, length, _ = _PRELUDE.unpack_from(self._rest)
+            if not _PRELUDE.size <= total <= len(self._rest):
+                break
+            message, self._rest = self._rest[:total], self._rest[total:]
+            end = _PRELUDE.size + length
+            try:
+                headers = read_headers(message[_PRELUDE.size : end])
+            except ValueError:
+                continue
+            frames.append(Frame(message[end:-_CHECKSUM_SIZE], None, 0, 0, headers))
+        return frames
+
+
+@mutants.replace(
+    "error-in-a-chunk-ignored",
+    "handlers",
+    "error",
+    issues=("anthropics/anthropic-sdk-typescript#1021",),
+    fails=ERROR,
+)
+def error_in_a_chunk_ignored(message: Assembler, payload: Payload) -> None:
+    """Takes an error inside a chunk for one more event of the message."""
+
+
+@mutants.decoder(
+    "exception-without-bytes-dropped",
+    issues=("manaflow-ai/subrouter#68", "Mingye-Lu/AgenticCrawler#128"),
+    fails=ERROR,
+)
+class ExceptionWithoutBytesDropped(BedrockInvokeDecoder):
+    """Skips every message whose payload has no `bytes`, exceptions among them."""
+
+    def take_failure(self, frame: Frame) -> None:
+        pass
+
+
+@mutants.replace(
+    "invoke-signature-lost",
+    "handlers",
+    "content_block_delta",
+    issues=("maximhq/bifrost#5638",),
+    fails=CONTENT,
+)
+def invoke_signature_lost(message: Assembler, payload: Payload) -> None:
+    """Looks for the signature in `thinking_delta`, where it never is."""
+    if object_at(payload, "delta").get("type") != "signature_delta":
+        on_content_block_delta(message, payload)
+
+
+@mutants.replace(
+    "invoke-cache-in-input",
+    "handlers",
+    "message_start",
+    issues=("BerriAI/litellm#25517", "BerriAI/litellm#24845"),
+    fails=USAGE,
+)
+def invoke_cache_in_input(message: Assembler, payload: Payload) -> None:
+    """Adds cached tokens to the input, which does not contain them, so they are billed twice."""
+    start = object_at(payload, "message")
+    usage = object_at(start, "usage")
+    counts = (usage.get(f"{kind}input_tokens") or 0 for kind in ("", "cache_read_", "cache_creation_"))
+    on_message_start(
+        message, {**payload, "message": {**start, "usage": {**usage, "input_tokens": sum(counts)}}}
+    )
+
+
+@mutants.decoder(
+    "metrics-as-usage",
+    issues=("BerriAI/litellm#36878",),
+    fails=USAGE,
+)
+class MetricsAsUsage(BedrockInvokeDecoder):
+    """Replaces the counts of the model by those of the service."""
+
+    def read_metrics(self, metrics: Any) -> None:
+        if isinstance(metrics, dict):
+            counts = {name: read_count(metrics, key) or 0 for name, key in METRIC_FIELDS.items()}
+            self.message.report_usage(counts)
+
+
+@mutants.decoder(
+    "metrics-without-cache",
+    issues=("BerriAI/litellm#34373",),
+    fails=USAGE,
+)
+class MetricsWithoutCache(BedrockInvokeDecoder):
+    """Takes only input and output from the counts of the service."""
+
+    def read_metrics(self, metrics: Any) -> None:
+        if isinstance(metrics, dict):
+            metrics = {key: value for key, value in metrics.items() if not key.startswith("cache")}
+        super().read_metrics(metrics)
+
+
+@mutants.replace(
+    "read-as-message",
+    "framing_factory",
+    issues=("discourse/discourse-ai#609", "agentgateway/agentgateway#2113", "langchain-ai/langchainjs#3850"),
+    fails=GIVES_UP,
+)
+class ReadAsMessage(EventStreamFraming):
+    """Expects whole messages in every network read, and drops the part of one at its end."""
+
+    def receive(self, data: bytes) -> list[Frame]:
+        framing = EventStreamFraming()
+        frames = framing.receive(data)
+        self.recognised = self.recognised or framing.recognised
+        return frames
+
+
+@mutants.decoder(
+    "truncated-tail-accepted",
+    issues=("anomalyco/opencode#46281", "vercel/ai#19035"),
+    fails=(*STATUS, *COMPLETE),
+)
+class TruncatedTailAccepted(BedrockInvokeDecoder):
+    """Takes the end of the body for the end of the answer, even inside a message."""
+
+    def end_of_body(self) -> None:
+        self.message.complete()
+
+
+@mutants.decoder(
+    "undecodable-chunk-skipped",
+    issues=("discourse/discourse-ai#352", "vercel/ai#18994"),
+    fails=(*ERROR, *CONTENT, *USAGE),
+)
+class UndecodableChunkSkipped(BedrockInvokeDecoder):
+    """Skips a chunk whose `bytes` is not base64, and says nothing."""
+
+    def unwrap(self, frame: Frame) -> Frame:
+        try:
+            return super().unwrap(frame)
+        except BrokenPayloadError:
+            return frame._replace(data=b"")

@@ -1,0 +1,27 @@
+"""Build the body of `POST /model/{modelId}/invoke-with-response-stream` from a conversation.
+
+Source: https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages-request-response.html
+
+The body is that of Anthropic Messages with `anthropic_version`. The model and whether the answer is streamed
+are in the path, because the service rejects fields that it does not know.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import quote
+
+from streamconform_reference.apis.anthropic_messages.request import build_body
+from streamconform_reference.requests.conversation import Conversation
+from streamconform_reference.requests.options import Request, format_bearer, is_streamed, make_request
+
+API: Final = "bedrock-invoke"
+VERSION: Final = "bedrock-2023-05-31"
+
+
+def build_request(conversation: Conversation) -> Request:
+    """Return the request for a conversation."""
+    operation = "invoke-with-response-stream" if is_streamed(conversation) else "invoke"
+    path = f"/model/{quote(conversation['model'], safe='')}/{operation}"
+    body = {"anthropic_version": VERSION, **build_body(conversation, API)}
+    return make_request(path, body, authorization=format_bearer())

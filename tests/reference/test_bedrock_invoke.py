@@ -1,0 +1,240 @@
+"""Bedrock InvokeModel: what its messages add to the events of Anthropic, and its documents."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from streamconform_reference.apis.bedrock_converse.failures import EXCEPTIONS
+from streamconform_reference.document import decode_document
+
+from . import streams as anthropic
+from .bedrock_converse_streams import exception, named
+from .bedrock_invoke_streams import BEGUN, HEADERS, STREAMS, answer, chunk, message, stop
+from .exchange import PRICES, Answer, Case, assert_event_rules, at, text_block
+from .exchange import decode as decode_any
+from .streams import ends, says, start, whole_text
+
+API = "bedrock-invoke"
+GUARDRAIL = "amazon-bedrock-guardrailAction"
+METRICS = "amazon-bedrock-invocationMetrics"
+
+
+def decode(body: Any, **fields: Any) -> Answer:
+    return decode_any(body, api=API, **fields)
+
+
+@pytest.mark.parametrize("name", sorted(anthropic.STREAMS))
+def test_the_events_of_anthropic_have_their_outcome(name: str) -> None:
+    expected = decode_any(anthropic.STREAMS[name])
+    found = decode(STREAMS[name])
+    assert found.outcome == expected.outcome
+    assert_event_rules(found)
+
+
+CASES = [
+    Case(
+        id="the-counts-of-anthropic-win",
+        body=message(
+            start(input_tokens=10, output_tokens=1, cache_read_input_tokens=0),
+            *whole_text("Hi"),
+            ends(output_tokens=130),
+            stop(inputTokenCount=9, outputTokenCount=98, cacheReadInputTokenCount=7),
+        ),
+        expect={
+            "usage.input": 10,
+            "usage.output": 130,
+            "usage.cache_read": 0,
+            "usage.cache_write": None,
+        },
+    ),
+    Case(
+        id="the-counts-of-the-service-fill-gaps",
+        body=message(
+            start(input_tokens=10, output_tokens=1, cache_read_input_tokens=None),
+            *whole_text("Hi"),
+            ends(output_tokens=5),
+            stop(inputTokenCount=9, cacheReadInputTokenCount=7, cacheWriteInputTokenCount=3),
+        ),
+        expect={
+            "usage.input": 10,
+            "usage.cache_read": 7,
+            "usage.cache_write": 3,
+            "usage.output": 5,
+            "cost.cache_read": "0.0000021",
+        },
+    ),
+    Case(
+        id="metrics-of-another-shape-are-ignored",
+        body=message(start(), *whole_text("Hi"), ends(), stop() | {METRICS: [1]}),
+        expect={"status": "complete", "usage.output": 5},
+    ),
+    Case(
+        id="a-guardrail-that-intervened-beats-the-stop-reason",
+        body=answer(*whole_text("No."), **{GUARDRAIL: "INTERVENED"}),
+        expect={"status": "complete", "stop": {"reason": "content_filter", "raw": "end_turn"}},
+    ),
+    Case(
+        id="a-guardrail-may-say-so-in-any-event",
+        body=message(start() | {GUARDRAIL: "INTERVENED"}, ends(), stop() | {GUARDRAIL: "NONE"}),
+        expect={"stop": {"reason": "content_filter", "raw": "end_turn"}},
+    ),
+    Case(
+        id="a-guardrail-that-did-nothing",
+        body=answer(*whole_text("Yes."), **{GUARDRAIL: "NONE"}),
+        expect={"stop": {"reason": "stop", "raw": "end_turn"}},
+    ),
+    Case(
+        id="an-exception-ends-the-answer",
+        body=STREAMS["exception"],
+        expect={
+            "status": "error",
+            "error": {"type": "throttlingException", "message": "Too many requests", "status": 429},
+            "stop": {"reason": "error", "raw": None},
+            "content": [text_block("par")],
+        },
+    ),
+    Case(
+        id="an-exception-with-the-message-of-the-model-alone",
+        body=BEGUN + exception("modelStreamErrorException", "", originalMessage="boom"),
+        expect={"error": {"type": "modelStreamErrorException", "message": "boom", "status": 424}},
+    ),
+    Case(
+        id="an-error-message-without-a-payload",
+        body=STREAMS["error-message"],
+        expect={"error": {"type": "InternalFailure", "message": "it broke", "status": None}},
+    ),
+    Case(
+        id="an-error-in-a-chunk",
+        body=BEGUN + message(anthropic.ERROR),
+        expect={"error.type": "overloaded_error", "error.message": "Overloaded", "status": "error"},
+    ),
+    Case(
+        id="an-exception-after-the-end-is-ignored",
+        body=answer(*whole_text("Hi")) + exception("throttlingException"),
+        expect={"status": "complete", "error": None},
+    ),
+    Case(
+        id="a-broken-chunk-after-the-end-is-ignored",
+        body=answer(*whole_text("Hi")) + named(HEADERS, b"{"),
+        expect={"status": "complete", "error": None},
+    ),
+    Case(
+        id="the-end-of-the-body-before-the-stop",
+        body=BEGUN + message(ends()),
+        expect={"status": "incomplete", "content": [text_block("par")], "stop.reason": None},
+    ),
+    Case(
+        id="a-cut-message",
+        body=answer(*whole_text("Hi"))[:-1],
+        expect={"status": "incomplete", "content": [text_block("Hi")]},
+    ),
+    Case(
+        id="unknown-messages-change-nothing",
+        body=STREAMS["unknown-message"],
+        expect={"content": [text_block("paris")], "status": "incomplete"},
+    ),
+    Case(
+        id="a-chunk-without-bytes-changes-nothing",
+        body=STREAMS["no-bytes"],
+        expect={"content": [text_block("paris")], "status": "incomplete"},
+    ),
+    Case(
+        id="a-message-without-a-type-is-a-chunk",
+        body=message(start()) + named({}, b'{"bytes":"e30="}') + message(*whole_text("Hi"), ends(), stop()),
+        expect={"content": [text_block("Hi")], "status": "complete"},
+    ),
+    *(
+        Case(
+            id=f"{name}-is-a-protocol-error",
+            body=body,
+            expect={"status": "error", "error.type": "protocol", "content": [text_block("par")]},
+        )
+        for name, body in {
+            "bytes-that-are-not-base64": STREAMS["not-base64"],
+            "bytes-that-are-not-text": BEGUN + named(HEADERS, b'{"bytes":{"type":"ping"}}'),
+            "an-event-that-is-not-json": STREAMS["not-json"],
+            "a-chunk-that-is-not-json": BEGUN + named(HEADERS, b"plain"),
+            "a-chunk-that-is-not-an-object": BEGUN + named(HEADERS, b"[]"),
+        }.items()
+    ),
+    Case(
+        id="a-damaged-message-is-a-protocol-error",
+        body=STREAMS["damaged"],
+        expect={"status": "error", "error.type": "protocol"},
+    ),
+    Case(
+        id="a-failed-response-names-its-type-in-a-header",
+        body=b'{"message":"Malformed input request: extraneous key [x] is not permitted"}',
+        fields={"status": 400, "headers": {"x-amzn-errortype": "ValidationException:http://internal/"}},
+        expect={
+            "error.type": "ValidationException",
+            "error.message": "Malformed input request: extraneous key [x] is not permitted",
+            "error.status": 400,
+        },
+    ),
+    Case(
+        id="a-document-instead-of-a-stream",
+        body=b'{"message":"no"}',
+        expect={"error": {"type": "protocol", "message": "no", "status": None}},
+    ),
+    Case(id="nothing-at-all", body=b"", expect={"status": "error", "error.type": "protocol"}),
+]
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in CASES])
+def test_a_stream_has_the_expected_outcome(case: Case) -> None:
+    found = decode(case.body, **case.fields)
+    assert {path: at(found.outcome, path) for path in case.expect} == case.expect
+    assert_event_rules(found)
+
+
+@pytest.mark.parametrize("kind", sorted(EXCEPTIONS))
+def test_every_exception_of_the_documentation_has_its_status(kind: str) -> None:
+    assert decode(BEGUN + exception(kind)).outcome["error"]["status"] == EXCEPTIONS[kind]
+
+
+def test_a_cut_before_the_stop_is_not_complete() -> None:
+    body = answer(*whole_text("Hi"))
+    for length in range(0, len(body), 3):
+        found = decode(body[:length])
+        assert found.outcome["status"] != "complete"
+        assert_event_rules(found)
+
+
+DOCUMENT = {
+    "id": "msg_1",
+    "type": "message",
+    "role": "assistant",
+    "model": "claude-x",
+    "content": [{"type": "text", "text": "Hi"}],
+    "stop_reason": "end_turn",
+    "stop_sequence": None,
+    "usage": {"input_tokens": 10, "output_tokens": 5},
+}
+
+
+def document(**members: Any) -> Any:
+    body = json.dumps(DOCUMENT | members).encode()
+    return decode_document(body, API, pricing=PRICES).to_json()
+
+
+def test_the_answer_without_streaming_equals_its_stream() -> None:
+    assert document() == decode(answer(*whole_text("Hi"))).outcome
+
+
+def test_a_document_says_that_a_guardrail_intervened() -> None:
+    stopped = {"reason": "content_filter", "raw": "end_turn"}
+    assert document(**{GUARDRAIL: "INTERVENED"})["stop"] == stopped
+
+
+def test_a_document_of_an_error_may_name_its_type() -> None:
+    body = b'{"__type":"ThrottlingException","message":"slow down"}'
+    outcome = decode_document(body, API).to_json()
+    assert outcome["error"] == {"type": "throttlingException", "message": "slow down", "status": 429}
+
+
+def test_text_beyond_ascii_is_read_as_utf8() -> None:
+    found = decode(message(start()) + chunk(anthropic.text()) + chunk(says("é 🌤 天")))
+    assert found.content == [text_block("é 🌤 天")]
