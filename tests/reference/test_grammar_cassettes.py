@@ -31,6 +31,10 @@ LENIENT: Mapping[str, str] = {
         second-metadata-wins second-metadata-without-usage text-without-block-stop
         tool-at-the-index-of-text
         """,
+    "bedrock-invoke": """
+        arguments-that-do-not-parse end-turn-with-call interleaved-calls
+        message-stop-without-reason metrics-alone no-counts-at-all
+        """,
     "cohere-chat": """
         arguments-null-in-start call-without-end calls-without-id calls-without-index
         finish-reason-missing interleaved-calls thinking-and-text-at-one-index
