@@ -397,6 +397,18 @@ def test_an_entry_that_is_too_wide_becomes_those_that_are_not_with_its_reason():
     assert untrue(made, results) == []
 
 
+def test_a_narrowed_entry_lists_a_topic_where_every_case_of_it_fails():
+    failing = [
+        result(delivery, "fail", "usage.input", case=f"anthropic-messages/{case}")
+        for case in ("text/a", "text/b", "tools/a")
+        for delivery in ("cut.1", "cut.2")
+    ]
+    passing = result("cut.1", case="anthropic-messages/tools/b")
+    made = amendment([entry("anthropic-messages/**@cut.*")], [*failing, passing])
+    assert [each.match for each in made] == ["anthropic-messages/text/*@**", "anthropic-messages/tools/a@**"]
+    assert untrue(made, [*failing, passing]) == []
+
+
 def test_an_update_keeps_valid_entries_and_removes_outdated_ones():
     kept = entry(f"{CASE}@whole", reason="kept")
     made = amendment([entry("gone/**"), kept, entry(f"{CASE}@crlf"), kept], [FAILED, PASSED], missing=[0])

@@ -45,6 +45,7 @@ TEXT = {"type": "text", "text": "I'll check both."}
 TRUE = {
     "nothing": [],
     "the beginning of a thought": [{"type": "thinking", "text": "Two"}],
+    "a provisional signature": [{"type": "thinking", "text": "Two", "signature": "x"}],
     "a thought that is not signed yet": [{"type": "thinking", "text": "Two cities."}, TEXT],
     "one call ended, one open": [TEXT, PARIS, OPEN],
     "a call that nobody calls complete": [TEXT, {**PARIS, "arguments": None, "complete": False}],
@@ -56,7 +57,6 @@ UNTRUE = {
     "content.complete_calls": [TEXT, PARIS, OSLO],
     "content.2.tool_call.arguments": [TEXT, {**PARIS, "arguments": {"city": "Par"}}],
     "content.2.tool_call.name": [TEXT, {**OPEN, "name": "get_time"}],
-    "content.0.thinking.signature": [{"type": "thinking", "text": "Two", "signature": "x"}],
 }
 
 

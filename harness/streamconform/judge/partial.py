@@ -14,8 +14,12 @@ from streamconform.model.outcome import Block, Text, ToolCall
 from streamconform.model.trial import lower_level
 from streamconform.model.verdict import Check
 
-_PREFIX_FIELDS: Final = frozenset({"text", "signature", "name", "arguments_text"})
-"""Fields that may have been received in part."""
+_PREFIX_FIELDS: Final = frozenset({"text", "name", "arguments_text"})
+"""Fields that may have been received in part.
+
+The signature of a thought is not judged: OpenAI sends a provisional one with the start of an item, and a
+broken answer is not sent back.
+"""
 
 
 def compare_partial(

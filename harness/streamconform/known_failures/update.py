@@ -82,11 +82,40 @@ def plan_update(
 def _narrow(
     entry: KnownFailure, cases: Mapping[str, list[TrialResult]], paths: GetPaths
 ) -> Iterator[KnownFailure]:
-    """Yield narrower copies of `entry`, about the same checks, that match its failing trials only."""
+    """Yield narrower copies of `entry`, about the same checks, that match its failing trials only.
+
+    A copy matches a topic or an API where all that fail there would be listed one by one.
+    """
     _, colon, check = entry.match.partition(":")
-    for group in cases.values():
-        failed = [result for result in group if get_match_status(entry, result, paths) == "matched"]
-        yield from _create_entries(entry, colon + check, failed, group, paths)
+    results = [result for group in cases.values() for result in group]
+    failed = {result.id: result for result in results if get_match_status(entry, result, paths) == "matched"}
+    while failed:
+        result = next(iter(failed.values()))
+        for pattern in _list_wide_patterns(result):
+            copy = replace(entry, match=pattern + colon + check, line=0)
+            scope = [other for other in results if other.case.startswith(pattern.partition("*")[0])]
+            statuses = {other.id: get_match_status(copy, other, paths) for other in scope}
+            covered = [id_ for id_ in failed if statuses.get(id_) == "matched"]
+            if "passing" not in statuses.values() and len({failed[id_].case for id_ in covered}) > 1:
+                yield copy
+                failed = {id_: other for id_, other in failed.items() if id_ not in covered}
+                break
+        else:
+            group = cases[result.case]
+            alone = [failed.pop(other.id) for other in group if other.id in failed]
+            yield from _create_entries(entry, colon + check, alone, group, paths)
+
+
+def _list_wide_patterns(result: TrialResult) -> Iterator[str]:
+    """Yield the patterns about several cases that match `result`, widest first."""
+    topic = result.case.rpartition("/")[0]
+    kind, dot, _ = (result.delivery or "").partition(".")
+    for cases in (f"{topic.partition('/')[0]}/**", f"{topic}/*"):
+        if result.delivery is None:
+            yield cases
+        else:
+            yield f"{cases}@**"
+            yield f"{cases}@{kind}.*" if dot else f"{cases}@{kind}"
 
 
 def _create_entries(

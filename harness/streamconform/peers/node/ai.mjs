@@ -40,7 +40,9 @@ async function adapter(run, answer) {
     failed ??= error;
   }
   const { finishReason, rawFinishReason: raw = null, response } = end;
-  const fields = { usage: end.usage ? readUsage(end.usage) : null, model: response?.modelId ?? null, response_id: response?.id ?? null };
+  // the SDK invents an id with this prefix where the stream has none
+  const id = response?.id?.startsWith("aitxt-") ? null : (response?.id ?? null);
+  const fields = { usage: end.usage ? readUsage(end.usage) : null, model: response?.modelId ?? null, response_id: id };
   endCalls(answer, failed ? "error" : finishReason);
   if (failed) return answer.finish({ stop: { raw }, ...describeError(failed, readProviderError), ...fields });
   // The SDK does not report a cut stream: its finish reason is `other`, without a raw one.
