@@ -169,7 +169,7 @@ class ThoughtTokensNotCounted(GoogleInteractionsDecoder):
 
 @mutants.decoder(
     "only-old-event-names",
-    issues=("ogx-ai/ogx#5904",),
+    issues=("n8n-io/n8n#31525",),
     fails=(*CONTENT, *ERROR, *USAGE, "**:model", "**:response_id", "**:invariant.**"),
 )
 class OnlyOldEventNames(GoogleInteractionsDecoder):
