@@ -34,6 +34,7 @@ PROVIDERS = {
     "anthropic-messages": "anthropic",
     "openai-responses": "openai",
     "google-generate": "google",
+    "google-interactions": "google",
     "cohere-chat": "cohere",
     "bedrock-converse": "aws",
     "bedrock-invoke": "aws",
@@ -86,6 +87,10 @@ OTHER_TOTALS: Mapping[str, tuple[str, str]] = {
     "openai-chat/cost/cost-deepseek-hit-and-miss": ("0.000060474", BEFORE),
     "google-generate/cost/cost-service-tier-flex": (
         "0.000075",
+        "the list has no tiers of this api; flex is half price (ai.google.dev/gemini-api/docs/optimization)",
+    ),
+    "google-interactions/cost/cost-flex": (
+        "0.00055",
         "the list has no tiers of this api; flex is half price (ai.google.dev/gemini-api/docs/optimization)",
     ),
     "cohere-chat/usage-and-cost/cost-search-units-priced": ("0.00009", SEARCHES),
