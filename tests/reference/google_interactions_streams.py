@@ -91,5 +91,21 @@ STREAMS: dict[str, bytes] = {
         *says(0, "Half"),
         {"event_type": "error", "error": {"code": "rate_limit_exceeded", "message": "Slow down."}},
     ),
+    "interleaved": answer(
+        *(calls(index, "now")[0] for index in (0, 1)),
+        delta(0, "arguments_delta", arguments='{"a":1}'),
+        delta(1, "arguments_delta", arguments='{"b":2}'),
+        stop(0),
+        stop(1),
+        status="requires_action",
+    ),
+    "late signature": answer(
+        start(0, "thought"),
+        delta(0, "thought_signature", signature=""),
+        delta(0, "thought_signature", signature="c2ln"),
+        stop(0),
+        *says(1, "Yes."),
+    ),
+    "refusal": sse(CREATED) + b'{"error":{"code":"safety","message":"Blocked."}}\n',
     "incomplete": answer(start(0, "model_output"), delta(0, "text", text="Cut"), status="incomplete"),
 }
