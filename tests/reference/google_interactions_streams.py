@@ -82,6 +82,7 @@ STREAMS: dict[str, bytes] = {
     "thought": answer(*thinks(0, "First.\n", "Second."), *says(1, "Yes.")),
     "call": answer(*thinks(0), *calls(1, "now", '{"city":', '"Metz"}'), status="requires_action"),
     "calls": answer(*calls(0, "now", "{}"), *calls(1, "now", '{"a":1}'), status="requires_action"),
+    "call in a completed answer": answer(*calls(0, "now", "{}")),
     "search": answer(*says(0, "High at six."), *SEARCH),
     "failed": answer(
         *says(0, "Half"), status="failed", errors=[{"code": "no_image", "message": "No image was made."}]
