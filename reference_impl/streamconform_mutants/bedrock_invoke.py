@@ -42,7 +42,7 @@ class Base64AsLatin1(BedrockInvokeDecoder):
 @mutants.replace(
     "checksums-unchecked",
     "framing_factory",
-    issues=("Yeachan-Heo/gajae-code#3619",),
+    issues=("Yeachan-Heo/gajae-code#3619", "anomalyco/opencode#44630"),
     fails=GIVES_UP,
 )
 class ChecksumsUnchecked(EventStreamFraming):
@@ -117,10 +117,11 @@ def invoke_cache_in_input(message: Assembler, payload: Payload) -> None:
     """Adds cached tokens to the input, which does not contain them, so they are billed twice."""
     start = object_at(payload, "message")
     usage = object_at(start, "usage")
-    counts = (usage.get(f"{kind}input_tokens") or 0 for kind in ("", "cache_read_", "cache_creation_"))
-    on_message_start(
-        message, {**payload, "message": {**start, "usage": {**usage, "input_tokens": sum(counts)}}}
-    )
+    if "input_tokens" in usage:
+        kinds = ("", "cache_read_", "cache_creation_")
+        total = sum(usage.get(f"{kind}input_tokens") or 0 for kind in kinds)
+        start = {**start, "usage": {**usage, "input_tokens": total}}
+    on_message_start(message, {**payload, "message": start})
 
 
 @mutants.decoder(

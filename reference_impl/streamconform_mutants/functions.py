@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from copy import deepcopy
 from typing import Any, Final
 
+from streamconform_reference.adapter import assemble
 from streamconform_reference.healing import heal_tool_arguments
 from streamconform_reference.json_text import codec
 from streamconform_reference.json_text.incremental import partial_value
@@ -18,6 +20,7 @@ mutants = FunctionMutants()
 
 _HEAL: Final = ("common/heal/**:output",)
 _PARTIAL: Final = ("common/partial/**:output",)
+_ASSEMBLE: Final = ("common/assemble/**:output",)
 _TOKENS: Final = ("common/tokens/**:output",)
 
 
@@ -133,6 +136,43 @@ def only_whole_json_shown(text: str) -> Any:
         return codec.loads_text(text)
     except codec.NotJsonError:
         return {}
+
+
+# Assembly of tool calls
+
+
+@mutants.function("newest-call-gets-fragments", "assemble", issues=(), fails=_ASSEMBLE)
+def newest_call_gets_fragments(value: Any) -> Any:
+    """Appends each fragment of a chat to the call that started last, whatever its index."""
+    changed = deepcopy(value)
+    newest = 0
+    for entry in changed["payloads"]:
+        for choice in entry["payload"].get("choices", ()):
+            for part in choice["delta"].get("tool_calls", ()):
+                newest = part["index"] if "id" in part else newest
+                part["index"] = newest
+    return assemble(None, changed)
+
+
+@mutants.function("answers-share-indexes", "assemble", issues=(), fails=_ASSEMBLE)
+def answers_share_indexes(value: Any) -> Any:
+    """Keeps the calls of all answers in one table by their index."""
+    entries = [{"api": entry["api"], "payload": entry["payload"]} for entry in value["payloads"]]
+    return assemble(None, {"payloads": entries})
+
+
+@mutants.function("assembled-by-name", "assemble", issues=(), fails=_ASSEMBLE)
+def assembled_by_name(value: Any) -> Any:
+    """Keeps one call per function name."""
+    return [*{call["name"]: call for call in assemble(None, value)}.values()]
+
+
+@mutants.function("open-calls-handed-out", "assemble", issues=(), fails=_ASSEMBLE)
+def open_calls_handed_out(value: Any) -> Any:
+    """Gives calls that have not ended an empty object as arguments."""
+    return [
+        call if call["arguments"] is not None else {**call, "arguments": {}} for call in assemble(None, value)
+    ]
 
 
 # Token counts

@@ -75,7 +75,7 @@ class FirstSignatureWins(Steps):
     "thoughts-shown-as-text",
     "steps_factory",
     issues=("DEEIX-AI/DEEIX-Chat#607",),
-    fails=(*CONTENT, "**:stop.**"),
+    fails=CONTENT,
 )
 class ThoughtsShownAsText(Steps):
     """Shows the summary of a thought as the answer's text."""
@@ -169,8 +169,8 @@ class ThoughtTokensNotCounted(GoogleInteractionsDecoder):
 
 @mutants.decoder(
     "only-old-event-names",
-    issues=("ogx-ai/ogx#5904",),
-    fails=(*CONTENT, *ERROR, *USAGE, "**:model", "**:response_id", "**:invariant.**"),
+    issues=("n8n-io/n8n#31525",),
+    fails=(*CONTENT, *STOP_REASON, "**:invariant.**"),
 )
 class OnlyOldEventNames(GoogleInteractionsDecoder):
     """Knows only the event names that were used until June 2026."""

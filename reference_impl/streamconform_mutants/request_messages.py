@@ -55,6 +55,7 @@ def _change_results(
     "sent-signature-lost",
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     issues=("RooCodeInc/Roo-Code#10351", "NousResearch/hermes-agent#36260", "earendil-works/pi#8314"),
     fails=_MESSAGES,
 )
@@ -460,6 +461,7 @@ def repeated_id_sent(conversation: Conversation, body: Body) -> None:
     "input-as-text",
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     "ollama-chat",
     issues=("neuron-core/neuron-ai#219", "IBM/AssetOpsBench#478", "aliasrobotics/cai#76"),
     fails=_MESSAGES,

@@ -26,6 +26,7 @@ _STREAM_OPTIONS: Final = ("**:body.stream_options", "**:body.stream_options.**")
     "schemas-emptied",
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     "cohere-chat",
     "google-generate",
     "ollama-chat",
@@ -131,6 +132,7 @@ def declarations_dropped(conversation: Conversation, body: Body) -> None:
 @mutants.body(
     "limit-unsent",
     "anthropic-messages",
+    "bedrock-invoke",
     issues=("brianpetro/obsidian-smart-connections#554",),
     fails=("**:body.max_tokens",),
 )
@@ -392,7 +394,7 @@ def content_as_parts(_: Conversation, body: Body) -> None:
 @mutants.body(
     "model-in-the-body",
     "bedrock-invoke",
-    issues=("BerriAI/litellm#26148", "BerriAI/litellm#9106"),
+    issues=("fumito-ito/AnthropicSwiftSDK#19",),
     fails=("**:body.model", "**:body.stream"),
 )
 def model_in_the_body(conversation: Conversation, body: Body) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, Protocol, cast
 
 from streamconform_reference.decoding.decoder import Decoder
@@ -12,6 +13,8 @@ from .apis import DECODERS, REQUEST_BUILDERS
 from .healing import heal_tool_arguments
 from .outcome import Json
 from .tokens import count_tokens
+from .tool_buffer.buffer import ToolBuffer
+from .tool_buffer.chunk import ADAPTERS
 
 VERSION: Final = "0.1.0"
 
@@ -38,6 +41,7 @@ CAPABILITIES: Final = (
 CAPABILITY_OF_FUNCTION: Final = {
     "heal": "heal",
     "partial": "partial_json",
+    "assemble": "assemble",
     "count_tokens": "count_tokens",
     "build_request": "requests",
 }
@@ -92,6 +96,20 @@ def partial_json(api: str | None, value: str) -> Any:
     return partial_value(value)
 
 
+def assemble(api: str | None, value: Mapping[str, Any]) -> list[Json]:
+    """Return the calls in the payloads of one or more answers, in the order of their starts.
+
+    The arguments of a call that must not be executed are None; see `tool_buffer`.
+    """
+    del api
+    buffer = ToolBuffer()
+    for entry in value["payloads"]:
+        for chunk in ADAPTERS[entry["api"]](entry["payload"]):
+            buffer.append(replace(chunk, turn_index=entry.get("answer", 0)))
+    buffer.finish()
+    return [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in buffer.calls]
+
+
 def count_request_tokens(api: str | None, value: Mapping[str, Any]) -> int:
     """Return an estimate of the input tokens of a request to Anthropic's API; see `tokens`."""
     del api
@@ -110,6 +128,7 @@ def build_request(api: str | None, value: Mapping[str, Any]) -> Json:
 FUNCTIONS: Final[Mapping[str, Function]] = {
     "heal": heal,
     "partial": partial_json,
+    "assemble": assemble,
     "count_tokens": count_request_tokens,
     "build_request": build_request,
 }

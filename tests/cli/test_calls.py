@@ -68,6 +68,7 @@ def test_without_a_function_nothing_is_asked(tmp_path):
     assert {each["reason"] for each in results(tmp_path)} == {
         "heal is not claimed",
         "partial_json is not claimed",
+        "assemble is not claimed",
         "count_tokens is not claimed",
     }
 

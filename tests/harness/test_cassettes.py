@@ -228,7 +228,7 @@ def test_the_content_type_is_without_parameters():
 @pytest.mark.parametrize("name", builders.FRAMED)
 def test_a_body_of_every_framing_survives_a_round_trip(tmp_path, name):
     api, framed, body = builders.FRAMED[name]
-    suffix = {"json_array": "json"}.get(framed, framed)
+    suffix = {"json_array": "json", "invoke_stream": "eventstream"}.get(framed, framed)
     given = dataclasses.replace(builders.cassette(body, api=api, name=name), suffix=suffix)
     cassettes.save(tmp_path, given)
     assert (tmp_path / api / f"{name}.{suffix}").read_bytes() == body
@@ -238,6 +238,7 @@ def test_a_body_of_every_framing_survives_a_round_trip(tmp_path, name):
 MODELS = [
     ("/v1/messages", {"model": "m-1"}, "m-1"),
     ("/model/amazon.nova-lite-v1%3A0/converse-stream", {}, "amazon.nova-lite-v1:0"),
+    ("/model/us.anthropic.a-v1%3A0/invoke-with-response-stream", {}, "us.anthropic.a-v1:0"),
     ("/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse", {}, "gemini-2.5-flash"),
     (
         "/v1/projects/p/locations/l/publishers/google/models/gemini-2.5-pro:streamGenerateContent",

@@ -82,6 +82,7 @@ STREAMS: dict[str, bytes] = {
     "thought": answer(*thinks(0, "First.\n", "Second."), *says(1, "Yes.")),
     "call": answer(*thinks(0), *calls(1, "now", '{"city":', '"Metz"}'), status="requires_action"),
     "calls": answer(*calls(0, "now", "{}"), *calls(1, "now", '{"a":1}'), status="requires_action"),
+    "call in a completed answer": answer(*calls(0, "now", "{}")),
     "search": answer(*says(0, "High at six."), *SEARCH),
     "failed": answer(
         *says(0, "Half"), status="failed", errors=[{"code": "no_image", "message": "No image was made."}]
@@ -91,5 +92,21 @@ STREAMS: dict[str, bytes] = {
         *says(0, "Half"),
         {"event_type": "error", "error": {"code": "rate_limit_exceeded", "message": "Slow down."}},
     ),
+    "interleaved": answer(
+        *(calls(index, "now")[0] for index in (0, 1)),
+        delta(0, "arguments_delta", arguments='{"a":1}'),
+        delta(1, "arguments_delta", arguments='{"b":2}'),
+        stop(0),
+        stop(1),
+        status="requires_action",
+    ),
+    "late signature": answer(
+        start(0, "thought"),
+        delta(0, "thought_signature", signature=""),
+        delta(0, "thought_signature", signature="c2ln"),
+        stop(0),
+        *says(1, "Yes."),
+    ),
+    "refusal": sse(CREATED) + b'{"error":{"code":"safety","message":"Blocked."}}\n',
     "incomplete": answer(start(0, "model_output"), delta(0, "text", text="Cut"), status="incomplete"),
 }

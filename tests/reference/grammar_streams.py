@@ -356,6 +356,8 @@ def _invoke_frame(payload: Json) -> Frame:
     if "exception" in payload:
         headers = {":message-type": "exception", ":exception-type": payload["exception"]}
         return Frame(b'{"message":"x"}', None, 0, 0, headers)
+    if "failure" in payload:
+        return Frame(b"", None, 0, 0, {":message-type": "error", ":error-code": payload["failure"]})
     if "[DONE]" in payload:
         payload = {"raw": b"[DONE]"}
     data = payload["raw"] if "raw" in payload else json.dumps(payload).encode()

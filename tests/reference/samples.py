@@ -46,6 +46,53 @@ CALLS: Mapping[str, Mapping[str, Any]] = {
         "half": r'{"a":"b\ud83d',
         "number": '{"a":-',
     },
+    "assemble": {
+        "chat": {
+            "payloads": [
+                {
+                    "api": "openai-chat",
+                    "payload": {
+                        "choices": [
+                            {
+                                "index": 0,
+                                "delta": {
+                                    "tool_calls": [
+                                        {
+                                            "index": n,
+                                            "id": f"call_{n}",
+                                            "function": {"name": "f", "arguments": "{"},
+                                        }
+                                        for n in range(2)
+                                    ]
+                                },
+                            }
+                        ]
+                    },
+                },
+                {
+                    "answer": 1,
+                    "api": "anthropic-messages",
+                    "payload": {
+                        "type": "content_block_start",
+                        "index": 0,
+                        "content_block": {"type": "tool_use", "id": "toolu_1", "name": "g", "input": {}},
+                    },
+                },
+                {
+                    "api": "openai-chat",
+                    "payload": {
+                        "choices": [
+                            {
+                                "index": 0,
+                                "delta": {"tool_calls": [{"index": 0, "function": {"arguments": "}"}}]},
+                                "finish_reason": "tool_calls",
+                            }
+                        ]
+                    },
+                },
+            ]
+        },
+    },
     "count_tokens": {
         "words": {
             "system": "You are terse.",

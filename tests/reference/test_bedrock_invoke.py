@@ -66,6 +66,16 @@ CASES = [
         },
     ),
     Case(
+        id="the-last-event-may-have-a-usage-that-beats-the-metrics",
+        body=message(
+            start(),
+            *whole_text("Hi"),
+            ends(),
+            stop(cacheReadInputTokenCount=9) | {"usage": {"cache_read_input_tokens": 7}},
+        ),
+        expect={"status": "complete", "usage.cache_read": 7, "usage.output": 5},
+    ),
+    Case(
         id="metrics-of-another-shape-are-ignored",
         body=message(start(), *whole_text("Hi"), ends(), stop() | {METRICS: [1]}),
         expect={"status": "complete", "usage.output": 5},

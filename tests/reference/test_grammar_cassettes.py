@@ -31,6 +31,10 @@ LENIENT: Mapping[str, str] = {
         second-metadata-wins second-metadata-without-usage text-without-block-stop
         tool-at-the-index-of-text
         """,
+    "bedrock-invoke": """
+        arguments-that-do-not-parse end-turn-with-call interleaved-calls
+        message-stop-without-reason metrics-alone no-counts-at-all
+        """,
     "cohere-chat": """
         arguments-null-in-start call-without-end calls-without-id calls-without-index
         finish-reason-missing interleaved-calls thinking-and-text-at-one-index
@@ -42,6 +46,7 @@ LENIENT: Mapping[str, str] = {
         no-arguments-null null-and-zero-counts pieces-without-a-call stop-before-the-text
         stop-between-two-runs-of-code stop-on-every-chunk streamed-cut
         """,
+    "google-interactions": "call-without-stop interleaved-calls unknown-status",
     "ollama-chat": """
         arguments-as-broken-text arguments-as-empty-text arguments-as-json-text arguments-escaped-twice
         arguments-missing arguments-null counts-null empty-done-reason empty-ids empty-ids-over-records

@@ -170,6 +170,16 @@ def test_a_payload_without_a_call_has_no_piece(api, payload):
     assert ADAPTERS[api](payload) == ()
 
 
+def test_the_end_of_one_answer_ends_no_call_of_another():
+    buffer = filled(
+        ToolChunk(turn_index=0, call_index=0, id="a", name="f", args_text_delta="{"),
+        ToolChunk(turn_index=1, call_index=0, id="b", name="f", args_text_delta="{}"),
+        ToolChunk(turn_index=1, done=True),
+        ToolChunk(turn_index=0, args_text_delta="}", done=True),
+    )
+    assert made(buffer) == [("a", "f", {}, "done"), ("b", "f", {}, "done")]
+
+
 def test_the_value_so_far_is_there_at_any_time_and_nothing_to_run():
     buffer = filled(ToolChunk(id="a", name="f", call_index=0, args_text_delta='{"path":"/etc/ho'))
     assert buffer.calls[0].arguments_so_far == {"path": "/etc/ho"}

@@ -259,6 +259,7 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
     ("Sends a wrong `body.messages`", one("request.body.messages.2.role", "tool", "user")),
     ("Repairs arguments wrong", one("output", {"a": 1}, {}, case="common/heal/one")),
     ("Reads partial JSON wrong", one("output", {"a": 1}, {}, case="common/partial/one")),
+    ("Assembles tool calls wrong", one("output", [{"id": "a"}], [], case="common/assemble/one")),
     ("Counts tokens wrong", one("output", 3, 4, case="common/tokens/one")),
     ("Does not expose `continuation`", one("continuation", "x", None)),
     ("Reports a wrong `response_id`", one("response_id", "a", "b")),

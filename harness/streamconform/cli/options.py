@@ -16,6 +16,7 @@ from streamconform.adapters.connect import Connection, connect, connect_command
 from streamconform.apis import APIS
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import LEVELS, AnyCase, Case
+from streamconform.model.result import is_unexpected
 from streamconform.model.trial import (
     DELIVERIES,
     DELIVERY_SETS,
@@ -29,7 +30,6 @@ from streamconform.model.trial import (
 )
 from streamconform.reports import HTML, STREAMED
 from streamconform.resources import find_bundled
-from streamconform.run.pool import is_unexpected
 from streamconform.run.reading import read
 from streamconform.run.results import Results
 from streamconform.run.run_folders import RUNS, find_latest_results, resolve_results

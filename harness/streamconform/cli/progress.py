@@ -8,8 +8,7 @@ import time
 from types import TracebackType
 from typing import Final, Self, TextIO
 
-from streamconform.model.result import Header, TrialResult
-from streamconform.run.pool import is_unexpected
+from streamconform.model.result import Header, TrialResult, is_unexpected
 
 INTERVAL: Final = 10.0
 """Seconds between two lines. A shorter run prints none."""

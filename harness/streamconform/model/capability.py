@@ -24,6 +24,7 @@ Capability = Literal[
     "requests",
     "heal",
     "partial_json",
+    "assemble",
     "count_tokens",
 ]
 
@@ -33,11 +34,12 @@ Claims = frozenset[Capability]
 CALLED: Final[Mapping[Kind, tuple[Function, Capability]]] = {
     "heal": ("heal", "heal"),
     "partial": ("partial", "partial_json"),
+    "assemble": ("assemble", "assemble"),
     "tokens": ("count_tokens", "count_tokens"),
     "request": ("build_request", "requests"),
 }
 """For each kind of case without bytes: the adapter function it calls and the capability it needs."""
-OF_CALLS: Final[Claims] = frozenset({"requests", "heal", "partial_json", "count_tokens"})
+OF_CALLS: Final[Claims] = frozenset({"requests", "heal", "partial_json", "assemble", "count_tokens"})
 """Capabilities that must be claimed by name: a program that does not know `call` could not disclaim them."""
 OF_STREAMS: Final[Claims] = CAPABILITIES - OF_CALLS
 """The claims of an implementation that names no capabilities."""

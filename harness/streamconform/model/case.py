@@ -14,9 +14,9 @@ from streamconform.model.request import RequestExpectation
 Level = Literal["must", "should", "may"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 """From strictest to loosest."""
-Kind = Literal["heal", "partial", "tokens", "request"]
+Kind = Literal["heal", "partial", "assemble", "tokens", "request"]
 """The kinds of spec whose cases call a function and have no bytes."""
-Function = Literal["heal", "partial", "count_tokens", "build_request"]
+Function = Literal["heal", "partial", "assemble", "count_tokens", "build_request"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 from streamconform.errors import Problem
 from streamconform.model.case import Level
 from streamconform.model.trial import Input
-from streamconform.model.verdict import Check, Culprit, Verdict
+from streamconform.model.verdict import UNEXPECTED, Check, Culprit, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,3 +78,8 @@ class Footer:
     complete: bool
     problems: tuple[Problem, ...] = ()
     """The entries of the known-failures files that are out of date."""
+
+
+def is_unexpected(result: TrialResult, *, strict: bool) -> bool:
+    """Return whether a result makes the run fail; under `strict`, a warning does too."""
+    return result.verdict in UNEXPECTED or (strict and result.verdict == "warn")

@@ -12,12 +12,11 @@ from streamconform.cli.known_failures import make_unmatched_finder, read_known_f
 from streamconform.errors import ConformError
 from streamconform.known_failures.context import KnownFailuresContext
 from streamconform.known_failures.match import CheckedPaths, find_outdated, to_problems
-from streamconform.model.result import TrialResult
+from streamconform.model.result import TrialResult, is_unexpected
 from streamconform.model.trial import AnyTrial
 from streamconform.pytest import ROOT
 from streamconform.pytest.session import KNOWN, ImplementationJudge, TrialSession
 from streamconform.reports.describe import format_count
-from streamconform.run.pool import is_unexpected
 from streamconform.run.single import SingleRunner
 
 VERDICT_PROPERTY: Final = "conform_verdict"

@@ -179,6 +179,7 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(REQUEST, "", "Sends a wrong `{part}`", MISLEADS),
     Row(r"output\.heal", "", "Repairs arguments wrong", RUNS),
     Row(r"output\.partial", "", "Reads partial JSON wrong", LOSES),
+    Row(r"output\.assemble", "", "Assembles tool calls wrong", RUNS),
     Row(r"output\..*", "", "Counts tokens wrong", BILLS),
     # Any other path
     Row(".*", "null empty", "Does not expose `{path}`", HIDES),

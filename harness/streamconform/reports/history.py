@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
-from streamconform.model.result import ImplementationInfo, TrialResult
+from streamconform.model.result import ImplementationInfo, TrialResult, is_unexpected
 from streamconform.run.merge import sort_trials
-from streamconform.run.pool import is_unexpected
 from streamconform.run.results import Results
 
 ChangeKind = Literal["new", "fixed", "still", "stale", "changed", "gone", "added", "same"]

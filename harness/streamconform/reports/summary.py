@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from streamconform.errors import Problem
-from streamconform.model.result import TrialResult
+from streamconform.model.result import TrialResult, is_unexpected
 from streamconform.printable import escape_line
 from streamconform.reports.describe import format_count
 from streamconform.reports.difference_kinds import generalize_path
-from streamconform.run.pool import is_unexpected
 from streamconform.run.results import Results
 
 MAX_NOT_EXPOSED: Final = 8

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.text import Text
 
 from streamconform.errors import Problem
-from streamconform.model.result import Header, ImplementationInfo, TrialResult
+from streamconform.model.result import Header, ImplementationInfo, TrialResult, is_unexpected
 from streamconform.printable import escape_line
 from streamconform.reports.causes import (
     Cause,
@@ -39,7 +39,6 @@ from streamconform.reports.summary import (
     list_problems,
     needs_attention,
 )
-from streamconform.run.pool import is_unexpected
 from streamconform.run.results import Results
 
 MAX_CAUSES: Final = 12

@@ -15,9 +15,8 @@ from streamconform.adapters.process import find_error_line
 from streamconform.adapters.program import Collateral, Program
 from streamconform.errors import ImplementationError
 from streamconform.judge.judge import Judgement, judge, serialize_answer
-from streamconform.model.result import TrialResult
+from streamconform.model.result import TrialResult, is_unexpected
 from streamconform.model.trial import AnyTrial, Trial
-from streamconform.model.verdict import UNEXPECTED
 from streamconform.printable import escape_line
 from streamconform.run.blame import Blame
 from streamconform.run.dispatch import Dispatcher, add_requests, apply_http_checks
@@ -232,11 +231,6 @@ def build_result(
     if exchange is not None:
         judgement = apply_http_checks(judgement, exchange, answer)
     return _make_result(plan, trial, judgement, ms, answer, exchange)
-
-
-def is_unexpected(result: TrialResult, *, strict: bool) -> bool:
-    """Return whether a result makes the run fail; under `strict`, a warning does too."""
-    return result.verdict in UNEXPECTED or (strict and result.verdict == "warn")
 
 
 def _make_result(

@@ -16,7 +16,7 @@ from streamconform.adapters.program import Program
 from streamconform.errors import SelectionError
 from streamconform.known_failures.context import KnownFailuresContext, get_checked_paths, list_problems
 from streamconform.known_failures.match import CheckedPaths, OutdatedEntry, Settler, find_outdated
-from streamconform.model.result import Footer, Header, TrialResult
+from streamconform.model.result import Footer, Header, TrialResult, is_unexpected
 from streamconform.model.trial import AnyTrial
 from streamconform.model.verdict import VERDICTS
 from streamconform.run.blame import Blame, load_snapshots
@@ -29,7 +29,6 @@ from streamconform.run.pool import (
     MaxFailReached,
     Tally,
     WorkerContext,
-    is_unexpected,
     judge_all,
 )
 from streamconform.run.results import Results, ResultsWriter

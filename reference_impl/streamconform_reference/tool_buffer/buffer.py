@@ -6,8 +6,8 @@ belongs to, and the state of that call:
 
 - A chunk with an index belongs to the call at that index in its turn, else one with an id to the call with
   that id. A different id at the same index is another call. A chunk with neither starts a call if it has a
-  name; else it belongs to the latest call. An end or an error that names no call applies to every open
-  call.
+  name; else it belongs to the latest call of its turn. An end or an error that names no call applies to every
+  open call of its turn.
 - A call is `done` if it has ended and its arguments parse, `malformed` if they do not, `failed` if it got
   an error, and `abandoned` if the answer ended without its end. A client may run only a `done` call.
 - Violations of the order are recorded in `faults`, and the chunk is used as far as possible. No input
@@ -152,7 +152,7 @@ class ToolBuffer:
             return [self._begin(chunk)]
         bare = chunk.args_text_delta is None and chunk.args_kv_patch is None
         if chunk.call_index is None and bare and (chunk.done or chunk.failed):
-            return [call for call in self._calls if not call.ended]
+            return [call for call in self._calls_of_turn() if not call.ended]
         if not bare:
             self._fault("no-call", "arguments of a call that never started")
         return []  # the end of a block that is not a call
@@ -171,7 +171,11 @@ class ToolBuffer:
         names_other = chunk.name is not None or (
             chunk.args_text_delta is None and chunk.args_kv_patch is None
         )
-        return None if names_other or not self._calls else self._calls[-1]
+        calls = self._calls_of_turn()
+        return None if names_other or not calls else calls[-1]
+
+    def _calls_of_turn(self) -> list[_CallState]:
+        return [call for call in self._calls if call.turn == self._turn]
 
     def _begin(self, chunk: ToolChunk) -> _CallState:
         call = _CallState(len(self._calls), chunk, self._turn, chunk.id)

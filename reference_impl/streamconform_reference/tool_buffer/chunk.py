@@ -20,7 +20,7 @@ Payload = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolChunk:
-    """A part of a tool call; without a name, id or index it applies to all open calls."""
+    """A part of a tool call; without a name, id or index it applies to all open calls of its turn."""
 
     id: str | None = None
     """The provider's id of the call."""

@@ -32,6 +32,7 @@ COLUMNS: Final[Mapping[str, str]] = {
     "truncation": "truncation",
     "heal": "heal",
     "partial": "partial",
+    "assemble": "assemble",
 }
 """Column titles by tag, in order; a column without a case of an API is left out of its table."""
 NEEDED: Final[Mapping[str, Capability]] = {
@@ -43,6 +44,7 @@ NEEDED: Final[Mapping[str, Capability]] = {
     "errors": "errors",
     "heal": "heal",
     "partial": "partial_json",
+    "assemble": "assemble",
 }
 """The capability that a column is about: if it is not claimed, the column shows `-`."""
 RECORDED: Final = "recorded"

@@ -15,11 +15,10 @@ from streamconform.errors import ImplementationError
 from streamconform.judge.judge import decide_verdict
 from streamconform.known_failures.context import KnownFailuresContext, list_problems
 from streamconform.known_failures.match import CheckedPaths, OutdatedEntry, Settler, find_outdated
-from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
+from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult, is_unexpected
 from streamconform.model.verdict import VERDICTS, Check
 from streamconform.run.exits import RunSummary, choose_exit
 from streamconform.run.merge import sort_trials
-from streamconform.run.pool import is_unexpected
 from streamconform.run.results import Results, ResultsWriter
 from streamconform.run.session import FinishedRun, Progress
 from streamconform.tools.probe import checks

@@ -71,7 +71,7 @@ def on_message_start(message: Assembler, payload: Payload) -> None:
         message.end(slot)
     _read_stop_reason(message, start)
     # vLLM puts the usage next to the message instead of inside it.
-    _read_usage(message, start.get("usage") or payload.get("usage"))
+    read_usage(message, start.get("usage") or payload.get("usage"))
 
 
 def on_content_block_start(message: Assembler, payload: Payload) -> None:
@@ -97,7 +97,7 @@ def on_message_delta(message: Assembler, payload: Payload) -> None:
     """Read the stop reason and the cumulative usage."""
     if payload.get("delta") is not None:
         _read_stop_reason(message, require_object(payload, "delta"))
-    _read_usage(message, payload.get("usage"))
+    read_usage(message, payload.get("usage"))
 
 
 def on_message_stop(message: Assembler, _payload: Payload) -> None:
@@ -143,7 +143,8 @@ def _read_stop_reason(message: Assembler, holder: Payload) -> None:
         message.stop(STOP_REASONS.get(raw, "other"), raw)
 
 
-def _read_usage(message: Assembler, usage: Any) -> None:
+def read_usage(message: Assembler, usage: Any) -> None:
+    """Report the counts in a `usage`, if it is an object."""
     if not isinstance(usage, dict):
         return
     tier = usage.get("service_tier")

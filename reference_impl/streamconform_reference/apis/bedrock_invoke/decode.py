@@ -9,6 +9,7 @@ Undocumented behavior, and differences between models:
   field of the event. A chunk without `bytes` and a message of another type are ignored.
 - `message_stop` has the service's own counts (`amazon-bedrock-invocationMetrics`). In recordings they
   differ from Anthropic's `usage` after tool calls, so they are used only for counts that `usage` lacks.
+  It may have a `usage` too, with the cache counts (BerriAI/litellm#36878).
 - A guardrail that intervened says so in any event, beside the stop reason of the model.
 - Errors are messages of type `exception` or `error`, as in Converse, or an `error` event in a chunk.
 """
@@ -18,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
-from streamconform_reference.apis.anthropic_messages.decode import AnthropicMessagesDecoder
+from streamconform_reference.apis.anthropic_messages.decode import AnthropicMessagesDecoder, read_usage
 from streamconform_reference.apis.bedrock_converse.failures import (
     FAILURES,
     read_failed_message,
@@ -81,8 +82,11 @@ class BedrockInvokeDecoder(AnthropicMessagesDecoder):
     def read(self, payload: Payload) -> None:
         """Read one event; the service's own fields may be in any of them."""
         self._intervened = self._intervened or payload.get(GUARDRAIL) == INTERVENED
+        last = payload.get("type") == "message_stop"
+        if last:
+            read_usage(self.message, payload.get("usage"))
         self.read_metrics(payload.get(METRICS))
-        if payload.get("type") == "message_stop" and self._intervened:
+        if last and self._intervened:
             self.message.stop("content_filter", self.message.snapshot().stop.raw)
         super().read(payload)
 

@@ -20,6 +20,10 @@ _API: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/"
 _COUNTS: Final = (f"{METRICS}.{METRIC_FIELDS['input']}", f"{METRICS}.{METRIC_FIELDS['output']}")
 
 
+UNMODELED: Final = "unmodeled error"
+"""A message of type `error`, which may have only headers."""
+
+
 class BedrockInvokeGrammar(AnthropicMessagesGrammar):
     """Checks one stream of `POST /model/{id}/invoke-with-response-stream`."""
 
@@ -45,12 +49,12 @@ class BedrockInvokeGrammar(AnthropicMessagesGrammar):
     order: ClassVar[Mapping[str, Step]] = {
         **AnthropicMessagesGrammar.order,
         "exception": step("before open closing", ENDED, "terminal-last"),
+        UNMODELED: step("before open closing", ENDED, "terminal-last"),
     }
 
     def receive(self, frame: Frame) -> list[Deviation]:
         """Check the next message; return the deviations that are known now."""
         if _is_failure(frame) or not is_chunk(frame):
-            # An error may have only headers.
             return super().receive(frame._replace(data=frame.data or b"{}"))
         try:
             event = unwrap(frame)
@@ -61,9 +65,9 @@ class BedrockInvokeGrammar(AnthropicMessagesGrammar):
         return deviations if problem is None else [*deviations, self._to_deviation("chunk-bytes", problem)]
 
     def kind_of(self, frame: Frame, payload: Payload) -> str | None:
-        """Return the event's type, `exception` for a failure."""
+        """Return the event's type; for a failure, whether it is an exception."""
         if _is_failure(frame):
-            return "exception"
+            return "exception" if ":exception-type" in (frame.headers or {}) else UNMODELED
         return super().kind_of(frame, payload) if is_chunk(frame) else None
 
     def check_name(self, frame: Frame, kind: str | None) -> Violations:
