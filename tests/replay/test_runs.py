@@ -32,6 +32,7 @@ CASES = (
     "ollama-chat/tool-use/",
     "cohere-chat/tool-use/",
     "bedrock-converse/tool-use/",
+    "bedrock-invoke/tool-use/",
 )
 
 
