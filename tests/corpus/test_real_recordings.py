@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.corpus, pytest.mark.slow]
 
 NEIGHBOURS = {"ollama-generate": 9, "openai-completions": 22}
 """Recordings of apis that this version does not know."""
-FEW = {"bedrock-invoke": 35, "google-interactions": 15}
+FEW = {"bedrock-invoke": 25, "google-interactions": 15}
 """Apis of which there are few recordings, and how many at least.
 
 Two of the 40 of bedrock-invoke are HTTP errors, 28 are of other models.

@@ -11,6 +11,7 @@ PATHS = {
     "openai-chat": "/chat/completions",
     "openai-responses": "/responses",
     "google-generate": "/v1beta/models/{model}:streamGenerateContent?alt=sse",
+    "google-interactions": "/v1beta/interactions",
     "ollama-chat": "/api/chat",
     "cohere-chat": "/v2/chat",
     "bedrock-converse": "/model/{model}/converse-stream",

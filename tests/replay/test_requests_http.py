@@ -171,6 +171,7 @@ TARGETS = {
         "/v1beta/models/m:streamGenerateContent?alt=sse",
         "/v1beta/models/m:streamGenerateContent",
     ),
+    "google-interactions": ("/v1beta/interactions",),
     "ollama-chat": ("/api/chat",),
     "cohere-chat": ("/v2/chat", "/v1/chat"),
     "bedrock-converse": ("/model/m/converse-stream",),

@@ -29,6 +29,7 @@ CASES = (
     "openai-chat/tool-calls/",
     "openai-responses/tool-calls/",
     "google-generate/tool-use/",
+    "google-interactions/tool-calls/",
     "ollama-chat/tool-use/",
     "cohere-chat/tool-use/",
     "bedrock-converse/tool-use/",
