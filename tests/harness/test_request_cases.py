@@ -471,6 +471,7 @@ WRONG = [
     ({"a": {"matches": 1, "why": "so"}}, ("a",), "expected a regular expression"),
     ({"a": {"present": "yes"}}, ("a",), "expected true or false"),
     ({"a": {"any_of": []}}, ("a",), "expected a list of at least one value"),
+    ({"a": {"any_of": [1, 2], "prefer": [1], "why": "so"}}, ("a",), "a request has no preferred values"),
     ({"a": {"prefix_of": 1}}, ("a",), "expected text"),
     ({"a": {"same_as": ["b"]}}, ("a",), "expected text"),
 ]
