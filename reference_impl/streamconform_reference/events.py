@@ -18,6 +18,8 @@ class ProseStart:
 
     content_index: int
     kind: ProseKind
+    phase: str | None = None
+    """The phase of text, for encoders; the event's normal form omits it."""
 
     def to_json(self) -> Json:
         """Return the event in the normal form."""
@@ -48,6 +50,8 @@ class TextEnd:
     content_index: int
     kind: Literal["text", "refusal"]
     text: str
+    signature: str | None = None
+    """The signature of text, for encoders; the event's normal form omits it."""
 
     def to_json(self) -> Json:
         """Return the event in the normal form."""

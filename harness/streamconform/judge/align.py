@@ -2,16 +2,17 @@
 
 Dropped on both sides: `other` blocks (unless the case names their kind), types that are not claimed, empty
 text and refusals, and thinking without text or signature. Texts (and refusals) that become neighbors are
-joined. The order stays the same, unless the API's messages have none: a chat message has one text, one
-thinking text and one list of calls, so clients that read it cannot know the position of the text among the
-calls, nor where one thought ended. In these APIs, thoughts without a signature are joined too.
+joined, unless the case names a phase or signature that tells them apart and the implementation exposes it
+(`find_separators`). The order stays the same, unless the API's messages have none: a chat message has one
+text, one thinking text and one list of calls, so clients that read it cannot know the position of the text
+among the calls, nor where one thought ended. In these APIs, thoughts without a signature are joined too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import Final
+from typing import Any, Final
 
 from streamconform.model.capability import Claims
 from streamconform.model.case import ExpectedBlock
@@ -28,44 +29,70 @@ _RANKS: Final[Mapping[BlockType, int]] = {
 }
 """The order in which both sides are compared if the API's messages have none."""
 _NULL = Literally(None)
+_SEPARATORS: Final = ("phase", "signature")
+"""The fields of text that may tell neighboring texts apart."""
 MAX_PAIRS = 250_000
 """Limit of expected times received blocks for the search of the best alignment, which takes that many steps;
 above it, blocks are paired by position."""
 
 
+def find_separators(
+    expected: Iterable[ExpectedBlock], received: Iterable[Block], claims: Claims
+) -> tuple[str, ...]:
+    """Return the fields that keep neighboring texts apart: named by the case, exposed in every text."""
+    named = {name for block in expected if block.type == "text" for name in block.fields}
+    absent = {name for block in received if isinstance(block, Text) for name in block.absent}
+    return tuple(
+        name
+        for name in _SEPARATORS
+        if name in named - absent and (name != "signature" or "signatures" in claims)
+    )
+
+
 def normalize_expected(
-    blocks: Iterable[ExpectedBlock], claims: Claims, *, ordered: bool = True
+    blocks: Iterable[ExpectedBlock],
+    claims: Claims,
+    *,
+    ordered: bool = True,
+    separators: Sequence[str] = (),
 ) -> list[ExpectedBlock]:
     """Return the blocks that an implementation with `claims` has to produce."""
 
-    def can_join_block(block: ExpectedBlock) -> bool:
-        if block.type != "thinking":
-            return block.type in JOINED_TYPES
+    def get_group(block: ExpectedBlock) -> tuple[Leaf, ...] | None:
+        """Return what neighbors of one type must share to be joined; None if they cannot be."""
+        if block.type == "text":
+            return tuple(block.fields.get(name, _NULL) for name in separators)
         redacted = block.fields.get("redacted") == Literally(value=True)
-        return not ordered and not redacted and not _is_signed(block, claims)
+        is_thought = block.type == "thinking" and not (ordered or redacted or _is_signed(block, claims))
+        return () if is_thought or block.type in JOINED_TYPES else None
 
-    kept = [block for block in blocks if _is_expected(block, claims)]
+    kept = [block for block in blocks if _is_expected(block, claims, separators)]
     if not ordered:
         kept.sort(key=_get_rank)
     joined: list[ExpectedBlock] = []
-    for (type_, can_join), group in groupby(kept, key=lambda block: (block.type, can_join_block(block))):
+    for (type_, shared), group in groupby(kept, key=lambda block: (block.type, get_group(block))):
         run = list(group)
-        joined += [ExpectedBlock(type_, _join_texts(run))] if can_join and len(run) > 1 else run
+        joined += [ExpectedBlock(type_, _join_texts(run))] if shared is not None and len(run) > 1 else run
     return joined
 
 
 def normalize_received(
-    blocks: Iterable[Block], claims: Claims, kinds: frozenset[str | None], *, ordered: bool = True
+    blocks: Iterable[Block],
+    claims: Claims,
+    kinds: frozenset[str | None],
+    *,
+    ordered: bool = True,
+    separators: Sequence[str] = (),
 ) -> list[Block]:
     """Return the blocks that are judged; `kinds` are the kinds of `other` blocks that the case names."""
-    judged = [block for block in blocks if _is_judged(block, claims, kinds)]
+    judged = [block for block in blocks if _is_judged(block, claims, kinds, separators)]
     if not ordered:
         judged.sort(key=_get_rank)
     joined: list[Block] = []
     for block in judged:
         match joined[-1] if joined else None, block:
-            case Text(before), Text(text):
-                joined[-1] = Text(before + text)
+            case Text() as before, Text() as text if _have_same(separators, before, text):
+                joined[-1] = _join_received_texts(before, text)
             case Refusal(before), Refusal(text):
                 joined[-1] = Refusal(before + text)
             case Thinking(before, first, False), Thinking(text, second, False) if not (
@@ -120,11 +147,11 @@ def _get_rank(block: ExpectedBlock | Block) -> int:
     return _RANKS[block.type]
 
 
-def _is_expected(block: ExpectedBlock, claims: Claims) -> bool:
+def _is_expected(block: ExpectedBlock, claims: Claims, separators: Sequence[str]) -> bool:
     text = block.fields.get("text")
     match block.type:
         case "text":
-            return text != Literally("")
+            return text != Literally("") or ("signature" in separators and _is_signed(block, claims))
         case "refusal":
             return "refusals" in claims and text != Literally("")
         case "thinking":
@@ -143,10 +170,10 @@ def _is_signed(block: ExpectedBlock, claims: Claims) -> bool:
     return "signatures" in claims and signature not in (_NULL, Literally(""))
 
 
-def _is_judged(block: Block, claims: Claims, kinds: frozenset[str | None]) -> bool:
+def _is_judged(block: Block, claims: Claims, kinds: frozenset[str | None], separators: Sequence[str]) -> bool:
     match block:
-        case Text(text):
-            return text != ""
+        case Text(text=text, signature=signature):
+            return text != "" or ("signature" in separators and bool(signature))
         case Refusal(text):
             return "refusals" in claims and text != ""
         case Thinking(text, signature, redacted):
@@ -159,10 +186,52 @@ def _is_judged(block: Block, claims: Claims, kinds: frozenset[str | None]) -> bo
 
 
 def _join_texts(run: Sequence[ExpectedBlock]) -> dict[str, Leaf]:
-    """Return the joined text as the only field; no field, so no check, if one of the texts is a matcher."""
+    """Return the fields of the joined text; none, so no check, if one of the texts is a matcher."""
     texts = [block.fields.get("text") for block in run]
     literals = [text.value for text in texts if isinstance(text, Literally)]
-    return {"text": Literally("".join(literals))} if len(literals) == len(texts) else {}
+    if len(literals) != len(texts):
+        return {}
+    fields: dict[str, Leaf] = {"text": Literally("".join(literals))}
+    if any("citations" in block.fields for block in run):
+        named = [block.fields.get("citations", Literally([])) for block in run]
+        lists = [leaf.value for leaf in named if isinstance(leaf, Literally)]
+        fields["citations"] = Literally(_join_citations(literals, lists))
+    shared = {name: leaf for name, leaf in run[0].fields.items() if name in _SEPARATORS}
+    return fields | {
+        name: leaf for name, leaf in shared.items() if all(block.fields.get(name) == leaf for block in run)
+    }
+
+
+def _have_same(names: Sequence[str], one: Text, other: Text) -> bool:
+    return all(getattr(one, name) == getattr(other, name) for name in names)
+
+
+def _join_received_texts(one: Text, other: Text) -> Text:
+    """Return the joined text; what its parts do not share is not exposed."""
+    differing = {name for name in _SEPARATORS if not _have_same((name,), one, other)}
+    return Text(
+        one.text + other.text,
+        phase=None if "phase" in differing else one.phase,
+        signature=None if "signature" in differing else one.signature,
+        citations=tuple(_join_citations((one.text, other.text), (one.citations, other.citations))),
+        absent=one.absent | other.absent | differing,
+    )
+
+
+def _join_citations(
+    texts: Sequence[str], citations: Sequence[Sequence[Mapping[str, Any]]]
+) -> list[dict[str, Any]]:
+    """Return the citations of joined texts, with their positions in the joined text."""
+    joined: list[dict[str, Any]] = []
+    length = 0
+    for text, cited in zip(texts, citations, strict=True):
+        for citation in cited:
+            places = {
+                key: citation[key] + length for key in ("start", "end") if isinstance(citation.get(key), int)
+            }
+            joined.append({**citation, **places})
+        length += len(text)
+    return joined
 
 
 def _rate_similarity(expected: ExpectedBlock, got: Block) -> int:

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from streamconform_reference.encoding.arguments_text import compute_cut_ending, compute_ending
-from streamconform_reference.encoding.encoder import Piece, PlacedBlock, apply_losses
+from streamconform_reference.encoding.encoder import Piece, PlacedCitation, apply_losses
 from streamconform_reference.events import (
     Done,
     Failed,
@@ -44,7 +44,7 @@ from streamconform_reference.outcome import (
 )
 
 from .decode import TRUNCATING
-from .losses import LOSSES, choose_stop_reason, encode_error, encode_usage, is_citation
+from .losses import LOSSES, choose_stop_reason, encode_error, encode_usage, is_own_citation
 
 __all__ = ["LOSSES", "OpenaiChatEncoder", "write_document"]
 
@@ -102,8 +102,8 @@ class OpenaiChatEncoder:
                 return self._arguments(self._calls.get(piece.content_index), piece.delta)
             case ToolCallEnd():
                 return self._end_call(self._calls.get(piece.content_index), piece.tool_call)
-            case PlacedBlock() if is_citation(piece.block):
-                self._citations.append(piece.block.data)
+            case PlacedCitation() if is_own_citation(piece.citation):
+                self._citations.append(piece.citation.data)
             case UsageUpdate():
                 self._usage = piece.usage
             case Done():
@@ -134,7 +134,11 @@ class OpenaiChatEncoder:
         if call is None:
             return b""
         call.ended = True
-        return self._arguments(call, compute_ending(value))
+        signed = b""
+        if value.signature:
+            extensions = {"google": {"thought_signature": value.signature}}
+            signed = self._delta({"tool_calls": [{"index": call.index, "extra_content": extensions}]})
+        return self._arguments(call, compute_ending(value)) + signed
 
     def _arguments(self, call: _Call | None, text: str) -> bytes:
         if call is None or not text:
@@ -163,16 +167,20 @@ def write_document(outcome: Outcome, *, model: str, response_id: str, created: i
         match block:
             case Thinking(text=text):
                 message["reasoning_content"] = text
-            case Text(text):
+            case Text(text=text):
                 message["content"] = text
+                if block.citations:
+                    message["annotations"] = [citation.data for citation in block.citations]
             case Refusal(text):
                 message["refusal"] = text
             case ToolCall():
                 function = {"name": block.name, "arguments": block.arguments_text}
-                call = {"id": block.id, "type": "function", "function": function}
+                call: Json = {"id": block.id, "type": "function", "function": function}
+                if block.signature:
+                    call["extra_content"] = {"google": {"thought_signature": block.signature}}
                 message.setdefault("tool_calls", []).append(call)
             case Other():
-                message.setdefault("annotations", []).append(block.data)
+                pass  # `LOSSES` removes these blocks
     document = {
         **_head(model, response_id, created, "chat.completion"),
         "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": expressed.stop.raw}],

@@ -256,7 +256,9 @@ def build_tool_call(call: Block) -> dict[str, Any]:
         custom = {"name": call["name"], "input": call["arguments"]}
         return {"id": call["id"], "type": "custom", "custom": custom}
     function = {"name": call["name"], "arguments": arguments_text(call)}
-    return {"id": call["id"], "type": "function", "function": function}
+    signature = call.get("signature")
+    signed = {"extra_content": {"google": {"thought_signature": signature}}} if signature else {}
+    return {"id": call["id"], "type": "function", "function": function, **signed}
 
 
 def build_tool_message(result: ToolResult) -> dict[str, Any]:

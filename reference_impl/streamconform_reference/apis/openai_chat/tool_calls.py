@@ -71,6 +71,7 @@ class Fragment:
     id: str
     name: str
     arguments: Any
+    signature: str = ""
 
     @property
     def empty(self) -> bool:
@@ -106,6 +107,16 @@ class ToolCalls:
             self.describe(call, fragment)
         if fragment.arguments is not None:
             self.add_arguments(call, fragment.arguments)
+        self.message.sign_content(call.slot, fragment.signature)
+
+    def sign_first(self, entries: Any, signature: str) -> None:
+        """Sign the call of the first entry: the signature came next to the list of calls."""
+        first = entries[0] if isinstance(entries, list) and entries else None
+        index = first.get("index") if isinstance(first, dict) else None
+        known = self._by_index.get(index) if type(index) is int else self._last
+        call = known.original if isinstance(known, Twin) else known
+        if call:
+            self.message.sign_content(call.slot, signature)
 
     def end(self, *, truncated: bool) -> None:
         """End all calls, except the last one of a truncated answer if it has no arguments."""
@@ -236,7 +247,16 @@ def read_fragment(entry: Any, *, index: Hashable = None) -> Fragment:
         _read_id(entry.get("id")) or _read_id(function.get("id")),
         name if isinstance(name, str) else "",
         function.get("arguments"),
+        read_signature(entry),
     )
+
+
+def read_signature(holder: dict[str, Any]) -> str:
+    """Return Gemini's signature in the extensions of an entry or a delta, empty if there is none."""
+    google = holder.get("extra_content")
+    for key in ("google", "thought_signature"):
+        google = google.get(key) if isinstance(google, dict) else None
+    return google if isinstance(google, str) else ""
 
 
 def _read_id(value: Any) -> str:
