@@ -100,10 +100,10 @@ def add_reasoning(message: Assembler, slot: int, delta: Payload) -> None:
 
 def add_citation(message: Assembler, slot: int, citation: Payload) -> None:
     """Append to the citations of a text block."""
-    message.cite(slot, [_read_citation(citation)])
+    message.cite(slot, [read_citation(citation)])
 
 
-def _read_citation(citation: Payload) -> Citation:
+def read_citation(citation: Payload) -> Citation:
     """Return a citation. Its place is an object with one key, which names the kind of source."""
     location = citation.get("location")
     places = location.values() if isinstance(location, dict) else ()

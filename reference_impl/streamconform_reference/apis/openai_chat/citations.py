@@ -32,7 +32,7 @@ class Citations:
     def annotate(self, annotations: Any) -> None:
         """Append annotations."""
         for annotation in annotations if isinstance(annotations, list) else ():
-            self._annotations.append(_read_annotation(annotation))
+            self._annotations.append(read_annotation(annotation))
 
     def settle(self, urls: Any, slot: Hashable) -> None:
         """Read the list of URLs, if there is one, and put all citations on the text in `slot`, if any."""
@@ -42,7 +42,8 @@ class Citations:
             self._message.cite(slot, [*self._annotations, *self._urls], replaces=True)
 
 
-def _read_annotation(annotation: Any) -> Citation:
+def read_annotation(annotation: Any) -> Citation:
+    """Return an annotation; its fields are under its type."""
     inner = annotation.get(_URL_CITATION) if isinstance(annotation, dict) else None
     named = _FIELDS.read(inner)
     return Citation(source=named.source, title=named.title, start=named.start, end=named.end, data=annotation)
