@@ -86,8 +86,8 @@ class ThinkingEnd:
 class ToolCallStart:
     """A tool call starts; its id and name are final.
 
-    `executor` and `free_text` (the text is the arguments, not JSON) are for encoders; the event's normal
-    form omits them.
+    `executor`, `free_text` (the text is the arguments, not JSON) and `signature`, if it is known, are for
+    encoders; the event's normal form omits them.
     """
 
     content_index: int
@@ -95,6 +95,7 @@ class ToolCallStart:
     name: str
     executor: Executor = "client"
     free_text: bool = False
+    signature: str | None = None
 
     def to_json(self) -> Json:
         """Return the event in the normal form."""

@@ -13,7 +13,7 @@ from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.encoding.losses import join_surrogates
 from streamconform_reference.outcome import Error, Other, Outcome, Usage
 
-from .outcomes import CITED, OTHERS, STOPS
+from .outcomes import CITATIONS, OTHERS, READERS, STOPS
 
 Step = Callable[[Assembler, int], None]
 """Puts the block of a position into an answer."""
@@ -48,13 +48,14 @@ def prose(draw: st.DrawFn) -> Step:
     signature = draw(st.sampled_from(["", "sig=", "c2ln"]))
     redacted = draw(st.booleans())
     phase = draw(st.sampled_from([None, None, "commentary", "final_answer"]))
-    cited = draw(st.lists(st.sampled_from(range(len(CITED))), unique=True, max_size=2))
+    apis = draw(st.lists(st.sampled_from(sorted(CITATIONS)), max_size=2))
+    cited = [citation for api in apis for citation in READERS[api](CITATIONS[api])]
 
     def step(message: Assembler, slot: int) -> None:
         message.start(slot, kind, text, phase=phase if kind == "text" else None)
         if kind == "text":
             message.sign_content(slot, signature)
-            message.cite(slot, [CITED[number] for number in sorted(cited)])
+            message.cite(slot, cited)
         if kind == "thinking" and (signature or redacted):
             message.sign(slot, signature, redacted=redacted)
         if ends:

@@ -130,7 +130,7 @@ class CallBlock:
         self.announced = True
         self.id = self.id or self.ids.take(f"call_{self.position}")
         events: list[Event] = [
-            ToolCallStart(self.position, self.id, self.name, self.executor, self.free_text)
+            ToolCallStart(self.position, self.id, self.name, self.executor, self.free_text, self.signature)
         ]
         text = self.fragments.text()
         if text:

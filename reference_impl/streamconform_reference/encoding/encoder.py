@@ -175,7 +175,10 @@ def _to_block_pieces(index: int, block: Block) -> Iterator[Piece]:
                 yield ProseDelta(index, "thinking", block.text)
             yield ThinkingEnd(index, block.text, block.signature, block.redacted)
         case ToolCall():
-            yield ToolCallStart(index, block.id, block.name, block.executor, is_free_text(block))
+            free_text = is_free_text(block)
+            yield ToolCallStart(
+                index, block.id, block.name, block.executor, free_text, signature=block.signature
+            )
             if block.arguments_text:
                 yield ToolCallDelta(index, block.arguments_text)
             if block.complete:

@@ -42,6 +42,7 @@ from streamconform_reference.outcome import (
     Usage,
 )
 
+from .content import CITATIONS
 from .decode import STOP_REASONS
 
 _REASONS: Final[Mapping[StopReason | None, str]] = {
@@ -81,8 +82,8 @@ _CITATIONS: Final = frozenset(
 
 def is_own_citation(citation: Citation) -> bool:
     """Whether a citation is one of the API's."""
-    data = citation.data
-    return isinstance(data, dict) and data.get("type") in _CITATIONS
+    is_own = isinstance(citation.data, dict) and citation.data.get("type") in _CITATIONS
+    return is_own and CITATIONS.read(citation.data) == citation
 
 
 def is_own_block(block: Other) -> bool:

@@ -45,6 +45,7 @@ from streamconform_reference.requests.options import (
     make_request,
     read_facts,
     read_limit,
+    read_output_schema,
     read_thinking,
 )
 
@@ -82,6 +83,10 @@ def build_body(conversation: Conversation, api: str = API) -> dict[str, Any]:
         body |= build_tool_choice(conversation)
     tokens, thinking = build_thinking(conversation)
     body |= {"max_tokens": tokens, **thinking}
+    output = read_output_schema(conversation)
+    if output:
+        form = {"format": {"type": "json_schema", "schema": output.schema}}
+        body["output_config"] = {**body.get("output_config", {}), **form}
     if "temperature" in conversation and accepts_temperature(conversation, thinking):
         body["temperature"] = conversation["temperature"]
     return body

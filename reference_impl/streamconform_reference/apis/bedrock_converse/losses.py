@@ -42,6 +42,7 @@ from streamconform_reference.outcome import (
     Usage,
 )
 
+from .content import read_citation
 from .decode import STOP_REASONS
 from .failures import EXCEPTIONS
 
@@ -75,7 +76,8 @@ OTHER_STARTS: Final[Mapping[str, tuple[str, str]]] = {
 
 def is_own_citation(citation: Citation) -> bool:
     """Whether a citation is one of the API's."""
-    return isinstance(citation.data, dict) and "location" in citation.data
+    is_own = isinstance(citation.data, dict) and "location" in citation.data
+    return is_own and read_citation(citation.data) == citation
 
 
 def is_own_block(other: Other) -> bool:

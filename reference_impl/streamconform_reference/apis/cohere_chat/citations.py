@@ -5,7 +5,7 @@ Source: https://docs.cohere.com/docs/retrieval-augmented-generation-rag, https:/
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ _SOURCE: Final = CitationFields(source=("id",), title=("title",))
 def read_citations(data: Payload) -> Iterator[Citation]:
     """Yield a citation for each source: an object in version 2, the id of a document in version 1."""
     whole = _CITATION.read(data)
-    for source in _read_list(data, "sources") or _read_list(data, "document_ids") or (None,):
+    for source in list_sources(data):
         if not isinstance(source, dict):
             yield replace(whole, source=source if isinstance(source, str) else None)
             continue
@@ -29,6 +29,27 @@ def read_citations(data: Payload) -> Iterator[Citation]:
             {"id": source.get("id"), "title": document.get("title") if isinstance(document, dict) else None}
         )
         yield replace(whole, source=named.source, title=named.title)
+
+
+def list_sources(data: Payload) -> Sequence[Any]:
+    """Return the sources of a citation; one without any counts as one that is unknown."""
+    return _read_list(data, "sources") or _read_list(data, "document_ids") or (None,)
+
+
+class CitationWriter:
+    """Finds the citations to write: the normal form repeats one for each of its sources."""
+
+    def __init__(self) -> None:
+        """Start before the first citation."""
+        self._repetitions = 0
+
+    def is_next(self, citation: Citation) -> bool:
+        """Return whether this is the first of the citations that one on the wire became."""
+        if self._repetitions:
+            self._repetitions -= 1
+            return False
+        self._repetitions = len(list_sources(citation.data)) - 1
+        return True
 
 
 def _read_list(holder: Payload, key: str) -> list[Any]:

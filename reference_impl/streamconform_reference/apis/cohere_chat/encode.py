@@ -14,7 +14,6 @@ Source: https://docs.cohere.com/reference/chat-stream, https://docs.cohere.com/d
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import groupby
 from typing import Any, Final
 
 from streamconform_reference.encoding.arguments_text import compute_cut_ending
@@ -46,6 +45,7 @@ from streamconform_reference.outcome import (
     Usage,
 )
 
+from .citations import CitationWriter
 from .encode_v1 import CohereV1Encoder
 from .losses import (
     LOSSES,
@@ -74,7 +74,7 @@ class CohereChatEncoder:
         self._counts = {"content": 0, "tool-call": 0, "citation": 0}
         self._open: tuple[str, int] | None = None
         self._fragments: list[str] = []  # of the open call
-        self._cited: Any = None  # the latest citation
+        self._citations = CitationWriter()
         self._called = False
         self._usage: Usage | None = None
         self._ended = False
@@ -148,9 +148,8 @@ class CohereChatEncoder:
                     pass
 
     def _write_citation(self, citation: Citation) -> None:
-        """Write a citation once: it is followed by one of equal data for each further source."""
-        if is_own_citation(citation) and citation.data != self._cited:
-            self._cited = citation.data
+        """Write a citation of the API."""
+        if is_own_citation(citation) and self._citations.is_next(citation):
             index = self._counts["citation"]
             self._counts["citation"] += 1
             self._write_event("citation-start", index=index, delta={"message": {"citations": citation.data}})
@@ -202,6 +201,7 @@ def write_document(outcome: Outcome, *, model: str, response_id: str, created: i
     if expressed.status != "complete":
         return {"message": (expressed.error and expressed.error.message) or ""}
     message: Json = {"role": "assistant", "content": [], "tool_calls": [], "citations": []}
+    writer = CitationWriter()
     for block in expressed.content:
         match block:
             case ToolCall():
@@ -209,8 +209,8 @@ def write_document(outcome: Outcome, *, model: str, response_id: str, created: i
             case Other():
                 pass  # `LOSSES` removes these blocks
             case _:
-                cited = [citation.data for citation in block.citations] if isinstance(block, Text) else []
-                message["citations"] += [data for data, _ in groupby(cited)]
+                cited = block.citations if isinstance(block, Text) else ()
+                message["citations"] += [each.data for each in cited if writer.is_next(each)]
                 kind: ProseKind = "thinking" if isinstance(block, Thinking) else "text"
                 message["content"].append(_content(kind, block.text, typed=True))
     present = {key: value for key, value in message.items() if value or key == "content"}

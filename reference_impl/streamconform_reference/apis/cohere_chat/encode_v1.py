@@ -18,6 +18,7 @@ from streamconform_reference.events import Done, Failed, ProseDelta, ToolCallEnd
 from streamconform_reference.framing.write import ndjson
 from streamconform_reference.outcome import Error, Json, ToolCall, Usage
 
+from .citations import CitationWriter
 from .losses import build_usage, choose_failed_reason, encode_error
 from .losses_v1 import (
     V1_OTHERS,
@@ -41,7 +42,7 @@ class CohereV1Encoder:
         self._blocks = BlockSequencer()
         self._response: Json = {"generation_id": response_id, "text": ""}
         self._calls: list[Json] = []
-        self._cited: Any = None  # the latest citation
+        self._citations = CitationWriter()
         self._malformed: Error | None = None
         self._usage: Usage | None = None
         self._ended = False
@@ -76,8 +77,9 @@ class CohereV1Encoder:
             case PlacedBlock(_, other) if is_v1_block(other):
                 event, key, _ = V1_OTHERS[other.kind]
                 return self._place(event, key, other.data)
-            case PlacedCitation(_, citation) if is_v1_citation(citation) and citation.data != self._cited:
-                self._cited = citation.data
+            case PlacedCitation(_, citation) if is_v1_citation(citation) and self._citations.is_next(
+                citation
+            ):
                 return self._place("citation-generation", "citations", citation.data)
             case _:
                 pass

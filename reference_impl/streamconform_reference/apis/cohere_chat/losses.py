@@ -45,6 +45,7 @@ from streamconform_reference.outcome import (
     Usage,
 )
 
+from .citations import read_citations
 from .terminal import STOP_REASONS
 
 STOP_WORDS: Final = StopReasons(
@@ -65,7 +66,8 @@ _NULL: Final = "null"
 
 def is_own_citation(citation: Citation) -> bool:
     """Whether a citation is one of version 2."""
-    return isinstance(citation.data, dict) and "sources" in citation.data
+    is_own = isinstance(citation.data, dict) and "sources" in citation.data
+    return is_own and citation in read_citations(citation.data)
 
 
 def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:

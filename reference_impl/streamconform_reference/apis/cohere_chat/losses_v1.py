@@ -34,6 +34,7 @@ from streamconform_reference.outcome import (
     ToolCall,
 )
 
+from .citations import read_citations
 from .losses import FAILED, NAMES, STOP_WORDS, USAGE, make_failure_row
 from .terminal import STOP_REASONS
 
@@ -61,7 +62,8 @@ def is_v1_block(other: Other) -> bool:
 
 def is_v1_citation(citation: Citation) -> bool:
     """Whether a citation is one of version 1."""
-    return isinstance(citation.data, dict) and "document_ids" in citation.data
+    is_own = isinstance(citation.data, dict) and "document_ids" in citation.data
+    return is_own and citation in read_citations(citation.data)
 
 
 def is_whole(block: Block) -> bool:

@@ -46,6 +46,7 @@ from streamconform_reference.requests.options import (
     is_streamed,
     make_request,
     read_limit,
+    read_output_schema,
     read_thinking,
 )
 
@@ -77,6 +78,9 @@ def build_request(conversation: Conversation) -> Request:
         settings["maxOutputTokens"] = read_limit(conversation)
     if "temperature" in conversation:
         settings["temperature"] = conversation["temperature"]
+    output = read_output_schema(conversation)
+    if output:
+        settings |= {"responseMimeType": "application/json", "responseJsonSchema": output.schema}
     options = read_thinking(conversation)
     if options:
         settings["thinkingConfig"] = _build_thinking_config(options)

@@ -225,8 +225,7 @@ def _encode_block(block: Block) -> Json:
                 **summary,
             }
         case ToolCall():
-            signed = {"signature": block.signature} if block.signature else {}
-            return _call(block.id, block.name, block.executor, block.arguments) | signed
+            return _call(block.id, block.name, block.executor, block.arguments)
         case Other() if block.kind in MEDIA:
             return {"type": "model_output", "content": [block.data]}
         case Other():

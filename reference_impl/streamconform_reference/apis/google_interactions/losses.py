@@ -42,6 +42,7 @@ from streamconform_reference.outcome import (
 )
 
 from .decode import STOP_REASONS
+from .steps import CITATIONS
 
 STATUSES: Final = StopReasons(
     STOP_REASONS,
@@ -80,7 +81,8 @@ _ANNOTATIONS: Final = frozenset({"url_citation", "file_citation", "place_citatio
 
 def is_own_citation(citation: Citation) -> bool:
     """Whether a citation is one of the API's annotations."""
-    return isinstance(citation.data, dict) and citation.data.get("type") in _ANNOTATIONS
+    is_annotation = isinstance(citation.data, dict) and citation.data.get("type") in _ANNOTATIONS
+    return is_annotation and CITATIONS.read(citation.data) == citation
 
 
 def is_own_block(block: Other) -> bool:
@@ -134,7 +136,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
         map_blocks(drop_redacted),
     ),
     EMPTY_PROSE,
-    make_extras_row(kept=("call.signature",), cites=is_own_citation),
+    make_extras_row(cites=is_own_citation),
     Loss(
         "other",
         "a block without a common form that is not Google's",

@@ -63,6 +63,7 @@ class _Call:
         self.index = index
         self.fragments: list[str] = []
         self.ended = False
+        self.signed = False
 
 
 class OpenaiChatEncoder:
@@ -97,7 +98,9 @@ class OpenaiChatEncoder:
             case ToolCallStart() if piece.executor == "client":
                 call = self._calls[piece.content_index] = _Call(len(self._calls))
                 function = {"name": piece.name, "arguments": ""}
-                return self._fragment(call, function, id=piece.id, type="function")
+                call.signed = bool(piece.signature)
+                signed = _build_extensions(piece.signature)
+                return self._fragment(call, function, id=piece.id, type="function", **signed)
             case ToolCallDelta():
                 return self._arguments(self._calls.get(piece.content_index), piece.delta)
             case ToolCallEnd():
@@ -134,11 +137,11 @@ class OpenaiChatEncoder:
         if call is None:
             return b""
         call.ended = True
-        signed = b""
-        if value.signature:
-            extensions = {"google": {"thought_signature": value.signature}}
-            signed = self._delta({"tool_calls": [{"index": call.index, "extra_content": extensions}]})
-        return self._arguments(call, compute_ending(value)) + signed
+        written = self._arguments(call, compute_ending(value))
+        if value.signature and not call.signed:
+            signed = {"index": call.index, **_build_extensions(value.signature)}
+            written += self._delta({"tool_calls": [signed]})
+        return written
 
     def _arguments(self, call: _Call | None, text: str) -> bytes:
         if call is None or not text:
@@ -149,7 +152,7 @@ class OpenaiChatEncoder:
     def _write_citations(self) -> bytes:
         return self._delta({"annotations": self._citations}) if self._citations else b""
 
-    def _fragment(self, call: _Call, function: Json, **fields: str) -> bytes:
+    def _fragment(self, call: _Call, function: Json, **fields: Any) -> bytes:
         return self._delta({"tool_calls": [{"index": call.index, **fields, "function": function}]})
 
     def _delta(self, delta: Json, finish_reason: str | None = None) -> bytes:
@@ -175,9 +178,8 @@ def write_document(outcome: Outcome, *, model: str, response_id: str, created: i
                 message["refusal"] = text
             case ToolCall():
                 function = {"name": block.name, "arguments": block.arguments_text}
-                call: Json = {"id": block.id, "type": "function", "function": function}
-                if block.signature:
-                    call["extra_content"] = {"google": {"thought_signature": block.signature}}
+                signed = _build_extensions(block.signature)
+                call = {"id": block.id, "type": "function", "function": function, **signed}
                 message.setdefault("tool_calls", []).append(call)
             case Other():
                 pass  # `LOSSES` removes these blocks
@@ -190,6 +192,11 @@ def write_document(outcome: Outcome, *, model: str, response_id: str, created: i
 
 def _head(model: str, response_id: str, created: int, kind: str) -> Json:
     return {"id": response_id, "object": kind, "created": created, "model": model}
+
+
+def _build_extensions(signature: str | None) -> Json:
+    """Return the field with Gemini's signature of a call, none without a signature."""
+    return {"extra_content": {"google": {"thought_signature": signature}}} if signature else {}
 
 
 def _usage(usage: Usage) -> Json:

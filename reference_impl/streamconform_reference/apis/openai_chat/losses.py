@@ -41,6 +41,7 @@ from streamconform_reference.outcome import (
     Usage,
 )
 
+from .citations import read_annotation
 from .decode import STOP_REASONS
 
 _REASONS: Final[Mapping[StopReason | None, str]] = {"length": "length", "content_filter": "content_filter"}
@@ -49,7 +50,8 @@ _NO_WORDS: Final = "the provider gave no reason"
 
 def is_own_citation(citation: Citation) -> bool:
     """Whether a citation is one of the API's annotations."""
-    return isinstance(citation.data, dict) and isinstance(citation.data.get("url_citation"), dict)
+    is_own = isinstance(citation.data, dict) and isinstance(citation.data.get("url_citation"), dict)
+    return is_own and read_annotation(citation.data) == citation
 
 
 def choose_stop_reason(stop: Stop, *, called: bool, refused: bool) -> str:
@@ -85,7 +87,9 @@ def encode_usage(usage: Usage | None) -> Usage | None:
 
 def _move_citations_to_first_text(outcome: Outcome) -> Outcome:
     citations = tuple(c for block in outcome.content if isinstance(block, Text) for c in block.citations)
-    first = next((n for n, block in enumerate(outcome.content) if isinstance(block, Text)), None)
+    first = next(
+        (n for n, block in enumerate(outcome.content) if isinstance(block, Text) and block.text), None
+    )
     content = [
         replace(block, citations=citations if number == first else ()) if isinstance(block, Text) else block
         for number, block in enumerate(outcome.content)
@@ -100,15 +104,15 @@ LOSSES: Final[tuple[Loss, ...]] = (
     make_extras_row(kept=("call.signature",), cites=is_own_citation),
     OTHERS,
     PROVIDER_CALLS,
-    EMPTY_PROSE,
-    FIELD_ORDER,
-    JOINED,
     Loss(
         "cited-text",
         "the text that a citation belongs to, if there are several",
-        "the first one",
+        "the first one that is not empty; none without text",
         _move_citations_to_first_text,
     ),
+    EMPTY_PROSE,
+    FIELD_ORDER,
+    JOINED,
     make_text_row(),
     make_contradiction_row(),
     Loss(

@@ -52,6 +52,7 @@ from streamconform_reference.requests.options import (
     make_request,
     read_facts,
     read_limit,
+    read_output_schema,
     read_thinking,
 )
 
@@ -107,6 +108,10 @@ def build_request(conversation: Conversation) -> Request:
         body |= build_thinking(conversation, options)
     if "temperature" in conversation and accepts_temperature(conversation, options):
         body["temperature"] = conversation["temperature"]
+    output = read_output_schema(conversation)
+    if output:
+        schema = {"name": output.name, "schema": output.schema, **output.build_strict()}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
     body |= _build_storage(conversation)
     body["stream"] = is_streamed(conversation)
     if body["stream"]:

@@ -44,6 +44,7 @@ from streamconform_reference.outcome import (
     Usage,
 )
 
+from .answer import CITATIONS
 from .calls import CALLS, read_call_id
 from .terminal import INCOMPLETE_REASONS
 
@@ -80,7 +81,7 @@ def is_own_citation(citation: Citation) -> bool:
     """Whether a citation is one of the API's: its fields are next to its type, not under it."""
     data = citation.data
     kind = data.get("type") if isinstance(data, dict) else None
-    return kind in _ANNOTATIONS and kind not in data
+    return kind in _ANNOTATIONS and kind not in data and CITATIONS.read(data) == citation
 
 
 def is_item(other: Other) -> bool:
@@ -126,8 +127,10 @@ def _drop_redaction(block: Block) -> Iterator[Block]:
 
 
 def has_text(block: Block) -> bool:
-    """Whether a block is not text or refusal without text."""
-    return not isinstance(block, (Text, Refusal)) or bool(block.text)
+    """Whether a block is not text or refusal without text and citations."""
+    if isinstance(block, Text):
+        return bool(block.text or block.citations)
+    return not isinstance(block, Refusal) or bool(block.text)
 
 
 def _limit_to_functions(loss: Loss) -> Loss:

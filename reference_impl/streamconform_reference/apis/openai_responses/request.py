@@ -48,6 +48,7 @@ from streamconform_reference.requests.options import (
     make_request,
     read_facts,
     read_limit,
+    read_output_schema,
     read_thinking,
 )
 
@@ -79,6 +80,10 @@ def build_request(conversation: Conversation) -> Request:
         body["reasoning"] = build_reasoning(options)
     if "temperature" in conversation and accepts_temperature(conversation, options):
         body["temperature"] = conversation["temperature"]
+    output = read_output_schema(conversation)
+    if output:
+        schema = {"name": output.name, "schema": output.schema, **output.build_strict()}
+        body["text"] = {"format": {"type": "json_schema", **schema}}
     body["store"] = False
     if read_facts(conversation).get("thinking") != "none":
         body["include"] = [_ENCRYPTED]
