@@ -184,11 +184,19 @@ class Assembler:
         if announced:
             self._events += call.announce()
 
-    def describe_call(self, slot: Hashable, *, id: str | None = None, name: str = "") -> None:  # noqa: A002
+    def describe_call(
+        self,
+        slot: Hashable,
+        *,
+        id: str | None = None,  # noqa: A002 - the field name in every API
+        name: str = "",
+        free_text: bool = False,
+    ) -> None:
         """Set the id (the first one wins) or the name of a call that is not announced yet."""
         block = self._slots.get(slot)
         if isinstance(block, CallBlock) and not block.announced:
             block.describe(id, name)
+            block.free_text = block.free_text or free_text
 
     def announce_call(self, slot: Hashable) -> None:
         """Emit the start event of a call, which makes its id and name final."""

@@ -37,7 +37,7 @@ from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.outcome import Error, StopReason
 
 from .citations import Citations
-from .reasoning import DETAIL_KEYS, TEXT_KEYS, Reasoning, read_reasoning
+from .reasoning import DETAIL_KEYS, OPAQUE_KEY, TEXT_KEYS, Reasoning, read_reasoning
 from .tool_calls import LEGACY_INDEX, ToolCalls, read_fragment, read_signature
 from .usage import compute_buckets, find_usages, read_counts
 
@@ -63,7 +63,7 @@ STOP_REASONS: Final[Mapping[str, StopReason]] = {
     "eos": "stop",
 }
 TRUNCATING: Final = frozenset({"length", "content_filter"})
-_REASONING_KEYS: Final = frozenset((*TEXT_KEYS, *DETAIL_KEYS))
+_REASONING_KEYS: Final = frozenset((*TEXT_KEYS, *DETAIL_KEYS, OPAQUE_KEY))
 
 
 def take_content(answer: OpenaiChatDecoder, content: Any) -> None:

@@ -72,6 +72,8 @@ class Fragment:
     name: str
     arguments: Any
     signature: str = ""
+    free_text: bool = False
+    """Whether the arguments are the input of a custom tool, which is not JSON."""
 
     @property
     def empty(self) -> bool:
@@ -158,7 +160,9 @@ class ToolCalls:
             self._by_id[call.id] = call
         if fragment.name != call.name and not (call.has_arguments and call.name):
             call.name += fragment.name
-        self.message.describe_call(call.slot, id=call.id, name=call.name)
+        if fragment.free_text:
+            call.text_so_far = None
+        self.message.describe_call(call.slot, id=call.id, name=call.name, free_text=fragment.free_text)
 
     def add_arguments(self, call: WireCall, arguments: Any) -> None:
         """Append a fragment of text. An object is the whole arguments, as MiniMax sends them."""
@@ -238,7 +242,9 @@ def read_fragment(entry: Any, *, index: Hashable = None) -> Fragment:
     if not isinstance(entry, dict):
         raise BrokenPayloadError("a tool call is not an object")
     index_on_wire = entry.get("index")
-    function = entry.get("function")
+    custom = entry.get("custom")
+    free_text = isinstance(custom, dict)
+    function = custom if free_text else entry.get("function")
     if not isinstance(function, dict):
         function = {}
     name = function.get("name")
@@ -246,8 +252,9 @@ def read_fragment(entry: Any, *, index: Hashable = None) -> Fragment:
         index_on_wire if type(index_on_wire) is int else index,
         _read_id(entry.get("id")) or _read_id(function.get("id")),
         name if isinstance(name, str) else "",
-        function.get("arguments"),
+        function.get("input" if free_text else "arguments"),
         read_signature(entry),
+        free_text,
     )
 
 
