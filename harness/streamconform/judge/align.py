@@ -3,7 +3,8 @@
 Dropped on both sides: `other` blocks (unless the case names their kind), types that are not claimed, empty
 text and refusals, and thinking without text or signature. Texts (and refusals) that become neighbors are
 joined, unless the case names a phase or signature that tells them apart and the implementation exposes it
-(`find_separators`). The order stays the same, unless the API's messages have none: a chat message has one
+(`find_separators`). A signature ends its text: whether the text that it signs came in one piece or in several
+is not judged. The order stays the same, unless the API's messages have none: a chat message has one
 text, one thinking text and one list of calls, so clients that read it cannot know the position of the text
 among the calls, nor where one thought ended. In these APIs, thoughts without a signature are joined too.
 """
@@ -11,7 +12,6 @@ among the calls, nor where one thought ended. In these APIs, thoughts without a 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
 from typing import Any, Final
 
 from streamconform.model.capability import Claims
@@ -29,7 +29,7 @@ _RANKS: Final[Mapping[BlockType, int]] = {
 }
 """The order in which both sides are compared if the API's messages have none."""
 _NULL = Literally(None)
-_SEPARATORS: Final = ("phase", "signature")
+SEPARATORS: Final = ("phase", "signature")
 """The fields of text that may tell neighboring texts apart."""
 MAX_PAIRS = 250_000
 """Limit of expected times received blocks for the search of the best alignment, which takes that many steps;
@@ -44,7 +44,7 @@ def find_separators(
     absent = {name for block in received if isinstance(block, Text) for name in block.absent}
     return tuple(
         name
-        for name in _SEPARATORS
+        for name in SEPARATORS
         if name in named - absent and (name != "signature" or "signatures" in claims)
     )
 
@@ -58,21 +58,30 @@ def normalize_expected(
 ) -> list[ExpectedBlock]:
     """Return the blocks that an implementation with `claims` has to produce."""
 
-    def get_group(block: ExpectedBlock) -> tuple[Leaf, ...] | None:
-        """Return what neighbors of one type must share to be joined; None if they cannot be."""
-        if block.type == "text":
-            return tuple(block.fields.get(name, _NULL) for name in separators)
-        redacted = block.fields.get("redacted") == Literally(value=True)
-        is_thought = block.type == "thinking" and not (ordered or redacted or _is_signed(block, claims))
-        return () if is_thought or block.type in JOINED_TYPES else None
+    def can_join(before: ExpectedBlock, block: ExpectedBlock) -> bool:
+        match before.type, block.type:
+            case "text", "text":
+                is_same_phase = before.fields.get("phase", _NULL) == block.fields.get("phase", _NULL)
+                is_signed = "signature" in separators and _is_signed(before, claims)
+                return not is_signed and (is_same_phase or "phase" not in separators)
+            case "refusal", "refusal":
+                return True
+            case "thinking", "thinking":
+                return not ordered and not any(
+                    _is_signed(each, claims) or _is_redacted(each) for each in (before, block)
+                )
+            case _:
+                return False
 
     kept = [block for block in blocks if _is_expected(block, claims, separators)]
     if not ordered:
         kept.sort(key=_get_rank)
     joined: list[ExpectedBlock] = []
-    for (type_, shared), group in groupby(kept, key=lambda block: (block.type, get_group(block))):
-        run = list(group)
-        joined += [ExpectedBlock(type_, _join_texts(run))] if shared is not None and len(run) > 1 else run
+    for block in kept:
+        if joined and can_join(joined[-1], block):
+            joined[-1] = _join_expected(joined[-1], block)
+        else:
+            joined.append(block)
     return joined
 
 
@@ -85,14 +94,19 @@ def normalize_received(
     separators: Sequence[str] = (),
 ) -> list[Block]:
     """Return the blocks that are judged; `kinds` are the kinds of `other` blocks that the case names."""
+
+    def can_join_texts(before: Text, text: Text) -> bool:
+        is_signed = "signature" in separators and bool(before.signature)
+        return not is_signed and (before.phase == text.phase or "phase" not in separators)
+
     judged = [block for block in blocks if _is_judged(block, claims, kinds, separators)]
     if not ordered:
         judged.sort(key=_get_rank)
     joined: list[Block] = []
     for block in judged:
         match joined[-1] if joined else None, block:
-            case Text() as before, Text() as text if _have_same(separators, before, text):
-                joined[-1] = _join_received_texts(before, text)
+            case Text() as before, Text() as text if can_join_texts(before, text):
+                joined[-1] = _join_received(before, text)
             case Refusal(before), Refusal(text):
                 joined[-1] = Refusal(before + text)
             case Thinking(before, first, False), Thinking(text, second, False) if not (
@@ -155,9 +169,8 @@ def _is_expected(block: ExpectedBlock, claims: Claims, separators: Sequence[str]
         case "refusal":
             return "refusals" in claims and text != Literally("")
         case "thinking":
-            redacted = block.fields.get("redacted") == Literally(value=True)
             has_text = text not in (_NULL, Literally(""))
-            return "thinking" in claims and (_is_signed(block, claims) or redacted or has_text)
+            return "thinking" in claims and (_is_signed(block, claims) or _is_redacted(block) or has_text)
         case "tool_call":
             provider = block.fields.get("executor") == Literally("provider")
             return ("provider_tools" if provider else "tool_calls") in claims
@@ -185,36 +198,37 @@ def _is_judged(block: Block, claims: Claims, kinds: frozenset[str | None], separ
             return kind in kinds
 
 
-def _join_texts(run: Sequence[ExpectedBlock]) -> dict[str, Leaf]:
-    """Return the fields of the joined text; none, so no check, if one of the texts is a matcher."""
-    texts = [block.fields.get("text") for block in run]
+def _is_redacted(block: ExpectedBlock) -> bool:
+    return block.fields.get("redacted") == Literally(value=True)
+
+
+def _join_expected(one: ExpectedBlock, other: ExpectedBlock) -> ExpectedBlock:
+    """Return the joined block; it has no text, so no check of it, if one of the texts is a matcher."""
+    texts = [block.fields.get("text") for block in (one, other)]
     literals = [text.value for text in texts if isinstance(text, Literally)]
-    if len(literals) != len(texts):
-        return {}
-    fields: dict[str, Leaf] = {"text": Literally("".join(literals))}
-    if any("citations" in block.fields for block in run):
-        named = [block.fields.get("citations", Literally([])) for block in run]
-        lists = [leaf.value for leaf in named if isinstance(leaf, Literally)]
-        fields["citations"] = Literally(_join_citations(literals, lists))
-    shared = {name: leaf for name, leaf in run[0].fields.items() if name in _SEPARATORS}
-    return fields | {
-        name: leaf for name, leaf in shared.items() if all(block.fields.get(name) == leaf for block in run)
-    }
+    fields: dict[str, Leaf] = {}
+    if len(literals) == len(texts):
+        fields["text"] = Literally("".join(literals))
+        if "citations" in one.fields or "citations" in other.fields:
+            cited = [block.fields.get("citations", Literally([])) for block in (one, other)]
+            lists = [leaf.value for leaf in cited if isinstance(leaf, Literally)]
+            fields["citations"] = Literally(_join_citations(literals, lists))
+    if "signature" in other.fields:
+        fields["signature"] = other.fields["signature"]
+    if "phase" in other.fields and one.fields.get("phase") == other.fields["phase"]:
+        fields["phase"] = other.fields["phase"]
+    return ExpectedBlock(one.type, fields)
 
 
-def _have_same(names: Sequence[str], one: Text, other: Text) -> bool:
-    return all(getattr(one, name) == getattr(other, name) for name in names)
-
-
-def _join_received_texts(one: Text, other: Text) -> Text:
-    """Return the joined text; what its parts do not share is not exposed."""
-    differing = {name for name in _SEPARATORS if not _have_same((name,), one, other)}
+def _join_received(one: Text, other: Text) -> Text:
+    """Return the joined text; a phase that its parts do not share is not exposed."""
+    has_one_phase = one.phase == other.phase
     return Text(
         one.text + other.text,
-        phase=None if "phase" in differing else one.phase,
-        signature=None if "signature" in differing else one.signature,
+        phase=one.phase if has_one_phase else None,
+        signature=other.signature,
         citations=tuple(_join_citations((one.text, other.text), (one.citations, other.citations))),
-        absent=one.absent | other.absent | differing,
+        absent=one.absent | other.absent | (frozenset() if has_one_phase else frozenset({"phase"})),
     )
 
 
