@@ -180,9 +180,11 @@ def _check_not_executable(path: str, name: str, leaf: Leaf, got: ToolCall, level
 
 def _check_citations(path: str, leaf: Literally, got: Sequence[Mapping[str, Any]], level: Level) -> Check:
     """Return the check of a text's citations; a key that the implementation leaves out is not judged."""
-    same = len(leaf.value) == len(got) and all(
+    judged = {key for named in leaf.value for key in named}
+    shown = [{key: value for key, value in citation.items() if key in judged} for citation in got]
+    same = len(leaf.value) == len(shown) and all(
         is_equal(value, citation[key])
-        for named, citation in zip(leaf.value, got, strict=True)
+        for named, citation in zip(leaf.value, shown, strict=True)
         for key, value in named.items()
         if key in citation
     )
@@ -191,7 +193,7 @@ def _check_citations(path: str, leaf: Literally, got: Sequence[Mapping[str, Any]
         level=level,
         verdict="pass" if same else FAILED_VERDICT[level],
         expected=leaf.value,
-        got=[*got],
+        got=shown,
     )
 
 

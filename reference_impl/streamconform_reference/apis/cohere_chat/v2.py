@@ -32,6 +32,8 @@ from .terminal import end_answer, read_counts, set_stop
 # The block kind of each content type; the type is also the key of its text.
 PROSE: Final[Mapping[str, ProseKind]] = {"text": "text", "thinking": "thinking"}
 _NO_ARGUMENTS: Final = "null"
+_NOT_OF_TEXT: Final = frozenset({"THINKING_CONTENT", "PLAN"})
+"""The types of citations whose positions are in the thinking or in the plan."""
 
 
 class V2Stream:
@@ -137,7 +139,10 @@ def on_tool_call_end(stream: V2Stream, payload: Payload) -> None:
 def on_citation_start(stream: V2Stream, payload: Payload) -> None:
     """Add a citation, which is whole at its start."""
     citation = require_object(payload, "delta", "message", "citations")
-    stream.message.cite(stream.text_slot, read_citations(citation))
+    if citation.get("type") in _NOT_OF_TEXT:
+        stream.message.add_other("citation", citation)
+    else:
+        stream.message.cite(stream.text_slot, read_citations(citation))
 
 
 def on_message_end(stream: V2Stream, payload: Payload) -> None:
