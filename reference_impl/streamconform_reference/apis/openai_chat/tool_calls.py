@@ -71,6 +71,9 @@ class Fragment:
     id: str
     name: str
     arguments: Any
+    signature: str = ""
+    free_text: bool = False
+    """Whether the arguments are the input of a custom tool, which is not JSON."""
 
     @property
     def empty(self) -> bool:
@@ -106,6 +109,16 @@ class ToolCalls:
             self.describe(call, fragment)
         if fragment.arguments is not None:
             self.add_arguments(call, fragment.arguments)
+        self.message.sign_content(call.slot, fragment.signature)
+
+    def sign_first(self, entries: Any, signature: str) -> None:
+        """Sign the call of the first entry: the signature came next to the list of calls."""
+        first = entries[0] if isinstance(entries, list) and entries else None
+        index = first.get("index") if isinstance(first, dict) else None
+        known = self._by_index.get(index) if type(index) is int else self._last
+        call = known.original if isinstance(known, Twin) else known
+        if call:
+            self.message.sign_content(call.slot, signature)
 
     def end(self, *, truncated: bool) -> None:
         """End all calls, except the last one of a truncated answer if it has no arguments."""
@@ -147,7 +160,9 @@ class ToolCalls:
             self._by_id[call.id] = call
         if fragment.name != call.name and not (call.has_arguments and call.name):
             call.name += fragment.name
-        self.message.describe_call(call.slot, id=call.id, name=call.name)
+        if fragment.free_text:
+            call.text_so_far = None
+        self.message.describe_call(call.slot, id=call.id, name=call.name, free_text=fragment.free_text)
 
     def add_arguments(self, call: WireCall, arguments: Any) -> None:
         """Append a fragment of text. An object is the whole arguments, as MiniMax sends them."""
@@ -227,7 +242,9 @@ def read_fragment(entry: Any, *, index: Hashable = None) -> Fragment:
     if not isinstance(entry, dict):
         raise BrokenPayloadError("a tool call is not an object")
     index_on_wire = entry.get("index")
-    function = entry.get("function")
+    custom = entry.get("custom")
+    free_text = isinstance(custom, dict)
+    function = custom if free_text else entry.get("function")
     if not isinstance(function, dict):
         function = {}
     name = function.get("name")
@@ -235,8 +252,18 @@ def read_fragment(entry: Any, *, index: Hashable = None) -> Fragment:
         index_on_wire if type(index_on_wire) is int else index,
         _read_id(entry.get("id")) or _read_id(function.get("id")),
         name if isinstance(name, str) else "",
-        function.get("arguments"),
+        function.get("input" if free_text else "arguments"),
+        read_signature(entry),
+        free_text,
     )
+
+
+def read_signature(holder: dict[str, Any]) -> str:
+    """Return Gemini's signature in the extensions of an entry or a delta, empty if there is none."""
+    google = holder.get("extra_content")
+    for key in ("google", "thought_signature"):
+        google = google.get(key) if isinstance(google, dict) else None
+    return google if isinstance(google, str) else ""
 
 
 def _read_id(value: Any) -> str:
