@@ -16,9 +16,10 @@ import urllib3.exceptions
 from botocore.config import Config
 from botocore.eventstream import ParserError
 
-from streamconform.peers.boto3.events import aggregate_content, read_usage
+from streamconform.peers.boto3.events import aggregate_content, convert_block, read_usage
 from streamconform.peers.normal_form import (
     TIMEOUT_SECONDS,
+    Block,
     Error,
     ExceptionKeeper,
     build_outcome,
@@ -73,21 +74,33 @@ def get_client(run: Any) -> Any:
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of `converse_stream()`."""
+    """Return the outcome of `converse_stream()`, or `converse()`."""
     events: list[Any] = []
     response: Any = None
+    if not run.stream:
+        with ExceptionKeeper(describe_error) as kept:
+            response = get_client(run).converse(modelId=run.model, **(run.request or {}))
+        blocks = get(response, "output", "message", "content") or []
+        content = [convert_block(block) for block in blocks]
+        return _build_result(content, get(response, "stopReason"), get(response, "usage"), response, kept)
     with ExceptionKeeper(describe_error) as kept:
         response = get_client(run).converse_stream(modelId=run.model, **(run.request or {}))
         for event in response["stream"]:
             events.append(event)  # noqa: PERF402 - events before an exception must be kept
     stop = next((event["messageStop"].get("stopReason") for event in events if "messageStop" in event), None)
     usage = next((event["metadata"].get("usage") for event in reversed(events) if "metadata" in event), None)
+    return _build_result(aggregate_content(events), stop, usage, response, kept)
+
+
+def _build_result(
+    content: list[Block], stop: str | None, usage: Any, response: Any, kept: ExceptionKeeper
+) -> dict[str, Any]:
     reason = STOP_REASONS.get(stop, "other") if stop else None
     error = kept.error
     if reason == "error" and not error:
         error = {"type": stop, "message": None, "status": None}
     return build_outcome(
-        aggregate_content(events),
+        content,
         reason,
         stop,
         usage=read_usage(usage or {}),

@@ -33,7 +33,7 @@ from streamconform.peers.normal_form import (
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of `chat_stream()`."""
+    """Return the outcome of `chat_stream()`, or `chat()`."""
     v1 = "messages" not in (run.request or {})
     request = {name: value for name, value in (run.request or {}).items() if name != "stream"}
     make_client = cohere.Client if v1 else cohere.ClientV2
@@ -42,6 +42,12 @@ def adapter(run: Any) -> dict[str, Any]:
     extra = keywords.pop("extra_body", {})
     events: list[Any] = []
     options = {"additional_body_parameters": extra, "max_retries": 0}
+    if not run.stream:
+        response: Any = None
+        with ExceptionKeeper(_describe_error) as kept:
+            response = client.chat(**keywords, request_options=options)
+        convert = cohere_v1.convert_response if v1 else _convert_v2_response
+        return convert(response, kept.error)
     with ExceptionKeeper(_describe_error) as kept:
         for event in client.chat_stream(**keywords, request_options=options):
             events.append(event)  # noqa: PERF402 - events before an exception must be kept
@@ -83,6 +89,24 @@ def _read_v2_events(events: Iterable[Any], error: Error | None) -> dict[str, Any
     return build_outcome(
         blocks, reason, stop, usage=read_usage(get(end, "usage")), error=error, response_id=id_
     )
+
+
+def _convert_v2_response(response: Any, error: Error | None) -> dict[str, Any]:
+    """Return the outcome of an answer without streaming; None is one that the SDK did not return."""
+    content: list[Block] = []
+    append_text(content, "thinking", get(response, "message", "tool_plan"))
+    for part in get(response, "message", "content") or []:
+        append_text(content, "thinking", get(part, "thinking"))
+        append_text(content, "text", get(part, "text"))
+    for call in get(response, "message", "tool_calls") or []:
+        function = call.function
+        content.append(build_call(call.id, get(function, "name"), get(function, "arguments") or ""))
+    stop = get(response, "finish_reason")
+    if stop in ERROR_REASONS:
+        error = {"type": stop, "message": None, "status": None}
+    reason = STOP_REASONS.get(stop, "other") if response is not None else None
+    usage = read_usage(get(response, "usage"))
+    return build_outcome(content, reason, stop, usage=usage, error=error, response_id=get(response, "id"))
 
 
 def _convert_call(call: dict[str, Any]) -> Block:

@@ -33,6 +33,11 @@ STOP_REASONS: Final[Mapping[str, str]] = {
 def run_raw(run: Any) -> dict[str, Any]:
     """Return the outcome of `chat.completions.create(stream=True)`; only choice 0 is read."""
     create = get_client(run).chat.completions.create
+    if not run.stream:
+        completion: Any = None
+        with ExceptionKeeper(describe_error) as kept:
+            completion = create(**build_keywords(create, build_request(run)))
+        return _convert_completion(completion, kept)
     content: list[Block] = []
     calls: dict[int | None, Block] = {}
     fields: dict[str, Any] = {}
@@ -67,6 +72,11 @@ def run_helper(run: Any) -> dict[str, Any]:
         for _ in stream:
             completion = stream.current_completion_snapshot
         completion = stream.get_final_completion()
+    return _convert_completion(completion, kept)
+
+
+def _convert_completion(completion: Any, kept: ExceptionKeeper) -> dict[str, Any]:
+    """Return the outcome of a `ChatCompletion`; None is one that the SDK did not return."""
     choice = next(iter(get(completion, "choices") or []), None)
     message = get(choice, "message")
     content: list[Block] = []
