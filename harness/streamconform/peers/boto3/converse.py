@@ -1,8 +1,4 @@
-"""`peer:boto3`: the AWS SDK's `bedrock-runtime` `converse_stream()`, events aggregated as in AWS's examples.
-
-`ClientError` (`EventStreamError` is one) is the provider's error. botocore and urllib3 raise their own
-exceptions for a lost connection; `ParserError` means that botocore rejected the bytes.
-"""
+"""`peer:boto3`: the AWS SDK's `converse_stream()`, events aggregated as in AWS's examples, and `converse()`."""
 
 from __future__ import annotations
 
@@ -11,19 +7,15 @@ from functools import cache
 from typing import Any, Final
 
 import boto3
-import botocore.exceptions
-import urllib3.exceptions
 from botocore.config import Config
-from botocore.eventstream import ParserError
 
+from streamconform.peers.boto3.errors import describe_error
 from streamconform.peers.boto3.events import aggregate_content, convert_block, read_usage
 from streamconform.peers.normal_form import (
     TIMEOUT_SECONDS,
     Block,
-    Error,
     ExceptionKeeper,
     build_outcome,
-    describe_exception,
     get,
 )
 
@@ -107,19 +99,3 @@ def _build_result(
         error=error,
         response_id=get(response, "ResponseMetadata", "RequestId"),
     )
-
-
-CONNECTION_ERRORS: Final = (botocore.exceptions.HTTPClientError, urllib3.exceptions.HTTPError)
-
-
-def describe_error(error: Exception) -> Error | None:
-    """Return the error that an exception carries; None if the connection was lost."""
-    if isinstance(error, CONNECTION_ERRORS):
-        return None
-    if isinstance(error, botocore.exceptions.ClientError):
-        details, status = (
-            error.response.get("Error", {}),
-            get(error.response, "ResponseMetadata", "HTTPStatusCode"),
-        )
-        return {"type": details.get("Code"), "message": details.get("Message"), "status": status}
-    return describe_exception(error) | ({"type": "protocol"} if isinstance(error, ParserError) else {})

@@ -17,6 +17,7 @@ from cohere.core.http_sse import SSEError
 from cohere.v2.client import V2Client
 
 from streamconform.peers.cohere import v1 as cohere_v1
+from streamconform.peers.cohere.documents import convert_v1, convert_v2
 from streamconform.peers.cohere.v1 import ERROR_REASONS, STOP_REASONS, read_usage
 from streamconform.peers.normal_form import (
     TIMEOUT_SECONDS,
@@ -46,8 +47,7 @@ def adapter(run: Any) -> dict[str, Any]:
         response: Any = None
         with ExceptionKeeper(_describe_error) as kept:
             response = client.chat(**keywords, request_options=options)
-        convert = cohere_v1.convert_response if v1 else _convert_v2_response
-        return convert(response, kept.error)
+        return (convert_v1 if v1 else convert_v2)(response, kept.error)
     with ExceptionKeeper(_describe_error) as kept:
         for event in client.chat_stream(**keywords, request_options=options):
             events.append(event)  # noqa: PERF402 - events before an exception must be kept
@@ -89,24 +89,6 @@ def _read_v2_events(events: Iterable[Any], error: Error | None) -> dict[str, Any
     return build_outcome(
         blocks, reason, stop, usage=read_usage(get(end, "usage")), error=error, response_id=id_
     )
-
-
-def _convert_v2_response(response: Any, error: Error | None) -> dict[str, Any]:
-    """Return the outcome of an answer without streaming; None is one that the SDK did not return."""
-    content: list[Block] = []
-    append_text(content, "thinking", get(response, "message", "tool_plan"))
-    for part in get(response, "message", "content") or []:
-        append_text(content, "thinking", get(part, "thinking"))
-        append_text(content, "text", get(part, "text"))
-    for call in get(response, "message", "tool_calls") or []:
-        function = call.function
-        content.append(build_call(call.id, get(function, "name"), get(function, "arguments") or ""))
-    stop = get(response, "finish_reason")
-    if stop in ERROR_REASONS:
-        error = {"type": stop, "message": None, "status": None}
-    reason = STOP_REASONS.get(stop, "other") if response is not None else None
-    usage = read_usage(get(response, "usage"))
-    return build_outcome(content, reason, stop, usage=usage, error=error, response_id=get(response, "id"))
 
 
 def _convert_call(call: dict[str, Any]) -> Block:

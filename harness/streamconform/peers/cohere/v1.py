@@ -69,22 +69,6 @@ def read_events(events: Iterable[Any], error: Error | None) -> dict[str, Any]:
     return build_outcome(content, reason, stop, usage=usage, error=error, response_id=id_)
 
 
-def convert_response(response: Any, error: Error | None) -> dict[str, Any]:
-    """Return the outcome of an answer without streaming; None is one that the SDK did not return."""
-    if response is None:
-        return read_events((), error)
-    # The last event of a stream repeats the whole answer, which has no event of its own.
-    stop, id_ = response.finish_reason, get(response, "generation_id")
-    return read_events(
-        (
-            {"event_type": "stream-start", "generation_id": id_},
-            {"event_type": "text-generation", "text": response.text},
-            {"event_type": "stream-end", "finish_reason": stop, "response": response},
-        ),
-        error,
-    )
-
-
 def read_usage(usage: Any) -> dict[str, int | None]:
     """Return the usage buckets from the billed units, which the SDK gives as floats."""
     counts = {
