@@ -1,4 +1,4 @@
-"""`peer:boto3`: the AWS SDK's `converse_stream()`, events aggregated as in AWS's examples, and `converse()`."""
+"""`peer:boto3`: the AWS SDK's `converse_stream()`, events aggregated as in its examples, and `converse()`."""
 
 from __future__ import annotations
 
