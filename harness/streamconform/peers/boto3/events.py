@@ -59,6 +59,8 @@ def convert_block(block: Mapping[str, Any]) -> Block:
     value: Any = block.get(kind)
     if kind == "text":
         return {"type": "text", "text": value}
+    if kind == "citationsContent":
+        return {"type": "text", "text": "".join(part.get("text", "") for part in value.get("content", []))}
     if kind == "toolUse":
         executor = "provider" if value.get("type") == "server_tool_use" else "client"
         return build_call(value["toolUseId"], value["name"], value.get("input"), executor=executor)

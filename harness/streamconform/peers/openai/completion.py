@@ -32,13 +32,14 @@ def convert_completion(completion: Any, kept: ExceptionKeeper) -> dict[str, Any]
     content: list[Block] = []
     append_text(content, "text", get_text(message, "content"))
     append_text(content, "refusal", get_text(message, "refusal"))
-    content += [
-        build_call(
-            get_text(call, "id"), get_text(call, "function", "name"), get_text(call, "function", "arguments")
+    for call in get(message, "tool_calls") or []:
+        kind, arguments = ("custom", "input") if get(call, "custom") else ("function", "arguments")
+        block = build_call(
+            get_text(call, "id"), get_text(call, kind, "name"), get_text(call, kind, arguments)
         )
-        for call in get(message, "tool_calls") or []
-        if call is not None
-    ]
+        # The input of a custom tool is text, not JSON.
+        block |= {"arguments": block["arguments_text"]} if kind == "custom" else {}
+        content += [block] if call is not None else []
     legacy = get(message, "function_call")
     content += [build_call(None, get_text(legacy, "name"), get_text(legacy, "arguments"))] if legacy else []
     fields = {"model": get(completion, "model"), "id": get(completion, "id")}
@@ -49,12 +50,7 @@ def build_result(
     content: list[Block], stop: str | None, usage: Any, fields: Mapping[str, Any], kept: ExceptionKeeper
 ) -> dict[str, Any]:
     """Return the outcome of the blocks; `fields` has `model` and `id`."""
-    content = [
-        block
-        if block["type"] != "tool_call"
-        else build_call(block["id"], block["name"], block["arguments_text"], complete=bool(stop))
-        for block in content
-    ]
+    content = [_finish_call(block, complete=bool(stop)) for block in content]
     cached = get(usage, "prompt_tokens_details", "cached_tokens")
     written = get(usage, "prompt_tokens_details", "cache_write_tokens")
     buckets = {
@@ -67,3 +63,12 @@ def build_result(
     reason = STOP_REASONS.get(stop, "other") if stop else None
     names = {"model": fields.get("model"), "response_id": fields.get("id")}
     return build_outcome(content, reason, stop, usage=buckets, error=kept.error, **names)
+
+
+def _finish_call(block: Block, *, complete: bool) -> Block:
+    """Return a call with its arguments parsed, and any other block as it is."""
+    if block["type"] != "tool_call":
+        return block
+    if isinstance(block["arguments"], str):  # the input of a custom tool
+        return block | {"complete": complete}
+    return build_call(block["id"], block["name"], block["arguments_text"], complete=complete)
