@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from codecs import getincrementaldecoder
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from streamconform_reference.apis.anthropic_messages.decode import (
     on_message_delta,
     read_counts,
 )
+from streamconform_reference.apis.anthropic_messages.document import to_payloads
 from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 from streamconform_reference.events import Event
@@ -115,6 +117,13 @@ def cut_call_executable(message: Json) -> None:
         if block.get("complete") is False:
             block["arguments"] = {}
             block["complete"] = True
+
+
+@mutants.document("document-first-block-only", issues=(), fails=CONTENT)
+def document_first_block_only(document: Payload) -> Iterator[Payload]:
+    """Reads only the first block of an answer without streaming."""
+    content = document.get("content")
+    yield from to_payloads({**document, "content": content[:1] if isinstance(content, list) else content})
 
 
 @mutants.output(

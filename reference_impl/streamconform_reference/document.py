@@ -49,7 +49,8 @@ def read_document(body: bytes, decoder: Decoder, as_stream: DocumentReader) -> O
         for payload in as_stream(document):
             decoder.read(payload)
     except BrokenPayloadError as broken:
+        named = read_error(document)
         names_error = document.get("error") or document.get("type") == "error"
-        decoder.message.fail(read_error(document) if names_error else protocol_error(str(broken)))
+        decoder.message.fail(named if names_error else protocol_error(named.message or str(broken)))
     decoder.end_of_body()
     return decoder.outcome

@@ -71,6 +71,8 @@ class Fragment:
     id: str
     name: str
     arguments: Any
+    free_text: bool = False
+    """Whether the arguments are the input of a custom tool, which is text and not JSON."""
 
     @property
     def empty(self) -> bool:
@@ -179,17 +181,18 @@ class ToolCalls:
 
     def _continue_or_begin(self, call: WireCall | None, fragment: Fragment) -> WireCall | None:
         if call is None or (fragment.name and _starts_next(call, fragment)):
-            return None if fragment.empty else self._begin()
+            return None if fragment.empty else self._begin(fragment)
         return call
 
-    def _begin(self) -> WireCall:
+    def _begin(self, fragment: Fragment | None = None) -> WireCall:
         self._before_call()
         if self._calls and self._calls[-1].name:
             self.message.announce_call(self._calls[-1].slot)
         call = WireCall(slot=("call", len(self._calls)))
         self._calls.append(call)
         self._open.append(call)
-        self.message.start_call(call.slot, id=None, name="", announced=False)
+        free_text = fragment is not None and fragment.free_text
+        self.message.start_call(call.slot, id=None, name="", announced=False, free_text=free_text)
         return call
 
     def _resolve_twin(self, original: WireCall, fragment: Fragment) -> WireCall | None:
@@ -227,15 +230,20 @@ def read_fragment(entry: Any, *, index: Hashable = None) -> Fragment:
     if not isinstance(entry, dict):
         raise BrokenPayloadError("a tool call is not an object")
     index_on_wire = entry.get("index")
-    function = entry.get("function")
+    function, custom = entry.get("function"), entry.get("custom")
+    is_custom = False
     if not isinstance(function, dict):
-        function = {}
+        is_custom = isinstance(custom, dict)
+        function = (
+            {"name": custom.get("name"), "arguments": custom.get("input")} if isinstance(custom, dict) else {}
+        )
     name = function.get("name")
     return Fragment(
         index_on_wire if type(index_on_wire) is int else index,
         _read_id(entry.get("id")) or _read_id(function.get("id")),
         name if isinstance(name, str) else "",
         function.get("arguments"),
+        is_custom,
     )
 
 
