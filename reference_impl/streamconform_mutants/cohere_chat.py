@@ -63,6 +63,34 @@ class BilledUnitsIgnored(CohereChatDecoder):
     v1_handlers: ClassVar[Mapping[str, v1.Handler]] = {**v1.HANDLERS, "stream-end": on_stream_end}
 
 
+@mutants.replace(
+    "citations-ignored",
+    "v2_handlers",
+    "citation-start",
+    issues=("braintrustdata/braintrust-sdk-python#386", "BerriAI/litellm#6814"),
+    fails=("**:content.*.text.citations",),
+)
+def citations_ignored(_stream: v2.V2Stream, _payload: Payload) -> None:
+    """Skips the events of citations, so an answer has no sources."""
+
+
+@mutants.replace(
+    "first-source-only",
+    "v2_handlers",
+    "citation-start",
+    issues=(),
+    fails=("**:content.*.text.citations",),
+)
+def first_source_only(stream: v2.V2Stream, payload: Payload) -> None:
+    """Reports only the first source of a citation."""
+    delta = object_at(payload, "delta")
+    message = object_at(delta, "message")
+    citation = object_at(message, "citations")
+    citation = {**citation, "sources": citation.get("sources", [])[:1]}
+    payload = {**payload, "delta": {**delta, "message": {**message, "citations": citation}}}
+    v2.HANDLERS["citation-start"](stream, payload)
+
+
 @mutants.decoder(
     "failed-end-as-stop",
     issues=("ENTERPILOT/GoModel#581", "mozilla-ai/any-llm#1301"),

@@ -15,6 +15,13 @@ def object_at(holder: Json, key: str) -> Json:
     return value if isinstance(value, dict) else {}
 
 
+def drop_key(value: Any, key: str) -> Any:
+    """Return the JSON value without the members of this name, at any depth."""
+    if isinstance(value, dict):
+        return {name: drop_key(member, key) for name, member in value.items() if name != key}
+    return [drop_key(item, key) for item in value] if isinstance(value, list) else value
+
+
 def close_json(text: str) -> str:
     """Return the text with its open string, objects and arrays closed, as JSON repair tools do."""
     pending: list[str] = []

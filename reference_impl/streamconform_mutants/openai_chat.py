@@ -16,7 +16,7 @@ from streamconform_reference.decoding.decoder import DONE_MARK, BrokenPayloadErr
 from streamconform_reference.framing import Frame
 from streamconform_reference.outcome import Json
 
-from .json_values import object_at
+from .json_values import drop_key, object_at
 from .model import ARGUMENTS, COMPLETE, CONTENT, GIVES_UP, STATUS, STOP_REASON, USAGE
 from .registry import StreamMutants
 
@@ -79,6 +79,42 @@ class CumulativeArgumentsJoined(ToolCalls):
     def add_arguments(self, call: WireCall, arguments: Any) -> None:
         super().add_arguments(call, arguments)
         call.text_so_far = None
+
+
+@mutants.decoder(
+    "call-signature-lost",
+    issues=("tinyhumansai/openhuman#3548", "earendil-works/pi#6733", "crmne/ruby_llm#591"),
+    fails=("**:content.*.tool_call.signature",),
+)
+class CallSignatureLost(OpenaiChatDecoder):
+    """Reads only the documented members of a call, so Gemini's signature is lost."""
+
+    def read(self, payload: Payload) -> None:
+        super().read(drop_key(payload, "extra_content"))
+
+
+@mutants.decoder(
+    "citations-list-ignored",
+    issues=("BerriAI/litellm#13777", "BerriAI/litellm#9358", "chatboxai/chatbox#2404"),
+    fails=("**:content.*.text.citations",),
+)
+class CitationsListIgnored(OpenaiChatDecoder):
+    """Reads the choices of a chunk and ignores the list of URLs next to them."""
+
+    def read(self, payload: Payload) -> None:
+        super().read({key: value for key, value in payload.items() if key != "citations"})
+
+
+@mutants.decoder(
+    "annotations-of-a-delta-ignored",
+    issues=("openai/openai-agents-python#4252",),
+    fails=("**:content.*.text.citations",),
+)
+class AnnotationsOfADeltaIgnored(OpenaiChatDecoder):
+    """Reads the text of a delta and ignores its annotations."""
+
+    def read(self, payload: Payload) -> None:
+        super().read(drop_key(payload, "annotations"))
 
 
 @mutants.decoder(

@@ -14,8 +14,8 @@ from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.pricing import Pricing
 
-from .json_values import object_at
-from .model import ARGUMENTS, ARGUMENTS_TEXT, COMPLETE, CONTENT, ERROR, USAGE
+from .json_values import drop_key, object_at
+from .model import ARGUMENTS, ARGUMENTS_TEXT, COMPLETE, CONTENT, ERROR, STOP_REASON, USAGE
 from .registry import StreamMutants
 
 mutants = StreamMutants("openai-responses", OpenaiResponsesDecoder)
@@ -43,6 +43,42 @@ def _without_arguments(item: Payload) -> Payload:
     return (
         {**item, _ARGUMENTS_KEYS[kind]: None} if isinstance(kind, str) and kind in _ARGUMENTS_KEYS else item
     )
+
+
+@mutants.decoder(
+    "annotations-dropped",
+    issues=("0xPlaygrounds/rig#2539", "maximhq/bifrost#5061"),
+    fails=("**:content.*.text.citations",),
+)
+class AnnotationsDropped(OpenaiResponsesDecoder):
+    """Reads the text of a part and drops its annotations, so an answer has no sources."""
+
+    def read(self, payload: Payload) -> None:
+        if payload.get("type") != "response.output_text.annotation.added":
+            super().read(drop_key(payload, "annotations"))
+
+
+@mutants.decoder(
+    "approval-as-function-call",
+    issues=("microsoft/agent-framework#4054",),
+    fails=(*CONTENT, *STOP_REASON, "**:invariant.**"),
+)
+class ApprovalAsFunctionCall(OpenaiResponsesDecoder):
+    """Takes a request to approve a remote tool's call for a call that the client runs."""
+
+    def read(self, payload: Payload) -> None:
+        super().read(_approve(payload))
+
+
+def _approve(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_approve(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    members = {name: _approve(member) for name, member in value.items()}
+    if members.get("type") == "mcp_approval_request":
+        members |= {"type": "function_call", "call_id": members.get("id"), "status": "completed"}
+    return members
 
 
 @mutants.decoder(
@@ -224,6 +260,27 @@ class ItemIdCorrelated(OpenaiResponsesDecoder):
         elif self.known and "output" in object_at(payload, "response"):
             payload = {**payload, "response": {**object_at(payload, "response"), "output": []}}
         super().read(payload)
+
+
+@mutants.decoder(
+    "phase-guessed",
+    issues=("stippi/code-assistant#195", "JetBrains/koog#1976"),
+    fails=CONTENT,
+)
+class PhaseGuessed(OpenaiResponsesDecoder):
+    """Calls every message the final answer, also the commentary before a call."""
+
+    def read(self, payload: Payload) -> None:
+        super().read(_finish_phases(payload))
+
+
+def _finish_phases(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_finish_phases(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    members = {name: _finish_phases(member) for name, member in value.items()}
+    return members | ({"phase": "final_answer"} if "phase" in members else {})
 
 
 @mutants.decoder(

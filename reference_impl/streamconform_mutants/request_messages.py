@@ -52,6 +52,42 @@ def _change_results(
 
 
 @mutants.body(
+    "phases-not-sent",
+    "openai-responses",
+    issues=("openai/openai-agents-js#1513", "Oaklight/llm-rosetta#440"),
+    fails=_INPUT,
+)
+def phases_not_sent(_: Conversation, body: Body) -> None:
+    """Sends the messages of an earlier answer without their phases."""
+    for item in body["input"]:
+        item.pop("phase", None)
+
+
+@mutants.body(
+    "compaction-not-sent",
+    "openai-responses",
+    issues=("openclaw/openclaw#120457",),
+    fails=(*_INPUT, "**:body.input"),
+)
+def compaction_not_sent(_: Conversation, body: Body) -> None:
+    """Drops the compaction item, and with it everything that was said before."""
+    body["input"] = [item for item in body["input"] if item.get("type") != "compaction"]
+
+
+@mutants.body(
+    "call-signature-not-sent",
+    "openai-chat",
+    issues=("tinyhumansai/openhuman#3548", "Gitlawb/openclaude#426"),
+    fails=_MESSAGES,
+)
+def call_signature_not_sent(_: Conversation, body: Body) -> None:
+    """Sends Gemini's calls back without their signatures."""
+    for message in body["messages"]:
+        for call in message.get("tool_calls", ()):
+            call.pop("extra_content", None)
+
+
+@mutants.body(
     "sent-signature-lost",
     "anthropic-messages",
     "bedrock-converse",

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
 from .registry import Body, Conversation, RequestMutants
@@ -16,6 +17,14 @@ _TOOL_CHOICE: Final = ("**:body.tool_choice", "**:body.tool_choice.**")
 _LIMITS: Final = ("**:body.max_tokens", "**:body.max_completion_tokens")
 _BUDGETS: Final = ("**:body.thinking.**", "**:body.additionalModelRequestFields.**")
 _MESSAGES: Final = ("**:body.messages.**",)
+_FORMATS: Final = (
+    "**:body.format",
+    "**:body.format.**",
+    "**:body.response_format",
+    "**:body.response_format.**",
+    "**:body.text",
+    "**:body.text.**",
+)
 _STREAM_OPTIONS: Final = ("**:body.stream_options", "**:body.stream_options.**")
 
 
@@ -386,6 +395,64 @@ def content_as_parts(_: Conversation, body: Body) -> None:
     """Sends content as a list of parts to a server that accepts only text."""
     for message in body["messages"]:
         message["content"] = [{"type": "text", "text": message["content"]}]
+
+
+# The format of the answer
+
+
+@mutants.body(
+    "schema-lost",
+    "cohere-chat",
+    "ollama-chat",
+    "openai-chat",
+    "openai-responses",
+    issues=("elizaOS/eliza#28168", "rynfar/meridian#898", "BerriAI/litellm#7131"),
+    fails=_FORMATS,
+)
+def schema_lost(_: Conversation, body: Body) -> None:
+    """Does not send the schema of the answer."""
+    for member in ("format", "response_format", "text"):
+        body.pop(member, None)
+
+
+@mutants.body(
+    "schema-name-lost",
+    "openai-chat",
+    "openai-responses",
+    issues=("openai/openai-node#1404", "jamesrochabrun/SwiftOpenAI#151"),
+    fails=_FORMATS,
+)
+def schema_name_lost(conversation: Conversation, body: Body) -> None:
+    """Sends a schema that has no name without one, which the API rejects."""
+    if "name" not in conversation.get("output_schema", {"name": None}):
+        flat = body.get("text", {}).get("format", {})
+        body.get("response_format", {}).get("json_schema", flat).pop("name", None)
+
+
+@mutants.body(
+    "schema-as-text",
+    "ollama-chat",
+    issues=("prathyushnallamothu/ollamago#1",),
+    fails=_FORMATS,
+)
+def schema_as_text(_: Conversation, body: Body) -> None:
+    """Sends the schema as escaped text, which the server does not take for a schema."""
+    if isinstance(body.get("format"), dict):
+        body["format"] = json.dumps(body["format"])
+
+
+@mutants.body(
+    "schema-wrapped",
+    "cohere-chat",
+    issues=("koharu-rs/koharu#1128",),
+    fails=_FORMATS,
+)
+def schema_wrapped(_: Conversation, body: Body) -> None:
+    """Sends the schema in OpenAI's form, which the API rejects."""
+    schema = body.get("response_format", {}).get("json_schema")
+    if schema is not None:
+        wrapped = {"name": "answer", "schema": schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": wrapped}
 
 
 # Members that belong elsewhere

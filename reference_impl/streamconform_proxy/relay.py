@@ -11,7 +11,7 @@ from typing import Final
 
 from streamconform_reference.apis import DECODERS, DOCUMENT_WRITERS, ENCODERS
 from streamconform_reference.document import decode_document
-from streamconform_reference.encoding.encoder import Encoder, PlacedBlock, to_pieces
+from streamconform_reference.encoding.encoder import Encoder, PlacedBlock, PlacedCitation, to_pieces
 from streamconform_reference.events import Done, Event, Failed, UsageUpdate
 from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import Error, Outcome, Usage
@@ -184,8 +184,8 @@ def relay_document(
 
 
 def to_events(outcome: Outcome) -> Iterable[Event]:
-    """Return the events of a whole answer; blocks without events cannot be expressed in another API."""
-    return (piece for piece in to_pieces(outcome) if not isinstance(piece, PlacedBlock))
+    """Return the events of a whole answer; what has no events cannot be expressed in another API."""
+    return (piece for piece in to_pieces(outcome) if not isinstance(piece, (PlacedBlock, PlacedCitation)))
 
 
 def build_rules(request: UpstreamRequest, new_id: NewId) -> ShapingRules:

@@ -18,6 +18,8 @@ class ProseStart:
 
     content_index: int
     kind: ProseKind
+    phase: str | None = None
+    """The phase of text, for encoders; the event's normal form omits it."""
 
     def to_json(self) -> Json:
         """Return the event in the normal form."""
@@ -48,6 +50,8 @@ class TextEnd:
     content_index: int
     kind: Literal["text", "refusal"]
     text: str
+    signature: str | None = None
+    """The signature of text, for encoders; the event's normal form omits it."""
 
     def to_json(self) -> Json:
         """Return the event in the normal form."""
@@ -82,8 +86,8 @@ class ThinkingEnd:
 class ToolCallStart:
     """A tool call starts; its id and name are final.
 
-    `executor` and `free_text` (the text is the arguments, not JSON) are for encoders; the event's normal
-    form omits them.
+    `executor`, `free_text` (the text is the arguments, not JSON) and `signature`, if it is known, are for
+    encoders; the event's normal form omits them.
     """
 
     content_index: int
@@ -91,6 +95,7 @@ class ToolCallStart:
     name: str
     executor: Executor = "client"
     free_text: bool = False
+    signature: str | None = None
 
     def to_json(self) -> Json:
         """Return the event in the normal form."""

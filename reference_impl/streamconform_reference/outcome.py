@@ -16,15 +16,52 @@ ProseKind = Literal["text", "thinking", "refusal"]
 Json = dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Citation:
+    """A source of a text.
+
+    `source` is its URL, else the provider's id of the document. `quote` is the cited part of the source.
+    `start` and `end` are positions in the text of the block, as the provider counts. `data` is the citation
+    as the provider sent it.
+    """
+
+    source: str | None = None
+    title: str | None = None
+    quote: str | None = None
+    start: int | None = None
+    end: int | None = None
+    data: Any = None
+
+    def to_json(self) -> Json:
+        """Return the normal form."""
+        return {
+            "source": self.source,
+            "title": self.title,
+            "quote": self.quote,
+            "start": self.start,
+            "end": self.end,
+            "data": self.data,
+        }
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Visible text."""
+    """Visible text. `phase` is that of the Responses API; the signature must be sent back."""
 
     text: str
+    phase: str | None = None
+    signature: str | None = None
+    citations: tuple[Citation, ...] = ()
 
     def to_json(self) -> Json:
         """Return the block in the normal form."""
-        return {"type": "text", "text": self.text}
+        return {
+            "type": "text",
+            "text": self.text,
+            "phase": self.phase,
+            "signature": self.signature,
+            "citations": [citation.to_json() for citation in self.citations],
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +110,8 @@ class ToolCall:
     arguments_text: str | None
     complete: bool
     executor: Executor
+    signature: str | None = None
+    """Opaque data that must be sent back with the call."""
 
     def to_json(self) -> Json:
         """Return the block in the normal form."""
@@ -84,12 +123,13 @@ class ToolCall:
             "arguments_text": self.arguments_text,
             "complete": self.complete,
             "executor": self.executor,
+            "signature": self.signature,
         }
 
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """A block without a common form, for example a citation or the result of a provider's tool."""
+    """A block without a common form, for example an image or the result of a provider's tool."""
 
     kind: str
     data: Any
@@ -104,14 +144,24 @@ Block = Text | Refusal | Thinking | ToolCall | Other
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The stop reason: in the normal form, and as the provider spells it."""
+    """The stop reason: in the normal form, and as the provider spells it.
+
+    `sequence` is the stop sequence that matched, `details` what else the provider says.
+    """
 
     reason: StopReason | None
     raw: str | None
+    sequence: str | None = None
+    details: Any = None
 
     def to_json(self) -> Json:
         """Return the normal form."""
-        return {"reason": self.reason, "raw": self.raw}
+        return {
+            "reason": self.reason,
+            "raw": self.raw,
+            "sequence": self.sequence,
+            "details": self.details,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +245,8 @@ class Outcome:
     error: Error | None
     model: str | None
     response_id: str | None
+    continuation: str | None = None
+    """The token with which the next request continues a paused answer."""
 
     def to_json(self) -> Json:
         """Return the normal form."""
@@ -207,4 +259,5 @@ class Outcome:
             "error": self.error and self.error.to_json(),
             "model": self.model,
             "response_id": self.response_id,
+            "continuation": self.continuation,
         }

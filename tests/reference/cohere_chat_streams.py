@@ -169,6 +169,9 @@ STREAMS: dict[str, bytes] = {
     "malformed-call": answer(*whole_call('{"a": INVALID}'), reason="TOOL_CALL"),
     "truncated-text": answer(*whole_text("par"), reason="MAX_TOKENS"),
     "citation": answer(*whole_text("Hi"), *cites(CITATION)),
+    "citation-of-two-sources": answer(
+        *whole_text("Hi"), *cites({**CITATION, "sources": [{"id": "doc:0"}, {"id": "doc:1"}]})
+    ),
     "reasoning-tokens": sse(
         START,
         *whole_text("hmm", 0, "thinking"),

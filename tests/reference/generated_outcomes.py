@@ -13,7 +13,7 @@ from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.encoding.losses import join_surrogates
 from streamconform_reference.outcome import Error, Other, Outcome, Usage
 
-from .outcomes import OTHERS, STOPS
+from .outcomes import CITATIONS, OTHERS, READERS, STOPS
 
 Step = Callable[[Assembler, int], None]
 """Puts the block of a position into an answer."""
@@ -47,9 +47,15 @@ def prose(draw: st.DrawFn) -> Step:
     text, ends = draw(words()), draw(st.booleans())
     signature = draw(st.sampled_from(["", "sig=", "c2ln"]))
     redacted = draw(st.booleans())
+    phase = draw(st.sampled_from([None, None, "commentary", "final_answer"]))
+    apis = draw(st.lists(st.sampled_from(sorted(CITATIONS)), max_size=2))
+    cited = [citation for api in apis for citation in READERS[api](CITATIONS[api])]
 
     def step(message: Assembler, slot: int) -> None:
-        message.start(slot, kind, text)
+        message.start(slot, kind, text, phase=phase if kind == "text" else None)
+        if kind == "text":
+            message.sign_content(slot, signature)
+            message.cite(slot, cited)
         if kind == "thinking" and (signature or redacted):
             message.sign(slot, signature, redacted=redacted)
         if ends:
@@ -71,6 +77,7 @@ def call(draw: st.DrawFn) -> Step:
     repeated = draw(st.none() | st.just('{"x": 2}') | st.just("{no"))
     free_text = draw(st.sampled_from([False, False, False, True]))
     ends = draw(st.sampled_from([True, True, False]))
+    signature = draw(st.sampled_from(["", "", "c2ln"]))
     identity = draw(st.sampled_from([None, "toolu_", "call_"]))
 
     def step(message: Assembler, slot: int) -> None:
@@ -82,6 +89,7 @@ def call(draw: st.DrawFn) -> Step:
             initial_arguments=initial_arguments,
             free_text=free_text,
         )
+        message.sign_content(slot, signature)
         for fragment in fragments:
             message.add_arguments(slot, fragment)
         if repeated is not None:

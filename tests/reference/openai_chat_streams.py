@@ -100,6 +100,16 @@ STREAMS: dict[str, bytes] = {
         finish="tool_calls",
     ),
     "reasoning-under-two-names": whole(chunk({"reasoning": "hm", "reasoning_content": "hm"}), says("Yes")),
+    "signed-call": whole(
+        calls(
+            call(id="call_a", name="f", args="{}", extra_content={"google": {"thought_signature": "c2ln"}})
+        ),
+        finish="tool_calls",
+    ),
+    "sources-in-a-list": whole({**says("Hi"), "citations": ["https://a.example", "https://b.example"]}),
+    "sources-in-a-delta": whole(
+        says("Hi", annotations=[{"type": "url_citation", "url_citation": {"url": "https://a.example"}}])
+    ),
     "call": whole(
         calls(call(id="call_a", name="f", args="", type="function")),
         calls(call(args='{"city": "Pa')),

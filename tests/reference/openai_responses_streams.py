@@ -148,6 +148,21 @@ STREAMS: dict[str, bytes] = {
     "text": answer(*whole_text("Hello"), end=completed(message(output_text("Hello")))),
     "cjk-and-emoji": answer(*whole_text("天気は晴れ 🌤 é")),
     "call": answer(*whole_call('{"city": "Paris"}')),
+    "phases": answer(
+        done({**message(output_text("Looking.")), "phase": "commentary"}),
+        done({**message(output_text("Found."), id_="msg_2"), "phase": "final_answer"}, 1),
+    ),
+    "approval": answer(
+        done(
+            {
+                "type": "mcp_approval_request",
+                "id": "mcpr_1",
+                "server_label": "s",
+                "name": "f",
+                "arguments": "{}",
+            }
+        )
+    ),
     "parallel-interleaved": answer(
         added(call(1, name="a"), 0),
         added(call(2, name="b"), 1),

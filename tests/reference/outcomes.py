@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import SimpleNamespace
@@ -10,8 +10,15 @@ from typing import Any
 
 from streamconform_reference.adapter import open_decoder
 from streamconform_reference.apis import DECODERS
+from streamconform_reference.apis.anthropic_messages import content as anthropic_content
+from streamconform_reference.apis.bedrock_converse import content as bedrock_content
+from streamconform_reference.apis.cohere_chat import citations as cohere_citations
+from streamconform_reference.apis.google_interactions import steps as interactions_steps
+from streamconform_reference.apis.openai_chat import citations as chat_citations
+from streamconform_reference.apis.openai_responses import answer as responses_answer
 from streamconform_reference.outcome import (
     Block,
+    Citation,
     Cost,
     Error,
     Other,
@@ -60,12 +67,22 @@ CITATIONS: Mapping[str, Any] = {
         "title": "X",
         "location": {"documentChar": {"documentIndex": 0, "start": 0, "end": 2}},
     },
-    "cohere-chat": {"start": 0, "end": 2, "text": "Hi", "sources": []},
+    "google-interactions": {"type": "place_citation", "place_id": "p", "name": "X"},
+    "cohere-chat": {"start": 0, "end": 2, "text": "Hi", "sources": [{"id": "a"}, {"id": "b"}]},
     "none": {"start": 0, "end": 3},
 }
 WEB_SEARCH = {"type": "web_search_call", "id": "ws_1", "action": {"type": "search", "query": "x"}}
+READERS: Mapping[str, Callable[[Any], Iterable[Citation]]] = {
+    "anthropic-messages": lambda data: [anthropic_content.CITATIONS.read(data)],
+    "openai-chat": lambda data: [chat_citations.read_annotation(data)],
+    "openai-responses": lambda data: [responses_answer.CITATIONS.read(data)],
+    "bedrock-converse": lambda data: [bedrock_content.read_citation(data)],
+    "google-interactions": lambda data: [interactions_steps.CITATIONS.read(data)],
+    "cohere-chat": cohere_citations.read_citations,
+    "none": lambda data: [Citation(data=data)],
+}
+CITED = tuple(citation for api, data in CITATIONS.items() for citation in READERS[api](data))
 OTHERS = [
-    *(Other("citation", data) for data in CITATIONS.values()),
     Other("web_search_tool_result", {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}),
     Other("compaction", {"type": "compaction", "content": "Short."}),
     Other("image", {"type": "image", "data": "AA=="}),
@@ -120,8 +137,25 @@ EXAMPLES: Mapping[str, Outcome] = {
     "refusal": whole(Refusal("No."), stop=Stop("refusal", "stop")),
     "refusal without text": whole(stop=Stop("refusal", "refusal")),
     "all kinds of other": whole(Text("Hi"), *OTHERS),
-    "citations before a call": whole(Text("Hi"), *OTHERS[:2], a_call(), stop=CALLED),
-    "citation without text": whole(OTHERS[0], Text("Hi"), OTHERS[0], OTHERS[1]),
+    "citations of every API": whole(Text("Hi", citations=CITED)),
+    "citations before a call": whole(Text("Hi", citations=CITED), a_call(), stop=CALLED),
+    "citations without text": whole(Text("", citations=CITED)),
+    "citations of several texts": whole(
+        Text("Hi"), Text("Ho", citations=CITED), a_call(), Text("He", citations=CITED), stop=CALLED
+    ),
+    "citations of version 1": whole(
+        Text("Hi", citations=(*cohere_citations.read_citations({"document_ids": ["a", "b"]}),))
+    ),
+    "a phase": whole(Text("Hm", phase="commentary"), Text("Hi", phase="final_answer")),
+    "signed text": whole(Text("Hi", signature="c2ln"), Text("", signature="c2ln")),
+    "signed calls": whole(
+        a_call(signature="c2ln"), a_call(id="s_1", executor="provider", signature="c2ln"), stop=CALLED
+    ),
+    "a stop sequence": whole(Text("Hi"), stop=Stop("stop", "stop_sequence", sequence="END")),
+    "details of the stop": whole(
+        Text("Hi"), stop=Stop("refusal", "refusal", details={"type": "refusal", "category": "cyber"})
+    ),
+    "a token to continue": whole(Text("Hi"), stop=Stop("pause", "CONTINUATION"), continuation="dG9r"),
     "thinking, unsigned": whole(Thinking(text="hm", signature=None, redacted=False)),
     "redacted thinking": whole(Thinking(text="", signature="ZW5j", redacted=True), Text("Hi")),
     "redacted thinking with text": whole(Thinking(text="hm", signature="ZW5j", redacted=True)),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from . import chunkings
-from .exchange import Answer, assert_event_rules, at, decode, joined_deltas
+from .exchange import Answer, assert_event_rules, at, cited_block, decode, joined_deltas
 from .streams import (
     ERROR,
     PING,
@@ -205,12 +205,10 @@ CASES = [
                     "content": [],
                 },
             },
-            "content.2.text": "cited",
-            "content.3": {
-                "type": "other",
-                "kind": "citation",
-                "data": {"url": "https://example.com"},
-            },
+            "content.2": cited_block(
+                "cited", source="https://example.com", data={"url": "https://example.com"}
+            ),
+            "content.length": 3,
         },
     ),
     Case(

@@ -36,7 +36,7 @@ from .bedrock_converse_streams import (
     whole_call,
     whole_text,
 )
-from .exchange import PRICES, Answer, Case, assert_event_rules, at, text_block
+from .exchange import PRICES, Answer, Case, assert_event_rules, at, cited_block, text_block
 from .exchange import decode as decode_any
 
 
@@ -136,9 +136,8 @@ CASES = [
             "content.0.executor": "provider",
             "content.1.kind": "tool_result",
             "content.1.data.content": [{"text": "found"}],
-            "content.2": text_block("cited"),
-            "content.3.kind": "citation",
-            "content.3.data.title": "t",
+            "content.2.text": "cited",
+            "content.2.citations.0.title": "t",
             "stop.reason": "stop",
         },
     ),
@@ -366,7 +365,7 @@ def test_a_stream_has_the_expected_outcome(case: Case) -> None:
 def test_every_reason_of_the_documentation_is_known(raw: str) -> None:
     outcome = decode(answer(whole_call('{"a":1}'), reason=raw)).outcome
     expected = "tool_use" if STOP_REASONS[raw] == "stop" else STOP_REASONS[raw]
-    assert outcome["stop"] == {"reason": expected, "raw": raw}
+    assert at(outcome, "stop") == {"reason": expected, "raw": raw}
 
 
 @pytest.mark.parametrize("kind", sorted(EXCEPTIONS))
@@ -424,10 +423,7 @@ def test_cited_text_of_a_document_is_text_with_citations() -> None:
     content = [{"citationsContent": {"content": [{"text": "a"}], "citations": [{"title": "t"}]}}]
     document = {"output": {"message": {"content": content}}, "stopReason": "end_turn"}
     found = decode_document(json.dumps(document).encode(), "bedrock-converse").to_json()
-    assert found["content"] == [
-        text_block("a"),
-        {"type": "other", "kind": "citation", "data": {"title": "t"}},
-    ]
+    assert at(found, "content") == [cited_block("a", title="t", data={"title": "t"})]
 
 
 SCALARS = st.one_of(st.none(), st.booleans(), st.integers(-2, 3), st.just(2**70), st.just("x"))

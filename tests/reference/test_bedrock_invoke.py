@@ -12,7 +12,7 @@ from streamconform_reference.document import decode_document
 from . import streams as anthropic
 from .bedrock_converse_streams import exception, named
 from .bedrock_invoke_streams import BEGUN, HEADERS, STREAMS, answer, chunk, message, stop
-from .exchange import PRICES, Answer, Case, assert_event_rules, at, text_block
+from .exchange import PRICES, Answer, Case, assert_event_rules, at, text_block, without_empty_fields
 from .exchange import decode as decode_any
 from .streams import ends, says, start, whole_text
 
@@ -227,11 +227,11 @@ DOCUMENT = {
 
 def document(**members: Any) -> Any:
     body = json.dumps(DOCUMENT | members).encode()
-    return decode_document(body, API, pricing=PRICES).to_json()
+    return without_empty_fields(decode_document(body, API, pricing=PRICES).to_json())
 
 
 def test_the_answer_without_streaming_equals_its_stream() -> None:
-    assert document() == decode(answer(*whole_text("Hi"))).outcome
+    assert document() == without_empty_fields(decode(answer(*whole_text("Hi"))).outcome)
 
 
 def test_a_document_says_that_a_guardrail_intervened() -> None:
@@ -241,7 +241,7 @@ def test_a_document_says_that_a_guardrail_intervened() -> None:
 
 def test_a_document_of_an_error_may_name_its_type() -> None:
     body = b'{"__type":"ThrottlingException","message":"slow down"}'
-    outcome = decode_document(body, API).to_json()
+    outcome = without_empty_fields(decode_document(body, API).to_json())
     assert outcome["error"] == {"type": "throttlingException", "message": "slow down", "status": 429}
 
 

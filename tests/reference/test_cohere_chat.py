@@ -46,7 +46,7 @@ from .cohere_chat_streams import (
     whole_call,
     whole_text,
 )
-from .exchange import PRICES, Answer, Case, assert_event_rules, at, text_block
+from .exchange import PRICES, Answer, Case, assert_event_rules, at, cited_block, text_block
 from .exchange import decode as decode_any
 
 
@@ -196,9 +196,9 @@ CASES = [
         expect={"content.0.complete": True, "content.0.arguments": None},
     ),
     Case(
-        id="a-citation-is-other",
+        id="a-citation-belongs-to-its-text",
         body=STREAMS["citation"],
-        expect={"content": [text_block("Hi"), other("citation", CITATION)]},
+        expect={"content": [cited_block("Hi", source="doc:0", start=0, end=2, data=CITATION)]},
     ),
     Case(
         id="unknown-content-is-other",
@@ -387,11 +387,10 @@ CASES = [
         body=ndjson(v1_over("Hi", v1_call(a=1), citations=[V1_CITATION])),
         expect={
             "content": [
-                text_block("Hi"),
-                other("citation", V1_CITATION),
+                cited_block("Hi", source="doc_0", start=0, end=2, data=V1_CITATION),
                 {
                     "type": "tool_call",
-                    "id": "call_2",
+                    "id": "call_1",
                     "name": "f",
                     "arguments": {"a": 1},
                     "arguments_text": None,
@@ -408,8 +407,7 @@ CASES = [
         expect={
             "content": [
                 other("document", {"id": "doc_0"}),
-                text_block("Hi"),
-                other("citation", V1_CITATION),
+                cited_block("Hi", source="doc_0", start=0, end=2, data=V1_CITATION),
             ]
         },
     ),
@@ -505,7 +503,7 @@ def test_a_stream_has_the_expected_outcome(case: Case) -> None:
 @pytest.mark.parametrize("raw", sorted(STOP_REASONS))
 def test_every_reason_of_the_documentation_is_known(raw: str) -> None:
     for body in (answer(*whole_text("a"), reason=raw), ndjson(V1_START, v1_over("a", reason=raw))):
-        assert decode(body).outcome["stop"] == {"reason": STOP_REASONS[raw], "raw": raw}
+        assert at(decode(body).outcome, "stop") == {"reason": STOP_REASONS[raw], "raw": raw}
 
 
 @pytest.mark.parametrize("name", sorted(STREAMS))

@@ -130,7 +130,7 @@ def test_a_call_that_anthropic_ran_is_not_for_the_client(call_id: str) -> None:
 
 def test_a_citation_is_in_the_text_that_it_is_for() -> None:
     document = DOCUMENT_WRITERS["anthropic-messages"](
-        EXAMPLES["all kinds of other"], model="m", response_id="msg_1"
+        EXAMPLES["citations of every API"], model="m", response_id="msg_1"
     )
     text = {"type": "text", "text": "Hi", "citations": [CITATIONS["anthropic-messages"]]}
     assert document["content"][0] == text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,12 +11,15 @@ from streamconform_reference.apis import DOCUMENT_WRITERS, ENCODERS
 from streamconform_reference.encoding.encoder import encode
 from streamconform_reference.events import ToolCallDelta, ToolCallStart
 from streamconform_reference.framing.aws_eventstream import EventStreamFraming
-from streamconform_reference.outcome import Error, Other, Outcome, Stop, Text, Thinking, Usage
+from streamconform_reference.outcome import Citation, Error, Other, Outcome, Stop, Text, Thinking, Usage
 
 from .outcomes import CALLED, CUT, HALF, SIGNED, a_call, whole
 
 API = "bedrock-converse"
-CITATION = Other("citation", {"title": "X", "location": {"web": {"url": "https://x.test"}}})
+CITATION = Citation(
+    source="https://x.test", title="X", data={"title": "X", "location": {"web": {"url": "https://x.test"}}}
+)
+CITED = Text("Hi", citations=(CITATION,))
 Message = tuple[dict[str, Any], dict[str, Any]]
 
 
@@ -116,12 +120,12 @@ def test_redacted_reasoning_is_a_block_of_its_own() -> None:
 
 
 def test_a_citation_is_a_delta_of_its_text() -> None:
-    assert deltas(whole(Text("Hi"), CITATION)) == [(0, {"text": "Hi"}), (0, {"citation": CITATION.data})]
+    assert deltas(whole(CITED)) == [(0, {"text": "Hi"}), (0, {"citation": CITATION.data})]
 
 
 def test_a_text_with_citations_is_one_block_of_a_document() -> None:
     document = DOCUMENT_WRITERS[API](
-        whole(Text("Hi"), CITATION, CITATION, Text("Ho")), model="m", response_id="r"
+        whole(replace(CITED, citations=(CITATION, CITATION)), Text("Ho")), model="m", response_id="r"
     )
     assert document["output"]["message"]["content"] == [
         {"citationsContent": {"content": [{"text": "Hi"}], "citations": [CITATION.data] * 2}},

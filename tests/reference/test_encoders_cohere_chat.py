@@ -12,7 +12,7 @@ from streamconform_reference.apis import DECODERS, ENCODERS
 from streamconform_reference.apis.cohere_chat.losses_v1 import V1_LOSSES
 from streamconform_reference.apis.grammars import GRAMMARS
 from streamconform_reference.encoding.encoder import apply_losses, encode
-from streamconform_reference.outcome import Error, Other, Outcome, Stop, Text, Usage
+from streamconform_reference.outcome import Citation, Error, Other, Outcome, Stop, Text, Usage
 
 from .generated_outcomes import outcomes
 from .outcomes import CALLED, EXAMPLES, SIGNED, a_call, whole
@@ -137,8 +137,7 @@ def test_version_1_writes_its_own_blocks_unchanged() -> None:
         Other("search_query", {"text": "x", "generation_id": "g"}),
         Other("search_result", {"search_query": {"text": "x"}, "document_ids": ["d"]}),
         Other("document", {"id": "d", "title": "X"}),
-        Text("Hi"),
-        Other("citation", CITATION),
+        Text("Hi", citations=(Citation(source="d", start=0, end=2, data=CITATION),)),
     ]
     assert apply_losses({API: V1_LOSSES}, API, whole(*own)).content == tuple(own)
     assert_said_by_version_1(whole(*own))

@@ -38,30 +38,19 @@ def parts(outcome: Outcome) -> list[dict[str, Any]]:
 
 CALL = {"functionCall": {"id": "toolu_1", "name": "f", "args": {"x": 1}}}
 THOUGHT = {"text": "hm", "thought": True}
+SEALED_THOUGHT = {"text": "", "thought": True, "thoughtSignature": "c2ln"}
 
 
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ((SEALED, a_call()), [{**CALL, "thoughtSignature": "c2VhbGVk"}]),
-        ((SIGNED, a_call()), [THOUGHT, {**CALL, "thoughtSignature": "c2ln"}]),
-        ((SEALED, PICTURE), [{"inlineData": PICTURE.data, "thoughtSignature": "c2VhbGVk"}]),
-        ((Text("Hi"), SEALED), [{"text": "Hi"}, {"text": "", "thoughtSignature": "c2VhbGVk"}]),
-        (
-            (SIGNED, Text("Hi")),
-            [THOUGHT, {"text": "", "thoughtSignature": "c2ln"}, {"text": "Hi"}],
-        ),
-        (
-            (replace(SIGNED, signature=None), SEALED, Text("Hi")),
-            [THOUGHT, {"text": "", "thought": True, "thoughtSignature": "c2VhbGVk"}, {"text": "Hi"}],
-        ),
-        (
-            (SEALED, SEALED, a_call()),
-            [{"text": "", "thoughtSignature": "c2VhbGVk"}, {**CALL, "thoughtSignature": "c2VhbGVk"}],
-        ),
+        ((a_call(signature="c2ln"),), [{**CALL, "thoughtSignature": "c2ln"}]),
+        ((SIGNED, a_call()), [THOUGHT, SEALED_THOUGHT, CALL]),
+        ((Text("Hi", signature="c2ln"),), [{"text": "Hi"}, {"text": "", "thoughtSignature": "c2ln"}]),
+        ((SEALED, Text("Hi")), [{**SEALED_THOUGHT, "thoughtSignature": "c2VhbGVk"}, {"text": "Hi"}]),
     ],
 )
-def test_a_signature_is_on_the_part_with_which_it_would_have_come(
+def test_a_signature_is_on_its_call_or_on_an_empty_part_after_its_text(
     content: tuple[Any, ...], expected: list[dict[str, Any]]
 ) -> None:
     assert parts(whole(*content, stop=CALLED)) == expected
@@ -157,10 +146,12 @@ def test_a_second_report_about_the_candidate_replaces_the_first() -> None:
     assert apply_losses(LOSSES, API, given).content == (second, Text("Hi"))
 
 
-def test_thinking_continues_until_it_is_signed() -> None:
+def test_the_signature_of_thinking_is_apart_from_its_text() -> None:
     unsigned = Thinking(text="a", signature=None, redacted=False)
     given = whole(unsigned, unsigned, SIGNED, SIGNED)
     assert apply_losses(LOSSES, API, given).content == (
-        Thinking(text="aahm", signature="c2ln", redacted=False),
-        SIGNED,
+        replace(unsigned, text="aahm"),
+        replace(SIGNED, text=""),
+        replace(unsigned, text="hm"),
+        replace(SIGNED, text=""),
     )

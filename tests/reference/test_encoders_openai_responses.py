@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from streamconform_reference.apis import DECODERS, DOCUMENT_WRITERS, ENCODERS, LOSSES
 from streamconform_reference.apis.grammars import GRAMMARS
+from streamconform_reference.apis.openai_responses.answer import CITATIONS
 from streamconform_reference.encoding.encoder import PlacedBlock, apply_losses, encode
 from streamconform_reference.events import Done, ToolCallDelta, ToolCallStart
 from streamconform_reference.outcome import (
@@ -138,7 +139,7 @@ def test_redacted_thinking_is_reasoning_without_a_summary() -> None:
 
 
 def test_a_citation_is_written_while_its_text_is_open_and_repeated_in_its_part() -> None:
-    events = told(whole(Text("Hi"), Other("citation", CITATION)))
+    events = told(whole(Text("Hi", citations=(CITATIONS.read(CITATION),))))
     at = next(place for place, event in enumerate(events) if "annotation.added" in event["type"])
     assert events[at]["annotation"] == CITATION
     assert events[at + 1]["type"] == "response.output_text.done"

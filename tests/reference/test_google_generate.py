@@ -15,7 +15,7 @@ from streamconform_reference.document import decode_document
 from streamconform_reference.json_text.codec import dumps
 
 from . import chunkings
-from .exchange import Answer, assert_event_rules, at
+from .exchange import Answer, assert_event_rules, at, without_empty_fields
 from .exchange import decode as decode_any
 from .google_generate_streams import (
     BARE_ERROR,
@@ -71,6 +71,10 @@ def signed(signature: str = SIGNATURE, words: str = "") -> dict[str, Any]:
     return {"type": "thinking", "text": words, "signature": signature, "redacted": False}
 
 
+def signed_text(words: str) -> dict[str, Any]:
+    return {"type": "text", "text": words, "signature": SIGNATURE}
+
+
 def shown(words: str) -> dict[str, Any]:
     return {"type": "text", "text": words}
 
@@ -107,29 +111,35 @@ CASES = [
         {"content.0.text": "hm", "content.1.text": "Yes"},
     ),
     Case(
-        "the-signature-of-a-call-signs-the-thinking-before-it",
+        "the-signature-of-a-call-does-not-sign-the-thinking-before-it",
         STREAMS["signed-call"],
-        {**CALLED, "content": [signed(words="hm"), tool("f", {"x": 1}, "call_1")]},
+        {
+            **CALLED,
+            "content": [
+                {**signed(words="hm"), "signature": None},
+                tool("f", {"x": 1}, "call_1", signature=SIGNATURE),
+            ],
+        },
     ),
     Case(
-        "the-signature-of-a-call-without-thinking-is-a-block-before-it",
+        "a-signature-belongs-to-its-call-only",
         sse(says("a"), chunk(call("f", signature=SIGNATURE), call("g")), ends()),
-        {"content": [shown("a"), signed(), tool("f", {}, "call_2"), tool("g", {}, "call_3")]},
+        {"content": [shown("a"), tool("f", {}, "call_1", signature=SIGNATURE), tool("g", {}, "call_2")]},
     ),
     Case(
         "each-signature-is-kept",
         sse(chunk(call("f", signature="c2ln")), chunk(call("f", signature="bmF0")), ends()),
-        {"content.0": signed("c2ln"), "content.2": signed("bmF0"), "content.length": 4},
+        {"content.0.signature": "c2ln", "content.1.signature": "bmF0", "content.length": 2},
     ),
     Case(
-        "a-signature-does-not-cut-the-text",
+        "signed-text-is-a-block-of-its-own",
         STREAMS["signed-text"],
-        {**COMPLETE, "content": [shown("abc"), signed()]},
+        {**COMPLETE, "content": [shown("a"), signed_text("b"), shown("c")]},
     ),
     Case(
         "a-signature-on-empty-text-is-kept",
         STREAMS["signed-empty-text"],
-        {**COMPLETE, "content": [shown("a"), signed()]},
+        {**COMPLETE, "content": [shown("a"), signed_text("")]},
     ),
     Case(
         "thinking-behind-a-signature-is-a-new-block",
@@ -139,7 +149,7 @@ CASES = [
     Case(
         "a-part-with-nothing-but-a-signature",
         sse(chunk({"thoughtSignature": SIGNATURE}), ends()),
-        {"content": [signed()]},
+        {"content": [signed_text("")]},
     ),
     Case(
         "a-call-is-whole-in-its-part", STREAMS["call"], {**CALLED, "content": [tool("f", {"x": 1}, "call_0")]}
@@ -163,7 +173,7 @@ CASES = [
             chunk(call("f", {"x": 1}, id="a")),
             ends(),
         ),
-        {"content": [signed(), tool("f", {"x": 1}, "a")]},
+        {"content": [tool("f", {"x": 1}, "a", signature=SIGNATURE)]},
     ),
     Case(
         "another-call-with-that-id-is-another-call",
@@ -561,10 +571,12 @@ def test_an_answer_without_streaming_equals_its_stream() -> None:
     stream = sse(
         *(chunk(part) for part in parts), chunk(finish="STOP", counts=usage(9, 5, thoughtsTokenCount=2))
     )
-    whole = decode_document(json.dumps(document).encode(), "google-generate").to_json()
-    assert whole == decode(stream, pricing=None).outcome
+    whole = without_empty_fields(decode_document(json.dumps(document).encode(), "google-generate").to_json())
+    assert whole == without_empty_fields(decode(stream, pricing=None).outcome)
     assert whole["status"] == "complete"
-    blocked = decode_document(b'{"promptFeedback": {"blockReason": "OTHER"}}', "google-generate").to_json()
+    blocked = without_empty_fields(
+        decode_document(b'{"promptFeedback": {"blockReason": "OTHER"}}', "google-generate").to_json()
+    )
     assert blocked["stop"] == {"reason": "content_filter", "raw": "OTHER"}
 
 

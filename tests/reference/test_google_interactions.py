@@ -141,7 +141,7 @@ CASES = [
         expect={"usage.input": 15, "usage.output": 10, "usage.reasoning": 3},
     ),
     Case(
-        id="an-annotation-follows-the-text-so-far",
+        id="an-annotation-belongs-to-its-text",
         body=answer(
             *says(0, "Hi")[:-1],
             delta(
@@ -149,7 +149,11 @@ CASES = [
             ),
             stop(0),
         ),
-        expect={"content.0": text_block("Hi"), "content.1.kind": "citation"},
+        expect={
+            "content.0.text": "Hi",
+            "content.0.citations.0.source": "https://a.example",
+            "content.length": 1,
+        },
     ),
     Case(
         id="text-after-an-image-is-another-block",
@@ -251,7 +255,7 @@ def test_the_outcome_is(case: Case) -> None:
 )
 def test_each_status_has_a_reason(status: str, reason: str) -> None:
     found = decode(answer(*says(0, "Hi"), status=status)).outcome
-    assert found["stop"] == {"reason": reason, "raw": status}
+    assert at(found, "stop") == {"reason": reason, "raw": status}
 
 
 @pytest.mark.parametrize("payload", [start(0, "")["step"], {"type": 1}, {}])

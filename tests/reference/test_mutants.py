@@ -44,16 +44,17 @@ IDLE = {
     ("error-record-ignored", "**:content.**"),
 }
 TOPICS = {"count_tokens": "tokens"}
+WHOLE = ("arguments", "citations", "data", "details")
 
 
 def leaves(value: Any, path: str = "") -> dict[str, Any]:
-    """Return the leaves by their path in a spec; arguments and raw data are leaves."""
+    """Return the leaves by their path in a spec; arguments, citations and raw data are leaves."""
     if isinstance(value, dict):
         inner = "" if "type" not in value or not path.startswith("content") else value["type"] + "."
         found: dict[str, Any] = {}
         for key, child in value.items():
             name = f"{path}.{inner}{key}".lstrip(".")
-            found |= {name: child} if key in ("arguments", "data") else leaves(child, name)
+            found |= {name: child} if key in WHOLE else leaves(child, name)
         return found
     if isinstance(value, list):
         found = {f"{path}.length": len(value)}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from . import chunkings
-from .exchange import Answer, assert_event_rules
+from .exchange import Answer, assert_event_rules, at
 from .exchange import decode as decode_any
 from .openai_chat_streams import (
     DONE,
@@ -202,10 +202,29 @@ def test_thinking_after_a_signature_is_a_new_block() -> None:
     assert [(block["text"], block["signature"]) for block in blocks] == [("a", "s"), ("b", None)]
 
 
-def test_annotations_and_unknown_parts_are_kept_as_other() -> None:
+def test_annotations_are_citations_and_unknown_parts_other() -> None:
     body = whole(says("a", annotations=[{"type": "url_citation"}]), says([{"type": "reference", "ids": [1]}]))
-    others = [block for block in decode(body).content if block["type"] == "other"]
-    assert [block["kind"] for block in others] == ["citation", "reference"]
+    text, other = decode(body).content
+    assert [citation["data"] for citation in text["citations"]] == [{"type": "url_citation"}]
+    assert other["kind"] == "reference"
+
+
+def test_the_last_list_of_sources_counts_and_may_come_before_the_text() -> None:
+    first, last = ["https://a.example"], ["https://a.example", "https://b.example"]
+    chunks = ({"citations": first}, {**says("a"), "citations": last}, {**says("b"), "citations": []})
+    (text,) = decode(whole(*chunks)).content
+    assert [citation["source"] for citation in text["citations"]] == last
+
+
+@pytest.mark.parametrize("place", ["the start of the call", "a later fragment", "the delta"])
+def test_the_signature_of_a_call_may_come_in_three_places(place: str) -> None:
+    signed = {"extra_content": {"google": {"thought_signature": "c2ln"}}}
+    fields = {place: signed}
+    start = {"index": 0, "id": "c1", "function": {"name": "f", "arguments": ""}}
+    first = {"tool_calls": [start | fields.get("the start of the call", {})]} | fields.get("the delta", {})
+    later = {"index": 0, "function": {"arguments": "{}"}} | fields.get("a later fragment", {})
+    body = whole(chunk(first), chunk({"tool_calls": [later]}))
+    assert decode(body).content[0]["signature"] == "c2ln"
 
 
 # How an answer ends.
@@ -268,7 +287,7 @@ ENDINGS = [
 def test_how_it_ends(case: Ending) -> None:
     answer = decode(case.body)
     assert answer.outcome["status"] == case.status
-    assert answer.outcome["stop"] == {"reason": case.reason, "raw": case.raw}
+    assert at(answer.outcome, "stop") == {"reason": case.reason, "raw": case.raw}
     assert_event_rules(answer)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from .exchange import Answer, assert_event_rules
+from .exchange import Answer, assert_event_rules, at
 from .exchange import decode as decode_any
 from .openai_chat_streams import STREAMS, call, calls, chunk, ends, frames, says, sse, thinks
 
@@ -278,7 +278,7 @@ def test_the_legacy_function_call_is_a_call() -> None:
     pieces = [{"name": "f", "arguments": ""}, {"arguments": '{"x":'}, {"arguments": "1}"}]
     answer = decode(sse(*(chunk({"function_call": piece}) for piece in pieces), ends("function_call")))
     assert [(name, args) for _, name, args in made(answer)] == [("f", X)]
-    assert answer.outcome["stop"] == {"reason": "tool_use", "raw": "function_call"}
+    assert at(answer.outcome, "stop") == {"reason": "tool_use", "raw": "function_call"}
 
 
 def test_a_call_in_the_chunk_with_the_reason_is_whole() -> None:

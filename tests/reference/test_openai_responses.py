@@ -15,7 +15,7 @@ from streamconform_reference.document import decode_document
 from streamconform_reference.json_text.codec import dumps
 
 from . import chunkings
-from .exchange import Answer, Case, assert_event_rules, at, text_block
+from .exchange import Answer, Case, assert_event_rules, at, cited_block, text_block
 from .exchange import decode as decode_any
 from .openai_responses_streams import (
     CITATION,
@@ -309,9 +309,8 @@ CASES = [
                 {"type": "search", "query": "x"}, id="ws_1", name="web_search", executor="provider"
             ),
             "content.1": {"type": "other", "kind": "web_search_call", "data": SEARCHED},
-            "content.2": text_block("cited"),
-            "content.3": {"type": "other", "kind": "citation", "data": CITATION},
-            "content.length": 4,
+            "content.2": cited_block("cited", source="https://example.com", data=CITATION),
+            "content.length": 3,
             "usage.web_searches": 1,
         },
     ),
@@ -499,9 +498,10 @@ CASES = [
             done(message(output_text("a", CITATION, {"type": "file_citation"}))),
         ),
         expect={
-            "content.length": 3,
-            "content.1": {"type": "other", "kind": "citation", "data": CITATION},
-            "content.2.data": {"type": "file_citation"},
+            "content.length": 1,
+            "content.0.citations.length": 2,
+            "content.0.citations.0.data": CITATION,
+            "content.0.citations.1.data": {"type": "file_citation"},
         },
     ),
     Case(

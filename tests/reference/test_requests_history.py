@@ -133,21 +133,24 @@ def test_a_reasoning_item_is_directly_before_the_item_after_it():
 
 GOOGLE: dict[str, tuple[list[dict[str, Any]], list[tuple[str, Any]]]] = {
     "on the call": (
-        [thinking("", "s"), call("a"), call("b")],
+        [call("a", signature="s"), call("b")],
         [("functionCall", "s"), ("functionCall", None)],
     ),
-    "on the text": ([text("t"), thinking("", "s")], [("text", "s")]),
+    "on the text": ([text("t") | {"signature": "s"}], [("text", "s")]),
     "on the call behind a text": (
-        [text("t"), thinking("", "s"), call("a")],
+        [text("t"), call("a", signature="s")],
         [("text", None), ("functionCall", "s")],
     ),
     "on the thought": ([thinking("hm", "s"), text("t")], [("text", "s"), ("text", None)]),
-    "on both": ([thinking("hm", "s"), call("a")], [("text", "s"), ("functionCall", "s")]),
     "on text and call": (
-        [text("t"), thinking("", "s"), thinking("", "u"), call("a")],
+        [text("t") | {"signature": "s"}, call("a", signature="u")],
         [("text", "s"), ("functionCall", "u")],
     ),
-    "on an empty text": ([call("a"), thinking("", "s")], [("functionCall", None), ("text", "s")]),
+    "on an empty text": (
+        [call("a"), text("") | {"signature": "s"}],
+        [("functionCall", None), ("text", "s")],
+    ),
+    "on an empty thought": ([thinking("", "s"), call("a")], [("text", "s"), ("functionCall", None)]),
     "on code": (
         [thinking("", "s"), other("executableCode", {"code": "1"})],
         [("executableCode", "s")],
@@ -244,8 +247,7 @@ def test_provider_calls_go_back_between_the_blocks():
     blocks = (
         call("srvtoolu_1", "web_search", {"query": "x"}, executor="provider"),
         other("web_search_tool_result", found),
-        text("Found."),
-        other("citation", {"type": "web_search_result_location", "url": "u"}),
+        text("Found.") | {"citations": [{"data": {"type": "web_search_result_location", "url": "u"}}]},
     )
     assert content("anthropic-messages", *blocks) == [
         {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from streamconform.replay.endpoints import match_request
 from streamconform.suite.documents import take_document
 from streamconform.suite.expand import expand, make_trial
 
@@ -79,3 +80,48 @@ def test_a_client_without_the_claim_gets_no_document(tmp_path):
     ran = run(tmp_path, [*trials(), make_trial(builders.case(), "whole", 0)], hosted(tmp_path, body, []))
     reasons = {result.reason for result in ran.finished.results.trials if result.verdict == "skipped"}
     assert reasons == {"documents is not claimed"}
+
+
+MODEL = "/v1beta/models/m"
+
+
+@pytest.mark.parametrize(
+    ("api", "path", "target", "stream", "kind"),
+    [
+        ("google-generate", f"{MODEL}:generateContent", f"{MODEL}:generateContent", None, "document"),
+        ("google-generate", f"{MODEL}:generateContent", f"{MODEL}:generateContent?key=k", None, "document"),
+        (
+            "google-generate",
+            f"{MODEL}:generateContent",
+            f"{MODEL}:streamGenerateContent?alt=sse",
+            None,
+            "stream",
+        ),
+        ("bedrock-converse", "/model/m/converse", "/model/m/converse", None, "document"),
+        ("bedrock-converse", "/model/m/converse", "/model/m/converse-stream", None, "stream"),
+        ("openai-chat", "/v1/chat/completions", "/chat/completions", None, "document"),
+        ("openai-chat", "/v1/chat/completions", "/chat/completions", True, "stream"),
+        ("ollama-chat", "/api/chat", "/api/chat", None, "stream"),
+        ("ollama-chat", "/api/chat", "/api/chat", False, "document"),
+    ],
+)
+def test_a_request_asks_for_a_document_or_not(api, path, target, stream, kind):
+    given = match_request(recorded_at(api, path), "POST", target, stream, document=True)
+    assert (given.kind, given.note, given.mismatch) == (kind, None, None)
+
+
+def test_a_wrong_path_is_told_where_documents_are():
+    cassette = recorded_at("google-generate", f"{MODEL}:generateContent")
+    given = match_request(cassette, "POST", "/v1/answer", None, document=True)
+    assert given.note.endswith("expected `POST BASE_URL/{version}/models/{model}:generateContent`")
+
+
+def test_a_client_of_another_version_of_the_api_is_not_judged():
+    given = match_request(recorded_at("cohere-chat", "/v2/chat"), "POST", "/v1/chat", None, document=True)
+    assert (given.kind, given.note) == (None, None)
+    assert given.mismatch == "the client asks `/v1/chat`; the recording is of `/v2/chat`"
+
+
+def recorded_at(api, path):
+    made = builders.cassette(BODY, api=api)
+    return replace(made, request=replace(made.request, path=path))

@@ -2,16 +2,17 @@
 
 Dropped on both sides: `other` blocks (unless the case names their kind), types that are not claimed, empty
 text and refusals, and thinking without text or signature. Texts (and refusals) that become neighbors are
-joined. The order stays the same, unless the API's messages have none: a chat message has one text, one
-thinking text and one list of calls, so clients that read it cannot know the position of the text among the
-calls, nor where one thought ended. In these APIs, thoughts without a signature are joined too.
+joined, unless the case names a phase or signature that tells them apart and the implementation exposes it
+(`find_separators`). A signature ends its text: whether the text that it signs came in one piece or in several
+is not judged. The order stays the same, unless the API's messages have none: a chat message has one
+text, one thinking text and one list of calls, so clients that read it cannot know the position of the text
+among the calls, nor where one thought ended. In these APIs, thoughts without a signature are joined too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
-from typing import Final
+from typing import Any, Final
 
 from streamconform.model.capability import Claims
 from streamconform.model.case import ExpectedBlock
@@ -28,44 +29,84 @@ _RANKS: Final[Mapping[BlockType, int]] = {
 }
 """The order in which both sides are compared if the API's messages have none."""
 _NULL = Literally(None)
+SEPARATORS: Final = ("phase", "signature")
+"""The fields of text that may tell neighboring texts apart."""
 MAX_PAIRS = 250_000
 """Limit of expected times received blocks for the search of the best alignment, which takes that many steps;
 above it, blocks are paired by position."""
 
 
+def find_separators(
+    expected: Iterable[ExpectedBlock], received: Iterable[Block], claims: Claims
+) -> tuple[str, ...]:
+    """Return the fields that keep neighboring texts apart: named by the case, exposed in every text."""
+    named = {name for block in expected if block.type == "text" for name in block.fields}
+    absent = {name for block in received if isinstance(block, Text) for name in block.absent}
+    return tuple(
+        name
+        for name in SEPARATORS
+        if name in named - absent and (name != "signature" or "signatures" in claims)
+    )
+
+
 def normalize_expected(
-    blocks: Iterable[ExpectedBlock], claims: Claims, *, ordered: bool = True
+    blocks: Iterable[ExpectedBlock],
+    claims: Claims,
+    *,
+    ordered: bool = True,
+    separators: Sequence[str] = (),
 ) -> list[ExpectedBlock]:
     """Return the blocks that an implementation with `claims` has to produce."""
 
-    def can_join_block(block: ExpectedBlock) -> bool:
-        if block.type != "thinking":
-            return block.type in JOINED_TYPES
-        redacted = block.fields.get("redacted") == Literally(value=True)
-        return not ordered and not redacted and not _is_signed(block, claims)
+    def can_join(before: ExpectedBlock, block: ExpectedBlock) -> bool:
+        match before.type, block.type:
+            case "text", "text":
+                is_same_phase = before.fields.get("phase", _NULL) == block.fields.get("phase", _NULL)
+                is_signed = "signature" in separators and _is_signed(before, claims)
+                return not is_signed and (is_same_phase or "phase" not in separators)
+            case "refusal", "refusal":
+                return True
+            case "thinking", "thinking":
+                return not ordered and not any(
+                    _is_signed(each, claims) or _is_redacted(each) for each in (before, block)
+                )
+            case _:
+                return False
 
-    kept = [block for block in blocks if _is_expected(block, claims)]
+    kept = [block for block in blocks if _is_expected(block, claims, separators)]
     if not ordered:
         kept.sort(key=_get_rank)
     joined: list[ExpectedBlock] = []
-    for (type_, can_join), group in groupby(kept, key=lambda block: (block.type, can_join_block(block))):
-        run = list(group)
-        joined += [ExpectedBlock(type_, _join_texts(run))] if can_join and len(run) > 1 else run
+    for block in kept:
+        if joined and can_join(joined[-1], block):
+            joined[-1] = _join_expected(joined[-1], block)
+        else:
+            joined.append(block)
     return joined
 
 
 def normalize_received(
-    blocks: Iterable[Block], claims: Claims, kinds: frozenset[str | None], *, ordered: bool = True
+    blocks: Iterable[Block],
+    claims: Claims,
+    kinds: frozenset[str | None],
+    *,
+    ordered: bool = True,
+    separators: Sequence[str] = (),
 ) -> list[Block]:
     """Return the blocks that are judged; `kinds` are the kinds of `other` blocks that the case names."""
-    judged = [block for block in blocks if _is_judged(block, claims, kinds)]
+
+    def can_join_texts(before: Text, text: Text) -> bool:
+        is_signed = "signature" in separators and bool(before.signature)
+        return not is_signed and (before.phase == text.phase or "phase" not in separators)
+
+    judged = [block for block in blocks if _is_judged(block, claims, kinds, separators)]
     if not ordered:
         judged.sort(key=_get_rank)
     joined: list[Block] = []
     for block in judged:
         match joined[-1] if joined else None, block:
-            case Text(before), Text(text):
-                joined[-1] = Text(before + text)
+            case Text() as before, Text() as text if can_join_texts(before, text):
+                joined[-1] = _join_received(before, text)
             case Refusal(before), Refusal(text):
                 joined[-1] = Refusal(before + text)
             case Thinking(before, first, False), Thinking(text, second, False) if not (
@@ -120,17 +161,16 @@ def _get_rank(block: ExpectedBlock | Block) -> int:
     return _RANKS[block.type]
 
 
-def _is_expected(block: ExpectedBlock, claims: Claims) -> bool:
+def _is_expected(block: ExpectedBlock, claims: Claims, separators: Sequence[str]) -> bool:
     text = block.fields.get("text")
     match block.type:
         case "text":
-            return text != Literally("")
+            return text != Literally("") or ("signature" in separators and _is_signed(block, claims))
         case "refusal":
             return "refusals" in claims and text != Literally("")
         case "thinking":
-            redacted = block.fields.get("redacted") == Literally(value=True)
             has_text = text not in (_NULL, Literally(""))
-            return "thinking" in claims and (_is_signed(block, claims) or redacted or has_text)
+            return "thinking" in claims and (_is_signed(block, claims) or _is_redacted(block) or has_text)
         case "tool_call":
             provider = block.fields.get("executor") == Literally("provider")
             return ("provider_tools" if provider else "tool_calls") in claims
@@ -143,10 +183,10 @@ def _is_signed(block: ExpectedBlock, claims: Claims) -> bool:
     return "signatures" in claims and signature not in (_NULL, Literally(""))
 
 
-def _is_judged(block: Block, claims: Claims, kinds: frozenset[str | None]) -> bool:
+def _is_judged(block: Block, claims: Claims, kinds: frozenset[str | None], separators: Sequence[str]) -> bool:
     match block:
-        case Text(text):
-            return text != ""
+        case Text(text=text, signature=signature):
+            return text != "" or ("signature" in separators and bool(signature))
         case Refusal(text):
             return "refusals" in claims and text != ""
         case Thinking(text, signature, redacted):
@@ -158,11 +198,54 @@ def _is_judged(block: Block, claims: Claims, kinds: frozenset[str | None]) -> bo
             return kind in kinds
 
 
-def _join_texts(run: Sequence[ExpectedBlock]) -> dict[str, Leaf]:
-    """Return the joined text as the only field; no field, so no check, if one of the texts is a matcher."""
-    texts = [block.fields.get("text") for block in run]
+def _is_redacted(block: ExpectedBlock) -> bool:
+    return block.fields.get("redacted") == Literally(value=True)
+
+
+def _join_expected(one: ExpectedBlock, other: ExpectedBlock) -> ExpectedBlock:
+    """Return the joined block; it has no text, so no check of it, if one of the texts is a matcher."""
+    texts = [block.fields.get("text") for block in (one, other)]
     literals = [text.value for text in texts if isinstance(text, Literally)]
-    return {"text": Literally("".join(literals))} if len(literals) == len(texts) else {}
+    fields: dict[str, Leaf] = {}
+    if len(literals) == len(texts):
+        fields["text"] = Literally("".join(literals))
+        if "citations" in one.fields or "citations" in other.fields:
+            cited = [block.fields.get("citations", Literally([])) for block in (one, other)]
+            lists = [leaf.value for leaf in cited if isinstance(leaf, Literally)]
+            fields["citations"] = Literally(_join_citations(literals, lists))
+    if "signature" in other.fields:
+        fields["signature"] = other.fields["signature"]
+    if "phase" in other.fields and one.fields.get("phase") == other.fields["phase"]:
+        fields["phase"] = other.fields["phase"]
+    return ExpectedBlock(one.type, fields)
+
+
+def _join_received(one: Text, other: Text) -> Text:
+    """Return the joined text; a phase that its parts do not share is not exposed."""
+    has_one_phase = one.phase == other.phase
+    return Text(
+        one.text + other.text,
+        phase=one.phase if has_one_phase else None,
+        signature=other.signature,
+        citations=tuple(_join_citations((one.text, other.text), (one.citations, other.citations))),
+        absent=one.absent | other.absent | (frozenset() if has_one_phase else frozenset({"phase"})),
+    )
+
+
+def _join_citations(
+    texts: Sequence[str], citations: Sequence[Sequence[Mapping[str, Any]]]
+) -> list[dict[str, Any]]:
+    """Return the citations of joined texts, with their positions in the joined text."""
+    joined: list[dict[str, Any]] = []
+    length = 0
+    for text, cited in zip(texts, citations, strict=True):
+        for citation in cited:
+            places = {
+                key: citation[key] + length for key in ("start", "end") if isinstance(citation.get(key), int)
+            }
+            joined.append({**citation, **places})
+        length += len(text)
+    return joined
 
 
 def _rate_similarity(expected: ExpectedBlock, got: Block) -> int:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from streamconform.judge import align
-from streamconform.judge.match import has_unsafe_integer, matches_leaf
+from streamconform.judge.match import has_unsafe_integer, is_equal, matches_leaf
 from streamconform.model.capability import Capability, Claims
 from streamconform.model.case import Expectation, ExpectedBlock, Level
 from streamconform.model.leaf import AnyOf, Leaf, Literally, list_values
-from streamconform.model.outcome import Block, Outcome, Thinking, ToolCall
+from streamconform.model.outcome import Block, Outcome, Text, Thinking, ToolCall
 from streamconform.model.trial import lower_level
 from streamconform.model.verdict import Check, CheckVerdict
 from streamconform.suite.expectation import serialize_leaf
@@ -33,7 +33,9 @@ REQUIRED_CLAIMS: Final[Mapping[str, Capability]] = {
 }
 """The capability that must be claimed for a path, and all paths below it, to be judged."""
 
-_BLOCK_REQUIRED_CLAIMS: Final[Mapping[str, Capability]] = {"thinking.signature": "signatures"}
+_BLOCK_REQUIRED_CLAIMS: Final[Mapping[str, Capability]] = {
+    f"{type_}.signature": "signatures" for type_ in ("thinking", "text", "tool_call")
+}
 
 BLOCK_MISSING: Final = "content block missing"
 """The message of the checks of a block that is absent from the outcome."""
@@ -54,8 +56,9 @@ def compare_outcome(
             yield check_leaf(path, leaf, read_field(outcome, path), level)
     if expect.content is not None and expect.partial is None:
         kinds = align.collect_kinds(expect.content)
-        expected = align.normalize_expected(expect.content, claims, ordered=ordered)
-        got = align.normalize_received(outcome.content, claims, kinds, ordered=ordered)
+        separators = align.find_separators(expect.content, outcome.content, claims)
+        expected = align.normalize_expected(expect.content, claims, ordered=ordered, separators=separators)
+        got = align.normalize_received(outcome.content, claims, kinds, ordered=ordered, separators=separators)
         yield from _compare_content(expected, got, claims, level, tolerant=_may_lose_content(expect, outcome))
 
 
@@ -64,7 +67,7 @@ def list_unexposed(expect: Expectation, outcome: Outcome, claims: Claims) -> tup
     paths = {path for path in expect.fields if path in outcome.absent and is_claimed(path, claims)}
     named = {(block.type, name) for block in expect.content or () for name in block.fields}
     for block in outcome.content:
-        if isinstance(block, ToolCall | Thinking):
+        if isinstance(block, ToolCall | Thinking | Text):
             paths |= {f"{block.type}.{name}" for name in block.absent if (block.type, name) in named}
     return tuple(sorted(paths))
 
@@ -153,6 +156,9 @@ def _compare_block(
         path = f"content.{i}.{format_block_path(expected.type, name)}"
         if isinstance(got, ToolCall) and name in ("complete", "arguments") and _must_not_run(expected):
             yield _check_not_executable(path, name, leaf, got, level)
+        elif name == "citations" and isinstance(leaf, Literally):
+            if name not in getattr(got, "absent", ()):
+                yield _check_citations(path, leaf, value, lower_level(level, "should") if tolerant else level)
         elif not _is_left_out(expected, name, got):
             is_loss = tolerant and _is_part(leaf, name, value)
             yield check_leaf(path, leaf, value, lower_level(level, "should") if is_loss else level)
@@ -172,9 +178,28 @@ def _check_not_executable(path: str, name: str, leaf: Leaf, got: ToolCall, level
     return check_rule(path, level, message, expected=serialize_leaf(leaf), got=value)
 
 
+def _check_citations(path: str, leaf: Literally, got: Sequence[Mapping[str, Any]], level: Level) -> Check:
+    """Return the check of a text's citations; a key that the implementation leaves out is not judged."""
+    judged = {key for named in leaf.value for key in named}
+    shown = [{key: value for key, value in citation.items() if key in judged} for citation in got]
+    same = len(leaf.value) == len(shown) and all(
+        is_equal(value, citation[key])
+        for named, citation in zip(leaf.value, shown, strict=True)
+        for key, value in named.items()
+        if key in citation
+    )
+    return Check(
+        path=path,
+        level=level,
+        verdict="pass" if same else FAILED_VERDICT[level],
+        expected=leaf.value,
+        got=shown,
+    )
+
+
 def _is_left_out(expected: ExpectedBlock, name: str, got: Block) -> bool:
     """Return whether an implementation does not expose the field `name` of a block."""
-    if not isinstance(got, ToolCall | Thinking):
+    if not isinstance(got, ToolCall | Thinking | Text):
         return False
     if name in got.absent:
         return True
@@ -253,7 +278,7 @@ def read_field(outcome: Outcome, path: str) -> Any:
 
 def format_block_path(type_: str, name: str) -> str:
     """Return the name of a block's field in check paths: `text`, `tool_call.arguments`."""
-    return type_ if type_ in align.JOINED_TYPES else f"{type_}.{name}"
+    return type_ if name == "text" and type_ in align.JOINED_TYPES else f"{type_}.{name}"
 
 
 def count_client_calls(expect: Expectation) -> int:

@@ -23,9 +23,11 @@ _OPTIONAL_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "error": ("type", "status"),
 }
 """The keys of each claimed group that may be left out; `error.message` may not."""
-_OPTIONAL_CALL_KEYS: Final = ("id", "arguments_text", "complete")
+_OPTIONAL_CALL_KEYS: Final = ("id", "arguments_text", "complete", "signature")
 """The keys of a call that may be left out; without `executor`, the client runs the tool."""
+_OPTIONAL_TEXT_KEYS: Final = ("phase", "signature", "citations")
 _OPTIONAL_THINKING_KEYS: Final = ("signature", "redacted")
+_OPTIONAL_STOP_KEYS: Final = ("raw", "sequence", "details")
 _MONEY: Final = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,30})?")
 
 
@@ -49,6 +51,7 @@ def decode_outcome(value: Any) -> oc.Outcome:
         error=_decode_optional(entry.get("error"), _decode_error, None),
         model=_decode_text(entry.get("model")),
         response_id=_decode_text(entry.get("response_id")),
+        continuation=_decode_text(entry.get("continuation")),
     )
 
 
@@ -58,10 +61,10 @@ def _list_absent_paths(entry: Mapping[str, Any]) -> frozenset[str]:
     A claimed group that is left out or null reports nothing, so its paths are judged as null: the claim
     promises the group.
     """
-    paths = [name for name in ("model", "response_id") if name not in entry]
+    paths = [name for name in ("model", "response_id", "continuation") if name not in entry]
     stop = entry.get("stop")
-    if not isinstance(stop, dict) or "raw" not in stop:
-        paths.append("stop.raw")
+    known = stop if isinstance(stop, dict) else {}
+    paths += (f"stop.{key}" for key in _OPTIONAL_STOP_KEYS if key not in known)
     for name, keys in _OPTIONAL_KEYS.items():
         group = entry.get(name)
         if isinstance(group, dict) and any(value is not None for value in group.values()):
@@ -120,7 +123,9 @@ def _decode_stop(entry: Mapping[str, Any]) -> oc.Stop:
     reason = entry.get("reason")
     if reason is not None and reason not in oc.REASONS:
         raise MalformedError
-    return oc.Stop(reason, _decode_text(entry.get("raw")))
+    return oc.Stop(
+        reason, _decode_text(entry.get("raw")), _decode_text(entry.get("sequence")), entry.get("details")
+    )
 
 
 def decode_usage(entry: Mapping[str, Any]) -> oc.Usage:
@@ -184,8 +189,32 @@ def _decode_tool_call(entry: Mapping[str, Any]) -> oc.ToolCall:
         arguments_text=_decode_text(entry.get("arguments_text")),
         complete=_decode_flag(entry.get("complete")),
         executor=executor or "client",
+        signature=_decode_text(entry.get("signature")),
         absent=_list_absent_keys(entry, _OPTIONAL_CALL_KEYS),
     )
+
+
+def _decode_text_block(entry: Mapping[str, Any]) -> oc.Text:
+    return oc.Text(
+        _require_text(entry.get("text")),
+        phase=_decode_text(entry.get("phase")),
+        signature=_decode_text(entry.get("signature")),
+        citations=_decode_citations(entry.get("citations")),
+        absent=_list_absent_keys(entry, _OPTIONAL_TEXT_KEYS),
+    )
+
+
+def _decode_citations(value: Any) -> tuple[Mapping[str, Any], ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise MalformedError
+    for citation in map(_require_mapping, value):
+        for key in ("source", "title", "quote"):
+            _decode_text(citation.get(key))
+        for key in ("start", "end"):
+            _decode_count(citation.get(key))
+    return tuple(value)
 
 
 def _list_absent_keys(entry: Mapping[str, Any], optional: Iterable[str]) -> frozenset[str]:
@@ -193,7 +222,7 @@ def _list_absent_keys(entry: Mapping[str, Any], optional: Iterable[str]) -> froz
 
 
 _BLOCK_DECODERS: Final[Mapping[str, Callable[[Mapping[str, Any]], oc.Block]]] = {
-    "text": lambda entry: oc.Text(_require_text(entry.get("text"))),
+    "text": _decode_text_block,
     "refusal": lambda entry: oc.Refusal(_require_text(entry.get("text"))),
     "thinking": lambda entry: oc.Thinking(
         _decode_text(entry.get("text")) or "",

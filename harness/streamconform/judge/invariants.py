@@ -45,8 +45,10 @@ def check_one_terminal(outcome: Outcome, events: Sequence[Event]) -> str | None:
     status = last.status if isinstance(last, Failed) else "complete"
     if status != outcome.status:
         return f"the last event has the status `{status}`, the outcome `{outcome.status}`"
-    if isinstance(last, Done) and not _agree(last.stop, outcome.stop, () if last.stop.raw else ("raw",)):
-        return f"`done` has {last.stop}, the outcome {outcome.stop}"
+    if isinstance(last, Done):
+        unknown = [name for name in ("raw", "sequence", "details") if getattr(last.stop, name) is None]
+        if not _agree(last.stop, outcome.stop, unknown):
+            return f"`done` has {last.stop}, the outcome {outcome.stop}"
     return None
 
 
@@ -184,7 +186,7 @@ def _agree(in_event: Any, final: Any, absent: Iterable[str] = ()) -> bool:
 
 def _get_streamed_text(block: Block) -> str | None:
     match block:
-        case Text(text) | Refusal(text):
+        case Text(text=text) | Refusal(text):
             return text
         case Thinking(text, _, redacted):
             return None if redacted else text

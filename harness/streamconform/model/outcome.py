@@ -9,6 +9,7 @@ here, like a `null`, but a `null` says that there is none, and is judged.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -28,10 +29,19 @@ FAILED_REASONS: tuple[Reason | None, ...] = ("error", None, "other")
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Visible text."""
+    """Visible text.
+
+    `phase` is `commentary` or `final_answer` in the Responses API. `citations` are objects with the keys
+    `source`, `title`, `quote`, `start`, `end` and `data`, each of which may be left out.
+    """
 
     text: str
+    phase: str | None = None
+    signature: str | None = None
+    citations: tuple[Mapping[str, Any], ...] = ()
     type: Literal["text"] = "text"
+    absent: frozenset[str] = field(default=frozenset(), compare=False)
+    """The keys that were left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +74,7 @@ class ToolCall:
     arguments_text: str | None = None
     complete: bool | None = None
     executor: Executor = "client"
+    signature: str | None = None
     type: Literal["tool_call"] = "tool_call"
     absent: frozenset[str] = field(default=frozenset(), compare=False)
     """The keys that were left out."""
@@ -88,10 +99,15 @@ Block = Text | Thinking | Refusal | ToolCall | Other
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The stop reason, normalized and as the provider sent it."""
+    """The stop reason, normalized and as the provider sent it.
+
+    `sequence` is the stop sequence that matched, `details` what the provider says about the stop.
+    """
 
     reason: Reason | None = None
     raw: str | None = None
+    sequence: str | None = None
+    details: Any = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,5 +157,7 @@ class Outcome:
     error: Error | None = None
     model: str | None = None
     response_id: str | None = None
+    continuation: str | None = None
+    """The token with which the next request continues this answer."""
     absent: frozenset[str] = field(default=frozenset(), compare=False)
     """The paths outside the content that were left out: `model`, `stop.raw`, `usage.reasoning`."""

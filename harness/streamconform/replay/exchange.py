@@ -58,10 +58,8 @@ class TrialExchange:
             self.has_too_many = True
             return make_error_reply(404, _TOO_MANY_REQUESTS, "one request")
         trial = self._choose_trial(received, target)
-        case = trial.case
-        match = match_request(
-            case.cassette, received.method, target, received.stream, document=not case.stream
-        )
+        cassette = trial.case.cassette
+        match = match_request(cassette, received.method, target, received.stream, document=self.is_document)
         reply = make_reply(trial, match, received.header("accept-encoding"), self.time_scale)
         self.sent = 0
         request = replace(received, target=target, rest=b"")
@@ -104,6 +102,11 @@ class TrialExchange:
         return any(reply.recorded or reply.status < 400 for _, reply in self.requests)
 
     @property
+    def is_document(self) -> bool:
+        """Return whether the trial is an answer without streaming."""
+        return isinstance(self.trial, Trial) and not self.trial.case.stream
+
+    @property
     def wants_wrong_form(self) -> bool:
         """Return whether the client requested a stream in a trial of an answer without streaming."""
         return not self.answered and any(reply.note == STREAM_REQUESTED for _, reply in self.requests)
@@ -116,8 +119,7 @@ class TrialExchange:
         note = next((reply.note for _, reply in self.requests if reply.note), None)
         if note is not None or self.answered:
             return note
-        is_document = isinstance(self.trial, Trial) and not self.trial.case.stream
-        expected = f"expected {describe_endpoint(self.trial.case.api or '', document=is_document)}"
+        expected = f"expected {describe_endpoint(self.trial.case.api or '', document=self.is_document)}"
         if self.strays:
             return f"the server got {self.strays[0]}; {expected}"
         return f"no request arrived; {expected}: does the client use the base URL?"

@@ -13,8 +13,13 @@ from streamconform.model.outcome import BROKEN_STATUSES, FAILED_REASONS, BlockTy
 MATCHERS: Final = ("matches", "present", "any_of", "prefix_of")
 _FAILED: Final = (("incomplete", Literally(None)), ("error", Literally("error")))
 """The status and stop reason of a stream that broke or failed without a reason from the provider."""
-_THINKING_FIELDS: Final = ("text", "signature", "redacted")
-_LITERAL_FIELDS: Final = ("arguments", "data")
+_FIELDS: Final[Mapping[BlockType, tuple[str, ...]]] = {
+    "text": ("text",),
+    "refusal": (),
+    "thinking": ("text", "signature", "redacted"),
+}
+"""The keys by which a mapping is recognized as the fields of a block, and not as a matcher of its text."""
+_LITERAL_FIELDS: Final = ("arguments", "data", "citations", "details")
 """Fields that hold arbitrary JSON: a tool may have an argument called `matches`, so nothing is a matcher."""
 
 
@@ -27,7 +32,7 @@ def parse(expect: Mapping[str, Any]) -> Expectation:
     }
     stop = expect["stop"]
     if isinstance(stop, Mapping) and ("reason" in stop or "raw" in stop):
-        fields |= {f"stop.{name}": parse_leaf(value) for name, value in stop.items()}
+        fields |= {f"stop.{name}": leaf for name, leaf in _parse_fields(stop).items()}
     else:
         fields["stop.reason"] = parse_leaf(stop)
     if (status, fields.get("stop.reason")) in _FAILED:
@@ -39,7 +44,7 @@ def parse(expect: Mapping[str, Any]) -> Expectation:
             fields[group] = Literally(None)
         else:
             fields |= {f"{group}.{name}": parse_leaf(value) for name, value in expect[group].items()}
-    for name in ("model", "response_id"):
+    for name in ("model", "response_id", "continuation"):
         if name in expect:
             fields[name] = parse_leaf(expect[name])
     if "error" not in expect and status == "complete":
@@ -64,10 +69,8 @@ def parse_block(entry: Mapping[str, Any]) -> ExpectedBlock:
     ((key, value),) = entry.items()
     type_ = cast(BlockType, key)  # the schema allows only these keys
     match type_:
-        case "text" | "refusal":
-            return ExpectedBlock(type_, {"text": parse_leaf(value)})
-        case "thinking":
-            if isinstance(value, Mapping) and not value.keys().isdisjoint(_THINKING_FIELDS):
+        case "text" | "refusal" | "thinking":
+            if isinstance(value, Mapping) and not value.keys().isdisjoint(_FIELDS[type_]):
                 return ExpectedBlock(type_, _parse_fields(value))
             return ExpectedBlock(type_, {"text": parse_leaf(value)})
         case "tool_call":

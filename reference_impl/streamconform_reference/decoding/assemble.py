@@ -17,7 +17,7 @@ value) and holds no text, usage or status itself. This module has the rules comm
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 from streamconform_reference.decoding.blocks import CallBlock, CallIds, GrowingBlock, OtherBlock, ProseBlock
@@ -25,6 +25,7 @@ from streamconform_reference.decoding.ending import NO_STOP, compute_stop, find_
 from streamconform_reference.decoding.metering import Meter
 from streamconform_reference.events import Done, Event, Failed, ProseDelta, ProseStart, ToolCallDelta
 from streamconform_reference.outcome import (
+    Citation,
     Error,
     Executor,
     Outcome,
@@ -38,12 +39,13 @@ from streamconform_reference.pricing import Pricing
 
 
 class Assembler:
-    """Builds one answer. Decoders may set `model` and `response_id` at any time."""
+    """Builds one answer. Decoders may set `model`, `response_id` and `continuation` at any time."""
 
     def __init__(self, pricing: Pricing | None = None) -> None:
         """Start an empty answer; without prices its cost stays None."""
         self.model: str | None = None
         self.response_id: str | None = None
+        self.continuation: str | None = None
         self.ended = False
         """Whether the status is final. Only this class sets it."""
         self._begun = False
@@ -78,6 +80,7 @@ class Assembler:
             error=self._error,
             model=self.model,
             response_id=self.response_id,
+            continuation=self.continuation,
         )
 
     # Blocks.
@@ -98,11 +101,11 @@ class Assembler:
         self.model = model or self.model
         self.response_id = response_id or self.response_id
 
-    def start(self, slot: Hashable, kind: ProseKind, text: str = "") -> None:
+    def start(self, slot: Hashable, kind: ProseKind, text: str = "", *, phase: str | None = None) -> None:
         """Start a block of text, thinking or refusal; an open block in the same slot never ends."""
-        block = ProseBlock(position=len(self._blocks), kind=kind)
+        block = ProseBlock(position=len(self._blocks), kind=kind, phase=phase)
         self._place(slot, block)
-        self._events.append(ProseStart(block.position, kind))
+        self._events.append(ProseStart(block.position, kind, phase))
         self.add(slot, kind, text)
 
     def add(self, slot: Hashable, kind: ProseKind, text: str) -> None:
@@ -126,6 +129,31 @@ class Assembler:
             before = "" if replaces else block.signature or ""
             block.signature = (before + signature) or None
             block.redacted = block.redacted or redacted
+
+    def sign_content(self, slot: Hashable, signature: str) -> None:
+        """Set the signature of the text or call in the slot; an empty one changes nothing."""
+        block = self._slots.get(slot)
+        if signature and (
+            isinstance(block, CallBlock) or (isinstance(block, ProseBlock) and block.kind == "text")
+        ):
+            block.signature = signature
+
+    def cite(self, slot: Hashable, citations: Iterable[Citation], *, replaces: bool = False) -> None:
+        """Append to the citations of a text, or replace them; start one if the slot never started.
+
+        A citation may follow the end of its text.
+        """
+        if slot not in self._slots:
+            self.start(slot, "text")
+        block = self._slots[slot]
+        if isinstance(block, ProseBlock) and block.kind == "text":
+            block.citations = [*([] if replaces else block.citations), *citations]
+
+    def set_phase(self, slot: Hashable, phase: str) -> None:
+        """Set the phase of the text in the slot; an empty one changes nothing."""
+        block = self._slots.get(slot)
+        if phase and isinstance(block, ProseBlock) and block.kind == "text":
+            block.phase = phase
 
     def start_call(
         self,
@@ -156,11 +184,19 @@ class Assembler:
         if announced:
             self._events += call.announce()
 
-    def describe_call(self, slot: Hashable, *, id: str | None = None, name: str = "") -> None:  # noqa: A002
+    def describe_call(
+        self,
+        slot: Hashable,
+        *,
+        id: str | None = None,  # noqa: A002 - the field name in every API
+        name: str = "",
+        free_text: bool = False,
+    ) -> None:
         """Set the id (the first one wins) or the name of a call that is not announced yet."""
         block = self._slots.get(slot)
         if isinstance(block, CallBlock) and not block.announced:
             block.describe(id, name)
+            block.free_text = block.free_text or free_text
 
     def announce_call(self, slot: Hashable) -> None:
         """Emit the start event of a call, which makes its id and name final."""
@@ -254,9 +290,11 @@ class Assembler:
         if update:
             self._events.append(update)
 
-    def stop(self, reason: StopReason, raw: str | None) -> None:
+    def stop(
+        self, reason: StopReason, raw: str | None, *, sequence: str | None = None, details: Any = None
+    ) -> None:
         """Set the stop reason; the last one wins."""
-        self._reported_stop = Stop(reason, raw)
+        self._reported_stop = Stop(reason, raw, sequence, details)
 
     def complete(self) -> None:
         """Complete the answer: the API sent its terminal event."""

@@ -22,6 +22,7 @@ from streamconform_reference.events import (
 from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import (
     Block,
+    Citation,
     Executor,
     Other,
     ProseKind,
@@ -57,8 +58,10 @@ class ProseBlock:
 
     position: int
     kind: ProseKind
+    phase: str | None = None
     signature: str | None = None
     redacted: bool = False
+    citations: list[Citation] = field(default_factory=list)
     open: bool = True
     fragments: Fragments = field(default_factory=Fragments)
 
@@ -75,7 +78,7 @@ class ProseBlock:
         if self.kind == "thinking":
             events.append(ThinkingEnd(self.position, text, self.signature, self.redacted))
         else:
-            events.append(TextEnd(self.position, self.kind, text))
+            events.append(TextEnd(self.position, self.kind, text, self.signature))
         return events
 
     def value(self) -> Block:
@@ -83,7 +86,9 @@ class ProseBlock:
         text = self.fragments.text()
         if self.kind == "thinking":
             return Thinking(text=text, signature=self.signature, redacted=self.redacted)
-        return Text(text) if self.kind == "text" else Refusal(text)
+        if self.kind == "refusal":
+            return Refusal(text)
+        return Text(text, self.phase, self.signature, tuple(self.citations))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -106,6 +111,7 @@ class CallBlock:
     id: str = ""
     name: str = ""
     free_text: bool = False
+    signature: str | None = None
     final_text: str | None = None
     announced: bool = False
     open: bool = True
@@ -124,7 +130,7 @@ class CallBlock:
         self.announced = True
         self.id = self.id or self.ids.take(f"call_{self.position}")
         events: list[Event] = [
-            ToolCallStart(self.position, self.id, self.name, self.executor, self.free_text)
+            ToolCallStart(self.position, self.id, self.name, self.executor, self.free_text, self.signature)
         ]
         text = self.fragments.text()
         if text:
@@ -180,6 +186,7 @@ class CallBlock:
             arguments_text=self.fragments.text() if self.has_fragments else None,
             complete=self.complete,
             executor=self.executor,
+            signature=self.signature,
         )
 
 

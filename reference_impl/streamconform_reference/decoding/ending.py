@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from streamconform_reference.decoding.blocks import CallBlock, GrowingBlock, ProseBlock
@@ -25,13 +26,13 @@ def compute_stop(status: Status | None, reported: Stop, blocks: Sequence[Growing
     """Return the stop reason; until the status is final, the reason known so far."""
     match status:
         case "error":
-            return Stop("error", reported.raw)
+            return replace(reported, reason="error")
         case "incomplete":
             return NO_STOP
         case "complete":
-            return Stop(_adjust_reason(reported.reason or "other", blocks), reported.raw)
+            return replace(reported, reason=_adjust_reason(reported.reason or "other", blocks))
         case None:
-            return Stop(reported.reason and _adjust_reason(reported.reason, blocks), reported.raw)
+            return replace(reported, reason=reported.reason and _adjust_reason(reported.reason, blocks))
 
 
 def find_held_calls(reported: Stop, blocks: Sequence[GrowingBlock]) -> list[CallBlock]:

@@ -22,6 +22,8 @@ class Prose:
         self._slot: Hashable = None
         self._kind: ProseKind | None = None
         self._signed_by: Hashable = None
+        self.text_slot: Hashable = None
+        """The slot of the first text, None before it."""
 
     @property
     def started(self) -> bool:
@@ -52,3 +54,5 @@ class Prose:
         self._number += 1
         self._slot = ("prose", self._number)
         self._kind = kind
+        if kind == "text" and self.text_slot is None:
+            self.text_slot = self._slot

@@ -9,10 +9,9 @@ the first has ended.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from streamconform_reference.encoding.encoder import Piece, PlacedBlock
+from streamconform_reference.encoding.encoder import Piece, PlacedBlock, PlacedCitation
 from streamconform_reference.events import (
     ProseDelta,
     ProseStart,
@@ -22,10 +21,10 @@ from streamconform_reference.events import (
     ToolCallEnd,
     ToolCallStart,
 )
-from streamconform_reference.outcome import Other
 
 BlockPiece = (
     PlacedBlock
+    | PlacedCitation
     | ProseStart
     | ProseDelta
     | TextEnd
@@ -39,11 +38,8 @@ BlockPiece = (
 
 @dataclass(slots=True)
 class _PendingBlock:
-    """A block with its pending pieces, and the last index that belongs to it."""
+    """A block with its pending pieces."""
 
-    reach: int
-    holds: bool
-    """Whether `other` blocks can belong to it."""
     ended: bool
     pieces: list[Piece] = field(default_factory=list)
 
@@ -51,14 +47,13 @@ class _PendingBlock:
 class BlockSequencer:
     """Puts the pieces of an answer's blocks in sequence."""
 
-    def __init__(self, belongs: Callable[[Other], bool] = lambda _: False) -> None:
-        """Start with no blocks; `belongs` tells whether an `other` block belongs to the text before it."""
-        self._belongs = belongs
+    def __init__(self) -> None:
+        """Start with no blocks."""
         self._pending: deque[_PendingBlock] = deque()
         self._by_index: dict[int, _PendingBlock] = {}
 
     def take(self, piece: BlockPiece) -> list[Piece]:
-        """Return the pieces that can be written now; drop a part whose text is not open."""
+        """Return the pieces that can be written now; drop a part of a block that never started."""
         block = self._find_block(piece)
         if block is None:
             return []
@@ -73,19 +68,11 @@ class BlockSequencer:
         return pieces
 
     def _find_block(self, piece: BlockPiece) -> _PendingBlock | None:
-        index = piece.content_index
-        if isinstance(piece, PlacedBlock) and self._belongs(piece.block):
-            holders = (block for block in self._pending if block.holds and block.reach == index - 1)
-            holder = next(holders, None)
-            if holder:
-                holder.reach = index
-            return holder
         if isinstance(piece, (ProseStart, ToolCallStart, PlacedBlock)):
-            holds = isinstance(piece, ProseStart) and piece.kind != "thinking"
-            block = _PendingBlock(index, holds, ended=isinstance(piece, PlacedBlock))
+            block = _PendingBlock(ended=isinstance(piece, PlacedBlock))
             self._pending.append(block)
-            self._by_index[index] = block
-        return self._by_index.get(index)
+            self._by_index[piece.content_index] = block
+        return self._by_index.get(piece.content_index)
 
     def _take_ready(self) -> list[Piece]:
         ready: list[Piece] = []

@@ -27,7 +27,17 @@ from streamconform_reference.events import (
     ToolCallStart,
     UsageUpdate,
 )
-from streamconform_reference.outcome import Block, Json, Other, Outcome, Refusal, Text, Thinking, ToolCall
+from streamconform_reference.outcome import (
+    Block,
+    Citation,
+    Json,
+    Other,
+    Outcome,
+    Refusal,
+    Text,
+    Thinking,
+    ToolCall,
+)
 
 PLACEHOLDER: Final = "unnamed"
 """The model or id of an outcome that has none, if an API requires one."""
@@ -44,7 +54,15 @@ class PlacedBlock:
     block: Other
 
 
-Piece = Event | PlacedBlock
+@dataclass(frozen=True, slots=True)
+class PlacedCitation:
+    """A citation of the text at a position in the content; it comes before the end of the text."""
+
+    content_index: int
+    citation: Citation
+
+
+Piece = Event | PlacedBlock | PlacedCitation
 
 
 class Encoder(Protocol):
@@ -110,18 +128,10 @@ def apply_losses(
 def to_pieces(outcome: Outcome) -> Iterator[Piece]:
     """Yield the pieces of an outcome, block by block.
 
-    Blocks without events directly after prose come before its end, as citations do; the usage comes before
-    the last event.
+    The usage comes before the last event.
     """
-    content = list(enumerate(outcome.content))
-    while content:
-        index, block = content.pop(0)
-        following: list[Piece] = []
-        if not isinstance(block, (ToolCall, Other)):
-            while content and isinstance(content[0][1], Other):
-                following.append(PlacedBlock(content[0][0], content[0][1]))
-                content.pop(0)
-        yield from _to_block_pieces(index, block, following)
+    for index, block in enumerate(outcome.content):
+        yield from _to_block_pieces(index, block)
     if outcome.usage is not None:
         yield UsageUpdate(outcome.usage, outcome.cost)
     if outcome.status == "complete":
@@ -149,23 +159,26 @@ def is_free_text(call: ToolCall) -> bool:
     return bool(call.arguments_text) and call.arguments == call.arguments_text
 
 
-def _to_block_pieces(index: int, block: Block, following: list[Piece]) -> Iterator[Piece]:
+def _to_block_pieces(index: int, block: Block) -> Iterator[Piece]:
     match block:
-        case Text(text) | Refusal(text):
+        case Text(text=text) | Refusal(text):
             kind: Literal["text", "refusal"] = "text" if isinstance(block, Text) else "refusal"
-            yield ProseStart(index, kind)
+            yield ProseStart(index, kind, block.phase if isinstance(block, Text) else None)
             if text:
                 yield ProseDelta(index, kind, text)
-            yield from following
-            yield TextEnd(index, kind, text)
+            if isinstance(block, Text):
+                yield from (PlacedCitation(index, citation) for citation in block.citations)
+            yield TextEnd(index, kind, text, block.signature if isinstance(block, Text) else None)
         case Thinking():
             yield ProseStart(index, "thinking")
             if block.text:
                 yield ProseDelta(index, "thinking", block.text)
-            yield from following
             yield ThinkingEnd(index, block.text, block.signature, block.redacted)
         case ToolCall():
-            yield ToolCallStart(index, block.id, block.name, block.executor, is_free_text(block))
+            free_text = is_free_text(block)
+            yield ToolCallStart(
+                index, block.id, block.name, block.executor, free_text, signature=block.signature
+            )
             if block.arguments_text:
                 yield ToolCallDelta(index, block.arguments_text)
             if block.complete:

@@ -6,13 +6,14 @@ depends on how an encoder does it. `arguments_text` has those for the arguments 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
 from typing import Final
 
 from streamconform_reference.encoding.encoder import PLACEHOLDER, Loss
 from streamconform_reference.outcome import (
     Block,
+    Citation,
     Error,
     Other,
     Outcome,
@@ -47,25 +48,50 @@ def keep_blocks(keep: Callable[[Block], bool]) -> Apply:
     return lambda outcome: replace(outcome, content=tuple(filter(keep, outcome.content)))
 
 
-def filter_others(is_citation: Callable[[Other], bool], is_own: Callable[[Other], bool]) -> Apply:
-    """Return a function that keeps the citations directly after text, and the API's own `other` blocks."""
+def filter_others(is_own: Callable[[Other], bool]) -> Apply:
+    """Return a function that keeps only the API's own `other` blocks."""
+    return keep_blocks(lambda block: not isinstance(block, Other) or is_own(block))
+
+
+def make_extras_row(
+    *,
+    kept: Container[str] = (),
+    cites: Callable[[Citation], bool] = lambda _: False,
+) -> Loss:
+    """Return the row of the optional fields that the API does not have.
+
+    `kept` are those that it has: `text.phase`, `text.signature`, `call.signature`, `stop.sequence`,
+    `stop.details`. `cites` tells whether a citation is one of the API's.
+    """
+
+    def change(block: Block) -> Iterator[Block]:
+        if isinstance(block, Text):
+            yield Text(
+                block.text,
+                phase=block.phase if "text.phase" in kept else None,
+                signature=block.signature if "text.signature" in kept else None,
+                citations=tuple(filter(cites, block.citations)),
+            )
+        elif isinstance(block, ToolCall) and "call.signature" not in kept:
+            yield replace(block, signature=None)
+        else:
+            yield block
 
     def apply(outcome: Outcome) -> Outcome:
-        blocks: list[Block] = []
-        text_before = False
-        for block in outcome.content:
-            if isinstance(block, Other):
-                cites = is_citation(block)
-                if not (text_before if cites else is_own(block)):
-                    text_before = False
-                    continue
-                text_before = cites
-            else:
-                text_before = isinstance(block, (Text, Refusal))
-            blocks.append(block)
-        return replace(outcome, content=tuple(blocks))
+        stop = replace(
+            outcome.stop,
+            sequence=outcome.stop.sequence if "stop.sequence" in kept else None,
+            details=outcome.stop.details if "stop.details" in kept else None,
+        )
+        return replace(map_blocks(change)(outcome), stop=stop, continuation=None)
 
-    return apply
+    return Loss(
+        "extras",
+        "phases, signatures and citations of text, signatures of calls, details of the stop, and tokens to "
+        "continue, as far as the API has no field for them",
+        "omitted",
+        apply,
+    )
 
 
 # Names, cost, errors.
@@ -186,7 +212,10 @@ def _join_prose(outcome: Outcome) -> Outcome:
             continue
         previous = blocks[index] if index >= 0 else None
         if isinstance(previous, (Text, Refusal, Thinking)) and type(previous) is type(block):
-            blocks[index] = replace(previous, text=join_surrogates(previous.text + block.text))
+            joined = replace(previous, text=join_surrogates(previous.text + block.text))
+            if isinstance(joined, Text) and isinstance(block, Text):
+                joined = replace(joined, citations=joined.citations + block.citations)
+            blocks[index] = joined
         else:
             index = len(blocks)
             blocks.append(block)
@@ -215,7 +244,7 @@ PROVIDER_CALLS: Final = Loss(
     keep_blocks(_is_not_provider_call),
 )
 OTHERS: Final = Loss(
-    "other", "a block without a common form: a citation, a result", "omitted", keep_blocks(_has_common_form)
+    "other", "a block without a common form: an image, a result", "omitted", keep_blocks(_has_common_form)
 )
 REFUSALS: Final = Loss("refusal", "the marking of text as a refusal", "text", map_blocks(_convert_refusal))
 SIGNATURES: Final = Loss(
@@ -252,7 +281,8 @@ def map_stop(word: StopEncoder) -> Apply:
         if outcome.status != "complete":
             return outcome
         raw, reason = word(outcome.stop, outcome.content)
-        return replace(outcome, stop=Stop(_adjust_reason(outcome.content, reason), raw))
+        adjusted = replace(outcome.stop, reason=_adjust_reason(outcome.content, reason), raw=raw)
+        return replace(outcome, stop=adjusted)
 
     return apply
 

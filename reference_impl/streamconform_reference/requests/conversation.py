@@ -11,8 +11,8 @@ These rules apply to all APIs:
   request with it.
 - Thinking goes back only to the model that wrote it, through the same API. For other models it is
   dropped, never shown as text: no provider documents a place for foreign reasoning, and a signature is
-  worthless to another model. Blocks that only the provider understands (its own tools, citations) go back
-  through the same API.
+  worthless to another model, also one of text or of a call. What only the provider understands (its own
+  tools, citations, phases) goes back through the same API.
 - Empty blocks are dropped: Anthropic and Bedrock reject them, and they carry no information.
 - Call ids are sent unchanged if the host accepts them, and are unique in the conversation. Others are
   rewritten, in the call and in its result alike, and the same way in every later request.
@@ -202,7 +202,7 @@ def _filter_blocks(blocks: Sequence[Block], *, same_api: bool, by_same_model: bo
     for block in blocks:
         match block["type"]:
             case "text" | "refusal":
-                is_sent = bool(block.get("text"))
+                is_sent = bool(block.get("text") or (by_same_model and block.get("signature")))
             case "thinking":
                 is_sent = by_same_model and bool(block.get("text") or block.get("signature"))
             case "tool_call":
@@ -214,8 +214,16 @@ def _filter_blocks(blocks: Sequence[Block], *, same_api: bool, by_same_model: bo
             case _:
                 is_sent = same_api
         if is_sent:
-            blocks_to_send.append(block)
+            blocks_to_send.append(_drop_foreign(block, same_api=same_api, by_same_model=by_same_model))
     return blocks_to_send
+
+
+def _drop_foreign(block: Block, *, same_api: bool, by_same_model: bool) -> Block:
+    """Return the block without the fields that mean nothing to the model that gets it."""
+    foreign = [*([] if by_same_model else ["signature"]), *([] if same_api else ["phase", "citations"])]
+    if foreign and block["type"] in ("text", "tool_call"):
+        return {key: value for key, value in block.items() if key not in foreign}
+    return block
 
 
 def _collect_results(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -33,6 +33,8 @@ BUDGETS: Final[Mapping[str, int]] = {
     "max": 32_768,
 }
 DEFAULT_EFFORT: Final = "medium"
+DEFAULT_NAME: Final = "answer"
+"""The name of a schema that has none, for APIs that require one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,27 @@ class ThinkingOptions:
         if self.requested_budget is None and self.requested_effort:
             return BUDGETS[self.requested_effort]
         return self.requested_budget
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSchema:
+    """The JSON Schema that an answer must follow; `strict` is None if the conversation does not say."""
+
+    schema: Mapping[str, Any]
+    name: str
+    strict: bool | None
+
+    def build_strict(self) -> dict[str, bool]:
+        """Return whether the provider must enforce the schema as a field, if the conversation says so."""
+        return {} if self.strict is None else {"strict": self.strict}
+
+
+def read_output_schema(conversation: Conversation) -> OutputSchema | None:
+    """Return the schema of the answer, None if any answer will do."""
+    requested = conversation.get("output_schema")
+    if requested is None:
+        return None
+    return OutputSchema(requested["schema"], requested.get("name", DEFAULT_NAME), requested.get("strict"))
 
 
 def read_thinking(conversation: Conversation) -> ThinkingOptions | None:

@@ -13,8 +13,8 @@ def convert_v2(response: Any, error: Error | None) -> dict[str, Any]:
     content: list[Block] = []
     append_text(content, "thinking", get(response, "message", "tool_plan"))
     for part in get(response, "message", "content") or []:
-        append_text(content, "thinking", get(part, "thinking"))
-        append_text(content, "text", get(part, "text"))
+        if get(part, "type") in ("thinking", "text"):
+            append_text(content, part.type, get(part, part.type))
     for call in get(response, "message", "tool_calls") or []:
         function = call.function
         content.append(build_call(call.id, get(function, "name"), get(function, "arguments") or ""))

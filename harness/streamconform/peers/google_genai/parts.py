@@ -18,38 +18,37 @@ STOP_REASONS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("MODEL_ARMOR", "JAILBREAK"), "content_filter"),
     **dict.fromkeys(("TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE", "MALFORMED_RESPONSE"), "error"),
 }
+_TEXT_FIELDS: Final = frozenset({"text", "thought", "thought_signature"})
 
 
 def append_part(content: list[Block], part: Any) -> None:
-    """Append a part; text extends the last block if its type matches and it has no signature yet."""
+    """Append a part; its text extends the last block if that is of the same type and neither is signed.
+
+    Only a thought may be signed by its last part, if that has text.
+    """
     signature = b64encode(part.thought_signature).decode() if part.thought_signature else None
-    last = content[-1] if content else {}
-    kind = "thinking" if part.thought else "text"
-    if part.text:
-        if last.get("type") == kind and not last.get("signature"):
-            last["text"] += part.text
-        else:
-            content.append({"type": kind, "text": part.text})
-    if signature:
-        # A signature outside a thinking part belongs to thinking that the API does not show.
-        unsigned = [
-            block for block in content[-1:] if block["type"] == "thinking" and not block.get("signature")
-        ]
-        if unsigned:
-            unsigned[0]["signature"] = signature
-        else:
-            content.append({"type": "thinking", "text": "", "signature": signature})
     if part.function_call:
-        _append_call(content, part.function_call)
-    if part.text is None and not part.function_call and not signature:
+        _append_call(content, part.function_call, signature)
+    elif part.text or (signature and set(part.model_dump(exclude_none=True)) <= _TEXT_FIELDS):
+        kind = "thinking" if part.thought else "text"
+        last = content[-1] if content else {}
+        is_apart = signature and not (part.thought and part.text)
+        if last.get("type") == kind and not last["signature"] and not is_apart:
+            last |= {"text": last["text"] + part.text, "signature": signature}
+        else:
+            content.append({"type": kind, "text": part.text or "", "signature": signature})
+    elif part.text is None:
+        if signature:  # the next request sends it back with the part, for which the normal form has no place
+            content.append({"type": "thinking", "text": "", "signature": signature})
         content.append(build_other(next(iter(part.model_dump(exclude_none=True)), "part")))
 
 
-def _append_call(content: list[Block], part: Any) -> None:
+def _append_call(content: list[Block], part: Any, signature: str | None) -> None:
     """Append a call, or add `partial_args` (values with their JSON paths) to the call that is open."""
     if part.name:
         args = {} if part.will_continue else part.args or {}
-        content.append(build_call(part.id, part.name, args, complete=not part.will_continue))
+        call = build_call(part.id, part.name, args, complete=not part.will_continue)
+        content.append(call | {"signature": signature})
     for call in [block for block in content[-1:] if block["type"] == "tool_call"]:
         for piece in part.partial_args or []:
             _set_value(call["arguments"], piece)

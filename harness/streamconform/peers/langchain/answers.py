@@ -6,10 +6,12 @@ blocks that LangChain has no type for are `non_standard`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from langchain_core.messages import AIMessage
+
+from streamconform.peers.langchain.blocks import CALL_SIGNATURES
 
 AnswerBlock = Mapping[str, Any]
 """A content block of an answer, as a conversation has it."""
@@ -25,15 +27,14 @@ PROVIDERS: Final[Mapping[str, str]] = {
     "bedrock-converse": "bedrock_converse",
 }
 """LangChain's name of an answer's provider, by API."""
-CALL_SIGNATURES: Final = "__gemini_function_call_thought_signatures__"
-"""The key under which LangChain keeps Gemini's signatures of tool calls."""
 TEXT_APIS: Final = ("openai-chat", "ollama-chat", "cohere-chat")
 """The APIs whose answers LangChain keeps as one text with the tool calls beside it."""
 
 
 def convert_answer(message: AnswerBlock, api: str, model: str) -> AIMessage:
     """Return the message of an answer from `api`; `model` applies if the answer names none."""
-    blocks = list(_convert_blocks(message["content"], api))
+    key = "encrypted_content" if api == "openai-responses" else "signature"
+    blocks = [_convert_block(block, key) for block in message["content"]]
     provider = {"model_provider": PROVIDERS[api], "model_name": message.get("model", model)}
     calls = [block for block in blocks if block["type"] == "tool_call"]
     signatures = {call["id"]: call["extras"]["signature"] for call in calls if "extras" in call}
@@ -57,43 +58,22 @@ def _get_reasoning(blocks: Sequence[AnswerBlock]) -> dict[str, str]:
     return {"reasoning_content": text} if text else {}
 
 
-def _convert_blocks(blocks: Sequence[AnswerBlock], api: str) -> Iterator[dict[str, Any]]:
-    """Yield the blocks.
-
-    From Gemini, thinking without text is the signature of the call after it or of the text before it.
-    """
-    signature = None
-    previous: dict[str, Any] = {}
-    for block, after in zip(blocks, [*blocks[1:], NO_BLOCK], strict=False):
-        if api == "google-generate" and block["type"] == "thinking" and not block.get("text"):
-            if previous.get("type") == "text" and after.get("type") != "tool_call":
-                previous["extras"] = {"signature": block["signature"]}
-            else:
-                signature = block["signature"]
-            continue
-        previous = _convert_block(block, "encrypted_content" if api == "openai-responses" else "signature")
-        if signature and previous["type"] == "tool_call":
-            previous["extras"], signature = {"signature": signature}, None
-        yield previous
-
-
 def _convert_block(block: AnswerBlock, signature_key: str) -> dict[str, Any]:
     match block:
         case {"type": "text" | "refusal", "text": text}:
-            return {"type": "text", "text": text}
+            return {"type": "text", "text": text, **_build_extras(block, signature_key)}
         case {"type": "thinking", "redacted": True}:
             return _build_non_standard({"type": "redacted_thinking", "data": block.get("signature")})
         case {"type": "thinking"}:
             has_text = block.get("text") or signature_key == "signature"
             reasoning = {"reasoning": block["text"]} if has_text else {}
-            extras = {"extras": {signature_key: block["signature"]}} if block.get("signature") else {}
-            return {"type": "reasoning", **reasoning, **extras}
+            return {"type": "reasoning", **reasoning, **_build_extras(block, signature_key)}
         case {"type": "tool_call", "name": name, "id": id_}:
             args, call = block.get("arguments"), {"name": name, "id": id_}
             if block.get("executor") == "provider":
                 return {"type": "server_tool_call", "args": args, **call}
             if isinstance(args, dict):
-                return {"type": "tool_call", "args": args, **call}
+                return {"type": "tool_call", "args": args, **call, **_build_extras(block, signature_key)}
             return {"type": "invalid_tool_call", "args": block.get("arguments_text"), "error": None, **call}
         case _:
             return _build_non_standard(block["data"])
@@ -101,3 +81,8 @@ def _convert_block(block: AnswerBlock, signature_key: str) -> dict[str, Any]:
 
 def _build_non_standard(value: Any) -> dict[str, Any]:
     return {"type": "non_standard", "value": value}
+
+
+def _build_extras(block: AnswerBlock, key: str) -> dict[str, Any]:
+    """Return the field with the signature of a block, none without a signature."""
+    return {"extras": {key: block["signature"]}} if block.get("signature") else {}

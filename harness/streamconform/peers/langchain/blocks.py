@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from streamconform.peers.normal_form import Block, build_call, build_other, get, subtract
+
+CALL_SIGNATURES: Final = "__gemini_function_call_thought_signatures__"
+"""The key under which LangChain keeps Gemini's signatures of tool calls, by the call's id."""
 
 
 def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
@@ -21,14 +24,14 @@ def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
         [*message.tool_calls, *message.invalid_tool_calls],
         key=lambda call: order.get(call["id"], len(order)),
     )
+    signatures = get(message, "additional_kwargs", CALL_SIGNATURES) or {}
     images = (block for block in message.content if get(block, "type") == "image_url")
     image_signatures = (get(image, "extras", "signature") for image in images)
     for block in message.content_blocks:
         match block["type"]:
             case "text":
-                yield {"type": "text", "text": block.get("text", "")}
-                if signature := get(block, "extras", "signature"):
-                    yield {"type": "thinking", "text": "", "signature": signature}
+                signature = get(block, "extras", "signature")
+                yield {"type": "text", "text": block.get("text", ""), "signature": signature}
             case "reasoning":
                 extras = block.get("extras", {})
                 signature = extras.get("signature") or extras.get("encrypted_content")
@@ -45,6 +48,7 @@ def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
                 for call in [call for call in calls if order or call["id"] == block.get("id")][:1]:
                     calls.remove(call)
                     converted = build_call(call["id"], call["name"], call["args"], complete=complete)
+                    converted["signature"] = signatures.get(call["id"])
                     yield converted | ({"arguments_text": texts[call["id"]]} if call["id"] in texts else {})
             case "non_standard" if get(block, "value", "type") == "redacted_thinking":
                 data = get(block, "value", "data")

@@ -48,27 +48,20 @@ def build_result_messages(answer: Any, results: Sequence[AnswerBlock]) -> list[M
 
 
 def _convert_answer(blocks: Sequence[AnswerBlock], api: str) -> Message:
-    """Return an answer.
-
-    From Gemini, thinking without text is the signature of the call after it or of the text before it.
-    """
+    """Return an answer; Gemini's signatures are in a list and, those of calls, also on the calls."""
     message: Message = {"role": "assistant", "content": _join_text(blocks, "text") or None}
     if refusal := _join_text(blocks, "refusal"):
         message["refusal"] = refusal
     calls, thinking, fields = [], [], dict[str, Any]()
-    signature = None
     for block in blocks:
-        is_signature = api == "google-generate" and block["type"] == "thinking" and not block.get("text")
-        if is_signature:
-            signature = block.get("signature")
-            fields.setdefault("thought_signatures", []).append(signature)
-        elif block["type"] == "thinking":
+        if api == "google-generate" and block.get("signature"):
+            fields.setdefault("thought_signatures", []).append(block["signature"])
+        if block["type"] == "thinking":
             thinking.append(block)
         elif block["type"] == "tool_call":
-            calls.append(_convert_call(block, signature))
+            calls.append(_convert_call(block, block.get("signature")))
         elif block["type"] == "other" and str(block.get("kind")).endswith("_tool_result"):
             fields.setdefault("web_search_results", []).append(block["data"])
-        signature = signature if is_signature else None
     if api in THINKING_APIS and thinking:
         message["thinking_blocks"] = list(map(_convert_thinking, thinking))
     optional = {"tool_calls": calls, "provider_specific_fields": fields}

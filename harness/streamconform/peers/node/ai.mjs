@@ -54,33 +54,30 @@ async function adapter(run, answer) {
 function handlePart(part, answer, indexes) {
   const [kind, step] = part.type.split(/-(?=start$|delta$|end$)/);
   const type = { text: "text", reasoning: "thinking", "tool-input": "tool_call" }[kind];
-  const hidden = part.providerMetadata?.google?.thoughtSignature; // outside thinking, it signs thinking that is not shown
+  const signature = part.providerMetadata?.google?.thoughtSignature ?? null; // of a text or a call
   if (part.type === "tool-call") {
     const { toolCallId: id, toolName: name, input, invalid, providerExecuted } = part;
     const value = invalid ? parseArguments(typeof input === "string" ? input : JSON.stringify(input)) : input;
     const executor = providerExecuted ? "provider" : "client";
-    const final = { id, name, arguments: value, complete: true, executor };
-    if (!indexes.has(id) && hidden) answer.addSignature(hidden);
+    const final = { id, name, arguments: value, complete: true, executor, signature };
     if (!indexes.has(id)) answer.addCall(final);
     else if (value !== null) answer.endBlock(indexes.get(id), final);
     else answer.content[indexes.get(id)].complete = true; // `endCalls` ends it once the stop reason is known
   } else if (type === undefined || part.providerExecuted) {
-    if (hidden && part.type === "file") answer.addSignature(hidden);
+    if (signature && part.type === "file") answer.addSignedPiece("thinking", "", signature);
   } else if (step === "start") {
     const { id, toolName: name } = part;
-    if (hidden && type === "tool_call") answer.addSignature(hidden);
     if (part.providerMetadata?.anthropic?.type === "compaction") { // a summary of the conversation; `ai` shows it as a text part
       indexes.set(id, answer.startBlock({ type: "other", kind: "compaction", data: null }));
       return;
     }
     indexes.set(id, answer.startBlock({ type, ...(type === "tool_call" ? { id, name } : readSignature(part)) }));
   } else if (step === "delta") {
-    Object.assign(answer.content[indexes.get(part.id)] ?? {}, readSignature(part), type === "text" && hidden ? { hidden } : {});
+    Object.assign(answer.content[indexes.get(part.id)] ?? {}, readSignature(part), type === "text" && signature ? { signature } : {});
     if (part.text ?? part.delta) answer.addDelta(indexes.get(part.id), part.text ?? part.delta);
   } else if (type !== "tool_call") {
-    answer.endBlock(indexes.get(part.id), readSignature(part));
-    const signature = hidden ?? answer.content[indexes.get(part.id)]?.hidden;
-    if (signature && type === "text") answer.addSignature(signature);
+    const signed = type === "text" ? { signature: signature ?? answer.content[indexes.get(part.id)]?.signature ?? null } : readSignature(part);
+    answer.endBlock(indexes.get(part.id), signed);
   }
 }
 

@@ -47,14 +47,14 @@ export class AnswerRecorder {
     this.addDelta(this.#open, text);
   }
 
-  // Adds a signature: to the open thinking block, or else as thinking whose text the API does not show.
-  addSignature(signature) {
-    if (this.content[this.#open]?.type === "thinking") {
-      this.content[this.#open].signature = signature;
-    } else {
-      this.endOpenBlock();
-      this.endBlock(this.startBlock({ type: "thinking", signature }));
-    }
+  // Adds the last piece of a block, with the signature of that piece. Only a thought may have earlier pieces, which the
+  // signature covers; signed text, and a signature without text, are a block of their own.
+  addSignedPiece(type, text, signature) {
+    if (type === "text" || !text) this.endOpenBlock();
+    this.#open ??= this.startBlock({ type });
+    if (text) this.addPiece(type, text);
+    this.content[this.#open].signature = signature;
+    this.endOpenBlock();
   }
 
   // Ends the block that `addPiece` extends, if there is one.

@@ -11,12 +11,12 @@ export class CallAssembler {
   }
 
   // Adds a `functionCall`: a whole call, the start of one, or, without a name, the continuation of the open one.
-  add({ id, name, args, partialArgs = [], willContinue }) {
+  add({ id, name, args, partialArgs = [], willContinue, signature }) {
     if (name !== undefined) {
       this.close();
-      if (!willContinue && !partialArgs.length) return this.answer.addCall({ id: id ?? null, name, arguments: args ?? {} });
+      if (!willContinue && !partialArgs.length) return this.answer.addCall({ id: id ?? null, name, arguments: args ?? {}, signature });
       this.answer.endOpenBlock();
-      const index = this.answer.startBlock({ type: "tool_call", id: id ?? null, name });
+      const index = this.answer.startBlock({ type: "tool_call", id: id ?? null, name, signature });
       this.#open = { index, value: {}, openPath: null };
     }
     if (!this.#open) return;

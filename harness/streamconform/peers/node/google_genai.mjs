@@ -59,14 +59,14 @@ function handlePart(part, answer, calls) {
   const { text, thought, thoughtSignature: signature = null, functionCall: call } = part;
   if (call) {
     answer.endOpenBlock();
-    if (signature) answer.addSignature(signature);
-    calls.add(call);
-  } else if (text !== undefined) {
-    answer.addPiece(thought ? "thinking" : "text", text);
-    if (signature) answer.addSignature(signature);
+    calls.add({ ...call, signature });
+  } else if (text !== undefined || Object.keys(part).join() === "thoughtSignature") {
+    if (signature) answer.addSignedPiece(thought ? "thinking" : "text", text, signature);
+    else answer.addPiece(thought ? "thinking" : "text", text);
   } else {
     answer.endOpenBlock();
-    if (signature) answer.addSignature(signature);
+    // The next request sends it back with the part, for which the normal form has no place.
+    if (signature) answer.addSignedPiece("thinking", "", signature);
     answer.startBlock({ type: "other", kind: Object.keys(part)[0] ?? "empty", data: part });
   }
 }

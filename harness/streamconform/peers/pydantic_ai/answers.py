@@ -6,7 +6,7 @@ The response is the one Pydantic AI builds when it receives such an answer: Gemi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 from zlib import crc32
 
@@ -31,7 +31,7 @@ PROVIDERS: Final[Mapping[str, str]] = {
 def convert_answer(message: AnswerBlock, api: str, model: str) -> messages.ModelResponse:
     """Return the response of an answer; `api` and `model` apply if the answer names none."""
     provider = PROVIDERS[message.get("api", api)]
-    parts = [*_convert_blocks(message["content"], provider)]
+    parts = [part for block in message["content"] if (part := _convert_block(block, provider)) is not None]
     return messages.ModelResponse(
         parts,
         model_name=message.get("model", model),
@@ -40,32 +40,10 @@ def convert_answer(message: AnswerBlock, api: str, model: str) -> messages.Model
     )
 
 
-def _convert_blocks(blocks: Sequence[AnswerBlock], provider: str) -> Iterator[Any]:
-    """Yield the parts.
-
-    From Gemini, thinking without text is the signature of the call after it or of the text before it.
-    """
-    previous: Any = None
-    signature = None
-    for block, after in zip(blocks, [*blocks[1:], NO_BLOCK], strict=False):
-        is_signature = provider == "google" and block["type"] == "thinking" and not block.get("text")
-        if is_signature and isinstance(previous, messages.TextPart) and after.get("type") != "tool_call":
-            previous.provider_name = provider
-            previous.provider_details = {"thought_signature": block["signature"]}
-        elif is_signature:
-            signature = block["signature"]
-        elif (part := _convert_block(block, provider)) is not None:
-            if signature and isinstance(part, messages.ToolCallPart):
-                part.provider_name, part.provider_details = provider, {"thought_signature": signature}
-                signature = None
-            previous = part
-            yield part
-
-
 def _convert_block(block: AnswerBlock, provider: str) -> Any:
     match block["type"]:
         case "text" | "refusal":
-            return messages.TextPart(block["text"])
+            return messages.TextPart(block.get("text", ""), **_build_details(block, provider))
         case "thinking":
             id_ = {"id": "redacted_thinking"} if block.get("redacted") else {}
             if provider == "openai" and block.get("signature"):
@@ -77,10 +55,18 @@ def _convert_block(block: AnswerBlock, provider: str) -> Any:
             arguments = block.get("arguments_text") or block.get("arguments")
             is_client_call = block.get("executor", "client") == "client"
             part_type = messages.ToolCallPart if is_client_call else messages.NativeToolCallPart
-            return part_type(block["name"], arguments, block["id"], provider_name=provider)
+            details = {"provider_name": provider, **_build_details(block, provider)}
+            return part_type(block["name"], arguments, block["id"], **details)
         case _ if str(block.get("kind")).endswith("_tool_result"):
             name = block["kind"].removesuffix("_tool_result")
             result = (name, block["data"].get("content"), block["data"].get("tool_use_id"))
             return messages.NativeToolReturnPart(*result, provider_name=provider)
         case _:
             return None
+
+
+def _build_details(block: AnswerBlock, provider: str) -> dict[str, Any]:
+    """Return the fields with Gemini's signature of a text or a call."""
+    if not block.get("signature"):
+        return {}
+    return {"provider_name": provider, "provider_details": {"thought_signature": block["signature"]}}

@@ -22,7 +22,7 @@ from streamconform.peers.normal_form import Error, ExceptionKeeper, build_outcom
 from streamconform.peers.pydantic_ai import messages
 from streamconform.peers.pydantic_ai import settings as pydantic_ai_settings
 from streamconform.peers.pydantic_ai.models import build_model, describe_error
-from streamconform.peers.pydantic_ai.parts import add_signature, convert_part, read_usage
+from streamconform.peers.pydantic_ai.parts import convert_part, read_usage
 
 STOP_REASONS: Final[Mapping[str, str]] = {
     "stop": "stop",
@@ -91,11 +91,7 @@ def _build_outcome(response: Any, error: Error | None, *, whole: bool) -> dict[s
     # It ends refusals with `content_filter`, and has their text, or the provider's own reason, beside it.
     refused = reason == "content_filter" and (raw == "refusal" or bool(get(details, "refusal")))
     outcome = build_outcome(
-        [
-            block
-            for part in get(response, "parts") or []
-            for block in add_signature(part, convert_part(part, complete=bool(reason or raw)))
-        ],
+        [convert_part(part, complete=bool(reason or raw)) for part in get(response, "parts") or []],
         "refusal"
         if refused
         else STOP_REASONS.get(reason, "other")

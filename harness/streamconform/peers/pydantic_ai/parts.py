@@ -9,22 +9,12 @@ from pydantic_ai import messages
 from streamconform.peers.normal_form import Block, build_call, build_other, get, subtract
 
 
-def add_signature(part: Any, block: Block) -> list[Block]:
-    """Return a block and, if the part has one, Gemini's signature: before a call, after a text."""
-    signature = get(part, "provider_details", "thought_signature")
-    if not signature:
-        return [block]
-    if block["type"] == "thinking":
-        return [block | {"signature": block["signature"] or signature}]
-    thinking: Block = {"type": "thinking", "text": "", "signature": signature}
-    return [thinking, block] if block["type"] == "tool_call" else [block, thinking]
-
-
 def convert_part(part: Any, *, complete: bool) -> Block:
-    """Return a part as a block."""
+    """Return a part as a block; Gemini's signatures are in the details of any part."""
+    signature = get(part, "provider_details", "thought_signature") or None
     match part:
         case messages.TextPart():
-            return {"type": "text", "text": part.content or ""}
+            return {"type": "text", "text": part.content or "", "signature": signature}
         case messages.ThinkingPart():
             redacted = part.id == "redacted_thinking"
             # A model's own reasoning, which is not a summary, is only here.
@@ -32,14 +22,15 @@ def convert_part(part: Any, *, complete: bool) -> Block:
             return {
                 "type": "thinking",
                 "text": part.content or "".join(raw_content),
-                "signature": part.signature,
+                "signature": part.signature or signature,
                 "redacted": redacted,
             }
         case messages.BaseToolCallPart():
             executor = "provider" if isinstance(part, messages.NativeToolCallPart) else "client"
-            return build_call(
+            call = build_call(
                 part.tool_call_id, part.tool_name, part.args, complete=complete, executor=executor
             )
+            return call | {"signature": signature}
         case _:
             return build_other(part.part_kind)
 

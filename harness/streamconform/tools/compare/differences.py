@@ -21,7 +21,10 @@ from streamconform.model.outcome import Block, Other, Outcome, Refusal, Text, Th
 from streamconform.model.verdict import Check
 
 HIDDEN: Final = frozenset(
-    ["stop.raw", "model", "response_id", "error.message", "error.status", "arguments_text"]
+    [
+        *("stop.raw", "stop.sequence", "stop.details", "model", "response_id", "continuation"),
+        *("error.message", "error.status", "arguments_text", "phase"),
+    ]
 )
 """Leaves, by the end of their path, that an implementation may leave out."""
 
@@ -82,6 +85,9 @@ def _build_expectation(outcome: Outcome, claims: Claims, *, others: bool) -> Exp
         "stop.raw": Literally(outcome.stop.raw),
         "model": Literally(outcome.model),
         "response_id": Literally(outcome.response_id),
+        "stop.sequence": Literally(outcome.stop.sequence),
+        "stop.details": Literally(outcome.stop.details),
+        "continuation": Literally(outcome.continuation),
     }
     for name in outcome.usage.__slots__:
         if is_claimed(f"usage.{name}", claims):
@@ -100,12 +106,14 @@ def _build_block(block: Block) -> ExpectedBlock:
     names: tuple[str, ...]
     absent: frozenset[str] = getattr(block, "absent", frozenset())
     match block:
-        case Text() | Refusal():
+        case Text():
+            names = ("text", "phase", "signature")
+        case Refusal():
             names = ("text",)
         case Thinking():
             names = ("text", "signature", "redacted")
         case ToolCall():
-            names = ("id", "name", "arguments", "arguments_text", "complete", "executor")
+            names = ("id", "name", "arguments", "arguments_text", "complete", "executor", "signature")
         case Other():
             names = ("kind", "data")
     fields = {name: Literally(getattr(block, name)) for name in names if name not in absent}

@@ -14,7 +14,7 @@ from streamconform.errors import ConformError, Problem, SourceError
 from streamconform.judge import align, decode
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.cassette import Cassette
-from streamconform.model.outcome import Block, Other, Outcome, Refusal, Text, Thinking, ToolCall
+from streamconform.model.outcome import Block, Other, Outcome, Refusal, Stop, Text, Thinking, ToolCall
 from streamconform.run.blame import ReferenceInput
 from streamconform.schemas import check_document
 from streamconform.suite.cassettes import write_atomically
@@ -116,10 +116,10 @@ def build_expect(outcome: Outcome, body: bytes) -> dict[str, Any]:
     A tool call id that is not in `body` is left out: the parser generated it, and another parser may
     generate a different one.
     """
-    blocks = align.normalize_received(outcome.content, CAPABILITIES, frozenset())
+    blocks = align.normalize_received(outcome.content, CAPABILITIES, frozenset(), separators=align.SEPARATORS)
     expect: dict[str, Any] = {
         "status": outcome.status,
-        "stop": FlowMap(reason=outcome.stop.reason, raw=outcome.stop.raw),
+        "stop": _dump_stop(outcome.stop),
         "content": [_dump_block(block, body) for block in blocks],
     }
     usage = {name: getattr(outcome.usage, name) for name in outcome.usage.__slots__}
@@ -148,8 +148,10 @@ def _read_spec(path: Path) -> tuple[str, list[str]]:
 
 def _dump_block(block: Block, body: bytes) -> dict[str, Any]:
     match block:
-        case Text(text) | Refusal(text):
-            return {block.type: text}
+        case Text():
+            return {"text": _dump_text(block)}
+        case Refusal(text):
+            return {"refusal": text}
         case Thinking(text, signature, redacted):
             if signature is None and not redacted:
                 return {"thinking": text}
@@ -159,6 +161,26 @@ def _dump_block(block: Block, body: bytes) -> dict[str, Any]:
             return {"tool_call": _dump_call(block, body)}
         case Other():
             raise AssertionError("`align.normalize_received` removes blocks of other kinds")
+
+
+def _dump_stop(stop: Stop) -> dict[str, Any]:
+    rest = {"sequence": stop.sequence, "details": stop.details}
+    known = {name: value for name, value in rest.items() if value is not None}
+    return FlowMap(reason=stop.reason, raw=stop.raw, **known)
+
+
+def _dump_text(block: Text) -> Any:
+    """Return the text, with the fields that have a value."""
+    fields: dict[str, Any] = {"phase": block.phase, "signature": block.signature}
+    known = {name: value for name, value in fields.items() if value is not None}
+    if block.citations:
+        names = ("source", "title", "quote", "start", "end")
+        known["citations"] = [
+            {name: citation[name] for name in names if citation.get(name) is not None}
+            or {"data": citation.get("data")}
+            for citation in block.citations
+        ]
+    return {"text": block.text, **known} if known else block.text
 
 
 def _dump_call(call: ToolCall, body: bytes) -> dict[str, Any]:
@@ -171,4 +193,6 @@ def _dump_call(call: ToolCall, body: bytes) -> dict[str, Any]:
         fields["complete"] = call.complete
     if call.executor != "client":
         fields["executor"] = call.executor
+    if call.signature is not None:
+        fields["signature"] = call.signature
     return fields

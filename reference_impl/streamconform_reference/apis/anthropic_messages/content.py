@@ -8,8 +8,7 @@ Undocumented behavior, and differences between servers:
 - A start may contain text ("pre", then the delta "fix"), and a tool call its whole input:
   programmatic calls have no deltas at all. Fragments that are not blank replace that input.
 - `signature_delta` appends. The official API sends one per block; some servers split it.
-- A citation becomes an `other` block at the position where it arrived, after the start of its text
-  block. Its data is the citation as sent, its `kind` is `citation`.
+- A citation may arrive before the text of its block.
 """
 
 from __future__ import annotations
@@ -18,11 +17,19 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Final
 
 from streamconform_reference.decoding.assemble import Assembler
+from streamconform_reference.decoding.citations import CitationFields
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 from streamconform_reference.decoding.fields import read_text
 from streamconform_reference.outcome import Executor
 
 PartHandler = Callable[[Assembler, Hashable, Payload], None]
+
+CITATIONS: Final = CitationFields(
+    source=("url", "source", "file_id", "document_index"),
+    title=("title", "document_title"),
+    quote=("cited_text",),
+)
+"""Positions are those in the cited document, not in the answer."""
 
 
 # Blocks, by the type in their start. Any other type becomes an `other` block.
@@ -32,8 +39,7 @@ def start_text(message: Assembler, slot: Hashable, block: Payload) -> None:
     """Start a text block, with the text and the citations that its start contains."""
     message.start(slot, "text", read_text(block, "text"))
     citations = block.get("citations")
-    for citation in citations if isinstance(citations, list) else ():
-        message.add_other("citation", citation)
+    message.cite(slot, map(CITATIONS.read, citations if isinstance(citations, list) else ()))
 
 
 def start_thinking(message: Assembler, slot: Hashable, block: Payload) -> None:
@@ -91,9 +97,9 @@ def add_arguments(message: Assembler, slot: Hashable, delta: Payload) -> None:
     message.add_arguments(slot, read_text(delta, "partial_json"))
 
 
-def add_citation(message: Assembler, _slot: Hashable, delta: Payload) -> None:
-    """Append a citation, which may arrive before the text of its block."""
-    message.add_other("citation", delta.get("citation"))
+def add_citation(message: Assembler, slot: Hashable, delta: Payload) -> None:
+    """Append to the citations of a text block."""
+    message.cite(slot, [CITATIONS.read(delta.get("citation"))])
 
 
 def set_compaction(message: Assembler, slot: Hashable, delta: Payload) -> None:

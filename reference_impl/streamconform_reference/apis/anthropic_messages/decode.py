@@ -140,7 +140,13 @@ class AnthropicMessagesDecoder(Decoder):
 def _read_stop_reason(message: Assembler, holder: Payload) -> None:
     raw = read_text(holder, "stop_reason")
     if raw:  # a later null does not erase it
-        message.stop(STOP_REASONS.get(raw, "other"), raw)
+        sequence = holder.get("stop_sequence")
+        message.stop(
+            STOP_REASONS.get(raw, "other"),
+            raw,
+            sequence=sequence if isinstance(sequence, str) else None,
+            details=holder.get("stop_details"),
+        )
 
 
 def read_usage(message: Assembler, usage: Any) -> None:

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from streamconform_reference.encoding.arguments_text import compute_cut_ending, compute_ending
 from streamconform_reference.encoding.block_sequencer import BlockSequencer
-from streamconform_reference.encoding.encoder import Piece, PlacedBlock, apply_losses
+from streamconform_reference.encoding.encoder import Piece, PlacedBlock, PlacedCitation, apply_losses
 from streamconform_reference.events import (
     Done,
     Failed,
@@ -43,13 +43,15 @@ from streamconform_reference.outcome import (
     Other,
     Outcome,
     ProseKind,
+    Stop,
+    Text,
     Thinking,
     ToolCall,
     Usage,
 )
 
 from .decode import USAGE_FIELDS
-from .losses import LOSSES, choose_stop_reason, encode_error, encode_usage, is_citation, is_own_block
+from .losses import LOSSES, choose_stop_reason, encode_error, encode_usage, is_own_block, is_own_citation
 
 __all__ = ["LOSSES", "AnthropicMessagesEncoder", "write_document"]
 
@@ -72,7 +74,7 @@ class AnthropicMessagesEncoder:
         """Start before the first byte; the API has a single framing, and its answers have no time."""
         del framing, created
         self._head = _head(model, response_id)
-        self._blocks = BlockSequencer(is_citation)
+        self._blocks = BlockSequencer()
         self._index = -1  # of the latest block
         self._open: str | None = None  # the type of the open block
         self._fresh = False  # whether the current prose has no output yet
@@ -121,7 +123,7 @@ class AnthropicMessagesEncoder:
         if isinstance(last, Done):
             yield from self._cut()
             reason = choose_stop_reason(last.stop, called=self._called)
-            delta = {"stop_reason": reason, "stop_sequence": None}
+            delta = {"stop_reason": reason, **_build_stop_fields(last.stop)}
             yield self.write_event("message_delta", delta=delta, usage=_usage(self._usage))
             yield self.write_event("message_stop", **self.summarize(self._usage))
         elif last.status == "error":
@@ -150,6 +152,10 @@ class AnthropicMessagesEncoder:
                 yield from self._end_call(compute_ending(piece.tool_call, blank=True))
             case PlacedBlock():
                 yield from self._place(piece.block)
+            case PlacedCitation():
+                if is_own_citation(piece.citation):
+                    yield from self._begin("text")
+                    yield self._delta({"type": "citations_delta", "citation": piece.citation.data})
             case UsageUpdate() | Done() | Failed():
                 pass  # not part of a block
 
@@ -169,10 +175,7 @@ class AnthropicMessagesEncoder:
         yield from self._stop()
 
     def _place(self, block: Other) -> Iterator[bytes]:
-        if is_citation(block):
-            yield from self._begin("text")
-            yield self._delta({"type": "citations_delta", "citation": block.data})
-        elif is_own_block(block):
+        if is_own_block(block):
             yield from self._start(block.data)
             yield from self._stop()
 
@@ -223,17 +226,11 @@ def write_document(outcome: Outcome, *, model: str, response_id: str, created: i
     called = apply_losses({_API: LOSSES}, _API, outcome, form="document")
     if called.status != "complete":
         return {"type": "error", "error": _error(called.error or Error(None, None, None))}
-    content: list[Json] = []
-    for block in called.content:
-        if isinstance(block, Other) and is_citation(block):
-            content[-1].setdefault("citations", []).append(block.data)
-        else:
-            content.append(_encode_block(block))
     return {
         **_head(model, response_id),
-        "content": content,
+        "content": [_encode_block(block) for block in called.content],
         "stop_reason": called.stop.raw,
-        "stop_sequence": None,
+        **_build_stop_fields(called.stop),
         "usage": _usage(called.usage),
     }
 
@@ -261,8 +258,17 @@ def _encode_block(block: Block) -> Json:
         case Other():
             data: Json = block.data
             return data
+        case Text():
+            cited = [citation.data for citation in block.citations]
+            return {"type": "text", "text": block.text, **({"citations": cited} if cited else {})}
         case _:
             return {"type": "text", "text": block.text}
+
+
+def _build_stop_fields(stop: Stop) -> Json:
+    """Return the matched sequence, which is always there, and the details if there are any."""
+    details = {} if stop.details is None else {"stop_details": stop.details}
+    return {"stop_sequence": stop.sequence, **details}
 
 
 def _usage(usage: Usage | None) -> Json:

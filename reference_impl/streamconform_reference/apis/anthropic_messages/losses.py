@@ -23,6 +23,8 @@ from streamconform_reference.encoding.losses import (
     REFUSALS,
     filter_others,
     is_client_call,
+    keep_blocks,
+    make_extras_row,
     map_blocks,
     map_error,
     map_stop,
@@ -30,9 +32,9 @@ from streamconform_reference.encoding.losses import (
 )
 from streamconform_reference.outcome import (
     Block,
+    Citation,
     Error,
     Other,
-    Outcome,
     Stop,
     StopReason,
     Text,
@@ -40,6 +42,7 @@ from streamconform_reference.outcome import (
     Usage,
 )
 
+from .content import CITATIONS
 from .decode import STOP_REASONS
 
 _REASONS: Final[Mapping[StopReason | None, str]] = {
@@ -77,10 +80,10 @@ _CITATIONS: Final = frozenset(
 )
 
 
-def is_citation(block: Other) -> bool:
-    """Whether a block is one of the API's citations, which belong to the text before it."""
-    data = block.data
-    return block.kind == "citation" and isinstance(data, dict) and data.get("type") in _CITATIONS
+def is_own_citation(citation: Citation) -> bool:
+    """Whether a citation is one of the API's."""
+    is_own = isinstance(citation.data, dict) and citation.data.get("type") in _CITATIONS
+    return is_own and CITATIONS.read(citation.data) == citation
 
 
 def is_own_block(block: Other) -> bool:
@@ -125,27 +128,26 @@ def _split_redacted(block: Block) -> Iterator[Block]:
         yield block
 
 
-def _without_empty_prose(outcome: Outcome) -> Outcome:
-    cited = [isinstance(block, Other) and is_citation(block) for block in outcome.content]
-    pairs = zip(outcome.content, [*cited[1:], False], strict=False)
-    return replace(outcome, content=tuple(block for block, holds in pairs if holds or _has_content(block)))
-
-
 def _has_content(block: Block) -> bool:
-    return not isinstance(block, (Text, Thinking)) or bool(
-        block.text or (isinstance(block, Thinking) and block.signature)
-    )
+    match block:
+        case Text():
+            return bool(block.text or block.citations)
+        case Thinking():
+            return bool(block.text or block.signature)
+        case _:
+            return True
 
 
 LOSSES: Final[tuple[Loss, ...]] = (
     COST,
     NAMES,
     REFUSALS,
+    make_extras_row(kept=("stop.sequence", "stop.details"), cites=is_own_citation),
     Loss(
         "other",
-        "a block without a common form that is not Anthropic's, and a citation not directly after text",
+        "a block without a common form that is not Anthropic's",
         "omitted",
-        filter_others(is_citation, is_own_block),
+        filter_others(is_own_block),
     ),
     Loss(
         "redacted-text",
@@ -157,7 +159,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
         "empty-prose",
         "a block of text or thinking without text, signature and citation",
         "omitted, because the API does not accept such a block back",
-        _without_empty_prose,
+        keep_blocks(_has_content),
     ),
     make_text_row(blank=True, forms=("stream",)),
     make_contradiction_row(forms=("stream",)),

@@ -45,6 +45,7 @@ from streamconform_reference.requests.options import (
     make_request,
     read_facts,
     read_limit,
+    read_output_schema,
     read_thinking,
 )
 
@@ -54,7 +55,6 @@ IDS: Final = "[a-zA-Z0-9_-]{1,64}"
 _MIN_BUDGET: Final = 1024
 _EFFORTS: Final = {"minimal": "low"}
 _CHOICES: Final = {"auto": "auto", "none": "none", "required": "any"}
-_CITED: Final = "citation"
 
 # The result of an MCP call needs the name of its server, which an outcome does not contain.
 _MCP: Final = ("mcp_tool_use", "mcp_tool_result")
@@ -83,6 +83,10 @@ def build_body(conversation: Conversation, api: str = API) -> dict[str, Any]:
         body |= build_tool_choice(conversation)
     tokens, thinking = build_thinking(conversation)
     body |= {"max_tokens": tokens, **thinking}
+    output = read_output_schema(conversation)
+    if output:
+        form = {"format": {"type": "json_schema", "schema": output.schema}}
+        body["output_config"] = {**body.get("output_config", {}), **form}
     if "temperature" in conversation and accepts_temperature(conversation, thinking):
         body["temperature"] = conversation["temperature"]
     return body
@@ -212,14 +216,13 @@ def build_answer(blocks: Iterable[Block]) -> list[dict[str, Any]]:
     for block in blocks:
         match block["type"]:
             case "text" | "refusal" if block["text"].strip():
-                sent.append({"type": "text", "text": block["text"]})
+                cited = [citation["data"] for citation in block.get("citations") or () if "data" in citation]
+                text = {"type": "text", "text": block["text"]}
+                sent.append(text | ({"citations": cited} if cited else {}))
             case "thinking" if block.get("signature"):
                 sent.append(build_thinking_block(block))
             case "tool_call":
                 sent += build_tool_use(block)
-            case "other" if block.get("kind") == _CITED:
-                if sent and sent[-1]["type"] == "text":
-                    sent[-1].setdefault("citations", []).append(block["data"])
             case "other" if block.get("kind") not in _MCP:
                 sent.append(block["data"])
             case _:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from streamconform_reference.apis.anthropic_messages.content import CITATIONS
 from streamconform_reference.outcome import Json
 from streamconform_reference.requests.errors import invalid_request
 from streamconform_reference.requests.fields import (
@@ -231,9 +232,10 @@ def _read_answer_block(block: Json, parent: str) -> Iterator[Json]:
     kind = require_field(block, "type", "text", parent)
     match kind:
         case "text":
-            yield {"type": "text", "text": require_field(block, "text", "text", parent)}
-            for citation in read_field(block, "citations", "list", parent) or ():
-                yield {"type": "other", "kind": "citation", "data": citation}
+            sources = read_field(block, "citations", "list", parent) or ()
+            citations = [CITATIONS.read(source).to_json() for source in sources]
+            cited = {"citations": citations} if citations else {}
+            yield {"type": "text", "text": require_field(block, "text", "text", parent), **cited}
         case "thinking":
             text = read_field(block, "thinking", "text", parent) or ""
             signature = read_field(block, "signature", "text", parent)

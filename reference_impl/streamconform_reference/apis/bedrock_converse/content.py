@@ -17,16 +17,26 @@ Undocumented behavior, and differences between models:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from streamconform_reference.decoding.assemble import Assembler
+from streamconform_reference.decoding.citations import CitationFields
 from streamconform_reference.decoding.decoder import Payload
-from streamconform_reference.decoding.fields import read_text
-from streamconform_reference.outcome import Executor
+from streamconform_reference.decoding.fields import (
+    read_objects,
+    read_text,
+)
+from streamconform_reference.outcome import (
+    Citation,
+    Executor,
+)
 
 from .fields import read_object
 
 PartHandler = Callable[[Assembler, int, Any], None]
+CITATIONS: Final = CitationFields(source=("url", "source", "documentIndex"), title=("title",))
+"""Positions are those in the cited document, not in the answer."""
 
 # The keys of redacted reasoning: AWS's own name, and its proxies' name.
 REDACTED_KEYS: Final = ("redactedContent", "data")
@@ -88,9 +98,19 @@ def add_reasoning(message: Assembler, slot: int, delta: Payload) -> None:
             message.sign(slot, redacted, redacted=True)
 
 
-def add_citation(message: Assembler, _slot: int, citation: Payload) -> None:
-    """Add a citation at the position where it arrived."""
-    message.add_other("citation", citation)
+def add_citation(message: Assembler, slot: int, citation: Payload) -> None:
+    """Append to the citations of a text block."""
+    message.cite(slot, [read_citation(citation)])
+
+
+def read_citation(citation: Payload) -> Citation:
+    """Return a citation. Its place is an object with one key, which names the kind of source."""
+    location = citation.get("location")
+    places = location.values() if isinstance(location, dict) else ()
+    place = next((place for place in places if isinstance(place, dict)), {})
+    texts = [read_text(piece, "text") for piece in read_objects(citation, "sourceContent")]
+    named = CITATIONS.read({**place, "title": citation.get("title"), "source": citation.get("source")})
+    return replace(named, quote="".join(texts) or None, data=citation)
 
 
 def add_result(message: Assembler, slot: int, parts: Any) -> None:

@@ -16,11 +16,16 @@ https://smithy.io/2.0/aws/amazon-eventstream.html
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from streamconform_reference.encoding.arguments_text import compute_cut_ending, compute_ending
 from streamconform_reference.encoding.block_sequencer import BlockSequencer
-from streamconform_reference.encoding.encoder import Piece, PlacedBlock, apply_losses
+from streamconform_reference.encoding.encoder import (
+    Piece,
+    PlacedBlock,
+    PlacedCitation,
+    apply_losses,
+)
 from streamconform_reference.events import (
     Done,
     Failed,
@@ -41,6 +46,7 @@ from streamconform_reference.outcome import (
     Json,
     Other,
     Outcome,
+    Text,
     Thinking,
     ToolCall,
     Usage,
@@ -55,8 +61,8 @@ from .losses import (
     encode_error,
     encode_usage,
     fits_header,
-    is_citation,
     is_own_block,
+    is_own_citation,
 )
 from .usage import USAGE_FIELDS
 
@@ -70,13 +76,12 @@ class BedrockConverseEncoder:
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
         """Start before the first byte; the API has a single framing, and its answers have no id or model."""
         del model, response_id, framing, created
-        self._blocks = BlockSequencer(is_citation)
+        self._blocks = BlockSequencer()
         self._messages: list[bytes] = []
         self._index = -1  # of the latest block
         self._open = False  # whether that block has not stopped
         self._begun = False  # whether it is the block of the current pieces
         self._fragments: list[str] = []  # of the open call
-        self._citations: list[Any] = []  # of the open text, not written yet
         self._called = False
         self._usage: Usage | None = None
         self._ended = False
@@ -116,12 +121,11 @@ class BedrockConverseEncoder:
         for piece in pieces:
             match piece:
                 case ProseStart():
-                    self._begun, self._citations = False, []
+                    self._begun = False
                 case ProseDelta(_, "thinking", delta):
                     self._delta({"reasoningContent": {"text": delta}})
                 case ProseDelta(_, _, delta):
                     self._delta({"text": delta})
-                    self._write_citations()
                 case TextEnd():
                     self._end()
                 case ThinkingEnd():
@@ -136,6 +140,9 @@ class BedrockConverseEncoder:
                     self._end(compute_ending(piece.tool_call))
                 case PlacedBlock():
                     self._place(piece.block)
+                case PlacedCitation():
+                    if self._begun and is_own_citation(piece.citation):
+                        self._delta({"citation": piece.citation.data})
                 case _:
                     pass
 
@@ -148,11 +155,7 @@ class BedrockConverseEncoder:
         self._end()
 
     def _place(self, other: Other) -> None:
-        if is_citation(other):
-            if self._begun:
-                self._citations.append(other.data)
-                self._write_citations()
-        elif is_own_block(other):
+        if is_own_block(other):
             key, _ = OTHER_STARTS[other.kind]
             parts = other.data.get("content") if key == "toolResult" else None
             listed = isinstance(parts, list)
@@ -162,12 +165,6 @@ class BedrockConverseEncoder:
             if listed:
                 self._delta({key: parts})
             self._end()
-
-    def _write_citations(self) -> None:
-        """Write the pending citations; they have no block before its first text."""
-        for data in self._citations:
-            self._delta({"citation": data})
-        self._citations = []
 
     def _start(self, start: Json) -> None:
         self._begin()
@@ -217,28 +214,13 @@ def write_document(outcome: Outcome, *, model: str, response_id: str, created: i
     expressed = apply_losses({_API: LOSSES}, _API, outcome, form="document")
     if expressed.status != "complete":
         return write_error_document(expressed.error or Error(None, None, None))
-    content: list[Json] = []
-    for block in expressed.content:
-        if isinstance(block, Other) and is_citation(block):
-            cited = (
-                content.pop() if content and not {"text", "citationsContent"}.isdisjoint(content[-1]) else {}
-            )
-            content.append(_add_citation(cited, block.data))
-        else:
-            content.append(_encode_block(block))
+    content = [_encode_block(block) for block in expressed.content]
     return {
         "output": {"message": {"role": "assistant", "content": content}},
         "stopReason": expressed.stop.raw,
         "usage": _usage(expressed.usage),
         "metrics": {"latencyMs": 0},
     }
-
-
-def _add_citation(block: Json, citation: Json) -> Json:
-    """Return a block of text, cited or not, with one more citation."""
-    before: Json = block.get("citationsContent", {})
-    texts = before.get("content") or ([{"text": block["text"]}] if "text" in block else [])
-    return {"citationsContent": {"content": texts, "citations": [*before.get("citations", ()), citation]}}
 
 
 def _encode_block(block: Block) -> Json:
@@ -254,6 +236,9 @@ def _encode_block(block: Block) -> Json:
             }
         case Other():
             return {OTHER_STARTS[block.kind][0]: block.data}
+        case Text() if block.citations:
+            cited = [citation.data for citation in block.citations]
+            return {"citationsContent": {"content": [{"text": block.text}], "citations": cited}}
         case _:
             return {"text": block.text}
 

@@ -22,7 +22,9 @@ from streamconform_reference.encoding.losses import (
     EMPTY_PROSE,
     FAILED_REASON,
     REFUSALS,
+    filter_others,
     is_client_call,
+    make_extras_row,
     map_blocks,
     map_error,
     map_stop,
@@ -30,17 +32,17 @@ from streamconform_reference.encoding.losses import (
 from streamconform_reference.encoding.stop_words import StopReasons
 from streamconform_reference.outcome import (
     Block,
+    Citation,
     Error,
     Other,
     Outcome,
-    Refusal,
     Stop,
     StopReason,
-    Text,
     Thinking,
     Usage,
 )
 
+from .content import read_citation
 from .decode import STOP_REASONS
 from .failures import EXCEPTIONS
 
@@ -72,9 +74,10 @@ OTHER_STARTS: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-def is_citation(other: Other) -> bool:
-    """Whether a block is one of the API's citations, which belong to the text before it."""
-    return other.kind == "citation" and isinstance(other.data, dict) and "location" in other.data
+def is_own_citation(citation: Citation) -> bool:
+    """Whether a citation is one of the API's."""
+    is_own = isinstance(citation.data, dict) and "location" in citation.data
+    return is_own and read_citation(citation.data) == citation
 
 
 def is_own_block(other: Other) -> bool:
@@ -121,23 +124,6 @@ def _drop_names(outcome: Outcome) -> Outcome:
     return replace(outcome, model=None, response_id=None)
 
 
-def _filter_others(outcome: Outcome) -> Outcome:
-    blocks: list[Block] = []
-    cites = False  # whether a citation would belong to the previous block
-    for block in outcome.content:
-        if not isinstance(block, Other):
-            cites = isinstance(block, (Text, Refusal)) and bool(block.text)
-        elif is_citation(block):
-            if not cites:
-                continue
-        else:
-            cites = False
-            if not is_own_block(block):
-                continue
-        blocks.append(block)
-    return replace(outcome, content=tuple(blocks))
-
-
 def _split_redacted(block: Block) -> Iterator[Block]:
     if isinstance(block, Thinking) and block.redacted and block.text:
         yield Thinking(text=block.text, signature=None, redacted=False)
@@ -182,11 +168,12 @@ LOSSES: Final[tuple[Loss, ...]] = (
         map_blocks(_split_redacted),
     ),
     EMPTY_PROSE,
+    make_extras_row(cites=is_own_citation),
     Loss(
         "other",
-        "a block without a common form that is not Bedrock's, and a citation not directly after text",
+        "a block without a common form that is not Bedrock's",
         "omitted",
-        _filter_others,
+        filter_others(is_own_block),
     ),
     make_text_row(forms=("stream",)),
     make_contradiction_row(forms=("stream",)),

@@ -33,6 +33,7 @@ from streamconform_reference.requests.conversation import (
     ToolResult,
     UserTurn,
     arguments_object,
+    format_json,
     part_text,
     read_turns,
 )
@@ -45,6 +46,7 @@ from streamconform_reference.requests.options import (
     is_streamed,
     make_request,
     read_limit,
+    read_output_schema,
     read_thinking,
 )
 
@@ -77,6 +79,11 @@ def build_request(conversation: Conversation) -> Request:
         body["inferenceConfig"] = inference
     if extra:
         body["additionalModelRequestFields"] = extra
+    output = read_output_schema(conversation)
+    if output:
+        schema = {"name": output.name, "schema": format_json(output.schema)}
+        form = {"type": "json_schema", "structure": {"jsonSchema": schema}}
+        body["outputConfig"] = {"textFormat": form}
     operation = "converse-stream" if is_streamed(conversation) else "converse"
     path = f"/model/{quote(conversation['model'], safe='')}/{operation}"
     return make_request(path, body, authorization=format_bearer())

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from streamconform_reference.encoding.arguments_text import compute_cut_ending
 from streamconform_reference.encoding.block_sequencer import BlockPiece, BlockSequencer
-from streamconform_reference.encoding.encoder import Encoder, Piece, PlacedBlock, apply_losses
+from streamconform_reference.encoding.encoder import Encoder, Piece, PlacedCitation, apply_losses
 from streamconform_reference.events import (
     Done,
     Failed,
@@ -32,8 +32,20 @@ from streamconform_reference.events import (
     UsageUpdate,
 )
 from streamconform_reference.framing.write import SSE_COMMENT, SSE_DONE, sse
-from streamconform_reference.outcome import Error, Json, Other, Outcome, ProseKind, Thinking, ToolCall, Usage
+from streamconform_reference.outcome import (
+    Citation,
+    Error,
+    Json,
+    Other,
+    Outcome,
+    ProseKind,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
 
+from .citations import CitationWriter
 from .encode_v1 import CohereV1Encoder
 from .losses import (
     LOSSES,
@@ -42,7 +54,7 @@ from .losses import (
     choose_failed_reason,
     compute_call_ending,
     encode_error,
-    is_citation,
+    is_own_citation,
 )
 
 _API: Final = "cohere-chat"
@@ -56,12 +68,13 @@ class CohereChatEncoder:
         """Start before the first byte."""
         del model, framing, created
         self._id = response_id
-        self._blocks = BlockSequencer(is_citation)
+        self._blocks = BlockSequencer()
         self._frames: list[bytes] = []
         self._omitted: set[int] = set()  # positions of calls that a provider ran
         self._counts = {"content": 0, "tool-call": 0, "citation": 0}
         self._open: tuple[str, int] | None = None
         self._fragments: list[str] = []  # of the open call
+        self._citations = CitationWriter()
         self._called = False
         self._usage: Usage | None = None
         self._ended = False
@@ -129,16 +142,17 @@ class CohereChatEncoder:
                 case ToolCallEnd():
                     self._arguments(compute_call_ending(piece.tool_call))
                     self._end()
-                case PlacedBlock():
-                    self._write_citations(piece.block)
+                case PlacedCitation():
+                    self._write_citation(piece.citation)
                 case _:
                     pass
 
-    def _write_citations(self, other: Other) -> None:
-        if is_citation(other):
+    def _write_citation(self, citation: Citation) -> None:
+        """Write a citation of the API."""
+        if is_own_citation(citation) and self._citations.is_next(citation):
             index = self._counts["citation"]
             self._counts["citation"] += 1
-            self._write_event("citation-start", index=index, delta={"message": {"citations": other.data}})
+            self._write_event("citation-start", index=index, delta={"message": {"citations": citation.data}})
             self._write_event("citation-end", index=index)
 
     def _begin(self, kind: str, **message: Any) -> None:
@@ -187,13 +201,16 @@ def write_document(outcome: Outcome, *, model: str, response_id: str, created: i
     if expressed.status != "complete":
         return {"message": (expressed.error and expressed.error.message) or ""}
     message: Json = {"role": "assistant", "content": [], "tool_calls": [], "citations": []}
+    writer = CitationWriter()
     for block in expressed.content:
         match block:
             case ToolCall():
                 message["tool_calls"].append(_call(block.id, block.name, block.arguments_text or ""))
             case Other():
-                message["citations"].append(block.data)
+                pass  # `LOSSES` removes these blocks
             case _:
+                cited = block.citations if isinstance(block, Text) else ()
+                message["citations"] += [each.data for each in cited if writer.is_next(each)]
                 kind: ProseKind = "thinking" if isinstance(block, Thinking) else "text"
                 message["content"].append(_content(kind, block.text, typed=True))
     present = {key: value for key, value in message.items() if value or key == "content"}

@@ -10,16 +10,25 @@ Source: https://docs.cohere.com/reference/chat-stream-v1
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from streamconform_reference.encoding.block_sequencer import BlockSequencer
-from streamconform_reference.encoding.encoder import Piece, PlacedBlock
+from streamconform_reference.encoding.encoder import Piece, PlacedBlock, PlacedCitation
 from streamconform_reference.events import Done, Failed, ProseDelta, ToolCallEnd, UsageUpdate
 from streamconform_reference.framing.write import ndjson
-from streamconform_reference.outcome import Error, Json, Other, ToolCall, Usage
+from streamconform_reference.outcome import Error, Json, ToolCall, Usage
 
+from .citations import CitationWriter
 from .losses import build_usage, choose_failed_reason, encode_error
-from .losses_v1 import V1_OTHERS, V1_STOP_WORDS, is_malformed, is_v1_block, is_whole, make_malformed_error
+from .losses_v1 import (
+    V1_OTHERS,
+    V1_STOP_WORDS,
+    is_malformed,
+    is_v1_block,
+    is_v1_citation,
+    is_whole,
+    make_malformed_error,
+)
 
 _BLANK: Final = b"\n"
 
@@ -33,6 +42,7 @@ class CohereV1Encoder:
         self._blocks = BlockSequencer()
         self._response: Json = {"generation_id": response_id, "text": ""}
         self._calls: list[Json] = []
+        self._citations = CitationWriter()
         self._malformed: Error | None = None
         self._usage: Usage | None = None
         self._ended = False
@@ -65,7 +75,12 @@ class CohereV1Encoder:
             case ToolCallEnd(_, call) if call.executor == "client":
                 self._take(call)
             case PlacedBlock(_, other) if is_v1_block(other):
-                return self._place(other)
+                event, key, _ = V1_OTHERS[other.kind]
+                return self._place(event, key, other.data)
+            case PlacedCitation(_, citation) if is_v1_citation(citation) and self._citations.is_next(
+                citation
+            ):
+                return self._place("citation-generation", "citations", citation.data)
             case _:
                 pass
         return b""
@@ -76,10 +91,9 @@ class CohereV1Encoder:
         elif is_whole(call):
             self._calls.append({"name": call.name, "parameters": call.arguments})
 
-    def _place(self, other: Other) -> bytes:
-        event, key, _ = V1_OTHERS[other.kind]
-        self._response.setdefault(key, []).append(other.data)
-        return _record(event, {key: [other.data]})
+    def _place(self, event: str, key: str, data: Any) -> bytes:
+        self._response.setdefault(key, []).append(data)
+        return _record(event, {key: [data]})
 
     def _finish(self, last: Done | Failed) -> bytes:
         if isinstance(last, Failed) and last.status == "incomplete":

@@ -21,9 +21,11 @@ from streamconform_reference.encoding.encoder import PLACEHOLDER, Loss
 from streamconform_reference.encoding.losses import (
     COST,
     DOCUMENT_ERROR,
+    OTHERS,
     PROVIDER_CALLS,
     REFUSALS,
     is_client_call,
+    make_extras_row,
     map_blocks,
     map_error,
     map_stop,
@@ -31,11 +33,10 @@ from streamconform_reference.encoding.losses import (
 from streamconform_reference.encoding.stop_words import StopReasons
 from streamconform_reference.outcome import (
     Block,
+    Citation,
     Error,
     Json,
-    Other,
     Outcome,
-    Refusal,
     Stop,
     StopReason,
     Text,
@@ -44,6 +45,7 @@ from streamconform_reference.outcome import (
     Usage,
 )
 
+from .citations import read_citations
 from .terminal import STOP_REASONS
 
 STOP_WORDS: Final = StopReasons(
@@ -62,9 +64,10 @@ _TIMED_OUT: Final = "TIMEOUT"
 _NULL: Final = "null"
 
 
-def is_citation(other: Other) -> bool:
-    """Whether a block is a citation of version 2, which belongs to the text before it."""
-    return other.kind == "citation" and isinstance(other.data, dict) and "sources" in other.data
+def is_own_citation(citation: Citation) -> bool:
+    """Whether a citation is one of version 2."""
+    is_own = isinstance(citation.data, dict) and "sources" in citation.data
+    return is_own and citation in read_citations(citation.data)
 
 
 def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
@@ -112,18 +115,6 @@ def _drop_names(outcome: Outcome) -> Outcome:
     return replace(outcome, model=None, response_id=outcome.response_id or PLACEHOLDER)
 
 
-def _filter_others(outcome: Outcome) -> Outcome:
-    blocks: list[Block] = []
-    cites = False  # whether a citation would belong to the previous block
-    for block in outcome.content:
-        if isinstance(block, Other) and not (cites and is_citation(block)):
-            cites = False
-            continue
-        cites = isinstance(block, (Other, Text, Refusal))
-        blocks.append(block)
-    return replace(outcome, content=tuple(blocks))
-
-
 def _drop_signature(block: Block) -> Iterator[Block]:
     if isinstance(block, Thinking):
         yield Thinking(text=block.text, signature=None, redacted=False)
@@ -146,10 +137,20 @@ def _end_all_calls(outcome: Outcome) -> Outcome:
 
 
 def _move_calls_last(outcome: Outcome) -> Outcome:
-    def place(block: Block) -> int:
-        return 1 if isinstance(block, ToolCall) else 2 if isinstance(block, Other) else 0
+    def is_call(block: Block) -> bool:
+        return isinstance(block, ToolCall)
 
-    return replace(outcome, content=tuple(sorted(outcome.content, key=place)))
+    return replace(outcome, content=tuple(sorted(outcome.content, key=is_call)))
+
+
+def _move_citations_to_last_text(outcome: Outcome) -> Outcome:
+    citations = tuple(c for block in outcome.content if isinstance(block, Text) for c in block.citations)
+    last = max((n for n, block in enumerate(outcome.content) if isinstance(block, Text)), default=None)
+    content = [
+        replace(block, citations=citations if number == last else ()) if isinstance(block, Text) else block
+        for number, block in enumerate(outcome.content)
+    ]
+    return replace(outcome, content=tuple(content))
 
 
 def _usage_at_the_end(outcome: Outcome) -> Outcome:
@@ -194,12 +195,8 @@ LOSSES: Final[tuple[Loss, ...]] = (
     COST,
     NAMES,
     REFUSALS,
-    Loss(
-        "other",
-        "a block without a common form that is not Cohere's, and a citation not directly after text",
-        "omitted",
-        _filter_others,
-    ),
+    make_extras_row(cites=is_own_citation),
+    OTHERS,
     PROVIDER_CALLS,
     Loss(
         "signature",
@@ -209,9 +206,16 @@ LOSSES: Final[tuple[Loss, ...]] = (
     ),
     Loss(
         "order",
-        "the order of text, calls and citations, in one document",
-        "the calls after the text, the citations after the calls",
+        "the order of text and calls, in one document",
+        "the calls after the text",
         _move_calls_last,
+        forms=("document",),
+    ),
+    Loss(
+        "cited-text",
+        "the text that a citation belongs to, if there are several, in one document",
+        "the last one",
+        _move_citations_to_last_text,
         forms=("document",),
     ),
     make_text_row(),

@@ -17,11 +17,13 @@ from streamconform_reference.encoding.losses import (
     REFUSALS,
     join_surrogates,
     keep_blocks,
+    make_extras_row,
     map_stop,
 )
 from streamconform_reference.encoding.stop_words import StopReasons
 from streamconform_reference.outcome import (
     Block,
+    Citation,
     Error,
     Other,
     Outcome,
@@ -32,6 +34,7 @@ from streamconform_reference.outcome import (
     ToolCall,
 )
 
+from .citations import read_citations
 from .losses import FAILED, NAMES, STOP_WORDS, USAGE, make_failure_row
 from .terminal import STOP_REASONS
 
@@ -48,7 +51,6 @@ V1_OTHERS: Final[Mapping[str, tuple[str, str, str]]] = {
     "search_query": ("search-queries-generation", "search_queries", "text"),
     "search_result": ("search-results", "search_results", "document_ids"),
     "document": ("search-results", "documents", "id"),
-    "citation": ("citation-generation", "citations", "document_ids"),
 }
 
 
@@ -56,6 +58,12 @@ def is_v1_block(other: Other) -> bool:
     """Whether an `other` block is one of version 1."""
     _, _, needed = V1_OTHERS.get(other.kind, ("", "", ""))
     return isinstance(other.data, dict) and needed in other.data
+
+
+def is_v1_citation(citation: Citation) -> bool:
+    """Whether a citation is one of version 1."""
+    is_own = isinstance(citation.data, dict) and "document_ids" in citation.data
+    return is_own and citation in read_citations(citation.data)
 
 
 def is_whole(block: Block) -> bool:
@@ -105,9 +113,9 @@ def _calls_at_the_end(outcome: Outcome) -> Outcome:
             content.append(block)
         elif position is not None:
             before = content[position]
-            content[position] = Text(
-                join_surrogates((before.text if isinstance(before, Text) else "") + block.text)
-            )
+            if isinstance(before, Text):
+                text = join_surrogates(before.text + block.text)
+                content[position] = Text(text, citations=before.citations + block.citations)
     if outcome.status != "incomplete":
         for block in outcome.content:
             if isinstance(block, ToolCall):
@@ -120,6 +128,7 @@ V1_LOSSES: Final[tuple[Loss, ...]] = (
     NAMES,
     REFUSALS,
     PROVIDER_CALLS,
+    make_extras_row(cites=is_v1_citation),
     Loss(
         "other",
         "thinking, and a block without a common form that is not Cohere's",

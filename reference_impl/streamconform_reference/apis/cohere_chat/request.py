@@ -42,6 +42,7 @@ from streamconform_reference.requests.options import (
     is_streamed,
     make_request,
     read_limit,
+    read_output_schema,
     read_thinking,
 )
 
@@ -60,6 +61,9 @@ def build_request(conversation: Conversation) -> Request:
     options = read_thinking(conversation)
     if options:
         body["thinking"] = build_thinking(options)
+    output = read_output_schema(conversation)
+    if output:
+        body["response_format"] = {"type": "json_object", "json_schema": output.schema}
     body["stream"] = is_streamed(conversation)
     return make_request("/v2/chat", body, authorization=format_bearer())
 

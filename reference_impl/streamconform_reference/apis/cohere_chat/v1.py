@@ -12,7 +12,8 @@ Undocumented behavior, and differences between models:
 - `stream-end` repeats the whole answer; nothing is added twice. Its `response` alone is the answer
   without streaming.
 - `finish_reason` is `COMPLETE` after tool calls, and missing from the `response` of older streams.
-- Searches, their results and citations become `other` blocks at the position where they arrived.
+- Searches and their results become `other` blocks at the position where they arrived. Citations belong to
+  the text.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.decoding.fields import read_objects, read_text
 from streamconform_reference.json_text import codec
 
+from .citations import read_citations
 from .fields import require_object
 from .terminal import end_answer, read_counts, set_stop
 
@@ -35,8 +37,8 @@ _OTHER_KINDS: Final[Mapping[str, str]] = {
     "search_queries": "search_query",
     "search_results": "search_result",
     "documents": "document",
-    "citations": "citation",
 }
+_CITATIONS: Final = "citations"
 
 
 class V1Stream:
@@ -47,7 +49,7 @@ class V1Stream:
         self.message = message
         self.calls = 0  # the number of calls that have started
         self._numbers: dict[int, int] = {}  # call numbers by the index of their pieces
-        self._added_keys: set[str] = set()  # keys of `_OTHER_KINDS`
+        self._added_keys: set[str] = set()  # keys of `_OTHER_KINDS`, and `_CITATIONS`
 
     def append_text(self, fragment: str) -> None:
         """Append to the text."""
@@ -55,6 +57,9 @@ class V1Stream:
 
     def add_others(self, payload: Payload) -> None:
         """Add searches, results, documents and citations."""
+        for citation in read_objects(payload, _CITATIONS):
+            self._added_keys.add(_CITATIONS)
+            self.message.cite(_TEXT, read_citations(citation))
         for key, kind in _OTHER_KINDS.items():
             for item in read_objects(payload, key):
                 self._added_keys.add(key)

@@ -11,8 +11,8 @@ Undocumented behavior, and differences between servers:
 - `tool_plan` is the model's reasoning before it calls tools, a field next to the content. It becomes
   thinking: Cohere calls it a reflection, and it is not an answer to the user.
 - A call without parameters has no fragment, or the text `null` (vercel/ai#4755), which means `{}`.
-- A citation becomes an `other` block at the position where it arrived, after the text. Its data is the
-  citation as sent, its `kind` is `citation`.
+- A citation belongs to the text that started last, also after its end. One with several sources is several
+  in the normal form.
 """
 
 from __future__ import annotations
@@ -25,12 +25,15 @@ from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 from streamconform_reference.decoding.fields import read_text
 from streamconform_reference.outcome import ProseKind
 
+from .citations import read_citations
 from .fields import require_object
 from .terminal import end_answer, read_counts, set_stop
 
 # The block kind of each content type; the type is also the key of its text.
 PROSE: Final[Mapping[str, ProseKind]] = {"text": "text", "thinking": "thinking"}
 _NO_ARGUMENTS: Final = "null"
+_NOT_OF_TEXT: Final = frozenset({"THINKING_CONTENT", "PLAN"})
+"""The types of citations whose positions are in the thinking or in the plan."""
 
 
 class V2Stream:
@@ -41,6 +44,8 @@ class V2Stream:
         self.message = message
         self._started = 0
         self._current: dict[str, Hashable] = {}  # the latest slot of `content`, `call` and `plan`
+        self.text_slot: Hashable = ("content", None)
+        """The slot of the latest text."""
 
     def start_slot(self, kind: str, payload: Payload) -> Hashable:
         """Return the slot of a block that starts with this event."""
@@ -82,6 +87,7 @@ def on_content_start(stream: V2Stream, payload: Payload) -> None:
     slot = stream.start_slot("content", payload)
     if kind in PROSE:
         stream.message.start(slot, PROSE[kind], read_text(content, kind))
+        stream.text_slot = slot if kind == "text" else stream.text_slot
     elif kind:
         stream.message.add_other(kind, content, slot=slot)
 
@@ -91,7 +97,9 @@ def on_content_delta(stream: V2Stream, payload: Payload) -> None:
     content = require_object(payload, "delta", "message", "content")
     slot = stream.find_slot("content", payload)
     for key, kind in PROSE.items():
-        stream.message.add(slot, kind, read_text(content, key))
+        text = read_text(content, key)
+        stream.message.add(slot, kind, text)
+        stream.text_slot = slot if text and kind == "text" else stream.text_slot
 
 
 def on_content_end(stream: V2Stream, payload: Payload) -> None:
@@ -130,7 +138,11 @@ def on_tool_call_end(stream: V2Stream, payload: Payload) -> None:
 
 def on_citation_start(stream: V2Stream, payload: Payload) -> None:
     """Add a citation, which is whole at its start."""
-    stream.message.add_other("citation", require_object(payload, "delta", "message", "citations"))
+    citation = require_object(payload, "delta", "message", "citations")
+    if citation.get("type") in _NOT_OF_TEXT:
+        stream.message.add_other("citation", citation)
+    else:
+        stream.message.cite(stream.text_slot, read_citations(citation))
 
 
 def on_message_end(stream: V2Stream, payload: Payload) -> None:

@@ -27,9 +27,9 @@ from .partial_args import PartialArgs
 
 
 class FunctionCalls:
-    """The calls of one answer; `before_call` runs before each call starts, with its signature."""
+    """The calls of one answer; `before_call` runs before each call starts."""
 
-    def __init__(self, message: Assembler, before_call: Callable[[str], None]) -> None:
+    def __init__(self, message: Assembler, before_call: Callable[[], None]) -> None:
         """Start with no calls."""
         self.message = message
         self.open: Hashable = None
@@ -54,11 +54,12 @@ class FunctionCalls:
                 return
             self.close()
             self._identified[call_id] = (name, args)
-            self._begin(part, call_id, name, signature)
+            self._begin(part, call_id, name)
         elif self.open is None:
             return
         elif part.get("args") is not None:
             self._settle(part["args"])
+        self.message.sign_content(self.open, signature)
         for entry in _read_entries(part):
             self._partial.add(entry)
         if part.get("willContinue") is not True and not (_read_entries(part) and self._partial.is_open):
@@ -76,7 +77,8 @@ class FunctionCalls:
     def add_provider_call(self, part: Payload, signature: str) -> None:
         """Read a call of a tool that the provider runs; its response arrives as another part."""
         self.close()
-        self._start(part, _text(part.get("id")), _text(part.get("toolType")), signature, provider=True)
+        self._start(part, _text(part.get("id")), _text(part.get("toolType")), provider=True)
+        self.message.sign_content(self.open, signature)
         self.close()
 
     def _continues(self, part: Payload, call_id: str, name: str) -> bool:
@@ -85,13 +87,13 @@ class FunctionCalls:
             return False
         return bool(call_id or _read_entries(part))
 
-    def _begin(self, part: Payload, call_id: str, name: str, signature: str) -> None:
-        self._start(part, call_id, name, signature, provider=False)
+    def _begin(self, part: Payload, call_id: str, name: str) -> None:
+        self._start(part, call_id, name, provider=False)
         self._open_name = (call_id, name)
         self._partial = PartialArgs()
 
-    def _start(self, part: Payload, call_id: str, name: str, signature: str, *, provider: bool) -> None:
-        self._before_call(signature)
+    def _start(self, part: Payload, call_id: str, name: str, *, provider: bool) -> None:
+        self._before_call()
         self._number += 1
         self.open = ("call", self._number)
         self.message.start_call(

@@ -12,7 +12,8 @@ Undocumented behavior, and differences between servers:
 - `STOP` follows function calls too. A reason that names a failure makes the answer an error, with the
   `finishMessage`. Some clients re-encode reasons as the numbers of the enum.
 - `content` may be absent, empty, or without `parts`. Only `thought: true` makes text thinking; a
-  `thoughtSignature` does not, and `prose` defines where it goes.
+  `thoughtSignature` does not. It belongs to the text or the call of its part; see `prose`.
+- An answer that is too long for one response ends with `CONTINUATION` and a token for the next request.
 - Candidates other than 0 are ignored; index 0 is omitted on the wire.
 - Code that the provider ran, its results, images and grounding data are `other` blocks. Grounding and
   citations are repeated in later chunks: the last one that is not empty wins.
@@ -62,7 +63,7 @@ def take_provider_call(answer: GoogleGenerateDecoder, call: Any, signature: str)
 
 def _make_keeper(kind: str) -> PartHandler:
     def keep(answer: GoogleGenerateDecoder, data: Any, signature: str) -> None:
-        answer.begin_part(signature)
+        answer.prose.sign_other(signature)
         answer.message.add_other(kind, data)
 
     return keep
@@ -91,7 +92,7 @@ class GoogleGenerateDecoder(Decoder):
     def begin(self) -> None:
         """Set the state that is kept between payloads."""
         self.prose = SignedProse(self.message)
-        self.calls = self.calls_factory(self.message, self.begin_part)
+        self.calls = self.calls_factory(self.message, self.prose.end)
         self.finish: str | None = None
         self.finish_message: str | None = None
         self.counts: dict[str, int] = {}
@@ -119,6 +120,9 @@ class GoogleGenerateDecoder(Decoder):
         for position, candidate in enumerate(candidates):
             if isinstance(candidate, dict) and not candidate.get("index", position):
                 self.read_candidate(candidate)
+        token = payload.get("continuationToken")
+        if isinstance(token, str):
+            self.message.continuation = token or None
         if payload.get("promptFeedback"):
             self.read_feedback(payload["promptFeedback"])
         usage = payload.get("usageMetadata")
@@ -158,21 +162,15 @@ class GoogleGenerateDecoder(Decoder):
             self.read_finish(finish, candidate.get("finishMessage"))
 
     def read_part(self, part: Payload) -> None:
-        """Read a part; its signature belongs to the thinking before it."""
+        """Read a part. One that has only a signature counts as text."""
         signature = part.get("thoughtSignature")
         if not isinstance(signature, str):
             signature = ""
         text = part.get("text")
+        if text is not None and not isinstance(text, str):
+            raise BrokenPayloadError("`text` is not text")
         if text is not None:
-            if not isinstance(text, str):
-                raise BrokenPayloadError("`text` is not text")
-            if text:
-                self.prose.append("thinking" if part.get("thought") else "text", text)
-            elif signature and part.get("thought"):
-                self.prose.add_signed_thought(signature)
-                return
-            if signature:
-                self.prose.sign(signature)
+            self.read_text(part, text, signature)
             return
         for key, take in self.parts.items():
             value = part.get(key)
@@ -180,14 +178,12 @@ class GoogleGenerateDecoder(Decoder):
                 self._ran_other_tools = self._ran_other_tools or key in _BILLED_TOOLS
                 take(self, value, signature)
                 return
-        if signature:
-            self.prose.sign(signature)
+        self.read_text(part, "", signature)
 
-    def begin_part(self, signature: str) -> None:
-        """Prepare for a part without text: sign the thinking before it, and end the prose."""
-        if signature:
-            self.prose.sign(signature)
-        self.prose.end()
+    def read_text(self, part: Payload, text: str, signature: str) -> None:
+        """Read a part of text or thinking; one with neither text nor signature is ignored."""
+        if text or signature:
+            self.prose.append("thinking" if part.get("thought") else "text", text, signature)
 
     def read_finish(self, finish: Any, finish_message: Any) -> None:
         """Set the finish reason; the answer stays open, and so does a call that the reason may have cut."""

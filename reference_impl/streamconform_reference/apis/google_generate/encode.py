@@ -7,9 +7,8 @@ https://ai.google.dev/gemini-api/docs/thought-signatures
 - A call is one part, so it waits until it is whole; a truncated one is never written. Only Vertex AI
   streams calls in pieces, on request. A call whose arguments are not an object makes the answer fail with
   `MALFORMED_FUNCTION_CALL`, as in the API.
-- A signature goes on the next part, if that is a call or another part without text. Else it goes on a part
-  with empty text. So it waits until the next part is known. That part is a thought only if the signature
-  belongs to no text: as a thought it would be kept apart from an unsigned one before it.
+- The signature of a call is on its part. That of text or thinking is on an empty part after it, because the
+  text is written as it arrives.
 - Usage goes with the next chunk. An error is an event like the others: Google's own error is between
   events, where most clients do not see it.
 - A body that ends without an answer has one chunk with model and id.
@@ -26,7 +25,7 @@ from streamconform_reference.events import (
     Done,
     Failed,
     ProseDelta,
-    ProseStart,
+    TextEnd,
     ThinkingEnd,
     ToolCallEnd,
     UsageUpdate,
@@ -63,25 +62,18 @@ class _PartWriter:
         """The error that makes the answer fail."""
         self.written = False
         """Whether there was any output."""
-        self._signature: Json | None = None  # a part with empty text that carries the pending signature
-        self._thinks = False  # whether the signature would sign thinking that has text
-        self._follows_thought = False  # whether the last text was a thought that is not signed
 
     def take(self, piece: Piece) -> list[Json]:
         """Return the parts and fields that are known now, one object for each."""
         match piece:
-            case ProseStart():
-                self._thinks = False
-            case ProseDelta(_, kind, delta):
-                self._thinks = self._follows_thought = kind == "thinking"
-                thought = {"thought": True} if self._thinks else {}
-                return [*self.flush(), self._content({"text": delta, **thought})]
+            case ProseDelta(_, "thinking", delta):
+                return [self._content({"text": delta, "thought": True})]
+            case ProseDelta(_, _, delta):
+                return [self._content({"text": delta})]
             case ThinkingEnd(_, _, str(signature), False) if signature:
-                rest = self.flush()
-                thought = {"thought": True} if self._follows_thought and not self._thinks else {}
-                self._signature = {"text": "", **thought, "thoughtSignature": signature}
-                self._follows_thought = False
-                return rest
+                return [self._content({"text": "", "thought": True, "thoughtSignature": signature})]
+            case TextEnd(signature=str(signature)) if signature:
+                return [self._content({"text": "", "thoughtSignature": signature})]
             case ToolCallEnd(_, call):
                 return self._call(call)
             case PlacedBlock(_, other):
@@ -90,35 +82,25 @@ class _PartWriter:
                 pass
         return []
 
-    def flush(self) -> list[Json]:
-        """Return the part with the pending signature, if there is one."""
-        waiting, self._signature = self._signature, None
-        return [] if waiting is None else [self._content(waiting)]
-
     def _call(self, call: ToolCall) -> list[Json]:
         if is_malformed(call):
             self.malformed = self.malformed or make_malformed_error(call)
         if not is_expressible(call):
             return []
+        signed = {"thoughtSignature": call.signature} if call.signature else {}
         if is_hosted(call):
-            return [
-                self._sign_part("toolCall", {"id": call.id, "toolType": call.name, "args": call.arguments})
-            ]
-        return [self._sign_part("functionCall", {"id": call.id, "name": call.name, "args": call.arguments})]
+            hosted = {"id": call.id, "toolType": call.name, "args": call.arguments}
+            return [self._content({"toolCall": hosted, **signed})]
+        function = {"id": call.id, "name": call.name, "args": call.arguments}
+        return [self._content({"functionCall": function, **signed})]
 
     def _place(self, other: Other) -> list[Json]:
         if is_part(other):
-            return [self._sign_part(other.kind, other.data)]
+            return [self._content({other.kind: other.data})]
         if not is_metadata(other):
             return []
-        rest = self.flush()
         self.written = True
-        return [*rest, {other.kind: other.data}]
-
-    def _sign_part(self, key: str, data: Any) -> Json:
-        waiting, self._signature = self._signature, None
-        signed = {"thoughtSignature": waiting["thoughtSignature"]} if waiting else {}
-        return self._content({key: data, **signed})
+        return [{other.kind: other.data}]
 
     def _content(self, part: Json) -> Json:
         self.written = True
@@ -158,7 +140,6 @@ class GoogleGenerateEncoder:
         if isinstance(piece, (Done, Failed)):
             self._ended = True
             written = self._write(self._blocks.flush())
-            written += self._candidates(self._parts.flush())
             return written + (self._finish(piece.stop) if isinstance(piece, Done) else self._fail(piece))
         return self._write(self._blocks.take(piece))
 
@@ -209,7 +190,7 @@ def write_document(outcome: Outcome, *, model: str, response_id: str, created: i
     if error is not None and not is_finish_reason(error):
         return {"error": _error(error)}
     parts, candidate = _PartWriter(), _candidate([])
-    for fields in [*_write_parts(expressed, parts), *parts.flush()]:
+    for fields in _write_parts(expressed, parts):
         candidate["content"]["parts"] += fields.pop("content", {"parts": []})["parts"]
         candidate |= fields
     end = _build_ending(expressed.stop, parts) if error is None else _build_failure(error)

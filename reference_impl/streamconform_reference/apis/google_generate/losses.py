@@ -5,6 +5,7 @@ Source: https://ai.google.dev/api/generate-content, https://ai.google.dev/gemini
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -18,6 +19,7 @@ from streamconform_reference.encoding.losses import (
     join_surrogates,
     keep_blocks,
     keep_only_error,
+    make_extras_row,
     map_blocks,
     map_stop,
 )
@@ -96,41 +98,36 @@ def make_malformed_error(call: ToolCall) -> Error:
     return Error(MALFORMED, f"Malformed function call: {call.name}", None)
 
 
+def _split_signature(block: Block) -> Iterator[Block]:
+    """Yield prose and its signature apart: the pieces of a text are written before its end is known."""
+    if isinstance(block, (Text, Thinking)) and block.signature and block.text:
+        yield replace(block, signature=None)
+        yield replace(block, text="")
+    else:
+        yield block
+
+
 def _join_prose_as_read(outcome: Outcome) -> Outcome:
     """Return the outcome with its prose as clients read it from a wire without blocks.
 
-    Adjacent prose of one kind is joined, unless a signature ends the first block. A signature without
-    thinking is kept apart from the thinking before it, and separates no text.
+    Adjacent prose of one kind is joined, unless one of the blocks is signed; metadata separates nothing.
     """
     blocks: list[Block] = []
     position = -1  # the index of the prose block that can continue
-
-    def goes_on(block: Block) -> Block | None:
-        last = blocks[position] if position >= 0 else None
-        return (
-            last
-            if type(last) is type(block) and not (isinstance(last, Thinking) and last.signature)
-            else None
-        )
-
     for block in outcome.content:
-        last = goes_on(block)
-        if isinstance(last, Thinking) and isinstance(block, Thinking) and block.signature and not block.text:
-            blocks.append(block)
-            position = -1
-        elif isinstance(last, Thinking) and isinstance(block, Thinking):
-            text = join_surrogates(last.text + block.text)
-            blocks[position] = replace(last, text=text, signature=block.signature)
-        elif isinstance(last, Text) and isinstance(block, Text):
-            blocks[position] = Text(join_surrogates(last.text + block.text))
-        elif isinstance(block, (Text, Thinking)):
-            if block.text:
-                position = len(blocks)
-            if block.text or (isinstance(block, Thinking) and block.signature):
-                blocks.append(block)
-        else:
+        if not isinstance(block, (Text, Thinking)):
             blocks.append(block)
             position = position if isinstance(block, Other) and is_metadata(block) else -1
+            continue
+        last = blocks[position] if position >= 0 else None
+        if block.signature:
+            blocks.append(block)
+            position = -1
+        elif block.text and isinstance(last, (Text, Thinking)) and type(last) is type(block):
+            blocks[position] = replace(last, text=join_surrogates(last.text + block.text))
+        elif block.text:
+            position = len(blocks)
+            blocks.append(block)
     return replace(outcome, content=tuple(blocks))
 
 
@@ -219,6 +216,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     COST,
     NAMES,
     REFUSALS,
+    make_extras_row(kept=("text.signature", "call.signature")),
     Loss("other", "a block without a common form that is not Gemini's", "omitted", _filter_others),
     Loss(
         "redacted",
@@ -233,6 +231,12 @@ LOSSES: Final[tuple[Loss, ...]] = (
         _without_malformed,
     ),
     Loss("arguments-text", "the text of arguments", "the value", map_calls(drop_text)),
+    Loss(
+        "signed-text",
+        "the signature of text or thinking that is not empty",
+        "on an empty part after it",
+        map_blocks(_split_signature),
+    ),
     Loss(
         "prose",
         "the boundary between adjacent blocks of one kind of prose, and prose without text",

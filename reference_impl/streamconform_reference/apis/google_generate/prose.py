@@ -2,10 +2,12 @@
 
 Adjacent deltas of one kind form one block; a delta of the other kind, or any other part, ends it.
 
-Any part may have a signature, which the client must return. It signs the thinking, so it goes to the
-thinking block before it. If there is none, or it is already signed, the signature becomes a thinking block
-without text. That block does not end the text around it: the text continues. An empty thought that is signed
-is a block of its own, because parts with a signature must not be merged with parts that have none.
+Any part may have a signature, which the client must return on the same part, and a part that has one must
+not be merged with a part that has none. So signed text is a block of its own, often an empty one. Thinking
+arrives in pieces whose last one is signed: the signature ends the block.
+
+An image or another part without a common form cannot carry a signature in the normal form. Its signature
+goes to the thinking before it, else to thinking without text.
 
 Source: https://ai.google.dev/gemini-api/docs/thought-signatures
 """
@@ -27,39 +29,38 @@ class SignedProse:
         self._number = 0
         self._slot: Hashable = None
         self._kind: Literal["text", "thinking"] | None = None
-        self._signed = False
 
-    def append(self, kind: Literal["text", "thinking"], text: str) -> None:
-        """Append non-empty text. Thinking after a signature starts a new block."""
-        if kind != self._kind or self._signed:
+    def append(self, kind: Literal["text", "thinking"], text: str, signature: str = "") -> None:
+        """Append a part of text or thinking; text, signature or both are not empty."""
+        is_apart = bool(signature) and (kind == "text" or not text)
+        if kind != self._kind or is_apart:
             self.end()
             self._slot, self._kind = self._next_slot(), kind
+        if not text and kind == "text":
+            self._message.start(self._slot, "text")
         self._message.add(self._slot, kind, text)
-
-    def sign(self, signature: str) -> None:
-        """Sign the open thinking block, or add a block that has only the signature."""
-        if self._kind == "thinking" and not self._signed:
-            self._message.sign(self._slot, signature)
-            self._signed = True
-        else:
-            self._add_signature(signature)
-
-    def add_signed_thought(self, signature: str) -> None:
-        """Add a thought without text; it ends the thinking before it."""
-        if self._kind == "thinking":
+        if signature:
+            if kind == "text":
+                self._message.sign_content(self._slot, signature)
+            else:
+                self._message.sign(self._slot, signature)
             self.end()
-        self._add_signature(signature)
+
+    def sign_other(self, signature: str) -> None:
+        """Keep the signature of a part without a common form in thinking, and end the open block."""
+        if signature:
+            if self._kind != "thinking":
+                self.end()
+                self._slot = self._next_slot()
+            self._message.sign(self._slot, signature)
+            self._kind = "thinking"
+        self.end()
 
     def end(self) -> None:
         """End the open block, if there is one."""
         if self._kind:
             self._message.end(self._slot)
-        self._kind, self._signed = None, False
-
-    def _add_signature(self, signature: str) -> None:
-        slot = self._next_slot()
-        self._message.sign(slot, signature)
-        self._message.end(slot)
+        self._kind = None
 
     def _next_slot(self) -> Hashable:
         self._number += 1

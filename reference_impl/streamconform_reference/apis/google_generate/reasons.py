@@ -21,6 +21,8 @@ STOP_REASONS: Final[Mapping[str, StopReason]] = {
     "IMAGE_SAFETY": "content_filter",
     "IMAGE_PROHIBITED_CONTENT": "content_filter",
     "IMAGE_RECITATION": "content_filter",
+    "ESCALATION": "content_filter",
+    "PUP_LIMITED_DISABLED": "content_filter",
     "MALFORMED_FUNCTION_CALL": "error",
     "UNEXPECTED_TOOL_CALL": "error",
     "TOO_MANY_TOOL_CALLS": "error",
@@ -29,6 +31,7 @@ STOP_REASONS: Final[Mapping[str, StopReason]] = {
     "LANGUAGE": "error",
     "NO_IMAGE": "error",
     "IMAGE_OTHER": "error",
+    "CONTINUATION": "pause",
     "OTHER": "other",
     "FINISH_REASON_UNSPECIFIED": "other",
 }

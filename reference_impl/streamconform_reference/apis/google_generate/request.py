@@ -10,10 +10,8 @@ the types of the `google-genai` package 3.4.0.
 - A result is in `output`, or in `error` if the tool failed. It is never the response itself: an object that
   happens to have the key `error` would count as a failure. Images are parts of the response for Gemini 3,
   and parts next to it for earlier models, which ignore the inner ones.
-- A signature goes back on its original part. An outcome has it as thinking without text, directly before a
-  call or another part, or directly after a text; in other positions it was on an empty text.
-- A signed thought directly before a call may have its signature from either, so both get it: Gemini 3
-  rejects a call without one, and no model rejects a thought with one.
+- A signature goes back on its original part. Images and other parts without a common form have it in
+  thinking without text, directly before them.
 - Gemini 3 rejects the first call of an answer by another model, because it has no signature.
   `_PLACEHOLDER_SIGNATURE` is what Google documents for such histories.
 - There is no option for "one call at most", and none for strict schemas of single tools.
@@ -48,6 +46,7 @@ from streamconform_reference.requests.options import (
     is_streamed,
     make_request,
     read_limit,
+    read_output_schema,
     read_thinking,
 )
 
@@ -79,6 +78,9 @@ def build_request(conversation: Conversation) -> Request:
         settings["maxOutputTokens"] = read_limit(conversation)
     if "temperature" in conversation:
         settings["temperature"] = conversation["temperature"]
+    output = read_output_schema(conversation)
+    if output:
+        settings |= {"responseMimeType": "application/json", "responseJsonSchema": output.schema}
     options = read_thinking(conversation)
     if options:
         settings["thinkingConfig"] = _build_thinking_config(options)
@@ -166,31 +168,16 @@ def build_answer(turn: AnswerTurn, *, unsigned: str | None) -> list[dict[str, An
     blocks = [block for block in turn.blocks if block.get("kind") not in _NO_PARTS]
     waiting: str | None = None
     for block, following in zip(blocks, [*blocks[1:], None], strict=True):
-        signature = block.get("signature") if block["type"] == "thinking" else None
-        if signature and not block.get("text"):
-            waiting = _place_signature(parts, signature, following)
+        signature = waiting or block.get("signature")
+        is_lone = block["type"] == "thinking" and not block.get("text")
+        if is_lone and following and following["type"] == "other":
+            waiting = signature
             continue
-        parts.append(_build_answer_part(block))
-        if waiting:
-            parts[-1]["thoughtSignature"] = waiting
         waiting = None
-        if signature:
-            parts[-1]["thoughtSignature"] = signature
-            waiting = signature if following and is_client_call(following) else None
+        parts.append(_build_answer_part(block) | ({"thoughtSignature": signature} if signature else {}))
     if unsigned and not turn.by_same_model:
         _sign_first(parts, unsigned)
     return parts
-
-
-def _place_signature(parts: list[dict[str, Any]], signature: str, following: Block | None) -> str | None:
-    """Return a signature of the next part; else attach it to the text before, or to an empty text."""
-    if following and following["type"] in ("tool_call", "other"):
-        return signature
-    if parts and "text" in parts[-1] and not {"thought", "thoughtSignature"} & parts[-1].keys():
-        parts[-1]["thoughtSignature"] = signature
-    else:
-        parts.append({"text": "", "thoughtSignature": signature})
-    return None
 
 
 def _sign_first(parts: Iterable[dict[str, Any]], signature: str) -> None:
@@ -201,10 +188,10 @@ def _sign_first(parts: Iterable[dict[str, Any]], signature: str) -> None:
 
 
 def _build_answer_part(block: Block) -> dict[str, Any]:
-    """Return the part of a block, except lone signatures."""
+    """Return the part of a block, without its signature."""
     match block["type"]:
         case "thinking":
-            return {"text": block["text"], "thought": True}
+            return {"text": block.get("text", ""), "thought": True}
         case "tool_call" if is_client_call(block):
             call = {"id": block["id"], "name": block["name"], "args": arguments_object(block)}
             return {"functionCall": call}

@@ -153,6 +153,8 @@ class GoogleInteractionsDecoder(Decoder):
                 self.steps.start(number, step)
                 self.steps.stop(number)
         self.report(interaction.get("usage"), read_text(interaction, "service_tier") or None)
+        token = interaction.get("continuation_token")
+        self.message.continuation = token if isinstance(token, str) and token else None
         reason = STOP_REASONS.get(status, "other")
         self.message.stop(reason, status or None)
         if reason == "error":

@@ -17,7 +17,12 @@ from typing import Any, Final
 
 from streamconform_reference.encoding.arguments_text import compute_cut_ending, compute_ending
 from streamconform_reference.encoding.block_sequencer import BlockSequencer
-from streamconform_reference.encoding.encoder import Piece, PlacedBlock, apply_losses
+from streamconform_reference.encoding.encoder import (
+    Piece,
+    PlacedBlock,
+    PlacedCitation,
+    apply_losses,
+)
 from streamconform_reference.events import (
     Done,
     Failed,
@@ -38,6 +43,7 @@ from streamconform_reference.outcome import (
     Json,
     Other,
     Outcome,
+    Text,
     Thinking,
     ToolCall,
     Usage,
@@ -49,8 +55,8 @@ from .losses import (
     choose_status,
     encode_error,
     encode_usage,
-    is_citation,
     is_own_block,
+    is_own_citation,
 )
 from .request import HOSTED
 
@@ -68,7 +74,7 @@ class GoogleInteractionsEncoder:
         """Start before the first byte; the API has a single framing, and its events have no time."""
         del framing, created
         self._head: Json = {"id": response_id, "object": "interaction", "model": model}
-        self._steps = BlockSequencer(is_citation)
+        self._steps = BlockSequencer()
         self._index = -1  # of the latest step
         self._open: str | None = None  # the type of the open step
         self._fresh = False  # whether the current prose has no output yet
@@ -142,14 +148,14 @@ class GoogleInteractionsEncoder:
                 yield from self._stop()
             case PlacedBlock():
                 yield from self._place(piece.block)
+            case PlacedCitation():
+                if not self._fresh and is_own_citation(piece.citation):
+                    yield self._delta({"type": "text_annotation_delta", "annotations": [piece.citation.data]})
             case UsageUpdate() | Done() | Failed():
                 pass  # not part of a step
 
     def _place(self, block: Other) -> Iterator[bytes]:
-        if is_citation(block):
-            if not self._fresh:
-                yield self._delta({"type": "text_annotation_delta", "annotations": [block.data]})
-        elif is_own_block(block):
+        if is_own_block(block):
             if block.kind in MEDIA:
                 yield from self._start({"type": "model_output"})
                 yield self._delta(block.data)
@@ -199,18 +205,12 @@ def write_document(outcome: Outcome, *, model: str, response_id: str, created: i
     written = apply_losses({_API: LOSSES}, _API, outcome, form="document")
     if written.status != "complete":
         return {"error": _error(written.error)}
-    steps: list[Json] = []
-    for block in written.content:
-        if isinstance(block, Other) and is_citation(block):
-            steps[-1]["content"][-1].setdefault("annotations", []).append(block.data)
-        else:
-            steps.append(_encode_block(block))
     return {
         "id": response_id,
         "object": "interaction",
         "model": model,
         "status": written.stop.raw,
-        "steps": steps,
+        "steps": [_encode_block(block) for block in written.content],
         **_usage(written.usage),
     }
 
@@ -232,7 +232,9 @@ def _encode_block(block: Block) -> Json:
             data: Json = block.data
             return data
         case _:
-            return {"type": "model_output", "content": [{"type": "text", "text": block.text}]}
+            cited = [citation.data for citation in block.citations] if isinstance(block, Text) else []
+            content = {"type": "text", "text": block.text, **({"annotations": cited} if cited else {})}
+            return {"type": "model_output", "content": [content]}
 
 
 def _call(call_id: str, name: str, executor: Executor, arguments: Any) -> Json:

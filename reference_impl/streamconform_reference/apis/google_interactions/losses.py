@@ -24,15 +24,25 @@ from streamconform_reference.encoding.losses import (
     drop_redacted,
     filter_others,
     is_client_call,
+    make_extras_row,
     map_blocks,
     map_error,
     map_stop,
     map_usage,
 )
 from streamconform_reference.encoding.stop_words import StopReasons
-from streamconform_reference.outcome import Block, Error, Other, Stop, StopReason, Usage
+from streamconform_reference.outcome import (
+    Block,
+    Citation,
+    Error,
+    Other,
+    Stop,
+    StopReason,
+    Usage,
+)
 
 from .decode import STOP_REASONS
+from .steps import CITATIONS
 
 STATUSES: Final = StopReasons(
     STOP_REASONS,
@@ -66,11 +76,13 @@ _ERRORS: Final[Mapping[int | None, str]] = {
 _NO_MESSAGE: Final = "the provider gave no reason"
 MEDIA: Final = frozenset({"image", "audio", "document", "video"})
 _RESULT: Final = "_result"
+_ANNOTATIONS: Final = frozenset({"url_citation", "file_citation", "place_citation", "speech_annotation"})
 
 
-def is_citation(block: Other) -> bool:
-    """Whether a block is an annotation, which belongs to the text before it."""
-    return block.kind == "citation" and isinstance(block.data, dict)
+def is_own_citation(citation: Citation) -> bool:
+    """Whether a citation is one of the API's annotations."""
+    is_annotation = isinstance(citation.data, dict) and citation.data.get("type") in _ANNOTATIONS
+    return is_annotation and CITATIONS.read(citation.data) == citation
 
 
 def is_own_block(block: Other) -> bool:
@@ -124,11 +136,12 @@ LOSSES: Final[tuple[Loss, ...]] = (
         map_blocks(drop_redacted),
     ),
     EMPTY_PROSE,
+    make_extras_row(cites=is_own_citation),
     Loss(
         "other",
-        "a block without a common form that is not Google's, and a citation not directly after text",
+        "a block without a common form that is not Google's",
         "omitted",
-        filter_others(is_citation, is_own_block),
+        filter_others(is_own_block),
     ),
     make_text_row(forms=("stream",)),
     make_contradiction_row(forms=("stream",)),

@@ -38,6 +38,7 @@ from streamconform_reference.requests.options import (
     is_streamed,
     make_request,
     read_limit,
+    read_output_schema,
     read_thinking,
 )
 
@@ -80,6 +81,10 @@ def build_request(conversation: Conversation) -> Request:
         settings |= _build_thinking(options)
     if settings:
         body["generation_config"] = settings
+    output = read_output_schema(conversation)
+    if output:
+        form = {"type": "text", "mime_type": "application/json", "schema": output.schema}
+        body["response_format"] = form
     body["store"] = False
     body["stream"] = is_streamed(conversation)
     return make_request("/v1beta/interactions", body, x_goog_api_key=API_KEY)

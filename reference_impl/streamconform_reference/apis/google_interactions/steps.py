@@ -1,7 +1,7 @@
 """Steps in, blocks out: how each type of step starts and grows.
 
-- `model_output`: each run of text is a block. An annotation is an `other` block of kind `citation`, at the
-  position where it arrived. An image or other medium is an `other` block under its type.
+- `model_output`: each run of text is a block, and its annotations are its citations. An image or other
+  medium is an `other` block under its type.
 - `thought`: one block of thinking, whose summaries follow each other. Its signature is the last one that is
   not empty: some servers send empty ones first.
 - `function_call`: a call of the client. Its arguments are an empty object in the start and fragments of text
@@ -24,11 +24,19 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from streamconform_reference.decoding.assemble import Assembler
+from streamconform_reference.decoding.citations import CitationFields
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 from streamconform_reference.decoding.fields import read_objects, read_text
 
 _CALL: Final = "_call"
 _REQUEST: Final = "user_input"
+CITATIONS: Final = CitationFields(
+    source=("url", "document_uri", "place_id"),
+    title=("title", "file_name", "name"),
+    start="start_index",
+    end="end_index",
+)
+"""Positions count bytes of the text."""
 
 
 @dataclass(slots=True, eq=False)
@@ -127,6 +135,7 @@ class Steps:
             executor="client" if by_client else "provider",
             initial_arguments=data.get("arguments"),
         )
+        self.message.sign_content(step, read_text(data, "signature"))
 
     def _add_content(self, step: Step, content: Payload) -> None:
         """Add a content of a `model_output`."""
@@ -141,6 +150,7 @@ class Steps:
         if step.kind.endswith(_CALL):
             if delta.get("arguments") is not None:
                 self.message.settle_arguments(step, delta["arguments"])
+            self.message.sign_content(step, read_text(delta, "signature"))
             return
         data = self.message.other(step)
         if isinstance(data, dict):
@@ -156,9 +166,10 @@ def _add_text(steps: Steps, step: Step, delta: Payload) -> None:
     steps.message.add((step, step.run), "text", read_text(delta, "text"))
 
 
-def _add_annotations(steps: Steps, _step: Step, delta: Payload) -> None:
-    for annotation in read_objects(delta, "annotations"):
-        steps.message.add_other("citation", annotation)
+def _add_annotations(steps: Steps, step: Step, delta: Payload) -> None:
+    annotations = read_objects(delta, "annotations")
+    if annotations:
+        steps.message.cite((step, step.run), map(CITATIONS.read, annotations))
 
 
 def add_medium(steps: Steps, step: Step, delta: Payload) -> None:

@@ -99,7 +99,7 @@ def write_document(outcome: Outcome, *, model: str, response_id: str, created: i
                 calls.append(_call(len(calls), block))
             case Thinking(text=text):
                 fields["thinking"] = text
-            case Text(text):
+            case Text(text=text):
                 fields["content"] = text
             case _:
                 pass  # `LOSSES` removes all other blocks

@@ -22,6 +22,7 @@ from streamconform_reference.encoding.losses import (
     REFUSALS,
     SIGNATURES,
     keep_blocks,
+    make_extras_row,
     map_error,
     map_stop,
     map_usage,
@@ -79,6 +80,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     Loss("names", "the id of an answer, or a missing model", f"omitted; `{PLACEHOLDER}`", _names),
     REFUSALS,
     SIGNATURES,
+    make_extras_row(),
     OTHERS,
     PROVIDER_CALLS,
     Loss(

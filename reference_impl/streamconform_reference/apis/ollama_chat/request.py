@@ -38,6 +38,7 @@ from streamconform_reference.requests.options import (
     is_streamed,
     make_request,
     read_limit,
+    read_output_schema,
     read_thinking,
 )
 
@@ -50,6 +51,9 @@ def build_request(conversation: Conversation) -> Request:
     body: dict[str, Any] = {"model": conversation["model"], "messages": list(build_messages(conversation))}
     if conversation.get("tools") and conversation.get("tool_choice") != "none":
         body["tools"] = [build_function_tool(tool) for tool in conversation["tools"]]
+    output = read_output_schema(conversation)
+    if output:
+        body["format"] = output.schema
     options: dict[str, Any] = {}
     if "max_tokens" in conversation:
         options["num_predict"] = read_limit(conversation)

@@ -36,8 +36,9 @@ from streamconform_reference.framing import Framing
 from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.outcome import Error, StopReason
 
-from .reasoning import DETAIL_KEYS, TEXT_KEYS, Reasoning, read_reasoning
-from .tool_calls import LEGACY_INDEX, ToolCalls, read_fragment
+from .citations import Citations
+from .reasoning import DETAIL_KEYS, OPAQUE_KEY, TEXT_KEYS, Reasoning, read_reasoning
+from .tool_calls import LEGACY_INDEX, ToolCalls, read_fragment, read_signature
 from .usage import compute_buckets, find_usages, read_counts
 
 FieldHandler = Callable[["OpenaiChatDecoder", Any], None]
@@ -62,7 +63,7 @@ STOP_REASONS: Final[Mapping[str, StopReason]] = {
     "eos": "stop",
 }
 TRUNCATING: Final = frozenset({"length", "content_filter"})
-_REASONING_KEYS: Final = frozenset((*TEXT_KEYS, *DETAIL_KEYS))
+_REASONING_KEYS: Final = frozenset((*TEXT_KEYS, *DETAIL_KEYS, OPAQUE_KEY))
 
 
 def take_content(answer: OpenaiChatDecoder, content: Any) -> None:
@@ -89,9 +90,8 @@ def take_refusal(answer: OpenaiChatDecoder, refusal: Any) -> None:
 
 
 def take_annotations(answer: OpenaiChatDecoder, annotations: Any) -> None:
-    """Add citations at the position where they arrived."""
-    for annotation in annotations if isinstance(annotations, list) else ():
-        answer.message.add_other("citation", annotation)
+    """Append to the citations."""
+    answer.citations.annotate(annotations)
 
 
 def take_tool_calls(answer: OpenaiChatDecoder, entries: Any) -> None:
@@ -171,6 +171,7 @@ class OpenaiChatDecoder(Decoder):
         """Set the state that is kept between payloads."""
         self.prose = Prose(self.message)
         self.calls = self.calls_factory(self.message, self.prose.end)
+        self.citations = Citations(self.message)
         self.finish: str | None = None
         self.counts: dict[str, int] = {}
         self._service_tier: str | None = None
@@ -188,6 +189,7 @@ class OpenaiChatDecoder(Decoder):
             if isinstance(choice, dict) and not choice.get("index"):
                 chosen = choice
                 self.read_choice(choice)
+        self.citations.settle(payload.get("citations"), self.prose.text_slot)
         self.read_usage(payload, chosen)
         if payload.get("error") or payload.get("object") == "error":
             self.message.fail(read_error(payload))
@@ -219,6 +221,9 @@ class OpenaiChatDecoder(Decoder):
             value = delta.get(key)
             if value:
                 take(self, value)
+        signature = read_signature(delta)
+        if signature:
+            self.calls.sign_first(delta.get("tool_calls"), signature)
 
     def read_finish(self, finish: str) -> None:
         """Set the finish reason and end the calls so far; the answer stays open."""

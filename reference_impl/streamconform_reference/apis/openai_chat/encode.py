@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from streamconform_reference.encoding.arguments_text import compute_cut_ending, compute_ending
-from streamconform_reference.encoding.encoder import Piece, PlacedBlock, apply_losses
+from streamconform_reference.encoding.encoder import Piece, PlacedCitation, apply_losses
 from streamconform_reference.events import (
     Done,
     Failed,
@@ -44,7 +44,7 @@ from streamconform_reference.outcome import (
 )
 
 from .decode import TRUNCATING
-from .losses import LOSSES, choose_stop_reason, encode_error, encode_usage, is_citation
+from .losses import LOSSES, choose_stop_reason, encode_error, encode_usage, is_own_citation
 
 __all__ = ["LOSSES", "OpenaiChatEncoder", "write_document"]
 
@@ -63,6 +63,7 @@ class _Call:
         self.index = index
         self.fragments: list[str] = []
         self.ended = False
+        self.signed = False
 
 
 class OpenaiChatEncoder:
@@ -97,13 +98,15 @@ class OpenaiChatEncoder:
             case ToolCallStart() if piece.executor == "client":
                 call = self._calls[piece.content_index] = _Call(len(self._calls))
                 function = {"name": piece.name, "arguments": ""}
-                return self._fragment(call, function, id=piece.id, type="function")
+                call.signed = bool(piece.signature)
+                signed = _build_extensions(piece.signature)
+                return self._fragment(call, function, id=piece.id, type="function", **signed)
             case ToolCallDelta():
                 return self._arguments(self._calls.get(piece.content_index), piece.delta)
             case ToolCallEnd():
                 return self._end_call(self._calls.get(piece.content_index), piece.tool_call)
-            case PlacedBlock() if is_citation(piece.block):
-                self._citations.append(piece.block.data)
+            case PlacedCitation() if is_own_citation(piece.citation):
+                self._citations.append(piece.citation.data)
             case UsageUpdate():
                 self._usage = piece.usage
             case Done():
@@ -134,7 +137,11 @@ class OpenaiChatEncoder:
         if call is None:
             return b""
         call.ended = True
-        return self._arguments(call, compute_ending(value))
+        written = self._arguments(call, compute_ending(value))
+        if value.signature and not call.signed:
+            signed = {"index": call.index, **_build_extensions(value.signature)}
+            written += self._delta({"tool_calls": [signed]})
+        return written
 
     def _arguments(self, call: _Call | None, text: str) -> bytes:
         if call is None or not text:
@@ -145,7 +152,7 @@ class OpenaiChatEncoder:
     def _write_citations(self) -> bytes:
         return self._delta({"annotations": self._citations}) if self._citations else b""
 
-    def _fragment(self, call: _Call, function: Json, **fields: str) -> bytes:
+    def _fragment(self, call: _Call, function: Json, **fields: Any) -> bytes:
         return self._delta({"tool_calls": [{"index": call.index, **fields, "function": function}]})
 
     def _delta(self, delta: Json, finish_reason: str | None = None) -> bytes:
@@ -163,16 +170,19 @@ def write_document(outcome: Outcome, *, model: str, response_id: str, created: i
         match block:
             case Thinking(text=text):
                 message["reasoning_content"] = text
-            case Text(text):
+            case Text(text=text):
                 message["content"] = text
+                if block.citations:
+                    message["annotations"] = [citation.data for citation in block.citations]
             case Refusal(text):
                 message["refusal"] = text
             case ToolCall():
                 function = {"name": block.name, "arguments": block.arguments_text}
-                call = {"id": block.id, "type": "function", "function": function}
+                signed = _build_extensions(block.signature)
+                call = {"id": block.id, "type": "function", "function": function, **signed}
                 message.setdefault("tool_calls", []).append(call)
             case Other():
-                message.setdefault("annotations", []).append(block.data)
+                pass  # `LOSSES` removes these blocks
     document = {
         **_head(model, response_id, created, "chat.completion"),
         "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": expressed.stop.raw}],
@@ -182,6 +192,11 @@ def write_document(outcome: Outcome, *, model: str, response_id: str, created: i
 
 def _head(model: str, response_id: str, created: int, kind: str) -> Json:
     return {"id": response_id, "object": kind, "created": created, "model": model}
+
+
+def _build_extensions(signature: str | None) -> Json:
+    """Return the field with Gemini's signature of a call, none without a signature."""
+    return {"extra_content": {"google": {"thought_signature": signature}}} if signature else {}
 
 
 def _usage(usage: Usage) -> Json:

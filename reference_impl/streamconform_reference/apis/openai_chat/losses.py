@@ -20,27 +20,38 @@ from streamconform_reference.encoding.losses import (
     FIELD_ORDER,
     JOINED,
     NAMES,
+    OTHERS,
     PROVIDER_CALLS,
     SIGNATURES,
     is_client_call,
-    keep_blocks,
+    make_extras_row,
     map_error,
     map_stop,
     map_usage,
 )
-from streamconform_reference.outcome import Block, Error, Other, Outcome, Refusal, Stop, StopReason, Usage
+from streamconform_reference.outcome import (
+    Block,
+    Citation,
+    Error,
+    Outcome,
+    Refusal,
+    Stop,
+    StopReason,
+    Text,
+    Usage,
+)
 
+from .citations import read_annotation
 from .decode import STOP_REASONS
 
 _REASONS: Final[Mapping[StopReason | None, str]] = {"length": "length", "content_filter": "content_filter"}
 _NO_WORDS: Final = "the provider gave no reason"
 
 
-def is_citation(block: Block) -> bool:
-    """Whether a block is one of the API's citations."""
-    if not isinstance(block, Other) or block.kind != "citation":
-        return False
-    return isinstance(block.data, dict) and isinstance(block.data.get("url_citation"), dict)
+def is_own_citation(citation: Citation) -> bool:
+    """Whether a citation is one of the API's annotations."""
+    is_own = isinstance(citation.data, dict) and isinstance(citation.data.get("url_citation"), dict)
+    return is_own and read_annotation(citation.data) == citation
 
 
 def choose_stop_reason(stop: Stop, *, called: bool, refused: bool) -> str:
@@ -74,32 +85,34 @@ def encode_usage(usage: Usage | None) -> Usage | None:
     )
 
 
-def _is_kept(block: Block) -> bool:
-    return not isinstance(block, Other) or is_citation(block)
-
-
-def _move_citations_last(outcome: Outcome) -> Outcome:
-    return replace(outcome, content=tuple(sorted(outcome.content, key=is_citation)))
+def _move_citations_to_first_text(outcome: Outcome) -> Outcome:
+    citations = tuple(c for block in outcome.content if isinstance(block, Text) for c in block.citations)
+    first = next(
+        (n for n, block in enumerate(outcome.content) if isinstance(block, Text) and block.text), None
+    )
+    content = [
+        replace(block, citations=citations if number == first else ()) if isinstance(block, Text) else block
+        for number, block in enumerate(outcome.content)
+    ]
+    return replace(outcome, content=tuple(content))
 
 
 LOSSES: Final[tuple[Loss, ...]] = (
     COST,
     NAMES,
     SIGNATURES,
-    Loss(
-        "other", "a block without a common form that is not a page citation", "omitted", keep_blocks(_is_kept)
-    ),
+    make_extras_row(kept=("call.signature",), cites=is_own_citation),
+    OTHERS,
     PROVIDER_CALLS,
+    Loss(
+        "cited-text",
+        "the text that a citation belongs to, if there are several",
+        "the first one that is not empty; none without text",
+        _move_citations_to_first_text,
+    ),
     EMPTY_PROSE,
     FIELD_ORDER,
     JOINED,
-    Loss(
-        "citation-place",
-        "the position of a citation in an answer",
-        "after everything else",
-        _move_citations_last,
-        forms=("stream",),
-    ),
     make_text_row(),
     make_contradiction_row(),
     Loss(

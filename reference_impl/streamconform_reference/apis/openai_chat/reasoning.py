@@ -5,7 +5,8 @@ OpenRouter, Groq, Ollama and newer vLLM use `reasoning`, Copilot uses `reasoning
 send the same text under two names, so only the first name with text counts.
 
 OpenRouter adds `reasoning_details`, LiteLLM `thinking_blocks`: the same text once more, and the
-signatures and encrypted reasoning that the next request must return.
+signatures and encrypted reasoning that the next request must return. Copilot's `reasoning_opaque` is such a
+signature, of the reasoning before it.
 
 Source: https://api-docs.deepseek.com/guides/reasoning_model,
 https://openrouter.ai/docs/use-cases/reasoning-tokens, https://docs.litellm.ai/docs/reasoning_content
@@ -21,6 +22,7 @@ from streamconform_reference.decoding.decoder import Payload
 
 TEXT_KEYS: Final = ("reasoning_content", "reasoning", "reasoning_text")
 DETAIL_KEYS: Final = ("reasoning_details", "thinking_blocks")
+OPAQUE_KEY: Final = "reasoning_opaque"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,8 @@ def read_reasoning(delta: Payload) -> Iterator[Reasoning]:
     plain_text = next((text for key in TEXT_KEYS if (text := _read_text(delta.get(key)))), "")
     if plain_text:
         yield Reasoning(plain_text)
+    if opaque := _read_text(delta.get(OPAQUE_KEY)):
+        yield Reasoning("", opaque, part=OPAQUE_KEY)
     for key in DETAIL_KEYS:
         details = delta.get(key)
         if isinstance(details, list) and details:

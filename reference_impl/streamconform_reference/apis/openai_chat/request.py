@@ -52,6 +52,7 @@ from streamconform_reference.requests.options import (
     make_request,
     read_facts,
     read_limit,
+    read_output_schema,
     read_thinking,
 )
 
@@ -107,6 +108,10 @@ def build_request(conversation: Conversation) -> Request:
         body |= build_thinking(conversation, options)
     if "temperature" in conversation and accepts_temperature(conversation, options):
         body["temperature"] = conversation["temperature"]
+    output = read_output_schema(conversation)
+    if output:
+        schema = {"name": output.name, "schema": output.schema, **output.build_strict()}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
     body |= _build_storage(conversation)
     body["stream"] = is_streamed(conversation)
     if body["stream"]:
@@ -256,7 +261,9 @@ def build_tool_call(call: Block) -> dict[str, Any]:
         custom = {"name": call["name"], "input": call["arguments"]}
         return {"id": call["id"], "type": "custom", "custom": custom}
     function = {"name": call["name"], "arguments": arguments_text(call)}
-    return {"id": call["id"], "type": "function", "function": function}
+    signature = call.get("signature")
+    signed = {"extra_content": {"google": {"thought_signature": signature}}} if signature else {}
+    return {"id": call["id"], "type": "function", "function": function, **signed}
 
 
 def build_tool_message(result: ToolResult) -> dict[str, Any]:

@@ -30,6 +30,8 @@ from streamconform_reference.requests.fields import (
 )
 from streamconform_reference.requests.options import BUDGETS
 
+from .tool_calls import read_signature
+
 _CHOICES: Final = {entry: entry for entry in ("none", "auto", "required")}
 _EFFORTS: Final[Mapping[str, Any]] = {
     "none": "off",
@@ -70,6 +72,7 @@ def read_conversation(body: Json, headers: Mapping[str, str]) -> Json:
     cache_duration = read_choice(body, "prompt_cache_retention", _KEPT)
     if cache_duration:
         conversation["cache"] = cache_duration
+    conversation |= read_output_schema(body)
     conversation["stream"] = read_field(body, "stream", "true or false") or False
     system, messages = read_messages(body)
     return conversation | ({"system": system} if system else {}) | {"messages": messages}
@@ -98,6 +101,24 @@ def read_tool_choice(body: Json) -> Any:
         raise unsupported("tool_choice.type", f"a choice of type `{value['type']}`")
     function = require_field(value, "function", "object", "tool_choice")
     return {"name": require_field(function, "name", "name", "tool_choice.function")}
+
+
+def read_output_schema(body: Json) -> Json:
+    """Return the schema of the answer as a field; JSON without a schema cannot be represented."""
+    form = read_field(body, "response_format", "object")
+    if form is None or require_field(form, "type", "text", "response_format") == "text":
+        return {}
+    if form["type"] != "json_schema":
+        raise unsupported("response_format.type", f"an answer of type `{form['type'][:64]}`")
+    parent = "response_format.json_schema"
+    named = require_field(form, "json_schema", "object", "response_format")
+    result: Json = {
+        "name": require_field(named, "name", "name", parent),
+        "schema": require_field(named, "schema", "object", parent),
+    }
+    if read_field(named, "strict", "true or false", parent) is not None:
+        result["strict"] = named["strict"]
+    return {"output_schema": result}
 
 
 def read_thinking(body: Json) -> Json:
@@ -229,6 +250,7 @@ def read_call(call: Json, parent: str) -> Json:
     key, key_of_text = ("custom", "input") if custom else ("function", "arguments")
     function, inside = require_field(call, key, "object", parent), join_path(parent, key)
     text = read_field(function, key_of_text, "text", inside) or ""
+    signature = read_signature(call)
     return {
         "type": "tool_call",
         "id": require_field(call, "id", "name", parent),
@@ -237,6 +259,7 @@ def read_call(call: Json, parent: str) -> Json:
         "arguments_text": text,
         "complete": True,
         "executor": "client",
+        **({"signature": signature} if signature else {}),
     }
 
 

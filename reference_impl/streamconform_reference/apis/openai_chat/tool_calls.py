@@ -71,8 +71,9 @@ class Fragment:
     id: str
     name: str
     arguments: Any
+    signature: str = ""
     free_text: bool = False
-    """Whether the arguments are the input of a custom tool, which is text and not JSON."""
+    """Whether the arguments are the input of a custom tool, which is not JSON."""
 
     @property
     def empty(self) -> bool:
@@ -108,6 +109,16 @@ class ToolCalls:
             self.describe(call, fragment)
         if fragment.arguments is not None:
             self.add_arguments(call, fragment.arguments)
+        self.message.sign_content(call.slot, fragment.signature)
+
+    def sign_first(self, entries: Any, signature: str) -> None:
+        """Sign the call of the first entry: the signature came next to the list of calls."""
+        first = entries[0] if isinstance(entries, list) and entries else None
+        index = first.get("index") if isinstance(first, dict) else None
+        known = self._by_index.get(index) if type(index) is int else self._last
+        call = known.original if isinstance(known, Twin) else known
+        if call:
+            self.message.sign_content(call.slot, signature)
 
     def end(self, *, truncated: bool) -> None:
         """End all calls, except the last one of a truncated answer if it has no arguments."""
@@ -149,7 +160,9 @@ class ToolCalls:
             self._by_id[call.id] = call
         if fragment.name != call.name and not (call.has_arguments and call.name):
             call.name += fragment.name
-        self.message.describe_call(call.slot, id=call.id, name=call.name)
+        if fragment.free_text:
+            call.text_so_far = None
+        self.message.describe_call(call.slot, id=call.id, name=call.name, free_text=fragment.free_text)
 
     def add_arguments(self, call: WireCall, arguments: Any) -> None:
         """Append a fragment of text. An object is the whole arguments, as MiniMax sends them."""
@@ -181,18 +194,17 @@ class ToolCalls:
 
     def _continue_or_begin(self, call: WireCall | None, fragment: Fragment) -> WireCall | None:
         if call is None or (fragment.name and _starts_next(call, fragment)):
-            return None if fragment.empty else self._begin(fragment)
+            return None if fragment.empty else self._begin()
         return call
 
-    def _begin(self, fragment: Fragment | None = None) -> WireCall:
+    def _begin(self) -> WireCall:
         self._before_call()
         if self._calls and self._calls[-1].name:
             self.message.announce_call(self._calls[-1].slot)
         call = WireCall(slot=("call", len(self._calls)))
         self._calls.append(call)
         self._open.append(call)
-        free_text = fragment is not None and fragment.free_text
-        self.message.start_call(call.slot, id=None, name="", announced=False, free_text=free_text)
+        self.message.start_call(call.slot, id=None, name="", announced=False)
         return call
 
     def _resolve_twin(self, original: WireCall, fragment: Fragment) -> WireCall | None:
@@ -230,21 +242,28 @@ def read_fragment(entry: Any, *, index: Hashable = None) -> Fragment:
     if not isinstance(entry, dict):
         raise BrokenPayloadError("a tool call is not an object")
     index_on_wire = entry.get("index")
-    function, custom = entry.get("function"), entry.get("custom")
-    is_custom = False
+    custom = entry.get("custom")
+    free_text = isinstance(custom, dict)
+    function = custom if free_text else entry.get("function")
     if not isinstance(function, dict):
-        is_custom = isinstance(custom, dict)
-        function = (
-            {"name": custom.get("name"), "arguments": custom.get("input")} if isinstance(custom, dict) else {}
-        )
+        function = {}
     name = function.get("name")
     return Fragment(
         index_on_wire if type(index_on_wire) is int else index,
         _read_id(entry.get("id")) or _read_id(function.get("id")),
         name if isinstance(name, str) else "",
-        function.get("arguments"),
-        is_custom,
+        function.get("input" if free_text else "arguments"),
+        read_signature(entry),
+        free_text,
     )
+
+
+def read_signature(holder: dict[str, Any]) -> str:
+    """Return Gemini's signature in the extensions of an entry or a delta, empty if there is none."""
+    google = holder.get("extra_content")
+    for key in ("google", "thought_signature"):
+        google = google.get(key) if isinstance(google, dict) else None
+    return google if isinstance(google, str) else ""
 
 
 def _read_id(value: Any) -> str:

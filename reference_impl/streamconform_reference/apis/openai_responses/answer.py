@@ -1,7 +1,7 @@
 """Output items in, blocks out: how each family of items starts, grows and gets its final value.
 
-- message: each part of the content is a block, text or refusal. An annotation becomes an `other`
-  block at the position where it arrived, with the annotation as data and `citation` as kind.
+- message: each part of the content is a block, text or refusal. Its annotations are the citations of the
+  text. Every text of the message has the message's phase.
 - reasoning: one block. Its parts, in summary and content, are joined by an empty line. The signature is
   the `encrypted_content` of the finished item: the start has a different one, which the API does not
   accept. Text in both the summary and the content counts once.
@@ -20,6 +20,9 @@ from typing import Any, Final
 
 from streamconform_reference.decoding import fields
 from streamconform_reference.decoding.assemble import Assembler
+from streamconform_reference.decoding.citations import (
+    CitationFields,
+)
 from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import ProseKind
@@ -36,6 +39,9 @@ PROSE: Final[Mapping[str, tuple[ProseKind, str]]] = {
     "text": ("text", "text"),
     "refusal": ("refusal", "refusal"),
 }
+CITATIONS: Final = CitationFields(
+    source=("url", "file_id"), title=("title", "filename"), start="start_index", end="end_index"
+)
 # The parts of a reasoning item, which some servers send as content parts.
 REASONING_PARTS: Final[Mapping[str, str]] = {"reasoning_text": "content", "summary_text": "summary"}
 
@@ -86,8 +92,10 @@ def finish_item(answer: ResponseState, item: Item, data: Payload) -> None:
 def finish_message(answer: ResponseState, item: Item, data: Payload) -> None:
     """Read all parts of the content."""
     content = fields.read_objects(data, "content")
+    item.phase = fields.read_text(data, "phase") or item.phase
     for index, part in zip(_list_part_indexes(item, len(content)), content, strict=True):
         settle_part(answer, item, index, part)
+        answer.message.set_phase((item, index), item.phase)
         answer.message.end((item, index))
 
 
@@ -172,7 +180,7 @@ def settle_part(answer: ResponseState, item: Item, index: int, part: Payload) ->
 def add_citation(answer: ResponseState, item: Item, index: int, citation: Any) -> None:
     """Append a citation, which may arrive before the text of its part."""
     item.citations[index] = item.citations.get(index, 0) + 1
-    answer.message.add_other("citation", citation)
+    answer.message.cite(use_part(item, index), [CITATIONS.read(citation)])
 
 
 # Reasoning.

@@ -103,7 +103,9 @@ def on_part_added(answer: ResponseState, payload: Payload) -> None:
     if kind in PROSE:
         prose, key = PROSE[kind]
         if not repeated and not answer.message.text(use_part(item, index)):
-            answer.message.start(use_part(item, index), prose, fields.read_text(part, key))
+            answer.message.start(
+                use_part(item, index), prose, fields.read_text(part, key), phase=item.phase or None
+            )
     else:
         settle_part(answer, item, index, part)
 
@@ -126,7 +128,9 @@ def on_prose_delta(answer: ResponseState, payload: Payload, kind: ProseKind) -> 
     index = payload.get("content_index")
     if type(index) is not int:
         index = _content_index(item, payload)
-    answer.message.add(use_part(item, index), kind, fields.read_text(payload, "delta"))
+    slot = use_part(item, index)
+    answer.message.add(slot, kind, fields.read_text(payload, "delta"))
+    answer.message.set_phase(slot, item.phase)
 
 
 def on_prose_done(answer: ResponseState, payload: Payload, kind: ProseKind, key: str) -> None:

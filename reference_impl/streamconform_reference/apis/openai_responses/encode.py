@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from streamconform_reference.encoding.arguments_text import compute_cut_ending, compute_ending
-from streamconform_reference.encoding.encoder import Piece, PlacedBlock, to_pieces
+from streamconform_reference.encoding.encoder import Piece, PlacedBlock, PlacedCitation, to_pieces
 from streamconform_reference.encoding.losses import TRUNCATED
 from streamconform_reference.events import (
     Done,
@@ -38,7 +38,7 @@ from streamconform_reference.outcome import Error, Json, Other, Outcome, Stop, U
 
 from .calls import read_call_id
 from .encode_items import CallItem, EventFields, Kind, MessageItem, ReasoningItem, write_whole_item
-from .losses import COMPLETED, CUT, encode_error, encode_stop, is_citation, is_hosted_call, is_item
+from .losses import COMPLETED, CUT, encode_error, encode_stop, is_hosted_call, is_item, is_own_citation
 
 
 class OpenaiResponsesEncoder:
@@ -86,7 +86,7 @@ class OpenaiResponsesEncoder:
                 yield from self._begin(position, ReasoningItem(id=self._id("rs"), index=len(self._items)))
             case ProseStart(position):
                 kind: Kind = "refusal" if piece.kind == "refusal" else "text"
-                item = MessageItem(id=self._id("msg"), index=len(self._items), kind=kind)
+                item = MessageItem(id=self._id("msg"), index=len(self._items), kind=kind, phase=piece.phase)
                 yield from self._begin(position, item)
             case ProseDelta(position) | ToolCallDelta(position):
                 if position in self._open:
@@ -101,6 +101,10 @@ class OpenaiResponsesEncoder:
                 yield from self._end_call(position, compute_ending(call))
             case PlacedBlock(_, other):
                 yield from self._place(other)
+            case PlacedCitation(position, citation):
+                message = self._open.get(position)
+                if isinstance(message, MessageItem) and is_own_citation(citation):
+                    yield from message.add_citation(citation.data)
             case UsageUpdate():
                 self._usage = piece.usage
             case Done(stop):
@@ -143,12 +147,7 @@ class OpenaiResponsesEncoder:
             yield from item.end("incomplete" if cut else "completed")
 
     def _place(self, other: Other) -> Iterator[EventFields]:
-        prose = [item for item in self._open.values() if isinstance(item, (MessageItem, ReasoningItem))]
-        if is_citation(other):
-            last = prose[-1] if prose else None
-            if isinstance(last, MessageItem) and last.kind == "text":
-                yield from last.add_citation(other.data)
-        elif is_item(other) or (is_hosted_call(other) and read_call_id(other.data) in self._hosted):
+        if is_item(other) or (is_hosted_call(other) and read_call_id(other.data) in self._hosted):
             self._waiting.append(other.data)
             yield from self._rest()
 

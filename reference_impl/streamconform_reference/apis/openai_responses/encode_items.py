@@ -52,12 +52,13 @@ class MessageItem(_Item):
     """A message with one part: text or a refusal, and the citations of the text."""
 
     kind: Kind
+    phase: str | None = None
     citations: list[Json] = field(default_factory=list)
 
     def begin(self) -> list[EventFields]:
         """Return the events that start the item and its part."""
         return [
-            self._added({"type": "message", "status": "in_progress", "role": "assistant", "content": []}),
+            self._added(self._message("in_progress", [])),
             ("response.content_part.added", {**self._part_at, "part": self._part("")}),
         ]
 
@@ -76,12 +77,15 @@ class MessageItem(_Item):
         """Return the events with the whole text, the part and the item."""
         key = "text" if self.kind == "text" else "refusal"
         part = self._part(self.text)
-        item = {"type": "message", "status": status, "role": "assistant", "content": [part]}
         return [
             (f"response.{self._name}.done", {**self._part_at, key: self.text, **self._extras}),
             ("response.content_part.done", {**self._part_at, "part": part}),
-            self._finished(item),
+            self._finished(self._message(status, [part])),
         ]
+
+    def _message(self, status: str, content: list[Json]) -> Json:
+        phase = {} if self.phase is None else {"phase": self.phase}
+        return {"type": "message", "status": status, "role": "assistant", **phase, "content": content}
 
     @property
     def _name(self) -> str:

@@ -35,6 +35,8 @@ class Item:
     """The group of events that belong to it."""
     index: int | None
     name: str
+    phase: str = ""
+    """The phase of a message, empty if it has none."""
     ended: bool = False
     content_index: int = -1
     """The index of the content part that started last."""
@@ -76,6 +78,7 @@ class Items:
     def add(self, kind: str, index: int | None, data: Payload | None = None) -> Item:
         """Add a new item; it replaces one of its family at the same index."""
         item = Item(kind, _find_family(kind), index, _read_name(data) if data else "")
+        item.phase = fields.read_text(data, "phase") if data and item.family == "message" else ""
         self._all.append(item)
         self._last[item.family] = item
         if index is not None:

@@ -22,13 +22,16 @@ from streamconform_reference.encoding.losses import (
     COST,
     DOCUMENT_ERROR,
     NAMES,
+    filter_others,
     keep_blocks,
+    make_extras_row,
     map_blocks,
     map_error,
     map_stop,
 )
 from streamconform_reference.outcome import (
     Block,
+    Citation,
     Error,
     Other,
     Outcome,
@@ -41,6 +44,7 @@ from streamconform_reference.outcome import (
     Usage,
 )
 
+from .answer import CITATIONS
 from .calls import CALLS, read_call_id
 from .terminal import INCOMPLETE_REASONS
 
@@ -73,11 +77,11 @@ _SERVER_ERROR: Final = "server_error"
 # The API's own `other` blocks.
 
 
-def is_citation(other: Other) -> bool:
-    """Whether a block is one of the API's citations: their fields are next to their type, not under it."""
-    data = other.data
-    kind = data.get("type") if other.kind == "citation" and isinstance(data, dict) else None
-    return kind in _ANNOTATIONS and kind not in data
+def is_own_citation(citation: Citation) -> bool:
+    """Whether a citation is one of the API's: its fields are next to its type, not under it."""
+    data = citation.data
+    kind = data.get("type") if isinstance(data, dict) else None
+    return kind in _ANNOTATIONS and kind not in data and CITATIONS.read(data) == citation
 
 
 def is_item(other: Other) -> bool:
@@ -110,23 +114,8 @@ def _pair_hosted_calls(outcome: Outcome) -> Outcome:
     return replace(outcome, content=tuple(content))
 
 
-def _filter_others(outcome: Outcome) -> Outcome:
-    """Return the outcome with only the API's own `other` blocks.
-
-    Citations must be directly after a text: other items start when it has ended.
-    """
-    content: list[Block] = []
-    cited: int | None = None  # the index for the next citation of the text
-    for block in outcome.content:
-        if not isinstance(block, Other):
-            content.append(block)
-            cited = len(content) if isinstance(block, Text) else None
-        elif not is_citation(block):
-            content += [block] if is_item(block) or is_hosted_call(block) else []
-        elif cited is not None:
-            content.insert(cited, block)
-            cited += 1
-    return replace(outcome, content=tuple(content))
+def _is_own(other: Other) -> bool:
+    return is_item(other) or is_hosted_call(other)
 
 
 # Thinking and calls.
@@ -138,8 +127,10 @@ def _drop_redaction(block: Block) -> Iterator[Block]:
 
 
 def has_text(block: Block) -> bool:
-    """Whether a block is not text or refusal without text."""
-    return not isinstance(block, (Text, Refusal)) or bool(block.text)
+    """Whether a block is not text or refusal without text and citations."""
+    if isinstance(block, Text):
+        return bool(block.text or block.citations)
+    return not isinstance(block, Refusal) or bool(block.text)
 
 
 def _limit_to_functions(loss: Loss) -> Loss:
@@ -229,11 +220,12 @@ def _encode_outcome_usage(outcome: Outcome) -> Outcome:
 LOSSES: Final[tuple[Loss, ...]] = (
     COST,
     NAMES,
+    make_extras_row(kept=("text.phase",), cites=is_own_citation),
     Loss(
         "other",
-        "a block without a common form that is not OpenAI's, and a citation not after a text",
+        "a block without a common form that is not OpenAI's",
         "omitted",
-        _filter_others,
+        filter_others(_is_own),
     ),
     Loss(
         "hosted-calls",

@@ -48,6 +48,7 @@ from streamconform_reference.requests.options import (
     make_request,
     read_facts,
     read_limit,
+    read_output_schema,
     read_thinking,
 )
 
@@ -79,6 +80,10 @@ def build_request(conversation: Conversation) -> Request:
         body["reasoning"] = build_reasoning(options)
     if "temperature" in conversation and accepts_temperature(conversation, options):
         body["temperature"] = conversation["temperature"]
+    output = read_output_schema(conversation)
+    if output:
+        schema = {"name": output.name, "schema": output.schema, **output.build_strict()}
+        body["text"] = {"format": {"type": "json_schema", **schema}}
     body["store"] = False
     if read_facts(conversation).get("thinking") != "none":
         body["include"] = [_ENCRYPTED]
@@ -155,7 +160,9 @@ def _build_answer_items(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
     for block in blocks:
         match block["type"]:
             case "text":
-                yield _build_message({"type": "output_text", "text": block["text"]})
+                yield _build_message(_build_text(block)) | (
+                    {"phase": block["phase"]} if block.get("phase") else {}
+                )
             case "refusal":
                 yield _build_message({"type": "refusal", "refusal": block["text"]})
             case "thinking" if block.get("signature"):
@@ -165,7 +172,13 @@ def _build_answer_items(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
             case "other" if block.get("kind") in _KEPT_ITEMS:
                 yield block["data"]
             case _:
-                pass  # citations, unencrypted reasoning, and calls whose item is an `other` block
+                pass  # unencrypted reasoning, and calls whose item is an `other` block
+
+
+def _build_text(block: Block) -> dict[str, Any]:
+    """Return a text as a part of a message, with its annotations."""
+    cited = [citation["data"] for citation in block.get("citations") or () if "data" in citation]
+    return {"type": "output_text", "text": block["text"], **({"annotations": cited} if cited else {})}
 
 
 def _build_message(part: dict[str, Any]) -> dict[str, Any]:

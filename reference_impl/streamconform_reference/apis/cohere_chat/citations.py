@@ -1,0 +1,57 @@
+"""Citations of both versions: one citation on the wire names a list of sources.
+
+Source: https://docs.cohere.com/docs/retrieval-augmented-generation-rag, https://docs.cohere.com/v1/reference/chat
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from streamconform_reference.decoding.citations import CitationFields
+from streamconform_reference.decoding.decoder import Payload
+from streamconform_reference.outcome import Citation
+
+_CITATION: Final = CitationFields(source=(), start="start", end="end")
+_SOURCE: Final = CitationFields(source=("id",), title=("title",))
+
+
+def read_citations(data: Payload) -> Iterator[Citation]:
+    """Yield a citation for each source: an object in version 2, the id of a document in version 1."""
+    whole = _CITATION.read(data)
+    for source in list_sources(data):
+        if not isinstance(source, dict):
+            yield replace(whole, source=source if isinstance(source, str) else None)
+            continue
+        document = source.get("document")
+        named = _SOURCE.read(
+            {"id": source.get("id"), "title": document.get("title") if isinstance(document, dict) else None}
+        )
+        yield replace(whole, source=named.source, title=named.title)
+
+
+def list_sources(data: Payload) -> Sequence[Any]:
+    """Return the sources of a citation; one without any counts as one that is unknown."""
+    return _read_list(data, "sources") or _read_list(data, "document_ids") or (None,)
+
+
+class CitationWriter:
+    """Finds the citations to write: the normal form repeats one for each of its sources."""
+
+    def __init__(self) -> None:
+        """Start before the first citation."""
+        self._repetitions = 0
+
+    def is_next(self, citation: Citation) -> bool:
+        """Return whether this is the first of the citations that one on the wire became."""
+        if self._repetitions:
+            self._repetitions -= 1
+            return False
+        self._repetitions = len(list_sources(citation.data)) - 1
+        return True
+
+
+def _read_list(holder: Payload, key: str) -> list[Any]:
+    value = holder.get(key)
+    return value if isinstance(value, list) else []
