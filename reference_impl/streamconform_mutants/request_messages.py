@@ -289,7 +289,7 @@ def empty_text_sent(_: Conversation, body: Body) -> None:
 @mutants.body(
     "empty-answer-sent",
     "google-generate",
-    issues=("GoogleCloudPlatform/kubectl-ai#351",),
+    issues=("GoogleCloudPlatform/kubectl-ai#351", "langchain-ai/langchainjs#9987",),
     fails=_CONTENTS,
 )
 def empty_answer_sent(conversation: Conversation, body: Body) -> None:
@@ -499,7 +499,7 @@ def repeated_id_sent(conversation: Conversation, body: Body) -> None:
     "bedrock-converse",
     "bedrock-invoke",
     "ollama-chat",
-    issues=("neuron-core/neuron-ai#219", "IBM/AssetOpsBench#478", "aliasrobotics/cai#76"),
+    issues=("neuron-core/neuron-ai#219", "IBM/AssetOpsBench#478", "lijunzh/koda#501", "aliasrobotics/cai#76"),
     fails=_MESSAGES,
 )
 def input_as_text(_: Conversation, body: Body) -> None:
