@@ -172,7 +172,12 @@ def error_frame_swallowed(message: Assembler, _: Payload) -> None:
 
 @mutants.decoder(
     "interleaved-arguments-joined",
-    issues=("Oaklight/llm-rosetta#627", "langchain-ai/langchain#37025", "maximhq/bifrost#1829", "QwenLM/Qwen-Agent#943"),
+    issues=(
+        "Oaklight/llm-rosetta#627",
+        "langchain-ai/langchain#37025",
+        "maximhq/bifrost#1829",
+        "QwenLM/Qwen-Agent#943",
+    ),
     fails=(*ARGUMENTS, *ARGUMENTS_TEXT, *COMPLETE),
 )
 class InterleavedArgumentsJoined(AnthropicMessagesDecoder):
