@@ -21,7 +21,13 @@ def cases() -> tuple[AnyCase, ...]:
 @cache
 def streams() -> tuple[Case, ...]:
     """Return the cases about one stream."""
-    return tuple(case for case in cases() if isinstance(case, Case))
+    return tuple(case for case in cases() if isinstance(case, Case) and case.stream)
+
+
+@cache
+def documents() -> tuple[Case, ...]:
+    """Return the cases about one answer without streaming."""
+    return tuple(case for case in cases() if isinstance(case, Case) and not case.stream)
 
 
 @cache

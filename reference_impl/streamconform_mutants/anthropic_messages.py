@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from codecs import getincrementaldecoder
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from streamconform_reference.apis.anthropic_messages.decode import (
     on_message_delta,
     read_counts,
 )
+from streamconform_reference.apis.anthropic_messages.document import to_payloads
 from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 from streamconform_reference.events import Event
@@ -117,6 +119,13 @@ def cut_call_executable(message: Json) -> None:
             block["complete"] = True
 
 
+@mutants.document("document-first-block-only", issues=(), fails=CONTENT)
+def document_first_block_only(document: Payload) -> Iterator[Payload]:
+    """Reads only the first block of an answer without streaming."""
+    content = document.get("content")
+    yield from to_payloads({**document, "content": content[:1] if isinstance(content, list) else content})
+
+
 @mutants.output(
     "empty-arguments-dropped",
     issues=(
@@ -163,7 +172,12 @@ def error_frame_swallowed(message: Assembler, _: Payload) -> None:
 
 @mutants.decoder(
     "interleaved-arguments-joined",
-    issues=("Oaklight/llm-rosetta#627", "maximhq/bifrost#1829", "QwenLM/Qwen-Agent#943"),
+    issues=(
+        "Oaklight/llm-rosetta#627",
+        "langchain-ai/langchain#37025",
+        "maximhq/bifrost#1829",
+        "QwenLM/Qwen-Agent#943",
+    ),
     fails=(*ARGUMENTS, *ARGUMENTS_TEXT, *COMPLETE),
 )
 class InterleavedArgumentsJoined(AnthropicMessagesDecoder):

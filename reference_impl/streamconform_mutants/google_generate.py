@@ -191,7 +191,12 @@ class SignedTextAsThinking(GoogleGenerateDecoder):
 
 @mutants.decoder(
     "text-signature-lost",
-    issues=("vercel/ai#12402", "earendil-works/pi#7356", "anomalyco/opencode#43984"),
+    issues=(
+        "vercel/ai#12402",
+        "earendil-works/pi#7356",
+        "openclaw/openclaw#117193",
+        "anomalyco/opencode#43984",
+    ),
     fails=CONTENT,
 )
 class TextSignatureLost(GoogleGenerateDecoder):

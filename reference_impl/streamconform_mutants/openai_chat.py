@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from streamconform_reference.apis.openai_chat.decode import OpenaiChatDecoder, take_content
+from streamconform_reference.apis.openai_chat.document import to_payloads
 from streamconform_reference.apis.openai_chat.reasoning import TEXT_KEYS, Reasoning, read_reasoning
 from streamconform_reference.apis.openai_chat.tool_calls import Fragment, ToolCalls, WireCall
 from streamconform_reference.apis.openai_chat.usage import compute_buckets
@@ -126,6 +127,16 @@ class CumulativeUsageSummed(OpenaiChatDecoder):
 
     def count(self, counts: Mapping[str, int]) -> None:
         super().count({name: self.counts.get(name, 0) + count for name, count in counts.items()})
+
+
+@mutants.document("document-first-call-only", issues=(), fails=CONTENT)
+def document_first_call_only(document: Payload) -> Iterator[Payload]:
+    """Reads only the first call of an answer without streaming."""
+    for payload in to_payloads(document):
+        calls = payload["choices"][0]["delta"].get("tool_calls")
+        if isinstance(calls, list):
+            del calls[1:]
+        yield payload
 
 
 @mutants.decoder(

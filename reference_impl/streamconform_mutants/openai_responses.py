@@ -304,7 +304,7 @@ class ReasoningBilledTwice(OpenaiResponsesDecoder):
 
 @mutants.decoder(
     "summary-parts-glued",
-    issues=("vercel/ai#6742", "zendev-sh/goai#125", "crmne/ruby_llm#865"),
+    issues=("vercel/ai#6742", "zendev-sh/goai#129", "crmne/ruby_llm#865"),
     fails=("**:content.*.thinking.text",),
 )
 class SummaryPartsGlued(OpenaiResponsesDecoder):

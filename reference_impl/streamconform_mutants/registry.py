@@ -21,6 +21,7 @@ from streamconform_reference.adapter import (
 )
 from streamconform_reference.apis import DECODERS
 from streamconform_reference.decoding.decoder import Decoder
+from streamconform_reference.document import DocumentReader
 from streamconform_reference.outcome import Json
 
 from .model import Mutant
@@ -93,6 +94,17 @@ class StreamMutants(Registry):
                     yield message
 
             return describe_adapter(broken, name=f"mutant:{name}", apis=[self.api])
+
+        return self.register(name, issues, fails, make)
+
+    def document(self, name: str, *, issues: tuple[str, ...], fails: tuple[str, ...]) -> Callable[[T], T]:
+        """Read answers without streaming with the decorated function, and streams correctly.
+
+        It takes the document, and returns the payloads of a stream.
+        """
+
+        def make(broken: DocumentReader) -> Adapter:
+            return adapter_for({self.api: self.base}, documents={self.api: broken}, name=f"mutant:{name}")
 
         return self.register(name, issues, fails, make)
 

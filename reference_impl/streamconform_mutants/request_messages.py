@@ -170,7 +170,7 @@ def wrong_part_signed(_: Conversation, body: Body) -> None:
 @mutants.body(
     "null-signature-sent",
     "google-generate",
-    issues=("allenhutchison/obsidian-gemini#230",),
+    issues=("allenhutchison/obsidian-gemini#230", "earendil-works/pi#1829"),
     fails=_CONTENTS,
 )
 def null_signature_sent(_: Conversation, body: Body) -> None:
@@ -221,7 +221,7 @@ def reasoning_alone(conversation: Conversation, body: Body) -> None:
 @mutants.body(
     "encrypted-unasked",
     "openai-responses",
-    issues=("vercel/ai#7543",),
+    issues=("vercel/ai#7543", "openai/openai-agents-python#919"),
     fails=("**:body.include", "**:body.include.**"),
 )
 def encrypted_not_requested(_: Conversation, body: Body) -> None:
@@ -289,7 +289,10 @@ def empty_text_sent(_: Conversation, body: Body) -> None:
 @mutants.body(
     "empty-answer-sent",
     "google-generate",
-    issues=("GoogleCloudPlatform/kubectl-ai#351",),
+    issues=(
+        "GoogleCloudPlatform/kubectl-ai#351",
+        "langchain-ai/langchainjs#9987",
+    ),
     fails=_CONTENTS,
 )
 def empty_answer_sent(conversation: Conversation, body: Body) -> None:
@@ -463,7 +466,7 @@ def foreign_id_sent(conversation: Conversation) -> Conversation:
     "call-alone-respelled",
     "anthropic-messages",
     "openai-chat",
-    issues=("RooCodeInc/Roo-Code#11131",),
+    issues=("RooCodeInc/Roo-Code#11131", "RooCodeInc/Roo-Code#10649"),
     fails=_MESSAGES,
 )
 def call_alone_respelled(conversation: Conversation, body: Body) -> None:
@@ -499,7 +502,7 @@ def repeated_id_sent(conversation: Conversation, body: Body) -> None:
     "bedrock-converse",
     "bedrock-invoke",
     "ollama-chat",
-    issues=("neuron-core/neuron-ai#219", "IBM/AssetOpsBench#478", "aliasrobotics/cai#76"),
+    issues=("neuron-core/neuron-ai#219", "IBM/AssetOpsBench#478", "lijunzh/koda#501", "aliasrobotics/cai#76"),
     fails=_MESSAGES,
 )
 def input_as_text(_: Conversation, body: Body) -> None:

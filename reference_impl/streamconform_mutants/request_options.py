@@ -41,7 +41,7 @@ _STREAM_OPTIONS: Final = ("**:body.stream_options", "**:body.stream_options.**")
     "ollama-chat",
     "openai-chat",
     "openai-responses",
-    issues=("anthropics/claude-code#34974", "CodebuffAI/freebuff#912"),
+    issues=("anthropics/claude-code#34974", "OpenHands/software-agent-sdk#4011", "CodebuffAI/freebuff#912"),
     fails=_TOOLS,
 )
 def schemas_emptied(conversation: Conversation) -> Conversation:
@@ -76,7 +76,13 @@ def no_properties_sent(_: Conversation, body: Body) -> None:
     "google-generate",
     "openai-chat",
     "openai-responses",
-    issues=("diegosouzapw/OmniRoute#8211", "mozilla-ai/any-llm#648", "vectorize-io/hindsight#4470"),
+    issues=(
+        "diegosouzapw/OmniRoute#8211",
+        "memex-lab/dart_agent_core#45",
+        "mozilla-ai/any-llm#648",
+        "mozilla-ai/any-llm#107",
+        "vectorize-io/hindsight#4470",
+    ),
     fails=(*_TOOL_CHOICE, *_TOOLS),
 )
 def tool_choice_lost(_: Conversation, body: Body) -> None:
@@ -210,7 +216,12 @@ def temperature_beside_thinking(conversation: Conversation, body: Body) -> None:
     "budget-above-limit",
     "anthropic-messages",
     "bedrock-converse",
-    issues=("sigoden/aichat#1304", "sudoprivacy/sudocode#438", "BerriAI/litellm#9001"),
+    issues=(
+        "sigoden/aichat#1304",
+        "sudoprivacy/sudocode#438",
+        "BerriAI/litellm#9001",
+        "BerriAI/litellm#39627",
+    ),
     fails=_BUDGETS,
 )
 def budget_above_limit(conversation: Conversation, body: Body) -> None:
@@ -224,7 +235,10 @@ def budget_above_limit(conversation: Conversation, body: Body) -> None:
 @mutants.body(
     "budget-too-small",
     "anthropic-messages",
-    issues=("themaximalist/llm.js#30",),
+    issues=(
+        "themaximalist/llm.js#30",
+        "prime-radiant-inc/evener#714",
+    ),
     fails=_BUDGETS,
 )
 def budget_too_small(conversation: Conversation, body: Body) -> None:

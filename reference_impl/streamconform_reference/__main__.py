@@ -12,7 +12,7 @@ import base64
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from streamconform_reference import adapter
@@ -38,6 +38,7 @@ class BytesRun:
     model: str | None
     pricing: Mapping[str, Any] | None
     chunks: tuple[bytes, ...]
+    stream: bool = True
 
 
 def build_hello() -> dict[str, Any]:
@@ -70,6 +71,7 @@ def parse_run(message: Mapping[str, Any]) -> BytesRun:
         model=message.get("model"),
         pricing=message.get("pricing"),
         chunks=tuple(base64.b64decode(chunk) for chunk in run_input.get("chunks", ())),
+        stream=message.get("stream", True),
     )
 
 
@@ -95,6 +97,7 @@ class Session:
     def __init__(self) -> None:
         """Start with no open runs."""
         self._open: dict[str, tuple[Decoder, bool]] = {}
+        self._documents: dict[str, BytesRun] = {}
 
     def reply_to(self, message: Any) -> Iterator[dict[str, Any]]:
         """Yield the lines that answer one message; a message of an unknown form has none."""
@@ -118,11 +121,20 @@ class Session:
                 reason = find_skip_reason(message)
                 if reason is not None:
                     yield {**result, "skipped": {"reason": reason}}
+                elif message["input"]["mode"] == "push" and not message.get("stream", True):
+                    self._documents[run_id] = parse_run(message)
                 elif message["input"]["mode"] == "push":
                     decoder = open_decoder(parse_run(message), DECODERS)
                     self._open[run_id] = decoder, "events" in message["want"]
                 else:
                     yield {**result, **run_bytes(message)}
+            case "chunk" if run_id in self._documents:
+                run = self._documents[run_id]
+                chunks = (*run.chunks, base64.b64decode(message["data"]))
+                self._documents[run_id] = replace(run, chunks=chunks)
+            case "eof" if run_id in self._documents:
+                *_, last = adapter(self._documents.pop(run_id))
+                yield {**result, **last}
             case "chunk" if run_id in self._open:
                 decoder, live = self._open[run_id]
                 yield from _format_events(

@@ -9,7 +9,8 @@ from typing import Any, Final, Protocol, cast
 from streamconform_reference.decoding.decoder import Decoder
 from streamconform_reference.json_text.incremental import partial_value
 
-from .apis import DECODERS, REQUEST_BUILDERS
+from .apis import DECODERS, DOCUMENT_READERS, REQUEST_BUILDERS
+from .document import DocumentReader, read_document
 from .healing import heal_tool_arguments
 from .outcome import Json
 from .tokens import count_tokens
@@ -37,6 +38,9 @@ CAPABILITIES: Final = (
     "raw_stop",
 )
 """The capabilities that every decoder has."""
+
+DOCUMENTS: Final = "documents"
+"""The capability to read answers without streaming."""
 
 CAPABILITY_OF_FUNCTION: Final = {
     "heal": "heal",
@@ -70,6 +74,8 @@ class Run(Protocol):
     @property
     def chunks(self) -> Iterable[bytes]:
         """The body, one chunk per network read."""
+
+    # A run may also have `stream`; if it is False, the body is an answer without streaming.
 
 
 class Adapter(Protocol):
@@ -138,12 +144,20 @@ def adapter_for(
     decoders: Mapping[str, type[Decoder]],
     functions: Mapping[str, Function] | None = None,
     *,
+    documents: Mapping[str, DocumentReader] | None = None,
     name: str = "streamconform-reference",
 ) -> Adapter:
-    """Return an adapter that decodes with these classes; calling it raises KeyError for any other API."""
+    """Return an adapter that decodes with these classes; calling it raises KeyError for any other API.
+
+    With `documents` it also reads answers without streaming.
+    """
 
     def adapter(run: Run) -> Iterator[Json]:
         decoder = open_decoder(run, decoders)
+        if documents is not None and not getattr(run, "stream", True):
+            outcome = read_document(b"".join(run.chunks), decoder, documents[run.api])
+            yield {"outcome": outcome.to_json()}
+            return
         for chunk in run.chunks:
             for event in decoder.receive_data(chunk):
                 yield event.to_json()
@@ -151,7 +165,8 @@ def adapter_for(
             yield event.to_json()
         yield {"outcome": decoder.outcome.to_json()}
 
-    return describe_adapter(adapter, functions or {}, name=name, apis=decoders)
+    claimed = () if documents is None else (DOCUMENTS,)
+    return describe_adapter(adapter, functions or {}, name=name, apis=decoders, claimed=claimed)
 
 
 def describe_adapter(
@@ -160,8 +175,12 @@ def describe_adapter(
     *,
     name: str,
     apis: Iterable[str],
+    claimed: Sequence[str] = (),
 ) -> Adapter:
-    """Return the function with the attributes of an adapter, and with `functions` as attributes too."""
+    """Return the function with the attributes of an adapter, and with `functions` as attributes too.
+
+    It claims what every decoder has, what `functions` stand for, and `claimed`.
+    """
     function_table = functions or {}
     vars(function).update(
         function_table,
@@ -170,13 +189,14 @@ def describe_adapter(
         inputs=["bytes"],
         capabilities=[
             *CAPABILITIES,
+            *claimed,
             *(CAPABILITY_OF_FUNCTION[function_name] for function_name in function_table),
         ],
     )
     return cast("Adapter", function)
 
 
-adapter: Final = adapter_for(DECODERS, FUNCTIONS)
+adapter: Final = adapter_for(DECODERS, FUNCTIONS, documents=DOCUMENT_READERS)
 
 
 def snapshots(run: Run, at: Iterable[int]) -> Iterator[Json]:

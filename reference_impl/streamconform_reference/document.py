@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from streamconform_reference.apis import DECODERS, DOCUMENT_READERS
-from streamconform_reference.decoding.decoder import BrokenPayloadError
+from streamconform_reference.decoding.decoder import BrokenPayloadError, Decoder, Payload
 from streamconform_reference.decoding.provider_errors import protocol_error, read_error
 from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import Outcome
 
+DocumentReader = Callable[[Payload], Iterable[Payload]]
+"""Returns the payloads of an equivalent stream; raises `BrokenPayloadError` if a document is no answer."""
+
 
 def decode_document(
-    body: bytes, api: str, status: int = 200, pricing: Mapping[str, Any] | None = None
+    body: bytes,
+    api: str,
+    status: int = 200,
+    pricing: Mapping[str, Any] | None = None,
+    headers: Mapping[str, str] | None = None,
 ) -> Outcome:
     """Return the outcome of a whole answer or of an error document. No input bytes raise.
 
     Raises:
         KeyError: the API is unknown.
     """
-    as_stream = DOCUMENT_READERS[api]
-    decoder = DECODERS[api](status=status, pricing=pricing)
+    decoder = DECODERS[api](status=status, headers=headers, pricing=pricing)
+    return read_document(body, decoder, DOCUMENT_READERS[api])
+
+
+def read_document(body: bytes, decoder: Decoder, as_stream: DocumentReader) -> Outcome:
+    """Return the outcome of a document, read with a new decoder. No input bytes raise."""
     if decoder.failed:
         decoder.receive_data(body)
         decoder.receive_eof()
@@ -38,7 +49,8 @@ def decode_document(
         for payload in as_stream(document):
             decoder.read(payload)
     except BrokenPayloadError as broken:
+        named = read_error(document)
         names_error = document.get("error") or document.get("type") == "error"
-        decoder.message.fail(read_error(document) if names_error else protocol_error(str(broken)))
+        decoder.message.fail(named if names_error else protocol_error(named.message or str(broken)))
     decoder.end_of_body()
     return decoder.outcome

@@ -13,7 +13,8 @@ from streamconform.model.case import Literally
 from streamconform.tools.smoke.checks import CHECKS, run_checks
 from streamconform.tools.smoke.conversation import hold_conversation, plan_steps
 from streamconform.tools.smoke.schema_messages import find_closest, find_mismatches
-from streamconform.tools.smoke.streams import load_streams
+from streamconform.tools.smoke.streams import load_document, load_streams
+from streamconform_reference import decode_document
 
 from .. import bundled_suite
 from ..docs import smoke
@@ -294,7 +295,7 @@ MISTAKES = [
         + """
 def handle(message):
     ahead = [message]
-    if message.get("id") == "7": ahead.append(json.loads(sys.stdin.readline()))
+    if message.get("id") == "8": ahead.append(json.loads(sys.stdin.readline()))
     answers = [answer(run) for run in ahead]
     if len(answers) == 2: answers[0]["id"], answers[1]["id"] = answers[1]["id"], answers[0]["id"]
     for value in answers:
@@ -427,6 +428,27 @@ def test_the_sample_streams_are_cases_of_the_suite_with_the_same_expectations(ap
     )
     assert text_block.fields["text"] == Literally(text.text)
     assert {name: call_block.fields[name].value for name in ("name", "arguments")} == call.call
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_the_sample_document_says_what_the_reference_reads(api):
+    document = load_document(api)
+    outcome = decode_document(document.trial.body, api)
+    assert (outcome.status, [block.text for block in outcome.content]) == ("complete", [document.text])
+
+
+def test_an_adapter_that_reads_a_document_as_a_stream_is_reported(tmp_path):
+    code = "def reply(message): return answer({**message, 'stream': True})"
+    results = run_smoke(tmp_path, code)
+    assert set(get_fixes(results)) == {"reading"}
+    (message,) = get_fixes(results)["reading"]
+    assert message.startswith("anthropic-messages document: ")
+
+
+def test_an_adapter_that_does_not_claim_documents_gets_none():
+    greetings = ({"op": "hello"}, {"op": "hello", "capabilities": ["events"]})
+    names = [step.name for greeting in greetings for step in plan_steps(greeting)]
+    assert [name for name in names if "document" in name] == []
 
 
 CLIENT = """

@@ -45,6 +45,17 @@ def vcr(*interactions):
     return json.dumps({"version": 1, "interactions": interactions}, ensure_ascii=False).encode()
 
 
+def langchain(*interactions):
+    """Return a cassette of LangChain's serializer: gzip, two lists, and headers without their values."""
+    parts = {
+        "requests": [each["request"] for each in interactions],
+        "responses": [each["response"] for each in interactions],
+    }
+    for message in (*parts["requests"], *parts["responses"]):
+        message["headers"] = {name: ["**REDACTED**"] for name in message["headers"]}
+    return gzip.compress(json.dumps(parts, ensure_ascii=False).encode(), mtime=0)
+
+
 def packed(members):
     """Return a `.tar.gz` of (name or TarInfo, bytes) pairs."""
     buffer = io.BytesIO()

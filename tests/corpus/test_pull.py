@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import sys
@@ -18,7 +19,7 @@ from streamconform.tools.corpus.pull import NOT_ASKED, SAME_BYTES, pull
 from streamconform.tools.corpus.sources import SOURCES
 
 from ..cli.project import Project
-from .sdists import BODY, KNOWN, ROOT, interaction, sdist, vcr
+from .sdists import BODY, KNOWN, ROOT, interaction, langchain, sdist, vcr
 
 ERROR = b'{"type":"error","error":{"type":"not_found_error","message":"model: none"}}'
 CHAT = "https://api.groq.com/openai/v1/chat/completions"
@@ -246,4 +247,58 @@ def test_the_table_of_sources_is_sound():
         assert len(bytes.fromhex(source.sha256)) == 32
         assert set(source.apis) <= set(APIS)
         assert source.licence in ("MIT", "Apache-2.0")
-        assert all(each.startswith("tests/") and each.endswith(".yaml") for each in source.select)
+        assert all("tests/" in each and each.endswith((".yaml", ".yaml.gz")) for each in source.select)
+
+
+def test_an_archive_with_a_backend_of_its_own_is_refused_before_any_of_its_code_runs(offered, root, tmp_path):
+    marker = tmp_path / "ran"
+    runs = f"open({str(marker)!r}, 'w')\n".encode()
+    hostile = {
+        "pyproject.toml": b'[build-system]\nrequires = []\nbuild-backend = "evil"\nbackend-path = ["."]\n',
+        "evil.py": runs,
+        "setup.py": runs,
+    }
+    with pytest.raises(PullFailed, match=r"`backend-path`.*nothing of it was run"):
+        pull(root, sdist(offered, FILES | hostile), quietly)
+    assert not marker.exists()
+    assert list(root.iterdir()) == []
+
+
+def test_a_cassette_of_langchain_is_read_without_what_was_removed(offered, root):
+    source = replace(
+        sdist(offered, {"tests/cassettes/one.yaml.gz": langchain(interaction(), interaction(CHAT, CHUNK))}),
+        select=("tests/cassettes/*.yaml.gz",),
+    )
+    found = pull(root, source, quietly)
+    assert found.recordings == {"anthropic-messages": 1, "openai-chat": 1}
+    cassette = read(found.folder, (), None).cases[0].cassette
+    assert cassette.body == BODY
+    assert "**REDACTED**" not in str(cassette.headers)
+
+
+@pytest.mark.parametrize(
+    ("body", "api"), [({"messages": []}, "openai-chat"), ({"input": "x"}, "openai-responses")]
+)
+def test_the_body_of_a_request_tells_the_api_where_its_address_was_removed(offered, root, body, api):
+    one = interaction("**REDACTED**", CHUNK)
+    one["request"]["body"] = json.dumps({"model": "m", "stream": True, **body})
+    files = {"tests/cassettes/one.yaml.gz": langchain(one)}
+    found = pull(root, replace(sdist(offered, files), select=("tests/cassettes/*.yaml.gz",)), quietly)
+    assert found.recordings == {api: 1}
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"requests: []", "not gzip"),
+        (gzip.compress(b"requests: []"), "not a cassette of LangChain"),
+        (gzip.compress(b"- " * 100 + b"x"), "nested deeper than 64 levels"),
+        (gzip.compress(b" " * (64 * 1024 * 1024 + 1)), "larger than 67108864 bytes when decompressed"),
+    ],
+    ids=["plain", "no responses", "deep", "bomb"],
+)
+def test_a_file_that_langchain_did_not_write_is_counted_with_a_reason(offered, root, data, reason):
+    files = {"tests/cassettes/one.yaml.gz": langchain(interaction()), "tests/cassettes/two.yaml.gz": data}
+    found = pull(root, replace(sdist(offered, files), select=("tests/cassettes/*.yaml.gz",)), quietly)
+    assert found.recordings == {"anthropic-messages": 1}
+    assert [why for why in found.left if why.startswith(reason)]

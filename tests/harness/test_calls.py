@@ -90,7 +90,7 @@ def test_a_case_without_bytes_has_the_common_fields(sources):
         (", why: it may go on", "", 19, "key `why` is missing"),
         ("any_of: [{a: 1}, {}]", "any_of: [{}]", 19, "too short"),
         ("level: should", "cassette: small", 8, "unknown key `cassette`"),
-        ("kind: partial", "kind: dialogue", 2, "is not one of `stream`, `heal`, `partial`"),
+        ("kind: partial", "kind: dialogue", 2, "is not one of `stream`, `document`, `heal`, `partial`"),
         ("id: number", "id: open-brace", 14, "duplicate case"),
     ],
 )

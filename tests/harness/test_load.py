@@ -86,7 +86,13 @@ MISTAKES = [
     ("two-matchers", "{text: hello}", "{text: {present: true, any_of: [a]}}", 13, "valid under"),
     ("kind-is-a-matcher", "{text: hello}", "{other: {kind: {present: true}}}", 13, "is not a string"),
     ("unknown-delivery", "tags: [text]", "skip: {deliveries: [slowly], why: it is}", 8, "is not one of"),
-    ("no-kind", "spec: 1", "spec: 1\nkind: telepathy", 2, "is not one of `stream`, `heal`, `partial`"),
+    (
+        "no-kind",
+        "spec: 1",
+        "spec: 1\nkind: telepathy",
+        2,
+        "is not one of `stream`, `document`, `heal`, `partial`",
+    ),
     ("unknown-price", "tags: [text]", 'pricing: {input: "1", output: "1", zzz: "1"}', 8, "unknown key `zzz`"),
     (
         "unquoted-price",

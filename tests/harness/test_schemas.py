@@ -123,8 +123,8 @@ def test_cassette_and_request_agree_with_their_schema():
 
 
 def test_a_case_agrees_with_its_schema():
-    """`api` and `topic` stand above the cases, and path and line come from the file."""
-    assert properties("spec.v1", "case") == names(Case, "api", "path", "line")
+    """`api`, `topic` and the kind stand above the cases, and path and line come from the file."""
+    assert properties("spec.v1", "case") == names(Case, "api", "stream", "path", "line")
     required = {each.name for each in fields(Case) if each.default is MISSING}
     assert set(definition("spec.v1", "case")["required"]) == required - {"api"}
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 from streamconform.apis import APIS
-from streamconform.model.capability import CAPABILITIES, OF_CALLS
+from streamconform.model.capability import CAPABILITIES, CLAIMED_BY_NAME
 from streamconform.peers import node_package
 from streamconform.peers.node_table import NODE_PEERS
 
@@ -53,7 +53,9 @@ def test_a_peer_on_node_names_an_adapter_apis_and_what_it_claims(peer):
     assert (node_package.ADAPTERS / f"{peer.module.partition(' ')[0]}.mjs") in ADAPTERS
     assert set(peer.apis) <= set(APIS)
     assert set(peer.claims_by_api) <= set(peer.apis)
-    assert {claim for claims in peer.capabilities.values() for claim in claims} <= CAPABILITIES - OF_CALLS
+    assert {
+        claim for claims in peer.capabilities.values() for claim in claims
+    } <= CAPABILITIES - CLAIMED_BY_NAME
     assert re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+/issues", peer.issues)
 
 

@@ -11,7 +11,7 @@ import pytest
 import streamconform.peers
 from streamconform.adapters import peer_host
 from streamconform.apis import APIS
-from streamconform.model.capability import CAPABILITIES, OF_CALLS
+from streamconform.model.capability import CAPABILITIES, CLAIMED_BY_NAME
 from streamconform.peers import environments, normal_form
 from streamconform.peers.table import PEERS
 
@@ -60,7 +60,7 @@ def test_a_peer_names_an_adapter_apis_and_what_it_claims(peer):
     assert set(peer.apis) <= set(APIS)
     assert set(peer.claims_by_api) <= set(peer.apis)
     claims = {claim for api_claims in peer.capabilities.values() for claim in api_claims}
-    assert claims <= CAPABILITIES - (OF_CALLS - {"requests"}) - {"cost", "events"}
+    assert claims <= CAPABILITIES - (CLAIMED_BY_NAME - {"requests", "documents"}) - {"cost", "events"}
     assert re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+/issues", peer.issues)
 
 

@@ -27,6 +27,7 @@ class Exchange:
     request: Any = None
     model: str | None = None
     pricing: Mapping[str, Any] | None = field(default_factory=lambda: PRICES)
+    stream: bool = True
 
 
 @dataclass(frozen=True, slots=True)

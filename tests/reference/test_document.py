@@ -120,3 +120,15 @@ def test_no_document_raises(api: str, body: bytes) -> None:
 
 def test_every_api_that_streams_reads_documents() -> None:
     assert set(DOCUMENT_READERS) == set(DECODERS)
+
+
+def test_a_call_of_a_custom_tool_has_its_input_as_text() -> None:
+    call = {"id": "a", "type": "custom", "custom": {"name": "run_sql", "input": "SELECT 1;"}}
+    choice = {"message": {"tool_calls": [call]}, "finish_reason": "tool_calls"}
+    (block,) = outcome({"choices": [choice]}, "openai-chat")["content"]
+    assert (block["name"], block["arguments"], block["complete"]) == ("run_sql", "SELECT 1;", True)
+
+
+def test_a_document_that_is_no_answer_reports_its_own_message() -> None:
+    error = outcome({"message": "no route to the model"}, "bedrock-converse")["error"]
+    assert (error["type"], error["message"]) == ("protocol", "no route to the model")

@@ -80,7 +80,11 @@ def right_answers(api: str) -> list[tuple[str, list[bytes], dict[str, Any]]]:
     return [(trial, chunks, leaves(decode(chunks, api=api).outcome)) for trial, chunks in trials(api)]
 
 
-STREAMS = sorted(name for name in MUTANTS if "build_request" not in vars(load(name)))
+DOCUMENT_MUTANTS = sorted(name for name in MUTANTS if "documents" in load(name).capabilities)
+"""They are tested in `test_document_mutants.py`."""
+STREAMS = sorted(
+    name for name in MUTANTS if "build_request" not in vars(load(name)) and name not in DOCUMENT_MUTANTS
+)
 """Request mutants are tested in `test_request_mutants.py`."""
 
 

@@ -66,3 +66,12 @@ def test_unsupported_input_modes_and_unknown_apis_are_skipped():
     (other,) = answers(session, asked("2") | {"api": "telegraph"})
     assert "mode http" in one["skipped"]["reason"]
     assert "telegraph" in other["skipped"]["reason"]
+
+
+def test_a_pushed_document_is_read_when_it_is_whole():
+    session = Session()
+    document = b'{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}'
+    sent = [asked("1", stream=False), chunk("1", document[:20]), chunk("1", document[20:])]
+    assert [answers(session, message) for message in sent] == [[], [], []]
+    (result,) = answers(session, {"op": "eof", "id": "1"})
+    assert (result["outcome"]["status"], result["outcome"]["content"][0]["text"]) == ("complete", "Hi")

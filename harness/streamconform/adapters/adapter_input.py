@@ -42,6 +42,8 @@ class BytesInput:
     request: Mapping[str, Any] | None = None
     model: str | None = None
     pricing: Mapping[str, Any] | None = None
+    stream: bool = True
+    """False for an answer without streaming: the body is one JSON document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,8 @@ class HttpInput:
     """The conversation to send instead of `request`, in cases that judge requests."""
     results: Sequence[Mapping[str, Any]] | None = None
     """Tool results, `{name, content, error?}`: send a second request with these and the first answer."""
+    stream: bool = True
+    """False if the client is to ask for an answer without streaming."""
 
 
 AdapterInput = BytesInput | HttpInput

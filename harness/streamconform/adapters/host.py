@@ -255,7 +255,8 @@ def _to_json(value: Any) -> Any:
 
 def _build_input(message: Mapping[str, Any]) -> AdapterInput:
     source = message["input"]
-    members = {name: message.get(name) for name in ("request", "model", "pricing")}
+    members: dict[str, Any] = {name: message.get(name) for name in ("request", "model", "pricing")}
+    members["stream"] = message.get("stream", True)
     if source["mode"] == "http":
         members |= {name: message.get(name) for name in ("conversation", "results")}
         return HttpInput(message["api"], source["base_url"], source["api_key"], **members)

@@ -142,6 +142,7 @@ def _encode_case(case: Case, source: Mapping[str, Any]) -> bytes:
         "request": cassette.request.body,
         "model": cassette.model,
         "pricing": case.pricing,
+        **({} if case.stream else {"stream": False}),
         "input": source,
     }
     return _encode_line(members).removeprefix(b"{")

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from streamconform.apis.payloads import Payload
-from streamconform.model.case import Level
+from streamconform.model.case import Case, Level
+from streamconform.model.cassette import Request
 from streamconform.model.outcome import Reason
 from streamconform.model.trial import Framing
 from streamconform.wire import framings
@@ -95,6 +96,11 @@ def accept_any_form(target: Target, recorded: Target, framed: Framing) -> str | 
     return None
 
 
+def keep_path(path: str) -> str:
+    """Return `path`: the body decides whether the answer is a stream."""
+    return path
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoints:
     """Where clients send their requests. In a path, `{x}` is one component, `{x+}` one or more.
@@ -107,6 +113,8 @@ class Endpoints:
     """The paths at which a stream is requested, the usual one first."""
     documents: tuple[str, ...] = ()
     """The paths at which an answer without streaming is requested, where the path decides, not the body."""
+    document_path: Callable[[str], str] = keep_path
+    """Returns the path and query of the same request for an answer without streaming."""
     streams_by_default: bool = False
     """Whether a body without `stream` requests a stream."""
     find_mismatch: Callable[[Target, Target, Framing], str | None] = accept_any_form
@@ -359,6 +367,25 @@ class Api:
                 if framings.is_stream(framed, body):
                     return framed
         return "document"
+
+    def frame_case(self, case: Case, body: bytes) -> Framing:
+        """Return the framing of `body`, the bytes of `case` as they are delivered."""
+        # A document of one line is a stream of one frame too, where each line is a frame.
+        return self.detect_framing(case.cassette.status, body) if case.stream else "document"
+
+    def requests_stream(self, request: Request) -> bool:
+        """Return whether the provider answers `request` with a stream."""
+        if self.endpoints.documents:
+            document = self.importing.document
+            return document is None or document.search(request.path.partition("?")[0]) is None
+        return bool(request.body.get("stream", self.endpoints.streams_by_default))
+
+    def write_document_body(self, body: Mapping[str, Any]) -> Json:
+        """Return the body of the same request for an answer without streaming."""
+        if self.endpoints.documents:
+            return dict(body)
+        dropped = self.recording.streaming_only if self.recording is not None else ()
+        return {key: value for key, value in body.items() if key not in dropped} | {"stream": False}
 
     def choose_reply(self, target: Target) -> CannedReply:
         """Return the canned reply to a request for `target`."""

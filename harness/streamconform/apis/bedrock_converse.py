@@ -94,7 +94,9 @@ API: Final = Api(
         source="https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html",
     ),
     endpoints=Endpoints(
-        streams=("/model/{model+}/converse-stream",), documents=("/model/{model+}/converse",)
+        streams=("/model/{model+}/converse-stream",),
+        documents=("/model/{model+}/converse",),
+        document_path=lambda path: path.removesuffix("-stream"),
     ),
     canned_replies=(
         CannedReply(

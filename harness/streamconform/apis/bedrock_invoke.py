@@ -62,7 +62,9 @@ API: Final = Api(
         source="https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ResponseStream.html",
     ),
     endpoints=Endpoints(
-        streams=("/model/{model+}/invoke-with-response-stream",), documents=("/model/{model+}/invoke",)
+        streams=("/model/{model+}/invoke-with-response-stream",),
+        documents=("/model/{model+}/invoke",),
+        document_path=lambda path: path.removesuffix("-with-response-stream"),
     ),
     canned_replies=(
         CannedReply(

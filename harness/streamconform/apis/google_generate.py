@@ -153,6 +153,14 @@ _MODELS: Final = (
     "/{version}/projects/{project}/locations/{location}/publishers/{publisher}/models/{model}",
 )
 
+
+def _get_document_path(path: str) -> str:
+    """Return the path of `generateContent`, which has no `alt=sse`."""
+    target, _, query = path.partition("?")
+    kept = "&".join(part for part in query.split("&") if part and not part.startswith("alt="))
+    return target.replace(":streamGenerateContent", ":generateContent") + (f"?{kept}" if kept else "")
+
+
 _PATH: Final = f"{_MODELS[0]}:streamGenerateContent"
 
 API: Final = Api(
@@ -197,6 +205,7 @@ API: Final = Api(
     endpoints=Endpoints(
         streams=tuple(f"{path}:streamGenerateContent" for path in _MODELS),
         documents=tuple(f"{path}:generateContent" for path in _MODELS),
+        document_path=_get_document_path,
         find_mismatch=_find_mismatch,
     ),
     canned_replies=(

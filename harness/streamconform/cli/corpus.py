@@ -42,7 +42,7 @@ def command() -> None:
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @cache_option
 def pull_command(names: tuple[str, ...], where: str | None) -> None:
-    """Fetch sources and import their recordings.
+    """Fetch sources and import their recordings; `all` is every source.
 
     A source that is already pulled is left as it is. Exit codes: 0 pulled, 2 a source cannot be fetched or
     has another digest.
@@ -50,7 +50,8 @@ def pull_command(names: tuple[str, ...], where: str | None) -> None:
     from streamconform.tools.corpus.pull import pull  # slow: vcrpy imports every HTTP library it finds
 
     root = cache.locate_root(where)
-    for source in [cache.find_source(name) for name in names]:
+    chosen = SOURCES.values() if names == ("all",) else [cache.find_source(name) for name in names]
+    for source in chosen:
         before = cache.read_pulled(root, source)
         if before is not None:
             click.echo(

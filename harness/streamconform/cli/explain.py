@@ -82,7 +82,7 @@ def _split_by_frame(trial: AnyTrial) -> AnyTrial:
     """Return the trial with one chunk per frame, so that each event can be shown beside its frame."""
     if not isinstance(trial, Trial):
         return trial
-    frames = split(APIS[trial.case.api].detect_framing(trial.case.cassette.status, trial.body), trial.body)
+    frames = split(APIS[trial.case.api].frame_case(trial.case, trial.body), trial.body)
     return replace(trial, chunks=cut(trial.body, (frame.end for frame in frames)))
 
 

@@ -79,7 +79,7 @@ def _cases_to_json(trials: tuple[AnyTrial, ...]) -> list[dict[str, Any]]:
 def _subject_to_json(case: AnyCase) -> dict[str, Any]:
     """Return what the case tests: a cassette, a round trip, or a function with its input."""
     if isinstance(case, Case):
-        return {
+        return ({} if case.stream else {"kind": "document"}) | {
             "cassette": f"{case.api}/{case.cassette.name}",
             "provenance": case.cassette.provenance.kind,
         }

@@ -146,8 +146,14 @@ def _pick_impl(impl: str | None, settings: dict[str, Any]) -> str:
 
 def _find_trials(case: AnyCase, name: str, seed: int) -> tuple[Trial, ...]:
     """Return the trials that may fail: of the named delivery or fault, or all standard ones in order."""
-    if not isinstance(case, Case):
-        kind = "tests requests" if isinstance(case, RoundTripCase) else "tests a function"
+    if not isinstance(case, Case) or not case.stream:
+        kind = (
+            "tests an answer without streaming"
+            if isinstance(case, Case)
+            else "tests requests"
+            if isinstance(case, RoundTripCase)
+            else "tests a function"
+        )
         raise SelectionError(
             f"`{case.id}` {kind}, and only streams can be minimised; its input is in {case.path}:{case.line}"
         )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, get_args
+from typing import Any, Final, NamedTuple, get_args
 
 import click
 
 from streamconform.cli import options
 from streamconform.model.capability import CALLED
-from streamconform.model.case import AnyCase, CallCase, Function
+from streamconform.model.case import AnyCase, CallCase, Case, Function
 from streamconform.model.trial import AnyTrial
 from streamconform.reports import write_text
 from streamconform.run.exits import Exit
@@ -80,26 +80,39 @@ def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], **argu
     ctx.exit(Exit.EXPECTED if caught == len(rows) else Exit.UNEXPECTED)
 
 
+class _GroupKey(NamedTuple):
+    """What the mutants of a group have in common."""
+
+    apis: tuple[str, ...]
+    functions: tuple[str, ...]
+    documents: bool
+    """Whether they read answers without streaming."""
+
+
 def _group_mutants(names: tuple[str, ...], trials: tuple[AnyTrial, ...]) -> Iterator[Group]:
     """Yield groups of mutants that read the same APIs and have the same functions, with their trials."""
     from streamconform_mutants import MUTANTS
 
-    groups: dict[tuple[tuple[str, ...], tuple[str, ...]], dict[str, Adapter]] = {}
+    groups: dict[_GroupKey, dict[str, Adapter]] = {}
     for name in names:
         adapter = MUTANTS[name].adapter
         functions = tuple(name for name in get_args(Function) if name in vars(adapter))
-        groups.setdefault((tuple(adapter.apis), functions), {})[name] = adapter
-    for (apis, functions), adapters in groups.items():
-        group_trials = tuple(trial for trial in trials if _is_for(trial.case, apis, functions))
+        key = _GroupKey(tuple(adapter.apis), functions, "documents" in adapter.capabilities)
+        groups.setdefault(key, {})[name] = adapter
+    for key, adapters in groups.items():
+        group_trials = tuple(trial for trial in trials if _is_for(trial.case, key))
         if group_trials:
             yield make_group(adapters, group_trials)
 
 
-def _is_for(case: AnyCase, apis: tuple[str, ...], functions: tuple[str, ...]) -> bool:
-    """Return whether these mutants get the case: with functions they are broken there, else in streams."""
-    if case.api not in (apis or (None,)):
+def _is_for(case: AnyCase, key: _GroupKey) -> bool:
+    """Return whether these mutants get the case: they are broken in functions, in documents or in streams."""
+    if case.api not in (key.apis or (None,)):
         return False
-    return CALLED[case.kind][0] in functions if isinstance(case, CallCase) else not functions
+    if isinstance(case, CallCase):
+        return CALLED[case.kind][0] in key.functions
+    is_document = isinstance(case, Case) and not case.stream
+    return not key.functions and key.documents == is_document
 
 
 def _print_row(row: MutantResult, *, verbose: bool) -> None:

@@ -72,8 +72,10 @@ def explain_unclaimed(case: AnyCase, claims: Claims) -> str | None:
         needed: tuple[Capability, ...] = ("requests", "tool_calls")
         calls = len(case.results)
     else:
-        on_request = APIS[case.api].thoughts_on_request and _has_thoughts(case)
-        needed, calls = ("thinking",) if on_request else (), count_client_calls(case.expect)
+        needed = () if case.stream else ("documents",)
+        if APIS[case.api].thoughts_on_request and _has_thoughts(case):
+            needed = (*needed, "thinking")
+        calls = count_client_calls(case.expect)
     if calls > 1:
         needed = (*needed, "parallel_tool_calls")
     missing = next((capability for capability in needed if capability not in claims), None)
@@ -117,7 +119,8 @@ def check_observation(
         return [_make_malformed_check(trial, "outcome-schema", messages)], "adapter"
     events: Sequence[Event] | None = None
     # An exception cuts the events short, so an answer with one may lack them.
-    if "events" in claims and (seen.raised is None or seen.events is not None):
+    has_events = trial.case.stream and "events" in claims
+    if has_events and (seen.raised is None or seen.events is not None):
         if seen.events is None:
             messages = ("the implementation claims `events` but sent none",)
             return [_make_malformed_check(trial, "event-schema", messages)], "adapter"

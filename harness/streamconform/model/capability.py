@@ -21,6 +21,7 @@ Capability = Literal[
     "refusals",
     "provider_tools",
     "raw_stop",
+    "documents",
     "requests",
     "heal",
     "partial_json",
@@ -39,7 +40,13 @@ CALLED: Final[Mapping[Kind, tuple[Function, Capability]]] = {
     "request": ("build_request", "requests"),
 }
 """For each kind of case without bytes: the adapter function it calls and the capability it needs."""
-OF_CALLS: Final[Claims] = frozenset({"requests", "heal", "partial_json", "assemble", "count_tokens"})
-"""Capabilities that must be claimed by name: a program that does not know `call` could not disclaim them."""
-OF_STREAMS: Final[Claims] = CAPABILITIES - OF_CALLS
+CLAIMED_BY_NAME: Final[Claims] = frozenset(
+    {"documents", "requests", "heal", "partial_json", "assemble", "count_tokens"}
+)
+"""Capabilities that must be claimed by name.
+
+A program that does not know `call` could not disclaim functions, and one that does not know `stream` would
+read a document as a stream.
+"""
+OF_STREAMS: Final[Claims] = CAPABILITIES - CLAIMED_BY_NAME
 """The claims of an implementation that names no capabilities."""

@@ -95,6 +95,8 @@ class Case(CaseHead):
     pricing: Mapping[str, Any] | None = None
     usage_seen: tuple[Usage, ...] = ()
     skip: Skip | None = None
+    stream: bool = True
+    """False for an answer without streaming: the body of the cassette is then the whole document."""
 
 
 CountOrder = Literal["equal", "increasing", "non_decreasing"]

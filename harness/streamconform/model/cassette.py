@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import Any, Final, Literal
 
 MODEL_IN_PATH: Final = re.compile(
-    r"/models?/([^/?]+?)(?::streamGenerateContent|/converse-stream|/invoke-with-response-stream)(?:\?|$)"
+    r"/models?/([^/?]+?)"
+    r"(?::(?:streamG|g)enerateContent|/converse(?:-stream)?|/invoke(?:-with-response-stream)?)(?:\?|$)"
 )
 """Matches the model in a path of google-generate, bedrock-converse or bedrock-invoke."""
 
@@ -86,7 +87,7 @@ class Cassette:
     headers: Mapping[str, str]
     body: bytes
     suffix: str
-    """Suffix of the body's file: sse, ndjson, json or eventstream."""
+    """Suffix of the body's file: sse, ndjson, json or eventstream; twin.json for the document of a twin."""
     marks: tuple[ChunkMark, ...]
     provenance: Provenance
     twin: bytes | None = None

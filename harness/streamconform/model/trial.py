@@ -80,6 +80,9 @@ FAULTS: Final[Mapping[str, Level]] = {
 OF_ROUND_TRIPS: Final = ("recorded", "whole", "bytewise", "random")
 """The deliveries of round trips: few, because round trips judge requests; other cases judge streams."""
 
+OF_DOCUMENTS: Final = ("recorded",)
+"""The deliveries of answers without streaming: a client reads them whole before it parses them."""
+
 FAULTS_OVER_HTTP: Final = frozenset({"reset", "stall"})
 """Faults that need a connection."""
 

@@ -26,23 +26,25 @@ class RequestMatch:
     """Why the recording is no answer to this request, which is valid in itself."""
 
 
-def match_request(cassette: Cassette, method: str, target: str, stream: object) -> RequestMatch:
+def match_request(
+    cassette: Cassette, method: str, target: str, stream: object, *, document: bool = False
+) -> RequestMatch:
     """Return the match of a request with `method` and `target`, the path below the base URL with its query.
 
-    `stream` is the member of the body with that name, or None if it is absent.
+    `stream` is the member of the body with that name, or None if it is absent. `document` says whether the
+    cassette is an answer without streaming.
     """
     endpoints = APIS[cassette.api].endpoints
     path = read_target(target).path
     is_stream = path == read_target(cassette.request.path).path or _matches_any(path, endpoints.streams)
     is_document = _matches_any(path, endpoints.documents)
     if method != "POST" or not (is_stream or is_document):
-        return RequestMatch(
-            None, f"the server got `{method} {target}`; expected {describe_endpoint(cassette.api)}"
-        )
+        expected = describe_endpoint(cassette.api, document=document)
+        return RequestMatch(None, f"the server got `{method} {target}`; expected {expected}")
     # A valid request that the recording does not answer is skipped: the client has not failed. A wrong path
     # is answered with 404, and becomes the reason of the result.
     as_recorded = not is_stream or target == cassette.request.path
-    mismatch = None if as_recorded else _find_mismatch(cassette, target)
+    mismatch = None if as_recorded else _find_mismatch(cassette, target, document=document)
     if mismatch is not None:
         return RequestMatch(None, mismatch=mismatch)
     if endpoints.documents:
@@ -50,13 +52,17 @@ def match_request(cassette: Cassette, method: str, target: str, stream: object) 
     if stream is False:
         return RequestMatch("document")
     if stream is None and not endpoints.streams_by_default:
+        if document:
+            return RequestMatch("document")
         return RequestMatch("stream", "the request has no `stream: true`, so the provider would not stream")
     return RequestMatch("stream")
 
 
-def describe_endpoint(api: str) -> str:
-    """Return the request line that a client of `api` is expected to send."""
-    return f"`POST BASE_URL{APIS[api].endpoints.usual}`"
+def describe_endpoint(api: str, *, document: bool = False) -> str:
+    """Return the request line that a client of `api` is expected to send for a stream or a document."""
+    endpoints = APIS[api].endpoints
+    paths = (endpoints.documents if document else ()) or endpoints.streams
+    return f"`POST BASE_URL{paths[0]}`"
 
 
 def read_target(target: str) -> Target:
@@ -65,11 +71,12 @@ def read_target(target: str) -> Target:
     return Target(unquote(path), parse_qs(query))
 
 
-def _find_mismatch(cassette: Cassette, target: str) -> str | None:
+def _find_mismatch(cassette: Cassette, target: str, *, document: bool) -> str | None:
     """Return why a client that sends `target` never gets this recording, which has another form; or None."""
     api = APIS[cassette.api]
-    framed = api.detect_framing(cassette.status, cassette.body)
-    if framed == "document":
+    framed = "document" if document else api.detect_framing(cassette.status, cassette.body)
+    # An error document has no form; one without streaming has a path of its own, or that of its version.
+    if framed == "document" and (api.endpoints.documents or not document):
         return None
     recorded = read_target(cassette.request.path)
     return api.endpoints.find_mismatch(read_target(target), recorded, framed)

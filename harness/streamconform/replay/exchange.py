@@ -11,7 +11,7 @@ from streamconform.apis import APIS
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.replay.canned_replies import make_canned_trial
 from streamconform.replay.endpoints import describe_endpoint, match_request
-from streamconform.replay.reply import Reply, make_error_reply, make_reply
+from streamconform.replay.reply import STREAM_REQUESTED, Reply, make_error_reply, make_reply
 from streamconform.replay.request import ReceivedRequest
 
 _MAX_REQUESTS: Final = 16
@@ -58,7 +58,8 @@ class TrialExchange:
             self.has_too_many = True
             return make_error_reply(404, _TOO_MANY_REQUESTS, "one request")
         trial = self._choose_trial(received, target)
-        match = match_request(trial.case.cassette, received.method, target, received.stream)
+        cassette = trial.case.cassette
+        match = match_request(cassette, received.method, target, received.stream, document=self.is_document)
         reply = make_reply(trial, match, received.header("accept-encoding"), self.time_scale)
         self.sent = 0
         request = replace(received, target=target, rest=b"")
@@ -101,6 +102,16 @@ class TrialExchange:
         return any(reply.recorded or reply.status < 400 for _, reply in self.requests)
 
     @property
+    def is_document(self) -> bool:
+        """Return whether the trial is an answer without streaming."""
+        return isinstance(self.trial, Trial) and not self.trial.case.stream
+
+    @property
+    def wants_wrong_form(self) -> bool:
+        """Return whether the client requested a stream in a trial of an answer without streaming."""
+        return not self.answered and any(reply.note == STREAM_REQUESTED for _, reply in self.requests)
+
+    @property
     def complaint(self) -> str | None:
         """Return what was wrong with the requests, or None."""
         if self.has_too_many:
@@ -108,7 +119,7 @@ class TrialExchange:
         note = next((reply.note for _, reply in self.requests if reply.note), None)
         if note is not None or self.answered:
             return note
-        expected = f"expected {describe_endpoint(self.trial.case.api or '')}"
+        expected = f"expected {describe_endpoint(self.trial.case.api or '', document=self.is_document)}"
         if self.strays:
             return f"the server got {self.strays[0]}; {expected}"
         return f"no request arrived; {expected}: does the client use the base URL?"

@@ -65,14 +65,20 @@ def make_reply(trial: Trial, request: RequestMatch, accepts: str, time_scale: fl
     Chunks are sent at the times of the recording multiplied by `time_scale`; 0 sends all at once.
     """
     match request.kind:
+        case "document" if not trial.case.stream:
+            return _make_recorded_reply(trial, request, accepts, time_scale)
+        case "stream" if not trial.case.stream:
+            return make_error_reply(
+                400, STREAM_REQUESTED, "a request without streaming", note=STREAM_REQUESTED
+            )
         case "stream":
-            return _make_stream_reply(trial, request, accepts, time_scale)
+            return _make_recorded_reply(trial, request, accepts, time_scale)
         case "document":
-            return _make_document_reply(trial)
+            return _make_twin_reply(trial)
         case None:
             status = 404 if request.mismatch is None else 400
             message = request.mismatch or request.note or ""
-            expected = describe_endpoint(trial.case.api)
+            expected = describe_endpoint(trial.case.api, document=not trial.case.stream)
             return make_error_reply(status, message, expected, note=request.note, mismatch=request.mismatch)
 
 
@@ -113,12 +119,17 @@ def encode_chunk(chunk: bytes, transfer: Transfer) -> bytes:
     return b"%x\r\n%b\r\n" % (len(chunk), chunk) if chunk and transfer == "chunked" else chunk
 
 
+STREAM_REQUESTED: Final = (
+    "the client requested a stream, but this trial is an answer without streaming: its run has"
+    " `stream: false`, so the adapter must call the function of the client that does not stream"
+)
+"""What is wrong with a request for a stream in a trial of an answer without streaming."""
 LAST_CHUNK: Final = b"0\r\n\r\n"
 _CHUNK_INTERVAL: Final = 0.1
 """Seconds between the chunks of a document, which is so short that one read could return all of them."""
 
 
-def _make_stream_reply(trial: Trial, request: RequestMatch, accepts: str, time_scale: float) -> Reply:
+def _make_recorded_reply(trial: Trial, request: RequestMatch, accepts: str, time_scale: float) -> Reply:
     cassette, kind = trial.case.cassette, trial.delivery.partition(".")[0]
     headers = {name: value for name, value in cassette.headers.items() if name not in _HOP_HEADERS}
     chunks, mismatch = trial.chunks, None
@@ -141,7 +152,7 @@ def _make_stream_reply(trial: Trial, request: RequestMatch, accepts: str, time_s
     )
 
 
-def _make_document_reply(trial: Trial) -> Reply:
+def _make_twin_reply(trial: Trial) -> Reply:
     """Return the answer without streaming: the twin, or an error if there is none."""
     cassette = trial.case.cassette
     expected = "a request for a stream"
@@ -161,10 +172,7 @@ def _make_document_reply(trial: Trial) -> Reply:
 
 def _schedule_chunks(trial: Trial, scale: float) -> tuple[float, ...]:
     marks = trial.case.cassette.marks
-    if (
-        len(trial.chunks) > 1
-        and APIS[trial.case.api].detect_framing(trial.case.cassette.status, trial.body) == "document"
-    ):
+    if len(trial.chunks) > 1 and APIS[trial.case.api].frame_case(trial.case, trial.body) == "document":
         return (0.0, *(_CHUNK_INTERVAL for _ in trial.chunks[1:]))
     if not scale or trial.delivery != "recorded" or len(marks) != len(trial.chunks):
         return ()

@@ -184,7 +184,7 @@ def _wire_lines(
 ) -> Iterator[StyledLine]:
     """Yield each frame with its number, offset and time, and after `→` the events that it caused."""
     body = trial.body
-    frames = split(APIS[trial.case.api].detect_framing(trial.case.cassette.status, body), body)
+    frames = split(APIS[trial.case.api].frame_case(trial.case, body), body)
     events_by_frame, last_events = _assign_events(answer, len(frames))
     yield StyledLine(
         "Wire: frame, byte offset, ms since the request; → events from the implementation", "bold"

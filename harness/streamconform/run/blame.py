@@ -108,7 +108,7 @@ class Blame:
     @staticmethod
     def _split(trial: Trial) -> tuple[Frame, ...]:
         body = trial.body
-        return split(APIS[trial.case.api].detect_framing(trial.case.cassette.status, body), body)
+        return split(APIS[trial.case.api].frame_case(trial.case, body), body)
 
 
 @cache

@@ -38,9 +38,9 @@ class Dispatcher:
         self, program: Program | InProcessAdapter, trial: AnyTrial, seconds: float
     ) -> tuple[Answer | Collateral, TrialExchange | None]:
         """Return the answer of `program` to `trial`, and over HTTP its exchange with the server."""
-        events = "events" in self.plan.greeting.claims(trial.case.api)
         if not isinstance(trial, Trial):
             return await self._dispatch_conversation(program, trial, seconds)
+        events = trial.case.stream and "events" in self.plan.greeting.claims(trial.case.api)
         if self.plan.input == "bytes":
             return await program.run(trial, seconds, events=events), None
         # An implementation that sends its events with the result gains nothing from a gate: it would wait for
@@ -110,6 +110,8 @@ def apply_http_checks(judgement: Judgement, exchange: TrialExchange, answer: Ans
         return _judge_request_case(judgement, exchange, answer)
     if exchange.mismatch is not None and isinstance(answer, Observation):
         return Judgement("skipped", None, reason=exchange.mismatch)
+    if exchange.wants_wrong_form and isinstance(answer, Observation):
+        return Judgement("faulted", "adapter", reason=exchange.complaint)
     complaint = exchange.complaint
     if isinstance(answer, Observation) and judgement.verdict in ("pass", "warn") and not exchange.answered:
         if isinstance(answer.outcome, Mapping) and answer.outcome.get("status") == "error":

@@ -12,6 +12,7 @@ from streamconform.model.case import AnyCase, CallCase, Case, Level, RoundTripCa
 from streamconform.model.trial import (
     DELIVERIES,
     FAULTS,
+    OF_DOCUMENTS,
     OF_ROUND_TRIPS,
     SAMPLE_TAG,
     AnyTrial,
@@ -47,8 +48,11 @@ def expand(
         if isinstance(case, RoundTripCase):
             yield from _expand_round_trip(case, names, seed)
             continue
-        framed = APIS[case.api].detect_framing(case.cassette.status, case.cassette.body)
-        applicable = names if SAMPLE_TAG in case.tags else [name for name in names if name not in sampled]
+        framed = APIS[case.api].frame_case(case, case.cassette.body)
+        excluded = () if SAMPLE_TAG in case.tags else sampled
+        applicable = [
+            name for name in names if name not in excluded and (case.stream or name in OF_DOCUMENTS)
+        ]
         yield from _expand_deliveries(case, framed, applicable, input_mode, seed)
         if faults != "none":
             yield from _expand_faults(case, framed, every=faults == "all", http=input_mode == "http")

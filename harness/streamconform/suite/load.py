@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from streamconform.model.case import NOTHING_EXPECTED, AnyCase, CallCase, Case, 
 from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Usage
 from streamconform.schemas import check_document
-from streamconform.suite import cassettes, expectation, request_expectation
+from streamconform.suite import cassettes, documents, expectation, request_expectation
 from streamconform.yaml_text import reader
 
 COMMON: Final = "common"
@@ -95,7 +95,7 @@ class _Loader:
         if problems:
             return
         match document.value.get("kind", _DEFAULT_KIND):
-            case "stream":
+            case "stream" | "document":
                 self._load_stream_cases(document)
             case "round_trip":
                 self._load_round_trips(document)
@@ -109,11 +109,30 @@ class _Loader:
                 yield i, entry
 
     def _load_stream_cases(self, document: reader.Document) -> None:
+        """Load cases of kind `stream` or `document`."""
+        stream = document.value.get("kind", _DEFAULT_KIND) == "stream"
         for i, entry in self._select_entries(document):
-            cassette = self._load_cassette(document, entry["cassette"], ("cases", i, "cassette"))
+            value_path = ("cases", i, "cassette")
+            cassette = self._load_cassette(document, entry["cassette"], value_path)
+            if cassette is not None and not stream:
+                cassette = self._take_document(document, cassette, value_path)
             if cassette is not None:
-                head = _read_head(document, i)
-                self.result.cases.append(_build_stream_case(entry, cassette, head))
+                case = _build_stream_case(entry, cassette, _read_head(document, i))
+                self.result.cases.append(case if stream else replace(case, stream=False))
+
+    def _take_document(
+        self, document: reader.Document, cassette: Cassette, value_path: reader.ValuePath
+    ) -> Cassette | None:
+        """Return the exchange without streaming of `cassette`, or None after reporting that it has none."""
+        whole = documents.take_document(cassette)
+        if whole is None:
+            message = (
+                f"cassette `{cassette.name}` has only a stream; a case of kind `document` needs"
+                f" `twin` in the cassette, or a request that asks for no stream and a body in"
+                f" `{cassette.name}.json`"
+            )
+            self.result.problems.append(document.problem(value_path, message))
+        return whole
 
     def _load_round_trips(self, document: reader.Document) -> None:
         for i, entry in self._select_entries(document):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
 
@@ -38,11 +39,18 @@ def adapter(run: Any) -> dict[str, Any]:
             with suppress(AssertionError):  # there is no snapshot before `message_start`
                 message = stream.current_message_snapshot
         message = stream.get_final_message()
+    return convert_message(message, kept, done)
+
+
+def convert_message(
+    message: Any, kept: ExceptionKeeper, done: Collection[int] | None = None
+) -> dict[str, Any]:
+    """Return the outcome of a message; `done` are the indexes of the blocks that had ended, None for all."""
     # Without a final message the snapshot's stop reason does not count.
     stop = None if kept.exception else get(message, "stop_reason")
     return build_outcome(
         [
-            _convert_block(block, done=index in done)
+            _convert_block(block, done=done is None or index in done)
             for index, block in enumerate(get(message, "content") or [])
         ],
         STOP_REASONS.get(stop, "other") if stop else None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from streamconform.peers.anthropic.accumulated import convert_message
 from streamconform.peers.anthropic.errors import (
     STOP_REASONS,
     build_request,
@@ -23,13 +24,17 @@ from streamconform.peers.normal_form import (
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of `messages.create(stream=True)`."""
+    """Return the outcome of `messages.create(stream=True)`, or of the message without streaming."""
     create = get_client(run).messages.create
     events: list[Any] = []
+    message: Any = None
+    if not run.stream:
+        with ExceptionKeeper(describe_error) as kept:
+            message = create(**build_keywords(create, build_request(run)))
+        return convert_message(message, kept)
     with ExceptionKeeper(describe_error) as kept:
         for event in create(**build_keywords(create, {**build_request(run), "stream": True})):
             events.append(event)  # noqa: PERF402 - events before an exception must be kept
-    message: Any = None
     stop: str | None = None
     blocks: dict[int, dict[str, Any]] = {}
     usage: dict[str, Any] = {}

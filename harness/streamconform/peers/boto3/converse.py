@@ -1,8 +1,4 @@
-"""`peer:boto3`: the AWS SDK's `bedrock-runtime` `converse_stream()`, events aggregated as in AWS's examples.
-
-`ClientError` (`EventStreamError` is one) is the provider's error. botocore and urllib3 raise their own
-exceptions for a lost connection; `ParserError` means that botocore rejected the bytes.
-"""
+"""`peer:boto3`: the AWS SDK's `converse_stream()`, events aggregated as in its examples, and `converse()`."""
 
 from __future__ import annotations
 
@@ -11,18 +7,15 @@ from functools import cache
 from typing import Any, Final
 
 import boto3
-import botocore.exceptions
-import urllib3.exceptions
 from botocore.config import Config
-from botocore.eventstream import ParserError
 
-from streamconform.peers.boto3.events import aggregate_content, read_usage
+from streamconform.peers.boto3.errors import describe_error
+from streamconform.peers.boto3.events import aggregate_content, convert_block, read_usage
 from streamconform.peers.normal_form import (
     TIMEOUT_SECONDS,
-    Error,
+    Block,
     ExceptionKeeper,
     build_outcome,
-    describe_exception,
     get,
 )
 
@@ -73,40 +66,36 @@ def get_client(run: Any) -> Any:
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of `converse_stream()`."""
+    """Return the outcome of `converse_stream()`, or `converse()`."""
     events: list[Any] = []
     response: Any = None
+    if not run.stream:
+        with ExceptionKeeper(describe_error) as kept:
+            response = get_client(run).converse(modelId=run.model, **(run.request or {}))
+        blocks = get(response, "output", "message", "content") or []
+        content = [convert_block(block) for block in blocks]
+        return _build_result(content, get(response, "stopReason"), get(response, "usage"), response, kept)
     with ExceptionKeeper(describe_error) as kept:
         response = get_client(run).converse_stream(modelId=run.model, **(run.request or {}))
         for event in response["stream"]:
             events.append(event)  # noqa: PERF402 - events before an exception must be kept
     stop = next((event["messageStop"].get("stopReason") for event in events if "messageStop" in event), None)
     usage = next((event["metadata"].get("usage") for event in reversed(events) if "metadata" in event), None)
+    return _build_result(aggregate_content(events), stop, usage, response, kept)
+
+
+def _build_result(
+    content: list[Block], stop: str | None, usage: Any, response: Any, kept: ExceptionKeeper
+) -> dict[str, Any]:
     reason = STOP_REASONS.get(stop, "other") if stop else None
     error = kept.error
     if reason == "error" and not error:
         error = {"type": stop, "message": None, "status": None}
     return build_outcome(
-        aggregate_content(events),
+        content,
         reason,
         stop,
         usage=read_usage(usage or {}),
         error=error,
         response_id=get(response, "ResponseMetadata", "RequestId"),
     )
-
-
-CONNECTION_ERRORS: Final = (botocore.exceptions.HTTPClientError, urllib3.exceptions.HTTPError)
-
-
-def describe_error(error: Exception) -> Error | None:
-    """Return the error that an exception carries; None if the connection was lost."""
-    if isinstance(error, CONNECTION_ERRORS):
-        return None
-    if isinstance(error, botocore.exceptions.ClientError):
-        details, status = (
-            error.response.get("Error", {}),
-            get(error.response, "ResponseMetadata", "HTTPStatusCode"),
-        )
-        return {"type": details.get("Code"), "message": details.get("Message"), "status": status}
-    return describe_exception(error) | ({"type": "protocol"} if isinstance(error, ParserError) else {})

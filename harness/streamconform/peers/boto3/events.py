@@ -53,6 +53,26 @@ def _add_delta(blocks: dict[int, Block], index: int, delta: Mapping[str, Any]) -
             block |= {"signature": b64encode(reasoning["redactedContent"]).decode(), "redacted": True}
 
 
+def convert_block(block: Mapping[str, Any]) -> Block:
+    """Return a block of `converse()`, whose document has it whole."""
+    kind: str = next(iter(block), "empty")
+    value: Any = block.get(kind)
+    if kind == "text":
+        return {"type": "text", "text": value}
+    if kind == "citationsContent":
+        return {"type": "text", "text": "".join(part.get("text", "") for part in value.get("content", []))}
+    if kind == "toolUse":
+        executor = "provider" if value.get("type") == "server_tool_use" else "client"
+        return build_call(value["toolUseId"], value["name"], value.get("input"), executor=executor)
+    if kind == "reasoningContent":
+        text, redacted = value.get("reasoningText", {}), value.get("redactedContent")
+        if redacted is not None:
+            signature = b64encode(redacted).decode()
+            return {"type": "thinking", "text": "", "signature": signature, "redacted": True}
+        return {"type": "thinking", "text": text.get("text", ""), "signature": text.get("signature")}
+    return build_other(kind)
+
+
 def read_usage(usage: Mapping[str, Any]) -> dict[str, int | None]:
     """Return the usage buckets; Bedrock's counts are disjoint too."""
     details = usage.get("cacheDetails", [])

@@ -17,6 +17,7 @@ from cohere.core.http_sse import SSEError
 from cohere.v2.client import V2Client
 
 from streamconform.peers.cohere import v1 as cohere_v1
+from streamconform.peers.cohere.documents import convert_v1, convert_v2
 from streamconform.peers.cohere.v1 import ERROR_REASONS, STOP_REASONS, read_usage
 from streamconform.peers.normal_form import (
     TIMEOUT_SECONDS,
@@ -33,7 +34,7 @@ from streamconform.peers.normal_form import (
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of `chat_stream()`."""
+    """Return the outcome of `chat_stream()`, or `chat()`."""
     v1 = "messages" not in (run.request or {})
     request = {name: value for name, value in (run.request or {}).items() if name != "stream"}
     make_client = cohere.Client if v1 else cohere.ClientV2
@@ -42,6 +43,11 @@ def adapter(run: Any) -> dict[str, Any]:
     extra = keywords.pop("extra_body", {})
     events: list[Any] = []
     options = {"additional_body_parameters": extra, "max_retries": 0}
+    if not run.stream:
+        response: Any = None
+        with ExceptionKeeper(_describe_error) as kept:
+            response = client.chat(**keywords, request_options=options)
+        return (convert_v1 if v1 else convert_v2)(response, kept.error)
     with ExceptionKeeper(_describe_error) as kept:
         for event in client.chat_stream(**keywords, request_options=options):
             events.append(event)  # noqa: PERF402 - events before an exception must be kept

@@ -33,16 +33,19 @@ def get_client() -> genai.Client:
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of `models.generate_content_stream()`."""
+    """Return the outcome of `models.generate_content_stream()`, or `generate_content()`."""
     body = dict(run.request or {})
     contents = body.pop("contents", "")
     config = {"http_options": {"base_url": run.base_url, "extra_body": body}}
     chunks: list[Any] = []
     with ExceptionKeeper(_describe_error) as kept:
-        for chunk in get_client().models.generate_content_stream(
-            model=run.model, contents=contents, config=config
-        ):
-            chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
+        models = get_client().models
+        if not run.stream:
+            # The answer without streaming has the form of a chunk.
+            chunks = [models.generate_content(model=run.model, contents=contents, config=config)]
+        else:
+            for chunk in models.generate_content_stream(model=run.model, contents=contents, config=config):
+                chunks.append(chunk)
     content: list[Block] = []
     fields: dict[str, Any] = {}
     for chunk in chunks:

@@ -21,10 +21,10 @@ from streamconform.peers.langchain import settings as langchain_settings
 from streamconform.peers.langchain.blocks import convert_blocks, read_usage
 from streamconform.peers.langchain.models import MODEL_BUILDERS
 from streamconform.peers.normal_form import Error, ExceptionKeeper, build_outcome, get
-from streamconform.peers.openai import chat
+from streamconform.peers.openai import completion
 
 STOP_REASONS: Final[Mapping[str, str]] = {
-    **chat.STOP_REASONS,
+    **completion.STOP_REASONS,
     **errors.STOP_REASONS,
     **parts.STOP_REASONS,
     **v1.STOP_REASONS,

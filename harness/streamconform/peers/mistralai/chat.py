@@ -41,15 +41,21 @@ def get_client() -> Mistral:
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of `chat.stream()`."""
-    stream = get_client().chat.stream
-    keywords = build_keywords(stream, {"model": run.model, "messages": [], **(run.request or {})})
+    """Return the outcome of `chat.stream()`, or `chat.complete()`."""
+    chat = get_client().chat
+    stream = chat.stream
+    request = {"model": run.model, "messages": [], **(run.request or {})}
+    keywords = build_keywords(stream if run.stream else chat.complete, request)
     for field in ("extra_body", "service_tier"):  # the SDK cannot send fields that Mistral's API lacks
         keywords.pop(field, None)
     chunks: list[Any] = []
-    with ExceptionKeeper(describe_error) as kept, stream(**keywords, server_url=run.base_url) as events:
-        for event in events:
-            chunks.append(event.data)  # noqa: PERF401 - chunks before an exception must be kept
+    if not run.stream:
+        with ExceptionKeeper(describe_error) as kept:
+            chunks = [chat.complete(**keywords, server_url=run.base_url)]
+    else:
+        with ExceptionKeeper(describe_error) as kept, stream(**keywords, server_url=run.base_url) as events:
+            for event in events:
+                chunks.append(event.data)
     content: list[Block] = []
     calls: dict[int | None, Block] = {}
     stop: str | None = None
@@ -57,8 +63,9 @@ def adapter(run: Any) -> dict[str, Any]:
     for chunk in chunks:
         usage = chunk.usage or usage
         for choice in [choice for choice in chunk.choices if not choice.index]:
-            _append_content(content, choice.delta.content)
-            for piece in choice.delta.tool_calls or []:
+            delta = choice.delta if run.stream else choice.message
+            _append_content(content, delta.content)
+            for piece in delta.tool_calls or []:
                 _add_piece(content, calls, piece)
             stop = choice.finish_reason or stop
     blocks = [

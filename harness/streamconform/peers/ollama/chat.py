@@ -28,7 +28,7 @@ STOP_REASONS: Final = {"stop": "stop", "length": "length"}
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of `Client.chat(stream=True)`."""
+    """Return the outcome of `Client.chat()`, with or without `stream=True`."""
     client = ollama.Client(host=run.base_url, timeout=TIMEOUT_SECONDS)
     known = inspect.signature(client.chat).parameters
     request = {name: value for name, value in (run.request or {}).items() if name in known}
@@ -37,8 +37,12 @@ def adapter(run: Any) -> dict[str, Any]:
     last: Any = None
     chunks: list[Any] = []
     with ExceptionKeeper(_describe_error) as kept:
-        for chunk in client.chat(**{**request, "stream": True}):
-            chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
+        if not run.stream:
+            # The answer without streaming has the form of the last chunk.
+            chunks = [client.chat(**{**request, "stream": False})]
+        else:
+            for chunk in client.chat(**{**request, "stream": True}):
+                chunks.append(chunk)
     for chunk in chunks:
         append_text(content, "thinking", chunk.message.thinking)
         append_text(content, "text", chunk.message.content)

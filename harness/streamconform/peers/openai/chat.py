@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any
 
 import openai
 
@@ -14,25 +13,21 @@ from streamconform.peers.normal_form import (
     append_text,
     build_call,
     build_keywords,
-    build_outcome,
     get,
     get_text,
-    subtract,
 )
+from streamconform.peers.openai.completion import build_result, convert_completion
 from streamconform.peers.openai.errors import build_request, describe_error, get_client
-
-STOP_REASONS: Final[Mapping[str, str]] = {
-    "stop": "stop",
-    "length": "length",
-    "tool_calls": "tool_use",
-    "function_call": "tool_use",
-    "content_filter": "content_filter",
-}
 
 
 def run_raw(run: Any) -> dict[str, Any]:
     """Return the outcome of `chat.completions.create(stream=True)`; only choice 0 is read."""
     create = get_client(run).chat.completions.create
+    if not run.stream:
+        completion: Any = None
+        with ExceptionKeeper(describe_error) as kept:
+            completion = create(**build_keywords(create, build_request(run)))
+        return convert_completion(completion, kept)
     content: list[Block] = []
     calls: dict[int | None, Block] = {}
     fields: dict[str, Any] = {}
@@ -50,7 +45,7 @@ def run_raw(run: Any) -> dict[str, Any]:
             if get(choice, "delta", "function_call"):
                 _add_piece(content, calls, None, {"function": choice.delta.function_call})
             fields["stop"] = choice.finish_reason or fields.get("stop")
-    return _build_result(content, fields.get("stop"), fields.get("usage"), fields, kept)
+    return build_result(content, fields.get("stop"), fields.get("usage"), fields, kept)
 
 
 def run_helper(run: Any) -> dict[str, Any]:
@@ -67,22 +62,7 @@ def run_helper(run: Any) -> dict[str, Any]:
         for _ in stream:
             completion = stream.current_completion_snapshot
         completion = stream.get_final_completion()
-    choice = next(iter(get(completion, "choices") or []), None)
-    message = get(choice, "message")
-    content: list[Block] = []
-    append_text(content, "text", get_text(message, "content"))
-    append_text(content, "refusal", get_text(message, "refusal"))
-    content += [
-        build_call(
-            get_text(call, "id"), get_text(call, "function", "name"), get_text(call, "function", "arguments")
-        )
-        for call in get(message, "tool_calls") or []
-        if call is not None
-    ]
-    legacy = get(message, "function_call")
-    content += [build_call(None, get_text(legacy, "name"), get_text(legacy, "arguments"))] if legacy else []
-    fields = {"model": get(completion, "model"), "id": get(completion, "id")}
-    return _build_result(content, get(choice, "finish_reason"), get(completion, "usage"), fields, kept)
+    return convert_completion(completion, kept)
 
 
 def _add_piece(content: list[Block], calls: dict[int | None, Block], index: int | None, piece: Any) -> None:
@@ -91,26 +71,3 @@ def _add_piece(content: list[Block], calls: dict[int | None, Block], index: int 
         calls[index] = build_call(get_text(piece, "id"), get_text(piece, "function", "name"), "")
         content.append(calls[index])
     calls[index]["arguments_text"] += get_text(piece, "function", "arguments")
-
-
-def _build_result(
-    content: list[Block], stop: str | None, usage: Any, fields: Mapping[str, Any], kept: ExceptionKeeper
-) -> dict[str, Any]:
-    content = [
-        block
-        if block["type"] != "tool_call"
-        else build_call(block["id"], block["name"], block["arguments_text"], complete=bool(stop))
-        for block in content
-    ]
-    cached = get(usage, "prompt_tokens_details", "cached_tokens")
-    written = get(usage, "prompt_tokens_details", "cache_write_tokens")
-    buckets = {
-        "input": subtract(get(usage, "prompt_tokens"), cached, written),
-        "cache_read": cached,
-        "cache_write": written,
-        "output": get(usage, "completion_tokens"),
-        "reasoning": get(usage, "completion_tokens_details", "reasoning_tokens"),
-    }
-    reason = STOP_REASONS.get(stop, "other") if stop else None
-    names = {"model": fields.get("model"), "response_id": fields.get("id")}
-    return build_outcome(content, reason, stop, usage=buckets, error=kept.error, **names)

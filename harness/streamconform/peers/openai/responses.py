@@ -37,9 +37,14 @@ DELTA_FIELDS: Final[Mapping[str, str]] = {
 
 
 def run_raw(run: Any) -> dict[str, Any]:
-    """Return the outcome of `responses.create(stream=True)`."""
+    """Return the outcome of `responses.create()`, streamed or not; a document without output has none."""
     create = get_client(run).responses.create
     events: list[Any] = []
+    if not run.stream:
+        response: Any = None
+        with ExceptionKeeper(describe_error) as kept:
+            response = create(**build_keywords(create, build_request(run)))
+        return _build_result([], None if get(response, "output") is None else response, kept)
     with ExceptionKeeper(describe_error) as kept:
         for event in create(**build_keywords(create, build_request(run) | {"stream": True})):
             events.append(event)  # noqa: PERF402 - events before an exception must be kept

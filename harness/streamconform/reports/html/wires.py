@@ -34,7 +34,7 @@ def wire_to_json(trial: Trial) -> dict[str, Any]:
     """
     body = trial.body
     shown = body[:MAX_BODY]
-    framing_name = APIS[trial.case.api].detect_framing(trial.case.cassette.status, body)
+    framing_name = APIS[trial.case.api].frame_case(trial.case, body)
     frames = split(framing_name, body)
     shown_frames = [frame for frame in frames[:MAX_FRAMES] if frame.start < len(shown)]
     is_bytewise = len(trial.chunks) == len(body) > 1

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from streamconform.errors import ConformError
-from streamconform.tools.corpus import archive, metadata_only
+from streamconform.tools.corpus import archive, metadata_only, no_backend_path
 from streamconform.tools.corpus.sources import Source
 
 DOWNLOAD: Final = (
@@ -74,6 +74,11 @@ def download(source: Source, folder: Path) -> Path:
     )
     found = sorted(each for each in into.iterdir() if each.is_file())
     if ran.returncode != 0 or len(found) != 1:
+        if (backend / no_backend_path.REFUSED).exists():
+            raise PullFailed(
+                f"the archive of {source.distribution} {source.version} names a build backend inside itself "
+                "(`backend-path`), which pip would run; nothing of it was run"
+            )
         raise PullFailed(_explain_failure(source, ran.stdout + ran.stderr))
     got = archive.compute_digest(found[0])
     if got != source.sha256:
@@ -83,8 +88,10 @@ def download(source: Source, folder: Path) -> Path:
 
 def _place_backend(folder: Path, name: str) -> None:
     """Put our backend under `folder`, importable by the name of the archive's own."""
+    folder.mkdir()
+    shutil.copyfile(no_backend_path.__file__, folder / "sitecustomize.py")
     path = folder.joinpath(*name.split(".")).with_suffix(".py")
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     for package in path.relative_to(folder).parents[:-1]:
         (folder / package / "__init__.py").touch()
     shutil.copyfile(metadata_only.__file__, path)

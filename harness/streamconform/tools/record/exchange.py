@@ -19,7 +19,7 @@ from streamconform.tools.record import scrub
 from streamconform.tools.record.errors import SecretsLeft, UnexpectedResponse
 from streamconform.tools.record.live import RawRecording, record, to_cassette
 from streamconform.tools.record.placeholders import Placeholders
-from streamconform.tools.record.providers import RECORDINGS, build_streaming_body, build_twin_body
+from streamconform.tools.record.providers import RECORDINGS, build_streaming_body
 from streamconform.tools.record.scan import SecretFinding, scan
 
 MAX_FINDINGS_SHOWN = 5
@@ -80,7 +80,7 @@ def record_exchange(job: RecordJob, on_chunk: Callable[[bytes], None] | None = N
     _check_recording(job, recording)
     twin = None
     if job.twin:
-        twin = _send(job, build_twin_body(RECORDINGS[job.api], body), None)
+        twin = _send(job, APIS[job.api].write_document_body(body), None)
         _check_twin(job, twin)
     placeholders = Placeholders(job.names)
     placeholders.learn_request(body)

@@ -34,10 +34,3 @@ CREDENTIALS: Final = frozenset(
 def build_streaming_body(body: Mapping[str, Any], model: str) -> Json:
     """Return `body` with `model` and `stream: true` set."""
     return {"model": model} | dict(body) | {"model": model, "stream": True}
-
-
-def build_twin_body(recording: Recording, body: Mapping[str, Any]) -> Json:
-    """Return the same request with `stream: false` and without the streaming-only fields."""
-    return {key: value for key, value in body.items() if key not in recording.streaming_only} | {
-        "stream": False
-    }

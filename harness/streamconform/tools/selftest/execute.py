@@ -21,7 +21,7 @@ from streamconform.adapters import host, json_line, protocol
 from streamconform.adapters.connect import connect
 from streamconform.adapters.interface import Answer, Hang, ProtocolFault
 from streamconform.model.result import TrialResult
-from streamconform.model.trial import AnyTrial
+from streamconform.model.trial import AnyTrial, Trial
 from streamconform.run.blame import Blame
 from streamconform.run.plan import ImplementationPlan, plan_implementation
 from streamconform.run.pool import build_result
@@ -121,7 +121,9 @@ def _run_task(task: tuple[int, range], seconds: float) -> list[TrialResult]:
 
 def judge_trial(group: Group, trial: AnyTrial, seconds: float) -> Iterator[TrialResult]:
     """Yield the results of `trial` that are no pass, of every mutant in `group`."""
-    events = "events" in group.plan.greeting.claims(trial.case.api)
+    events = "events" in group.plan.greeting.claims(trial.case.api) and not (
+        isinstance(trial, Trial) and not trial.case.stream
+    )
     request = protocol.encode_request(REQUEST_ID, trial, events=events)
     judged: dict[bytes | None, TrialResult] = {}
     for index, (name, adapter) in enumerate(group.adapters.items()):

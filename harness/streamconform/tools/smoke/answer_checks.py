@@ -171,9 +171,10 @@ def check_concurrency(transcript: Transcript) -> Iterator[SmokeProblem]:
 
 def _iter_answers_with_events(transcript: Transcript) -> Iterator[RunAnswer]:
     for answer in iter_answers(transcript):
-        # An exception without an outcome cuts the events short.
+        # An exception without an outcome cuts the events short, and a document has none.
         if (
-            "events" in read_claims(transcript.hello, answer.stream.api)
+            answer.stream.trial.case.stream
+            and "events" in read_claims(transcript.hello, answer.stream.api)
             and answer.outcome is not RAISED_OUTCOME
         ):
             yield answer

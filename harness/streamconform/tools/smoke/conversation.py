@@ -18,7 +18,7 @@ from streamconform.adapters.program import HELLO_HINT, limit_greeting
 from streamconform.apis import APIS
 from streamconform.errors import ImplementationError
 from streamconform.replay.server import ReplayServer
-from streamconform.tools.smoke.streams import load_streams
+from streamconform.tools.smoke.streams import load_document, load_streams
 from streamconform.tools.smoke.transcript import (
     Message,
     SampleStream,
@@ -80,6 +80,9 @@ def plan_steps(hello: Mapping[str, Any]) -> Iterator[SmokeStep]:
     for api in apis:
         for stream in load_streams(api):
             yield SmokeStep(name=f"{api} {stream.name}", runs={next(ids): stream})
+        if "documents" in read_claims(hello, api):
+            document = load_document(api)
+            yield SmokeStep(name=f"{api} {document.name}", runs={next(ids): document})
     # These steps test the protocol, which is the same for every API: one API is enough.
     for api in itertools.islice(apis, 1):
         text, call, _ = load_streams(api)
@@ -100,7 +103,7 @@ def encode_step(step: SmokeStep, hello: Mapping[str, Any], feeds: Mapping[str, F
     """Yield the lines of `step`: the run messages, then the chunks of adapters in `push` mode."""
     yield from step.lines_before
     for id_, stream in step.runs.items():
-        events = "events" in read_claims(hello, stream.api)
+        events = stream.trial.case.stream and "events" in read_claims(hello, stream.api)
         run = protocol.encode_run(id_, stream.trial, events=events, feed=feeds[id_])
         yield _encode_line({**json.loads(run), **step.changes}) if step.changes else run
     for id_, stream in step.runs.items():

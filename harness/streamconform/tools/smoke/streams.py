@@ -1,14 +1,19 @@
-"""The sample streams of `conform smoke`: per API a text, a tool call, and the text cut off."""
+"""The samples of `conform smoke`: per API a text, a tool call, the text cut off, and a document."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from functools import cache
 from typing import Final
 
 from streamconform.apis import APIS
+from streamconform.apis.api import CANNED_TEXT
 from streamconform.model.case import NOTHING_EXPECTED, Case
+from streamconform.replay.endpoints import read_target
 from streamconform.resources import find_bundled
 from streamconform.suite.cassettes import load
+from streamconform.suite.documents import take_document
 from streamconform.suite.expand import make_trial
 from streamconform.tools.smoke.transcript import SampleStream
 
@@ -29,6 +34,18 @@ def load_streams(api: str) -> tuple[SampleStream, SampleStream, SampleStream]:
         ),
         SampleStream(name="cut", trial=make_trial(text, CUT, 0), status="incomplete", text=smoke.text),
     )
+
+
+@cache
+def load_document(api: str) -> SampleStream:
+    """Return the shortest answer of `api` without streaming; raises as `load_streams`."""
+    text = _make_case(api, APIS[api].smoke.text_cassette)
+    reply = APIS[api].choose_reply(read_target(text.cassette.request.path))
+    twin = json.dumps(reply.document(text.cassette.model or "m")).encode()
+    document = take_document(replace(text.cassette, twin=twin))
+    assert document is not None, "it has a twin"
+    trial = make_trial(replace(text, cassette=document, stream=False), "recorded", 0)
+    return SampleStream(name="document", trial=trial, status="complete", text=CANNED_TEXT)
 
 
 def _make_case(api: str, name: str) -> Case:

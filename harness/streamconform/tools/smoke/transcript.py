@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Final, get_args
 
 from streamconform.adapters.protocol import ProtocolError, parse_object
-from streamconform.model.capability import CAPABILITIES
+from streamconform.model.capability import CAPABILITIES, OF_STREAMS
 from streamconform.model.trial import Input, Trial
 
 INPUTS: Final[tuple[Input, ...]] = get_args(Input)
@@ -130,8 +130,8 @@ def find_input(hello: Mapping[str, Any]) -> Input | None:
 
 
 def read_claims(hello: Mapping[str, Any], api: str) -> frozenset[str]:
-    """Return the known capabilities that a greeting claims for `api`; absent means all of them."""
+    """Return the known capabilities that a greeting claims for `api`; absent means all those of streams."""
     claims = hello.get("capabilities")
     if claims is None:
-        return frozenset(CAPABILITIES)
+        return OF_STREAMS
     return frozenset(filter_texts(claims.get(api) if isinstance(claims, Mapping) else claims)) & CAPABILITIES

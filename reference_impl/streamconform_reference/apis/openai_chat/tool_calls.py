@@ -52,6 +52,8 @@ class WireCall:
     """The last fragment of the arguments, as long as each one starts with the one before; else None."""
     repeats: bool = False
     """Whether a fragment was longer than the one before and started with it."""
+    free_text: bool = False
+    """Whether the arguments are not JSON, so that a cut cannot be seen in them."""
     ended: bool = False
     tracker: ValueTracker = field(default_factory=ValueTracker)
 
@@ -121,9 +123,9 @@ class ToolCalls:
             self.message.sign_content(call.slot, signature)
 
     def end(self, *, truncated: bool) -> None:
-        """End all calls, except the last one of a truncated answer if it has no arguments."""
+        """End all calls, except the last one of a truncated answer if it has free text or no arguments."""
         last = self._calls[-1] if self._calls else None
-        cut = last if truncated and last and not last.has_arguments else None
+        cut = last if truncated and last and (last.free_text or not last.has_arguments) else None
         for call in self._open:
             if call is not cut:
                 call.ended = True
@@ -161,7 +163,7 @@ class ToolCalls:
         if fragment.name != call.name and not (call.has_arguments and call.name):
             call.name += fragment.name
         if fragment.free_text:
-            call.text_so_far = None
+            call.free_text, call.text_so_far = True, None
         self.message.describe_call(call.slot, id=call.id, name=call.name, free_text=fragment.free_text)
 
     def add_arguments(self, call: WireCall, arguments: Any) -> None:

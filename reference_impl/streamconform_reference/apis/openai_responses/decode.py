@@ -48,6 +48,7 @@ from .answer import (
     settle_thinking,
     use_part,
 )
+from .calls import CALLS
 from .items import Family, Item
 from .terminal import ERROR_TYPES, finish_response
 
@@ -183,13 +184,16 @@ def on_arguments_delta(answer: ResponseState, payload: Payload) -> None:
 
 
 def on_arguments_done(answer: ResponseState, payload: Payload, key: str) -> None:
-    """Read the whole arguments, and end the call."""
+    """Read the whole arguments, and end the call, unless they are free text.
+
+    The end of a text that was cut looks like any other: only the status of the finished item tells.
+    """
     item = answer.items.find_for_event(payload, "call")
     if item is None:
         return
     arguments = payload.get(key)
     settle_call(answer, item, arguments)
-    if arguments or answer.message.text(item):
+    if (arguments or answer.message.text(item)) and not CALLS[item.kind].free_text:
         answer.message.end(item)
 
 

@@ -63,6 +63,10 @@ def _read_exchanges(path: Path, data: bytes, api: str | None) -> Iterable[Import
     """Return the exchanges in `data`, using the reader for the file's format."""
     if len(data) > MAX_FILE:
         raise SourceError((Problem(str(path), None, f"larger than {MAX_FILE} bytes"),))
+    if path.name.endswith(".yaml.gz"):
+        from streamconform.tools.record.importers import langchain  # which imports vcrpy too
+
+        return langchain.read(path, data)
     if path.suffix in (".yaml", ".yml", ".json"):
         from streamconform.tools.record.importers import vcr  # imports every HTTP library that is installed
 

@@ -40,26 +40,27 @@ def read(path: Path, data: bytes) -> Iterator[ImportedExchange | SkippedExchange
 
     Raises `SourceError` if `data` is not a cassette.
     """
-    text = _decode_utf8(path, data)
+    text = decode_utf8(path, data)
     try:
         if path.suffix in SUFFIXES:
-            _reject_hostile(path, text)
+            reject_hostile(path, text)
             requests, responses, *_ = deserialize(text, yamlserializer)
         else:
             requests, responses, *_ = deserialize(text, jsonserializer)
         pairs = list(zip(requests, responses, strict=True))
     except BROKEN as error:
-        message = f"not a vcrpy cassette: {_describe_error(error)}"
-        raise SourceError((Problem(str(path), _find_line(error), message),)) from error
+        message = f"not a vcrpy cassette: {describe_error(error)}"
+        raise SourceError((Problem(str(path), find_line(error), message),)) from error
     for number, (request, response) in enumerate(pairs, start=1):
         where = f"{path.name}, interaction {number} of {len(pairs)}"
         try:
-            yield _read_exchange(where, request, response)
+            yield read_exchange(where, request, response)
         except BROKEN as error:
-            yield SkippedExchange(where, _describe_error(error))
+            yield SkippedExchange(where, describe_error(error))
 
 
-def _decode_utf8(path: Path, data: bytes) -> str:
+def decode_utf8(path: Path, data: bytes) -> str:
+    """Return the text of a file; raise `SourceError` with the line of a byte that is not UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -67,7 +68,7 @@ def _decode_utf8(path: Path, data: bytes) -> str:
         raise SourceError((Problem(str(path), data.count(b"\n", 0, error.start) + 1, message),)) from error
 
 
-def _reject_hostile(path: Path, text: str) -> None:
+def reject_hostile(path: Path, text: str) -> None:
     """Raise `SourceError` if composing the YAML would recurse too deeply or need unbounded memory.
 
     Anchors alone are allowed: vcrpy writes them.
@@ -97,7 +98,8 @@ def _get_event_line(event: yaml.Event) -> int | None:
     return None if event.start_mark is None else event.start_mark.line + 1
 
 
-def _read_exchange(where: str, request: Any, response: Mapping[str, Any]) -> ImportedExchange:
+def read_exchange(where: str, request: Any, response: Mapping[str, Any]) -> ImportedExchange:
+    """Return the exchange of a request and its response; raise one of `BROKEN` if they are not vcrpy's."""
     old = "status_code" in response  # the format that vcrpy before 6 wrote for httpx
     status = response["status_code"] if old else response["status"]["code"]
     body = _to_bytes(response["content"]) if old else _read_body(response.get("body"))
@@ -151,12 +153,14 @@ def _read_headers(recorded: Any) -> dict[str, str]:
     return headers
 
 
-def _find_line(error: BaseException) -> int | None:
+def find_line(error: BaseException) -> int | None:
+    """Return the line at which YAML is broken, if the error names one."""
     mark = getattr(error, "problem_mark", None)
     return mark.line + 1 if mark is not None else None
 
 
-def _describe_error(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
+    """Return the first line of what one of `BROKEN` says."""
     if isinstance(error, KeyError):
         return f"missing {error}"
     return (str(error) or type(error).__name__).partition("\n")[0].strip()[:200]

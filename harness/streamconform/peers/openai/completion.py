@@ -1,0 +1,74 @@
+"""Convert a whole `ChatCompletion` of the OpenAI SDK, and the parts that its chunks add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from streamconform.peers.normal_form import (
+    Block,
+    ExceptionKeeper,
+    append_text,
+    build_call,
+    build_outcome,
+    get,
+    get_text,
+    subtract,
+)
+
+STOP_REASONS: Final[Mapping[str, str]] = {
+    "stop": "stop",
+    "length": "length",
+    "tool_calls": "tool_use",
+    "function_call": "tool_use",
+    "content_filter": "content_filter",
+}
+
+
+def convert_completion(completion: Any, kept: ExceptionKeeper) -> dict[str, Any]:
+    """Return the outcome of a `ChatCompletion`; None is one that the SDK did not return."""
+    choice = next(iter(get(completion, "choices") or []), None)
+    message = get(choice, "message")
+    content: list[Block] = []
+    append_text(content, "text", get_text(message, "content"))
+    append_text(content, "refusal", get_text(message, "refusal"))
+    for call in get(message, "tool_calls") or []:
+        kind, arguments = ("custom", "input") if get(call, "custom") else ("function", "arguments")
+        block = build_call(
+            get_text(call, "id"), get_text(call, kind, "name"), get_text(call, kind, arguments)
+        )
+        # The input of a custom tool is text, not JSON.
+        block |= {"arguments": block["arguments_text"]} if kind == "custom" else {}
+        content += [block] if call is not None else []
+    legacy = get(message, "function_call")
+    content += [build_call(None, get_text(legacy, "name"), get_text(legacy, "arguments"))] if legacy else []
+    fields = {"model": get(completion, "model"), "id": get(completion, "id")}
+    return build_result(content, get(choice, "finish_reason"), get(completion, "usage"), fields, kept)
+
+
+def build_result(
+    content: list[Block], stop: str | None, usage: Any, fields: Mapping[str, Any], kept: ExceptionKeeper
+) -> dict[str, Any]:
+    """Return the outcome of the blocks; `fields` has `model` and `id`."""
+    content = [_finish_call(block, complete=bool(stop)) for block in content]
+    cached = get(usage, "prompt_tokens_details", "cached_tokens")
+    written = get(usage, "prompt_tokens_details", "cache_write_tokens")
+    buckets = {
+        "input": subtract(get(usage, "prompt_tokens"), cached, written),
+        "cache_read": cached,
+        "cache_write": written,
+        "output": get(usage, "completion_tokens"),
+        "reasoning": get(usage, "completion_tokens_details", "reasoning_tokens"),
+    }
+    reason = STOP_REASONS.get(stop, "other") if stop else None
+    names = {"model": fields.get("model"), "response_id": fields.get("id")}
+    return build_outcome(content, reason, stop, usage=buckets, error=kept.error, **names)
+
+
+def _finish_call(block: Block, *, complete: bool) -> Block:
+    """Return a call with its arguments parsed, and any other block as it is."""
+    if block["type"] != "tool_call":
+        return block
+    if isinstance(block["arguments"], str):  # the input of a custom tool
+        return block | {"complete": complete}
+    return build_call(block["id"], block["name"], block["arguments_text"], complete=complete)

@@ -1,0 +1,44 @@
+"""The answer without streaming that a cassette has: its twin, or its own body. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from streamconform.apis import APIS
+from streamconform.model.cassette import Cassette
+
+_OF_THE_STREAM: Final = frozenset(
+    {"accept", "cache-control", "content-encoding", "content-length", "transfer-encoding"}
+)
+"""Headers that an exchange without streaming does not share with its stream."""
+
+
+def take_document(cassette: Cassette) -> Cassette | None:
+    """Return the exchange without streaming, or None if `cassette` has only a stream.
+
+    That of a twin has the request that asks for it: what `conform record --twin` sends.
+    """
+    api, request = APIS[cassette.api], cassette.request
+    if cassette.twin is not None:
+        return replace(
+            cassette,
+            request=replace(
+                request,
+                path=api.endpoints.document_path(request.path),
+                headers=_keep_shared(request.headers),
+                body=api.write_document_body(request.body),
+            ),
+            headers=_keep_shared(cassette.headers) | {"content-type": "application/json"},
+            body=cassette.twin,
+            suffix="twin.json",
+            marks=(),
+            twin=None,
+        )
+    is_document = cassette.suffix == "json" and not api.requests_stream(request)
+    return cassette if is_document else None
+
+
+def _keep_shared(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in headers.items() if name not in _OF_THE_STREAM}

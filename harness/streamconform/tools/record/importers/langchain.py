@@ -1,0 +1,76 @@
+"""Read the cassettes of LangChain's own vcrpy serializer: gzip over YAML with two lists.
+
+`requests` and `responses` belong together by position. Values of headers, and in some projects the address,
+are replaced by a mark; the request's body then tells which API of OpenAI was called.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final
+
+import yaml
+
+from streamconform.errors import Problem, SourceError
+from streamconform.tools.record.importers import vcr
+from streamconform.tools.record.importers.exchange import ImportedExchange, SkippedExchange
+
+MAX_UNPACKED: Final = 64 * 1024 * 1024
+"""Limit of a decompressed file in bytes."""
+REMOVED: Final = "**REDACTED**"
+_OPENAI: Final = "https://api.openai.com/v1"
+
+
+def read(path: Path, data: bytes) -> Iterator[ImportedExchange | SkippedExchange]:
+    """Yield the exchanges in `data`; one that cannot be read becomes a `SkippedExchange`.
+
+    Raises `SourceError` if `data` is not such a cassette, or larger than `MAX_UNPACKED` when decompressed.
+    """
+    text = vcr.decode_utf8(path, _decompress(path, data))
+    try:
+        vcr.reject_hostile(path, text)
+        document = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
+        pairs = list(zip(document["requests"], document["responses"], strict=True))
+    except vcr.BROKEN as error:
+        message = f"not a cassette of LangChain: {vcr.describe_error(error)}"
+        raise SourceError((Problem(str(path), vcr.find_line(error), message),)) from error
+    for number, (request, response) in enumerate(pairs, start=1):
+        where = f"{path.name}, interaction {number} of {len(pairs)}"
+        try:
+            yield vcr.read_exchange(where, _restore_request(request), _drop_removed(response))
+        except vcr.BROKEN as error:
+            yield SkippedExchange(where, vcr.describe_error(error))
+
+
+def _decompress(path: Path, data: bytes) -> bytes:
+    try:
+        with gzip.open(io.BytesIO(data)) as file:
+            text = file.read(MAX_UNPACKED + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise SourceError((Problem(str(path), None, f"not gzip: {error}"),)) from error
+    if len(text) > MAX_UNPACKED:
+        message = f"larger than {MAX_UNPACKED} bytes when decompressed"
+        raise SourceError((Problem(str(path), None, message),))
+    return text
+
+
+def _restore_request(request: Mapping[str, Any]) -> Any:
+    """Return the request with the attributes of vcrpy's, without what was removed."""
+    uri, body = str(request["uri"]), request.get("body")
+    if uri == REMOVED:
+        sent = json.loads(body) if isinstance(body, str | bytes) else {}
+        uri = f"{_OPENAI}/{'chat/completions' if 'messages' in sent else 'responses'}"
+    headers = _drop_removed(request)["headers"]
+    return SimpleNamespace(uri=uri, method=request["method"], headers=headers, body=body)
+
+
+def _drop_removed(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a request or response without the headers whose value was removed."""
+    headers = message.get("headers") or {}
+    return {**message, "headers": {name: value for name, value in headers.items() if value != [REMOVED]}}

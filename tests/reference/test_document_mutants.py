@@ -1,0 +1,52 @@
+"""Mutants of answers without streaming are wrong there, only where they say, and read streams right."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+from streamconform.model.cassette import Cassette
+from streamconform_mutants import MUTANTS, load
+from streamconform_reference import adapter as reference
+
+from ..bundled_suite import cassettes
+from .exchange import Exchange, decode
+from .samples import SAMPLES
+from .test_mutants import DOCUMENT_MUTANTS, leaves, matches
+
+
+@cache
+def twins(api: str) -> tuple[Cassette, ...]:
+    return tuple(each for each in cassettes() if each.api == api and each.twin is not None)
+
+
+def read(adapter: Any, cassette: Cassette) -> dict[str, Any]:
+    assert cassette.twin is not None
+    (message,) = adapter(Exchange([cassette.twin], api=cassette.api, stream=False))
+    return leaves(message["outcome"])
+
+
+def test_two_apis_have_one() -> None:
+    assert len({api for name in DOCUMENT_MUTANTS for api in load(name).apis}) >= 2
+
+
+@pytest.mark.parametrize("name", DOCUMENT_MUTANTS)
+def test_a_mutant_fails_some_checks_and_only_those_it_names(name: str) -> None:
+    adapter = load(name)
+    (api,) = adapter.apis
+    failing = set()
+    for cassette in twins(api):
+        right, wrong = read(reference, cassette), read(adapter, cassette)
+        paths = (path for path in right | wrong if right.get(path) != wrong.get(path))
+        failing |= {f"{api}/documents/{cassette.name}@recorded:{path}" for path in paths}
+    assert failing
+    assert all(any(matches(glob, check) for glob in MUTANTS[name].fails) for check in failing)
+
+
+@pytest.mark.parametrize("name", DOCUMENT_MUTANTS)
+def test_a_mutant_reads_streams_right(name: str) -> None:
+    adapter = load(name)
+    (api,) = adapter.apis
+    for body in SAMPLES[api].values():
+        assert decode(body, adapter=adapter, api=api) == decode(body, api=api)
