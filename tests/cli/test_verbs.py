@@ -73,10 +73,16 @@ def test_list_shows_id_level_and_title_of_every_case(project):
     assert ran.code == 0
     assert "cohere-chat/text/plain-text " in ran.out
     listed = [line.split()[0] for line in ran.out.splitlines()]
-    over_bytes = [case for case in bundled_suite.cases() if not isinstance(case, RoundTripCase)]
-    assert listed == [case.id for case in over_bytes if case.api == "cohere-chat"]
+    assert listed == [case.id for case in bundled_suite.cases() if case.api == "cohere-chat"]
     cases = json.loads(project.run("list", "--api", "cohere-chat", "--format", "json").out)
     assert [case["id"] for case in cases] == listed
+
+
+def test_list_shows_what_an_input_mode_can_judge(project):
+    ran = project.run("list", "--api", "cohere-chat", "--input", "bytes", "--format", "json")
+    cases = json.loads(ran.out)
+    over_bytes = [case for case in bundled_suite.cases() if not isinstance(case, RoundTripCase)]
+    assert [case["id"] for case in cases] == [case.id for case in over_bytes if case.api == "cohere-chat"]
     assert all(case["evidence"] or case["sources"] for case in cases)
 
 

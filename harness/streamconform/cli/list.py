@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from typing import Any
 
 import click
 
 from streamconform.cli import options
-from streamconform.model.case import AnyCase, Case, RoundTripCase
+from streamconform.model.case import AnyCase, Case, CaseHead, RoundTripCase
 from streamconform.model.trial import AnyTrial, RoundTrip, Trial
 from streamconform.reports.describe import format_count
 
@@ -22,10 +23,11 @@ from streamconform.reports.describe import format_count
 @click.option("--format", "shape", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(shape: str, trials: bool, **arguments: Any) -> None:  # noqa: FBT001 - click passes flags like this
     """List the cases that a run would judge, with level and title."""
-    settings = {"input": "bytes"} | options.merge_settings(arguments)
-    if shape == "text" and not (trials or settings.get("select") or settings.get("last_failed")):
-        # Every case has a trial as recorded, so listing the cases needs no other trials.
-        settings |= {"deliver": "fast", "faults": "none"}
+    settings = options.merge_settings(arguments)
+    if shape == "text" and not (trials or any(map(settings.get, ("select", "last_failed", "input")))):
+        # Every case has a trial as recorded, so no case has to be expanded, and no cassette read.
+        _print_cases(options.select_heads(settings))
+        return
     selection, note = options.select_for_run(settings)
     trials_selected = selection.trials
     if note:
@@ -36,11 +38,14 @@ def command(shape: str, trials: bool, **arguments: Any) -> None:  # noqa: FBT001
         for trial in trials_selected:
             click.echo(f"{trial.id}  {trial.level}  {_describe_size(trial)}")
     else:
-        cases = list({trial.case.id: trial.case for trial in trials_selected}.values())
-        width = max((len(case.id) for case in cases), default=0)
-        for case in cases:
-            click.echo(f"{case.id:<{width}}  {case.level:<6}  {case.title}")
-        click.echo(format_count(len(cases), "case"), err=True)
+        _print_cases({trial.case.id: trial.case for trial in trials_selected}.values())
+
+
+def _print_cases(cases: Collection[CaseHead]) -> None:
+    width = max((len(case.id) for case in cases), default=0)
+    for case in cases:
+        click.echo(f"{case.id:<{width}}  {case.level:<6}  {case.title}")
+    click.echo(format_count(len(cases), "case"), err=True)
 
 
 def _describe_size(trial: AnyTrial) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar, get_args
@@ -15,7 +15,7 @@ from streamconform import config, user_cache
 from streamconform.adapters.connect import Connection, connect, connect_command
 from streamconform.apis import APIS
 from streamconform.errors import SelectionError, UsageError
-from streamconform.model.case import LEVELS, AnyCase, Case
+from streamconform.model.case import LEVELS, AnyCase, Case, CaseHead
 from streamconform.model.result import is_unexpected
 from streamconform.model.trial import (
     DELIVERIES,
@@ -211,28 +211,19 @@ def select(settings: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
 
     Raises `SourceError`, and `SelectionError` if nothing is selected; a shard or `ids` may select nothing.
     """
-    sources = find_sources(settings)
-    catalog = read_catalog(sources)
-    case_ids = select_apis(catalog.ids, settings.get("api", ()))
-    profile_name = settings.get("profile")
-    profile = None if profile_name is None else load_profile(sources.specs, profile_name, catalog.ids)
-    if profile is not None:
-        profile_ids = set(profile.cases)
-        case_ids = tuple(id_ for id_ in case_ids if id_ in profile_ids)
-    patterns, seed = tuple(settings.get("select", ())), settings.get("seed", 0)
-    input_mode: Input | None = settings.get("input")
+    catalog = read_catalog(find_sources(settings))
+    profile = _find_profile(settings, catalog)
     deliveries, faults = select_deliveries(settings, profile) if ids is None else (tuple(DELIVERIES), "all")
     sampled = SAMPLED if deliveries == DELIVERY_SETS["standard"] else ()
-    level, shard_option = settings.get("level", "may"), settings.get("shard")
-    shard = parse_shard(shard_option) if shard_option else None
-    requested = None if ids is None else {id_.partition("@")[0] for id_ in ids}
+    patterns, seed = tuple(settings.get("select", ())), settings.get("seed", 0)
+    input_mode: Input | None = settings.get("input")
+    level = settings.get("level", "may")
     # Reading and expanding cases is expensive, so those that cannot match are dropped before it.
-    case_ids = select_ids(case_ids, patterns, (*deliveries, *(FAULTS if faults != "none" else ())))
-    case_ids = tuple(
-        id_
-        for id_ in case_ids
-        if (shard is None or shard.includes(id_)) and (requested is None or id_ in requested)
-    )
+    names = (*deliveries, *(FAULTS if faults != "none" else ()))
+    case_ids = _select_case_ids(settings, catalog, profile, names)
+    if ids is not None:
+        requested = {id_.partition("@")[0] for id_ in ids}
+        case_ids = tuple(id_ for id_ in case_ids if id_ in requested)
     candidates = [
         case
         for case in catalog.load(None if case_ids == catalog.ids else case_ids)
@@ -242,7 +233,7 @@ def select(settings: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
     # only when it has started, so a run expands for HTTP and drops then what an implementation cannot take.
     expanded = expand(candidates, deliveries, "http", seed, faults, sampled)
     feedable = (trial for trial in expanded if input_mode is None or input_mode in supported_inputs(trial))
-    may_be_empty = shard is not None or ids is not None
+    may_be_empty = settings.get("shard") is not None or ids is not None
     matching = select_trials(feedable, patterns, lenient=may_be_empty)
     selected = tuple(
         trial for trial in matching if is_at_least(trial.level, level) and (ids is None or trial.id in ids)
@@ -252,6 +243,39 @@ def select(settings: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
             "no trial is left after --api, --profile, --level and --deliver; loosen one of them"
         )
     return Selection(catalog, selected, profile)
+
+
+def select_heads(settings: dict[str, Any]) -> tuple[CaseHead, ...]:
+    """Return the heads of the cases that `--api`, `--profile`, `--level` and `--shard` select.
+
+    Raises `SourceError`, and `SelectionError` if nothing is selected; a shard may select nothing.
+    """
+    catalog = read_catalog(find_sources(settings))
+    case_ids = _select_case_ids(settings, catalog, _find_profile(settings, catalog))
+    level = settings.get("level", "may")
+    heads = tuple(head for head in catalog.load_heads(case_ids) if is_at_least(head.level, level))
+    if not (heads or settings.get("shard")):
+        raise SelectionError("no case is left after --api, --profile and --level; loosen one of them")
+    return heads
+
+
+def _find_profile(settings: dict[str, Any], catalog: Catalog) -> Profile | None:
+    name = settings.get("profile")
+    return None if name is None else load_profile(catalog.sources.specs, name, catalog.ids)
+
+
+def _select_case_ids(
+    settings: dict[str, Any], catalog: Catalog, profile: Profile | None, deliveries: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Return the ids of the cases that may have a selected trial; `deliveries` includes the faults."""
+    case_ids = select_apis(catalog.ids, settings.get("api", ()))
+    if profile is not None:
+        profile_ids = set(profile.cases)
+        case_ids = tuple(id_ for id_ in case_ids if id_ in profile_ids)
+    case_ids = select_ids(case_ids, tuple(settings.get("select", ())), deliveries)
+    shard_option = settings.get("shard")
+    shard = parse_shard(shard_option) if shard_option else None
+    return tuple(id_ for id_ in case_ids if shard is None or shard.includes(id_))
 
 
 def select_deliveries(settings: dict[str, Any], profile: Profile | None) -> tuple[tuple[str, ...], FaultSet]:

@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from streamconform.model.case import AnyCase
-from streamconform.suite.load import Sources, list_spec_files, load
+from streamconform.model.case import AnyCase, CaseHead
+from streamconform.suite.load import Sources, list_spec_files, load, load_heads
 from streamconform.yaml_text import reader
 
 _CASES_KEY: Final = re.compile(rb"^cases:[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?\n)*( *)- ", re.MULTILINE)
@@ -40,9 +40,17 @@ class Catalog:
         """
         if ids is None:
             return load(self.sources)
-        wanted = frozenset(ids)
-        files = [path for path, case_ids in self.files.items() if not wanted.isdisjoint(case_ids)]
-        return load(self.sources, files, wanted)
+        return load(self.sources, self._find_files(ids), ids)
+
+    def load_heads(self, ids: Collection[str]) -> tuple[CaseHead, ...]:
+        """Return the heads of the cases `ids`, in the order of the files.
+
+        Only their spec files are read. Raises `SourceError` with every problem in these.
+        """
+        return load_heads(self.sources, self._find_files(ids), ids)
+
+    def _find_files(self, ids: Collection[str]) -> list[Path]:
+        return [path for path, case_ids in self.files.items() if not frozenset(case_ids).isdisjoint(ids)]
 
 
 def read_catalog(sources: Sources) -> Catalog:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from streamconform.apis import APIS
 from streamconform.errors import Problem, SelectionError, SourceError
-from streamconform.model.case import NOTHING_EXPECTED, AnyCase, CallCase, Case, RoundTripCase, Skip
+from streamconform.model.case import NOTHING_EXPECTED, AnyCase, CallCase, Case, CaseHead, RoundTripCase, Skip
 from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Usage
 from streamconform.schemas import check_document
@@ -53,6 +53,18 @@ def load(
     return tuple(result.cases)
 
 
+def load_heads(sources: Sources, files: Sequence[Path], ids: Collection[str]) -> tuple[CaseHead, ...]:
+    """Return the heads of the cases `ids` in `files`; no cassette is read.
+
+    Raises `SourceError` with every problem of the files.
+    """
+    loader = _Loader(sources, ids)
+    heads = [head for path in files for head in loader.read_heads(path)]
+    if loader.result.problems:
+        raise SourceError(tuple(loader.result.problems))
+    return tuple(heads)
+
+
 def list_spec_files(folder: Path) -> list[Path]:
     """Return the spec files in the subfolders of `folder` that are named after an API, and in `common`."""
     if not folder.is_dir():
@@ -83,16 +95,9 @@ class _Loader:
         self._cassettes: dict[tuple[str, str], Cassette | None] = {}
 
     def load_file(self, path: Path) -> None:
-        try:
-            document = reader.read(path)
-        except SourceError as error:
-            self.result.problems += error.problems
-            return
-        problems = list(check_document("spec.v1", document))
-        if not problems:
-            problems += [*_check_names(path, document), *_check_matchers(document)]
-        self.result.problems += problems
-        if problems:
+        """Load the cases of a file."""
+        document = self._read_file(path)
+        if document is None:
             return
         match document.value.get("kind", _DEFAULT_KIND):
             case "stream" | "document":
@@ -101,6 +106,27 @@ class _Loader:
                 self._load_round_trips(document)
             case _:
                 self._load_call_cases(document)
+
+    def read_heads(self, path: Path) -> list[CaseHead]:
+        """Return the heads of the cases in a file."""
+        document = self._read_file(path)
+        if document is None:
+            return []
+        api = document.value.get("api")
+        return [CaseHead(api=api, **_read_head(document, i)) for i, _ in self._select_entries(document)]
+
+    def _read_file(self, path: Path) -> reader.Document | None:
+        """Return a valid spec, or None after reporting what is wrong with it."""
+        try:
+            document = reader.read(path)
+        except SourceError as error:
+            self.result.problems += error.problems
+            return None
+        problems = list(check_document("spec.v1", document))
+        if not problems:
+            problems += [*_check_names(path, document), *_check_matchers(document)]
+        self.result.problems += problems
+        return None if problems else document
 
     def _select_entries(self, document: reader.Document) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the entries of the cases to load, each with its index in the file."""
