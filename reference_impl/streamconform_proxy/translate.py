@@ -78,44 +78,21 @@ def read_stop_sequences(value: Any) -> Any:
     return value or None
 
 
-def read_schema(config: Any) -> Any:
-    """Return the JSON Schema for the answer from Anthropic's `output_config`, None if there is none."""
-    form = read_field(config, "format", "object", "output_config") or {}
-    return read_field(form, "schema", "object", "output_config.format")
-
-
-def build_response_format(config: Any) -> Any:
-    """Return Anthropic's `output_config` as OpenAI's `response_format`."""
-    schema = read_schema(config)
-    json_schema = {"name": "answer", "schema": schema, "strict": True}
-    return schema and {"type": "json_schema", "json_schema": json_schema}
-
-
-def build_output_format(response_format: Any) -> Any:
-    """Return OpenAI's `response_format` as Anthropic's; None for `json_object`, which Anthropic lacks."""
-    json_schema = read_field(response_format, "json_schema", "object", "response_format") or {}
-    schema = read_field(json_schema, "schema", "object", "response_format.json_schema")
-    return schema and {"type": "json_schema", "schema": schema}
-
-
 CARRIED_FIELDS: Final[Mapping[tuple[str, str], tuple[CarriedField, ...]]] = {
     ("anthropic-messages", "ollama-chat"): (
         CarriedField("stop_sequences", "list", "options.stop", read_stop_sequences),
         CarriedField("top_p", "number", "options.top_p"),
         CarriedField("top_k", "count", "options.top_k"),
-        CarriedField("output_config", "object", "format", read_schema),
     ),
     ("anthropic-messages", "openai-chat"): (
         CarriedField("stop_sequences", "list", "stop", read_stop_sequences),
         CarriedField("top_p", "number", "top_p"),
-        CarriedField("output_config", "object", "response_format", build_response_format),
     ),
     ("openai-chat", "anthropic-messages"): (
         CarriedField("stop", "any", "stop_sequences", read_stop),
         CarriedField("top_p", "number", "top_p"),
         CarriedField("top_k", "count", "top_k"),  # not OpenAI's, but servers of open models accept it
         CarriedField("user", "text", "metadata.user_id"),
-        CarriedField("response_format", "object", "output_config.format", build_output_format),
     ),
 }
 """By the APIs of client and upstream: fields that the neutral conversation lacks."""

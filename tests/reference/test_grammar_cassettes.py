@@ -66,6 +66,7 @@ LENIENT: Mapping[str, str] = {
         id-null-on-the-second-call id-numeric
         id-shared-by-two-calls index-gaps index-missing-in-fragments index-missing-whole-calls
         index-reused-by-a-new-id index-reused-in-fragments index-starts-at-one intermediate-finish
+        length-in-a-custom-call
         mistral-both-parts-in-one-delta mistral-content-array name-after-first-arguments
         name-and-id-null-on-later-fragments name-empty-on-later-fragments
         one-id-under-several-indexes reasoning-only stop-on-every-chunk tool-calls-without-a-call

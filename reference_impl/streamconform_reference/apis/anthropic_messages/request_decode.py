@@ -52,6 +52,7 @@ def read_conversation(body: Json, headers: Mapping[str, str]) -> Json:
     if tools:
         conversation["tools"] = tools
     conversation |= read_tool_choice(body) | read_thinking(body) | _read_cache(body)
+    conversation |= _read_output_schema(body)
     if read_field(body, "temperature", "number") is not None:
         conversation["temperature"] = body["temperature"]
     user = read_field(read_field(body, "metadata", "object") or {}, "user_id", "text", "metadata")
@@ -118,6 +119,15 @@ def _read_cache(body: Json) -> Json:
     marks = [read_field(holder, "cache_control", "object") for holder in _find_cache_holders(body)]
     durations = [read_field(mark, "ttl", "text", "cache_control") for mark in marks if mark]
     return {"cache": "long" if _HOUR in durations else "short"} if durations else {}
+
+
+def _read_output_schema(body: Json) -> Json:
+    """Return the schema of the answer as a field; Anthropic always enforces it."""
+    form = read_field(read_field(body, "output_config", "object") or {}, "format", "object", "output_config")
+    if form is None:
+        return {}
+    schema = require_field(form, "schema", "object", "output_config.format")
+    return {"output_schema": {"schema": schema, "strict": True}}
 
 
 def read_messages(body: Json) -> list[Json]:

@@ -104,9 +104,10 @@ def read_tool_choice(body: Json) -> Any:
 
 
 def read_output_schema(body: Json) -> Json:
-    """Return the schema of the answer as a field; JSON without a schema cannot be represented."""
+    """Return the schema of the answer as a field; `json_object` has none."""
     form = read_field(body, "response_format", "object")
-    if form is None or require_field(form, "type", "text", "response_format") == "text":
+    # OpenAI rejects `json_object` unless the messages ask for JSON, so another API is asked for it too.
+    if form is None or require_field(form, "type", "text", "response_format") in ("text", "json_object"):
         return {}
     if form["type"] != "json_schema":
         raise unsupported("response_format.type", f"an answer of type `{form['type'][:64]}`")
