@@ -94,6 +94,11 @@ async def _run_trial(connection: Connection, trial: AnyTrial, seconds: float) ->
     program = Program(connection)
     try:
         greeting = await program.start(seconds)
+        if isinstance(trial, RoundTrip) and "http" not in greeting.inputs:
+            raise SelectionError(
+                f"`{trial.case.id}` is a round trip, which takes place over HTTP; `{connection.impl}` cannot"
+                " send requests: name one that can with -i, such as `-i peer:anthropic`"
+            )
         judged = plan_implementation(
             0, connection, greeting, (), "http" if isinstance(trial, RoundTrip) else None
         )
