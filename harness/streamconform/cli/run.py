@@ -43,6 +43,7 @@ RECORDED_SETTINGS: Final = (
     "deliver",
     "faults",
     "input",
+    "recorded",
     "shard",
     "last_failed",
     "known_failures",
