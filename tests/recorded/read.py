@@ -15,7 +15,7 @@ from typing import Any
 from .frames import Event, read_aws, read_lines, read_sse, unwrap_invoke
 
 
-class Unclear(Exception):  # noqa: N818 - no error: the recording is left out
+class Unclear(Exception):
     """Why no expectation is made of a recording."""
 
 
@@ -159,7 +159,7 @@ def read_anthropic(events: list[Event]) -> Facts:
         raise Unclear("not one whole message")
     names = {block.type for block in blocks.values()}
     if names & {"provider_call", "redacted", "fallback"}:
-        raise Unclear(f"a block of type {sorted(names & {'provider_call', 'redacted', 'fallback'})[0]}")
+        raise Unclear(f"a block of type {min(names & {'provider_call', 'redacted', 'fallback'})}")
     cut = ANTHROPIC_STOPS[stop] == "length"
     return Facts(
         ANTHROPIC_STOPS[stop],
@@ -211,7 +211,7 @@ def read_chat(events: list[Event]) -> Facts:
         if payload == "[DONE]":
             done = True
             continue
-        if "error" in payload and payload["error"]:
+        if payload.get("error"):
             raise Unclear("an error chunk")
         if payload.get("usage"):
             usage = payload["usage"]
