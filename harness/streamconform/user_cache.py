@@ -19,8 +19,3 @@ def find_user_cache(folder: str | None) -> Path:
     # The XDG Base Directory Specification says to ignore a relative path here.
     base = xdg_home if xdg_home.is_absolute() else Path("~/.cache").expanduser()
     return base / "streamconform"
-
-
-def locate_pulled(folder: str | None) -> Path:
-    """Return the folder of pulled recordings in the user's cache, or in `folder` where it is given."""
-    return find_user_cache(folder) / "corpus"

@@ -17,7 +17,6 @@ from streamconform.tools.corpus import cache
 from streamconform.tools.corpus.download import PullFailed
 from streamconform.tools.corpus.pull import NOT_ASKED, SAME_BYTES, pull
 from streamconform.tools.corpus.sources import SOURCES
-from streamconform.user_cache import locate_pulled
 
 from ..cli.project import Project
 from .sdists import BODY, KNOWN, ROOT, interaction, langchain, sdist, vcr
@@ -41,7 +40,7 @@ NOTHING = "pip finds no source distribution"
 @pytest.fixture
 def root(offered):
     del offered
-    return locate_pulled(os.environ["CONFORM_CACHE"])
+    return cache.locate_root(os.environ["CONFORM_CACHE"])
 
 
 @pytest.fixture
@@ -236,10 +235,10 @@ def test_what_a_killed_pull_left_goes_with_the_source(root):
 def test_the_cache_is_where_the_user_says(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    assert locate_pulled(None) == tmp_path / ".cache" / "streamconform" / "corpus"
+    assert cache.locate_root(None) == tmp_path / ".cache" / "streamconform" / "corpus"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert locate_pulled(None) == tmp_path / "xdg" / "streamconform" / "corpus"
-    assert locate_pulled(str(tmp_path / "own")) == tmp_path / "own" / "corpus"
+    assert cache.locate_root(None) == tmp_path / "xdg" / "streamconform" / "corpus"
+    assert cache.locate_root(str(tmp_path / "own")) == tmp_path / "own" / "corpus"
 
 
 def test_the_table_of_sources_is_sound():

@@ -30,7 +30,6 @@ from streamconform.tools.compare.gather import OutcomeCollector, count_endings, 
 from streamconform.tools.compare.report import format_lines, format_markdown
 from streamconform.tools.corpus import cache
 from streamconform.tools.corpus.sources import SOURCES
-from streamconform.user_cache import locate_pulled
 
 REPORTS: Final[Mapping[str, Callable[[Comparison, bool], str]]] = {
     "json": lambda comparison, text: to_json(comparison, text=text),
@@ -133,7 +132,7 @@ def _find_corpus(name: str, cache_folder: str | None) -> Path:
     A source's name wins; a folder of the same name is reached as `./NAME`.
     """
     if name in SOURCES:
-        return cache.locate_recordings(locate_pulled(cache_folder), SOURCES[name])
+        return cache.locate_recordings(cache.locate_root(cache_folder), SOURCES[name])
     return Path(name)
 
 

@@ -18,7 +18,6 @@ from streamconform.printable import escape_line
 from streamconform.reports.describe import format_count
 from streamconform.tools.corpus import cache
 from streamconform.tools.corpus.sources import SOURCES, Source
-from streamconform.user_cache import locate_pulled
 
 cache_option: Final = options.cache_option("pulled recordings")
 """`--cache`, for the verbs that read or write pulled recordings."""
@@ -50,7 +49,7 @@ def pull_command(names: tuple[str, ...], where: str | None) -> None:
     """
     from streamconform.tools.corpus.pull import pull  # slow: vcrpy imports every HTTP library it finds
 
-    root = locate_pulled(where)
+    root = cache.locate_root(where)
     chosen = SOURCES.values() if names == ("all",) else [cache.find_source(name) for name in names]
     for source in chosen:
         before = cache.read_pulled(root, source)
@@ -72,7 +71,7 @@ def pull_command(names: tuple[str, ...], where: str | None) -> None:
 @cache_option
 def list_command(shape: str, where: str | None) -> None:
     """List the sources, and what is pulled of each."""
-    root = locate_pulled(where)
+    root = cache.locate_root(where)
     pulled = {source.name: cache.read_pulled(root, source) for source in SOURCES.values()}
     if shape == "json":
         documents = [_source_to_json(source, pulled[source.name]) for source in SOURCES.values()]
@@ -94,7 +93,7 @@ def list_command(shape: str, where: str | None) -> None:
 @cache_option
 def drop_command(names: tuple[str, ...], where: str | None) -> None:
     """Delete pulled sources."""
-    root = locate_pulled(where)
+    root = cache.locate_root(where)
     for source in [cache.find_source(name) for name in names]:
         dropped = cache.drop(root, source)
         click.echo(f"{source.name} {source.version}: {'dropped' if dropped else 'was not pulled'}")

@@ -25,7 +25,6 @@ from streamconform.run.dispatch import Dispatcher
 from streamconform.run.plan import plan_implementation
 from streamconform.suite.evidence import find_facts
 from streamconform.suite.expand import make_round_trip, make_trial
-from streamconform.suite.sources import find_sources
 from streamconform.wire.framings import split
 
 
@@ -61,7 +60,7 @@ def command(
     suite_case = options.find_case(case, settings)
     trial = _make_trial(suite_case, case.partition("@")[2], settings.get("seed", 0))
     explained = asyncio.run(_run_trial(connect(impl or "reference"), trial, timeout))
-    facts = find_facts(find_sources(settings).specs, (suite_case,)).get(suite_case.id, ())
+    facts = find_facts(options.find_sources(settings).specs, (suite_case,)).get(suite_case.id, ())
     text = render_lines(explain(replace(explained, facts=facts), verbose=bool(verbose)))
     if pager and sys.stdout.isatty():
         click.echo_via_pager(text)

@@ -11,7 +11,6 @@ from streamconform.cli import options
 from streamconform.reports.describe import format_count
 from streamconform.run.exits import Exit
 from streamconform.suite.lint import lint_all, lint_paths
-from streamconform.suite.sources import find_sources
 
 
 @click.command("lint")
@@ -29,7 +28,7 @@ def command(ctx: click.Context, /, paths: tuple[Path, ...], strict: bool, **argu
     A path is a spec, a cassette's YAML file, or a folder of specs. Problems are printed as
     `path:line: message`, and the exit code is 2.
     """
-    sources = find_sources(options.merge_settings(arguments))
+    sources = options.find_sources(options.merge_settings(arguments))
     if paths:
         cases, problems = lint_paths(paths, sources, strict=strict)
     else:

@@ -29,11 +29,13 @@ from streamconform.model.trial import (
     supported_inputs,
 )
 from streamconform.reports import HTML, STREAMED
+from streamconform.resources import find_bundled
 from streamconform.run.reading import read
 from streamconform.run.results import Results
 from streamconform.run.run_folders import RUNS, find_latest_results, resolve_results
 from streamconform.suite.catalog import Catalog, read_catalog
 from streamconform.suite.expand import expand
+from streamconform.suite.load import Sources
 from streamconform.suite.profiles import Profile, load_profile
 from streamconform.suite.select import (
     find_id,
@@ -43,7 +45,6 @@ from streamconform.suite.select import (
     select_ids,
     select_trials,
 )
-from streamconform.suite.sources import find_sources
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -118,7 +119,7 @@ def sources_options(command: F) -> F:
 
 
 def selection_options(command: F) -> F:
-    """Add the options that select trials, from `-k` to `--seed`."""
+    """Add `-k`, `--api`, `--profile`, `--level`, `--deliver`, `--faults`, `--shard` and `--seed`."""
     options = (
         click.option(
             "-k",
@@ -151,13 +152,6 @@ def selection_options(command: F) -> F:
             help="Which faults to apply to each stream; `one` is one of each kind. "
             "[default: none with --deliver fast, one with standard, all with full]",
         ),
-        click.option(
-            "--recorded",
-            is_flag=True,
-            default=None,
-            help="The cases over recordings that others published, which `conform corpus pull all` fetches, "
-            "instead of the bundled ones.",
-        ),
         click.option("--shard", metavar="K/N", help="Only part K of N of the cases."),
         click.option("--seed", type=click.IntRange(min=0), help="Seed for random cuts. [default: 0]"),
     )
@@ -177,6 +171,18 @@ def merge_settings(arguments: dict[str, Any]) -> dict[str, Any]:
         if settings.get(key, values[0]) not in values:
             raise UsageError(f"`{key}` is `{settings[key]}`; expected one of {', '.join(values)}")
     return settings
+
+
+def find_sources(settings: dict[str, Any]) -> Sources:
+    """Return the folders of specs and cassettes: as set, else `cassettes` beside the specs, else bundled."""
+    specs, cassettes = settings.get("specs"), settings.get("cassettes")
+    if specs and not cassettes:
+        sibling = Path(specs).resolve().parent / "cassettes"
+        cassettes = sibling if sibling.is_dir() else None
+    return Sources(
+        Path(specs) if specs else find_bundled("specs"),
+        Path(cassettes) if cassettes else find_bundled("cassettes"),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +292,7 @@ def select_deliveries(settings: dict[str, Any], profile: Profile | None) -> tupl
 
 def find_case(name: str, settings: dict[str, Any]) -> AnyCase:
     """Return the case `name`, an id or the end of one; raises `SourceError` and `SelectionError`."""
-    catalog = read_catalog(find_sources({**settings, "select": (name,)}))
+    catalog = read_catalog(find_sources(settings))
     (case,) = catalog.load((find_id(name, catalog.ids),))
     return case
 

@@ -11,6 +11,7 @@ import click
 
 from streamconform import reports
 from streamconform.apis import APIS
+from streamconform.cli import options
 from streamconform.cli.known_failures import (
     check_update_options,
     known_failures_options,
@@ -24,7 +25,6 @@ from streamconform.reports.terminal import Terminal
 from streamconform.run.run_folders import CONFORM, prepare_conform_folder
 from streamconform.run.session import Progress
 from streamconform.suite.catalog import read_catalog
-from streamconform.suite.sources import find_sources
 
 RESULTS: Final = CONFORM / "probe.jsonl"
 """Default path of the results; not that of `conform run`, whose last results are kept."""
@@ -125,7 +125,7 @@ def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
         finished = run_probe(plan, path, Progress(terminal.start, terminal.advance))
         if quiet < 2:
             terminal.finish(finished.results, time.perf_counter() - started)
-    page_context = make_page_contexts(read_catalog(find_sources(settings)), ())
+    page_context = make_page_contexts(read_catalog(options.find_sources(settings)), ())
     for kind, target in report_targets:
         if kind != reports.STREAMED:
             reports.write_report(kind, target, finished.results, page_context)

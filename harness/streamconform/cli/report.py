@@ -21,7 +21,6 @@ from streamconform.run.reading import read
 from streamconform.run.results import Results
 from streamconform.run.run_folders import get_latest_results, resolve_results
 from streamconform.suite.catalog import Catalog, read_catalog
-from streamconform.suite.sources import find_sources
 
 if TYPE_CHECKING:
     from streamconform.reports.matrix import PageContext
@@ -114,7 +113,7 @@ def _load_page_context(results: Results) -> Callable[[str], PageContext]:
     """Return the same function for the suite that the run used, which is read only when it is called."""
 
     def make_page_context(path: str) -> PageContext:
-        sources = find_sources(dict(results.header.selection))
+        sources = options.find_sources(dict(results.header.selection))
         case_ids = {trial.case for trial in results.trials}
         return make_page_contexts(read_catalog(sources), case_ids)(path)
 

@@ -43,7 +43,6 @@ RECORDED_SETTINGS: Final = (
     "deliver",
     "faults",
     "input",
-    "recorded",
     "shard",
     "last_failed",
     "known_failures",

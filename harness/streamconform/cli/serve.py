@@ -23,7 +23,6 @@ from streamconform.reports.describe import format_count
 from streamconform.suite.catalog import read_catalog
 from streamconform.suite.expand import make_trial
 from streamconform.suite.select import select_apis, select_ids
-from streamconform.suite.sources import find_sources
 
 NO_TIMEOUTS: Final = ServerLimits(request_seconds=3600, idle_seconds=3600, stall_seconds=None)
 """Bounds for a client that is stopped in a debugger."""
@@ -51,7 +50,7 @@ def command(port: int, time_scale: float, quiet: bool, **arguments: Any) -> None
     your client's outcome.
     """
     settings = options.merge_settings(arguments)
-    catalog = read_catalog(find_sources(settings))
+    catalog = read_catalog(options.find_sources(settings))
     ids = select_apis(catalog.ids, settings.get("api", ()))
     ids = select_ids(ids, tuple(settings.get("select", ())), (*DELIVERIES, *FAULTS))
     cases = {case.id: case for case in catalog.load(ids) if isinstance(case, Case)}

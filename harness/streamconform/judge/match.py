@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from streamconform.model.leaf import AnyOf, Digest, Leaf, Literally, Matches, PrefixOf, Present
+from streamconform.model.leaf import AnyOf, Leaf, Literally, Matches, PrefixOf, Present
 
 COST_TOLERANCE = Decimal("1e-9")
 """The largest difference, in USD, between costs that count as equal."""
@@ -27,13 +26,6 @@ def matches_leaf(expected: Leaf, got: Any, *, money: bool = False) -> bool:
             return any(is_equal_amount(v, got) if money else is_equal(v, got) for v in values)
         case PrefixOf(text):
             return isinstance(got, str) and text.startswith(got)
-        case Digest(length, sha256):
-            return isinstance(got, str) and len(got) == length and hash_text(got) == sha256
-
-
-def hash_text(text: str) -> str:
-    """Return the SHA-256 of the UTF-8 of `text`; a lone surrogate is encoded as if it were a character."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def is_equal(one: Any, other: Any) -> bool:

@@ -97,10 +97,6 @@ class Case(CaseHead):
     skip: Skip | None = None
     stream: bool = True
     """False for an answer without streaming: the body of the cassette is then the whole document."""
-    pulled: bool = False
-    """Whether the bytes come from the user's cache of pulled recordings."""
-    missing: str | None = None
-    """Why the bytes are not there; the case is skipped, and its cassette is empty."""
 
 
 CountOrder = Literal["equal", "increasing", "non_decreasing"]

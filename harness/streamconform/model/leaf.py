@@ -47,19 +47,7 @@ class PrefixOf:
     why: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Digest:
-    """Text of this length in code points, whose UTF-8 has this SHA-256 (64 hexadecimal digits).
-
-    Stands for text that a spec must not copy.
-    """
-
-    length: int
-    sha256: str
-    why: str | None = None
-
-
-Leaf = Literally | Matches | Present | AnyOf | PrefixOf | Digest
+Leaf = Literally | Matches | Present | AnyOf | PrefixOf
 
 
 def list_values(leaf: Leaf | None) -> tuple[Any, ...] | None:

@@ -113,8 +113,6 @@ def plan_implementation(
 
 def explain_skip(case: AnyCase, greeting: Greeting) -> str | None:
     """Return why an implementation skips `case`, or None if it does not."""
-    if isinstance(case, Case) and case.missing is not None:
-        return case.missing
     if greeting.apis is not None and case.api is not None and case.api not in greeting.apis:
         return f"the API {case.api} is not claimed"
     if greeting.through is not None and isinstance(case, Case) and _count_choices(case) != 1:

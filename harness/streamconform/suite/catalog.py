@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from streamconform.model.case import AnyCase, CaseHead
-from streamconform.suite.load import Sources, find_spec_files, load, load_heads
+from streamconform.suite.load import Sources, list_spec_files, load, load_heads
 from streamconform.yaml_text import reader
 
 _CASES_KEY: Final = re.compile(rb"^cases:[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?\n)*( *)- ", re.MULTILINE)
@@ -55,7 +55,7 @@ class Catalog:
 
 def read_catalog(sources: Sources) -> Catalog:
     """Return the catalog of the specs; raises `SourceError` if a spec is not even valid YAML."""
-    return Catalog(sources, {path: read_case_ids(path) for path in find_spec_files(sources)})
+    return Catalog(sources, {path: read_case_ids(path) for path in list_spec_files(sources.specs)})
 
 
 def read_case_ids(path: Path) -> tuple[str, ...]:

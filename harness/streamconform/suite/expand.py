@@ -48,17 +48,13 @@ def expand(
         if isinstance(case, RoundTripCase):
             yield from _expand_round_trip(case, names, seed)
             continue
-        if case.missing is not None:
-            yield Trial(case, "recorded", case.level, ())
-            continue
         framed = APIS[case.api].frame_case(case, case.cassette.body)
         excluded = () if SAMPLE_TAG in case.tags else sampled
         applicable = [
             name for name in names if name not in excluded and (case.stream or name in OF_DOCUMENTS)
         ]
         yield from _expand_deliveries(case, framed, applicable, input_mode, seed)
-        # The expectation of a fault is a part of the text, which a digest does not give.
-        if faults != "none" and not case.pulled:
+        if faults != "none":
             yield from _expand_faults(case, framed, every=faults == "all", http=input_mode == "http")
 
 

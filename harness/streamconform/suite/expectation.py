@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from streamconform.model.case import Counts, Expectation, ExpectedBlock
-from streamconform.model.leaf import AnyOf, Digest, Leaf, Literally, Matches, PrefixOf, Present
+from streamconform.model.leaf import AnyOf, Leaf, Literally, Matches, PrefixOf, Present
 from streamconform.model.outcome import BROKEN_STATUSES, FAILED_REASONS, BlockType
 
 MATCHERS: Final = ("matches", "present", "any_of", "prefix_of")
@@ -91,8 +91,6 @@ def parse_leaf(value: Any) -> Leaf:
         return Present(value["present"], why)
     if "any_of" in value:
         return AnyOf(tuple(value["any_of"]), why, tuple(value.get("prefer", ())))
-    if "sha256" in value:
-        return Digest(value["length"], value["sha256"], why)
     return PrefixOf(value["prefix_of"], why)
 
 
@@ -109,8 +107,6 @@ def serialize_leaf(expected: Leaf) -> Any:
             return {"any_of": list(values)} | ({"prefer": list(preferred)} if preferred else {})
         case PrefixOf(text):
             return {"prefix_of": text}
-        case Digest(length, sha256):
-            return {"length": length, "sha256": sha256}
 
 
 def _parse_fields(entry: Mapping[str, Any]) -> dict[str, Leaf]:

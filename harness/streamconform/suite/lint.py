@@ -212,8 +212,6 @@ def _check_finished(loaded: LoadResult) -> Iterator[Problem]:
     for case in loaded.cases:
         if not case.reviewed:
             yield _report(case, "it is a draft (`reviewed: false`); check it against the documentation")
-        if isinstance(case, Case) and case.pulled:
-            continue  # the recording itself is the evidence
         if case.level == "must" and not case.evidence:
             message = (
                 "a `must` without `evidence`; cite the facts it rests on, or lower its level to `should`"

@@ -10,7 +10,7 @@ from typing import Any, Final
 from streamconform.apis import APIS
 from streamconform.errors import Problem, SelectionError, SourceError
 from streamconform.model.case import NOTHING_EXPECTED, AnyCase, CallCase, Case, CaseHead, RoundTripCase, Skip
-from streamconform.model.cassette import Cassette, Derived, Request
+from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Usage
 from streamconform.schemas import check_document
 from streamconform.suite import cassettes, documents, expectation, request_expectation
@@ -18,10 +18,6 @@ from streamconform.yaml_text import reader
 
 COMMON: Final = "common"
 """The folder of the specs that belong to no API."""
-RECORDED: Final = "recorded-"
-"""Prefix of the topics whose cassettes are pulled."""
-NOT_PULLED: Final = "run `conform corpus pull all`"
-"""Why a case over a pulled recording is skipped where its source is not in the cache."""
 _DEFAULT_KIND: Final = "stream"
 """The kind of a spec without the key `kind`."""
 
@@ -32,8 +28,6 @@ class Sources:
 
     specs: Path
     cassettes: Path
-    pulled: Path | None = None
-    """The folder of pulled sources, for the cases over them; None for the cases of the suite."""
 
 
 @dataclass(slots=True)
@@ -53,7 +47,7 @@ def load(
 
     Raises `SourceError` with every problem of the files, and of the cassettes that these cases name.
     """
-    result = collect(sources, find_spec_files(sources) if files is None else files, ids)
+    result = collect(sources, list_spec_files(sources.specs) if files is None else files, ids)
     if result.problems:
         raise SourceError(tuple(result.problems))
     return tuple(result.cases)
@@ -71,17 +65,8 @@ def load_heads(sources: Sources, files: Sequence[Path], ids: Collection[str]) ->
     return tuple(heads)
 
 
-def find_spec_files(sources: Sources) -> list[Path]:
-    """Return the spec files over pulled recordings if `sources` has them, else all others."""
-    return [
-        path
-        for path in list_spec_files(sources.specs)
-        if path.name.startswith(RECORDED) == (sources.pulled is not None)
-    ]
-
-
 def list_spec_files(folder: Path) -> list[Path]:
-    """Return all spec files in the subfolders of `folder` that are named after an API, and in `common`."""
+    """Return the spec files in the subfolders of `folder` that are named after an API, and in `common`."""
     if not folder.is_dir():
         raise SelectionError(
             f"`{folder}` is not a folder; `--specs` expects a folder with one subfolder per API"
@@ -107,7 +92,7 @@ class _Loader:
     def __init__(self, sources: Sources, ids: Collection[str] | None) -> None:
         self.result = LoadResult()
         self._sources, self._ids = sources, ids
-        self._cassettes: dict[tuple[Path, str, str], Cassette | None] = {}
+        self._cassettes: dict[tuple[str, str], Cassette | None] = {}
 
     def load_file(self, path: Path) -> None:
         """Load the cases of a file."""
@@ -154,34 +139,12 @@ class _Loader:
         stream = document.value.get("kind", _DEFAULT_KIND) == "stream"
         for i, entry in self._select_entries(document):
             value_path = ("cases", i, "cassette")
-            if "pulled" in document.value:
-                self._load_pulled_case(document, i, entry)
-                continue
             cassette = self._load_cassette(document, entry["cassette"], value_path)
             if cassette is not None and not stream:
                 cassette = self._take_document(document, cassette, value_path)
             if cassette is not None:
                 case = _build_stream_case(entry, cassette, _read_head(document, i))
                 self.result.cases.append(case if stream else replace(case, stream=False))
-
-    def _load_pulled_case(self, document: reader.Document, index: int, entry: Mapping[str, Any]) -> None:
-        """Load a case whose cassette is in the cache, or is missing because its source was not pulled."""
-        api, source = document.value["api"], document.value["pulled"]
-        folder = (self._sources.pulled or Path()) / source
-        if self._sources.pulled is None or not folder.is_dir():
-            missing = NOT_PULLED
-            cassette: Cassette | None = _build_missing_cassette(api, entry["cassette"])
-        else:
-            missing = None
-            cassette = self._load_cassette(document, entry["cassette"], ("cases", index, "cassette"), folder)
-        if cassette is None:
-            return
-        if missing is None and cassette.sha256 != entry["sha256"]:
-            message = f"the pulled body has the SHA-256 {cassette.sha256}; pull `{source}` again"
-            self.result.problems.append(document.problem(("cases", index, "sha256"), message))
-            return
-        case = _build_stream_case(entry, cassette, _read_head(document, index))
-        self.result.cases.append(replace(case, pulled=True, missing=missing))
 
     def _take_document(
         self, document: reader.Document, cassette: Cassette, value_path: reader.ValuePath
@@ -223,20 +186,15 @@ class _Loader:
         ]
 
     def _load_cassette(
-        self, document: reader.Document, name: str, value_path: reader.ValuePath, folder: Path | None = None
+        self, document: reader.Document, name: str, value_path: reader.ValuePath
     ) -> Cassette | None:
-        """Return the cassette `name` in `folder`, by default the suite's, or None if it is invalid.
-
-        Its problems are reported on first use.
-        """
-        api = document.value["api"]
-        if folder is None:
-            self.result.used.add((api, name))
-        key = (folder or self._sources.cassettes, api, name)
+        """Return the cassette `name`, or None if it is invalid; its problems are reported on first use."""
+        key = (document.value["api"], name)
+        self.result.used.add(key)
         if key not in self._cassettes:
             self._cassettes[key] = None
             try:
-                self._cassettes[key] = cassettes.load(*key)
+                self._cassettes[key] = cassettes.load(self._sources.cassettes, *key)
             except SourceError as error:
                 problem = document.problem(value_path, f"cassette `{name}` cannot be used")
                 self.result.problems += [problem, *error.problems]
@@ -257,13 +215,9 @@ def _check_names(path: Path, document: reader.Document) -> Iterator[Problem]:
     if spec["topic"] != path.stem:
         message = f"`topic` is `{spec['topic']}` but the file is `{path.name}`; they must agree"
         yield document.problem(("topic",), message)
-    if ("pulled" in spec) != spec["topic"].startswith(RECORDED):
-        yield document.problem(("topic",), f"`{RECORDED}…` names the topics with `pulled`, and no others")
     first_lines: dict[str, int | None] = {}
     for i, entry in enumerate(spec["cases"]):
         id_path = ("cases", i, "id")
-        if ("pulled" in spec) != ("sha256" in entry):
-            yield document.problem(id_path, "a case has `sha256` if its file has `pulled`, and only then")
         if entry["id"] in first_lines:
             message = f"duplicate case `{entry['id']}`, first defined in line {first_lines[entry['id']]}"
             yield document.problem(id_path, message)
@@ -303,22 +257,6 @@ def _read_head(document: reader.Document, index: int) -> dict[str, Any]:
 
 def _build_case_id(spec: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
     return f"{spec.get('api', COMMON)}/{spec['topic']}/{entry['id']}"
-
-
-def _build_missing_cassette(api: str, name: str) -> Cassette:
-    """Return the cassette of a recording that was not pulled."""
-    request = Request(method="POST", path="", headers={}, body={})
-    return Cassette(
-        api=api,
-        name=name,
-        request=request,
-        status=200,
-        headers={},
-        body=b"",
-        suffix="",
-        marks=(),
-        provenance=Derived("a pulled recording", "not pulled"),
-    )
 
 
 def _build_stream_case(entry: Mapping[str, Any], cassette: Cassette, head: Mapping[str, Any]) -> Case:

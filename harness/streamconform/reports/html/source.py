@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from streamconform import __version__
 from streamconform.errors import ConformError
 from streamconform.model.case import AnyCase, Case
 from streamconform.model.trial import Trial
 from streamconform.printable import escape_line
+from streamconform.resources import find_bundled
 from streamconform.run.results import Results
 from streamconform.suite.catalog import read_catalog
 from streamconform.suite.evidence import Fact, find_facts
 from streamconform.suite.expand import make_trial
-from streamconform.suite.sources import find_sources
+from streamconform.suite.load import Sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +42,14 @@ class Suite:
 def read_suite(results: Results) -> Suite:
     """Return the cases of the run, or none with the problem; only cases in `results` are loaded."""
     header = results.header
+    specs_setting, cassettes_setting = header.selection.get("specs"), header.selection.get("cassettes")
     try:
-        sources = find_sources(header.selection)
-        catalog = read_catalog(sources)
+        specs = Path(specs_setting) if specs_setting else find_bundled("specs")
+        if specs_setting and not cassettes_setting:
+            sibling = specs.resolve().parent / "cassettes"
+            cassettes_setting = sibling if sibling.is_dir() else None
+        cassettes = Path(cassettes_setting) if cassettes_setting else find_bundled("cassettes")
+        catalog = read_catalog(Sources(specs, cassettes))
         judged = {trial.case for trial in results.trials}
         cases = catalog.load(judged.intersection(catalog.ids))
     except (ConformError, OSError, ValueError) as error:
@@ -51,9 +58,9 @@ def read_suite(results: Results) -> Suite:
             {}, f"titles, requests and wires are missing, because the suite cannot be read: {reason}"
         )
     problem = None
-    if header.version != __version__ and not header.selection.get("specs"):
+    if header.version != __version__ and not specs_setting:
         problem = (
             f"the run was made with streamconform {escape_line(header.version)}, this page with "
             f"{__version__}: cases and wires are shown as in the latter"
         )
-    return Suite({case.id: case for case in cases}, problem, find_facts(sources.specs, cases))
+    return Suite({case.id: case for case in cases}, problem, find_facts(specs, cases))

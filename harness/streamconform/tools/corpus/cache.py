@@ -11,6 +11,7 @@ from typing import Final
 
 from streamconform.errors import Problem, SourceError, UsageError
 from streamconform.tools.corpus.sources import SOURCES, Source
+from streamconform.user_cache import find_user_cache
 
 ABOUT: Final = "source.json"
 """The summary in the folder of a source; it exists if and only if the pull finished."""
@@ -27,6 +28,11 @@ class PulledSource:
     """By api."""
     left: Mapping[str, int]
     """Exchanges and files that were not imported, by reason."""
+
+
+def locate_root(given: str | None) -> Path:
+    """Return the folder of pulled sources; `given` is the cache folder that a user names."""
+    return find_user_cache(given) / "corpus"
 
 
 def find_source(name: str) -> Source:
