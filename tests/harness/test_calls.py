@@ -49,6 +49,14 @@ cases:
     expect: {any_of: [{a: 1}, {}], why: it may go on}
     level: should
 """
+THREADS = """\
+evidence: 1
+facts: {}
+threads:
+  a/b#1:
+    says: The object is lost.
+    read: 2026-11-22
+"""
 
 
 @pytest.fixture
@@ -72,6 +80,7 @@ def verdict(call, answer):
 
 def test_a_case_without_bytes_has_the_common_fields(sources):
     write(sources, GOOD)
+    write(sources, THREADS, "evidence/common.yaml")
     one, other = load(sources)
     assert (one.id, one.api, one.kind, one.input) == ("common/partial/open-brace", None, "partial", "{")
     assert (one.level, one.why, one.guards, one.line) == ("should", "It is an object", ("a/b#1",), 5)

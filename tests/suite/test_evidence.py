@@ -113,6 +113,11 @@ BROKEN = {
         True,
         "a `must` without `evidence`; cite the facts it rests on, or lower its level to `should`",
     ),
+    "a bug that nobody looked up": (
+        ("guards: [owner/repo#1, ", "guards: [owner/other#3, owner/repo#1, "),
+        True,
+        "`owner/other#3` is not in `threads` of `evidence/common.yaml`; look the bug up",
+    ),
     "a fact that no case names": (
         (", shared]", "]"),
         False,

@@ -19,7 +19,7 @@ from streamconform.suite.lint import lint_all, lint_paths
 @click.option(
     "--strict/--no-strict",
     default=False,
-    help="Also reject drafts, cases without tags, and each `must` without evidence.",
+    help="Also reject drafts, cases without tags, each `must` without evidence, and bugs nobody looked up.",
 )
 @click.pass_context
 def command(ctx: click.Context, /, paths: tuple[Path, ...], strict: bool, **arguments: Any) -> None:  # noqa: FBT001

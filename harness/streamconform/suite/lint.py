@@ -24,14 +24,14 @@ def lint_all(sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
     """Return the number of cases, and every problem of specs, cassettes and profiles.
 
     Cassettes without a case are a problem; with `strict`, so are unreviewed cases, those without sources
-    or tags, and each `must` without evidence.
+    or tags, each `must` without evidence, and bugs that nobody looked up.
     """
     loaded = collect(sources, list_spec_files(sources.specs))
     problems = list(loaded.problems)
     problems += _check_unused(sources, loaded)
     problems += _check_comparable(loaded)
     problems += _check_profiles(sources, loaded)
-    problems += _check_evidence(sources, loaded, whole=True)
+    problems += _check_evidence(sources, loaded, whole=True, strict=strict)
     if strict:
         problems += _check_finished(loaded)
     return len(loaded.cases), problems
@@ -64,7 +64,7 @@ def _lint_spec(path: Path, sources: Sources, *, strict: bool) -> tuple[int, list
     beside = Sources(specs, _find_cassettes(specs, sources))
     loaded = collect(beside, [path])
     problems = [*loaded.problems, *_check_comparable(loaded)]
-    problems += _check_evidence(beside, loaded, whole=False)
+    problems += _check_evidence(beside, loaded, whole=False, strict=strict)
     if strict:
         problems += _check_finished(loaded)
     return len(loaded.cases), problems
@@ -170,8 +170,8 @@ def _check_profiles(sources: Sources, loaded: LoadResult) -> tuple[Problem, ...]
     return ()
 
 
-def _check_evidence(sources: Sources, loaded: LoadResult, *, whole: bool) -> Iterator[Problem]:
-    """Yield cases whose evidence is unknown.
+def _check_evidence(sources: Sources, loaded: LoadResult, *, whole: bool, strict: bool) -> Iterator[Problem]:
+    """Yield cases whose evidence is unknown, and with `strict` those that guard against an unknown thread.
 
     With `whole`, `loaded` is the whole suite, and facts and threads that no case names are a problem too.
     """
@@ -189,6 +189,8 @@ def _check_evidence(sources: Sources, loaded: LoadResult, *, whole: bool) -> Ite
         for case in cases:
             named.update(case.evidence, (f"{api} {bug}" for bug in case.guards))
             yield from _check_case_evidence(case, evidence)
+            if strict:
+                yield from _check_guards(case, api, evidence)
         for name, fact in evidence.facts.items():
             message = f"no case names the fact `{name}`; delete it or cite it"
             unused[name] = Problem(fact.path, fact.line, message)
@@ -205,6 +207,13 @@ def _check_case_evidence(case: AnyCase, evidence: Evidence) -> Iterator[Problem]
             similar = get_close_matches(name, evidence.facts, n=3, cutoff=0.5)
             hint = f"; did you mean {', '.join(f'`{other}`' for other in similar)}?" if similar else ""
             yield _report(case, f"no fact `{name}` in `evidence/`{hint}")
+
+
+def _check_guards(case: AnyCase, api: str, evidence: Evidence) -> Iterator[Problem]:
+    for bug in case.guards:
+        if bug not in evidence.threads:
+            message = f"`{bug}` is not in `threads` of `evidence/{api}.yaml`; look the bug up"
+            yield _report(case, message)
 
 
 def _check_finished(loaded: LoadResult) -> Iterator[Problem]:
