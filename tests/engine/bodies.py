@@ -13,13 +13,16 @@ Json = dict[str, Any]
 
 MODEL = "smollm2-135m"
 DATA = yaml.safe_load((Path(__file__).parent / "scenarios.yaml").read_text("utf-8"))
-SCENARIOS: Json = DATA["scenarios"]
+EVERYWHERE: Json = DATA["scenarios"]
+"""Every scenario, by name."""
+SCENARIOS: Json = {name: each for name, each in EVERYWHERE.items() if not each.get("elsewhere")}
+"""Those that llama.cpp is recorded with."""
 ROUND_TRIPS: Json = DATA["round_trips"]
 
 
 def body(api: str, name: str) -> Json:
     """Return the request of scenario `name` for `api`; the recorder adds `stream: true`."""
-    scenario = SCENARIOS[name]
+    scenario = EVERYWHERE[name]
     return request(api, scenario, list(turns_of(scenario)))
 
 

@@ -41,14 +41,19 @@ def install(home: Path) -> Path:
     return python
 
 
+def find_weights(python: Path) -> Path:
+    """Return the file of the weights in the engine's environment."""
+    found = subprocess.run((python, "-c", FIND_WEIGHTS), check=True, capture_output=True, text=True).stdout
+    return Path(found.strip())
+
+
 @contextmanager
 def running(python: Path, settings: dict[str, Any]) -> Iterator[str]:
     """Yield the base URL of a server that answers; it ends with the block."""
-    weights = subprocess.run((python, "-c", FIND_WEIGHTS), check=True, capture_output=True, text=True).stdout
     program = (
         python,
         HERE / "serve.py",
-        weights.strip(),
+        find_weights(python),
         HERE / "template.jinja",
         MODEL,
         json.dumps(settings),

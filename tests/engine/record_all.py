@@ -1,8 +1,10 @@
 """Records every scenario for every api from nothing: `python -m tests.engine.record_all --out DIR`.
 
 Makes the engine's environment (two packages from the index, 220 MB), starts its server on a free port of
-this machine, records through the functions behind `conform record`, and ends the server by its pid. The names
-are the same each time, and so are the bytes but for ids and times: `--against cassettes` compares them.
+this machine, records through the functions behind `conform record`, and ends the server by its pid. With
+`--server NAME` the same for another engine or a gateway (`servers.py`); a gateway is started in front of the
+first. The names are the same each time, and so are the bytes but for ids and times: `--against cassettes`
+compares them.
 Expectations are not written: those of the bundled cases were read off the bytes by hand.
 """
 
@@ -12,6 +14,8 @@ import argparse
 import json
 import sys
 import tempfile
+from contextlib import ExitStack
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
@@ -22,9 +26,11 @@ from streamconform.suite import cassettes
 from streamconform.tools.record.exchange import RecordJob, record_exchange
 from streamconform.wire.framings import split
 
-from .bodies import BODIES, MODEL, SCENARIOS, body
-from .engine import SERVER, install, running
+from . import servers
+from .bodies import BODIES, EVERYWHERE, MODEL, SCENARIOS, body
+from .engine import SERVER, find_weights, install, running
 from .normal import normal
+from .servers import Server
 
 PREFIX = "llama-cpp-"
 
@@ -37,19 +43,54 @@ def main() -> int:
         python = install(given.venv or Path(folder) / "engine")
         ok = True
         _say(f"{'api':20} {'name':38} {'status':6} {'frames':>6} {'bytes':>7} {'twin':>6} {'against':8}")
+        if given.server:
+            server = servers.SERVERS[given.server]
+            home = given.home or Path(folder) / server.name
+            return 0 if _record_server(server, home, python, given) else 1
         for settings, group in groupby(sorted(names, key=_settings), key=_settings):
             with running(python, json.loads(settings)) as base_url:
                 for name in group:
                     for api in given.api or BODIES:
-                        ok &= _one(api, name, base_url, given)
+                        ok &= _one(_order(api, name, base_url), given)
     return 0 if ok else 1
 
 
-def _one(api: str, name: str, base_url: str, given: argparse.Namespace) -> bool:
+def _record_server(server: Server, home: Path, python: Path, given: argparse.Namespace) -> bool:
+    """Record the scenarios of another server; return whether each was recorded, and as before."""
+    servers.install(server, home)
+    weights = find_weights(python)
+    with ExitStack() as stack:
+        base_url = stack.enter_context(running(python, {})) if server.gateway else ""
+        url = stack.enter_context(servers.running(server, home, base_url, weights))
+        recorded = [
+            _one(_order_from(server, api, name, url), given)
+            for api, names in server.scenarios.items()
+            for name in names
+            if (not given.api or api in given.api) and (not given.only or name in given.only)
+        ]
+        return all(recorded)
+
+
+def _order_from(server: Server, api: str, name: str, url: str) -> RecordJob:
+    order = _order(api, name, url)
+    return replace(
+        order,
+        name=server.prefix + name,
+        model=server.model,
+        server=server.words,
+        twin=False,
+        body=order.body | ({"model": server.model} if "model" in order.body else {}),
+    )
+
+
+def _one(order: RecordJob, given: argparse.Namespace) -> bool:
+    api = order.api
     try:
-        cassette = _record(api, name, base_url)
+        if SCENARIOS.get(order.name.removeprefix(PREFIX), {}).get("first"):
+            record_exchange(order)
+        cassette = record_exchange(order).cassette
     except ConformError as error:
-        _say(f"{api:20} {PREFIX + name:38} {error}")
+        _say(f"{api:20} {order.name:38} {error}")
         return False
     cassettes.save(given.out, cassette)
     same = None if given.against is None else _same(cassette, given.against)
@@ -61,9 +102,9 @@ def _one(api: str, name: str, base_url: str, given: argparse.Namespace) -> bool:
     return same is not False
 
 
-def _record(api: str, name: str, base_url: str) -> Cassette:
-    scenario = SCENARIOS[name]
-    order = RecordJob(
+def _order(api: str, name: str, base_url: str) -> RecordJob:
+    scenario = EVERYWHERE[name]
+    return RecordJob(
         api=api,
         base_url=base_url,
         model=MODEL,
@@ -74,9 +115,6 @@ def _record(api: str, name: str, base_url: str) -> Cassette:
         server=SERVER,
         note=scenario.get("note"),
     )
-    if scenario.get("first"):
-        record_exchange(order)
-    return record_exchange(order).cassette
 
 
 def _same(cassette: Cassette, folder: Path) -> bool:
@@ -101,9 +139,11 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--out", type=Path, required=True, help="folder for cassettes: DIR/<api>/<name>.yaml")
     parser.add_argument(
-        "--only", action="append", choices=list(SCENARIOS), metavar="NAME", help="this scenario"
+        "--only", action="append", choices=list(EVERYWHERE), metavar="NAME", help="this scenario"
     )
     parser.add_argument("--api", action="append", choices=list(BODIES), help="this api")
+    parser.add_argument("--server", choices=list(servers.SERVERS), help="this engine or gateway")
+    parser.add_argument("--home", type=Path, help="the server's environment, made if missing; else a new one")
     parser.add_argument("--venv", type=Path, help="the engine's environment, made if missing; else a new one")
     parser.add_argument("--against", type=Path, help="cassettes to compare with, ids and times aside")
     return parser.parse_args()

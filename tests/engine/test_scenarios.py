@@ -7,10 +7,11 @@ from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
 from streamconform.tools.record.providers import build_streaming_body
 
-from .bodies import BODIES, MODEL, SCENARIOS, body
+from .bodies import BODIES, EVERYWHERE, MODEL, SCENARIOS, body
 from .engine import SERVER
 from .normal import normal
 from .record_all import PREFIX
+from .servers import SERVERS
 
 EACH = [pytest.param(api, name, id=f"{api}-{name}") for api in BODIES for name in SCENARIOS]
 
@@ -34,6 +35,34 @@ def test_every_recording_of_this_server_has_a_scenario(api):
     assert found == {PREFIX + name for name in SCENARIOS}
     assert len(found) >= 20
     assert sum(recorded(api, name).twin is not None for name in SCENARIOS) >= 5
+
+
+OTHERS = [
+    pytest.param(server, api, name, id=f"{server.name}-{api}-{name}")
+    for server in SERVERS.values()
+    for api, names in server.scenarios.items()
+    for name in names
+]
+
+
+@pytest.mark.parametrize(("server", "api", "name"), OTHERS)
+def test_a_recording_of_another_server_holds_the_request_of_its_scenario(server, api, name):
+    cassette = cassettes.load(find_bundled("cassettes"), api, server.prefix + name)
+    wanted = build_streaming_body(body(api, name), MODEL) | {"model": server.model}
+    assert cassette.request.body == wanted
+    assert (cassette.status >= 400) == EVERYWHERE[name].get("error", False)
+    assert cassette.provenance.server == server.words
+
+
+@pytest.mark.parametrize("server", SERVERS.values(), ids=lambda server: server.name)
+def test_every_recording_of_another_server_is_in_its_table(server):
+    folder = find_bundled("cassettes")
+    found = {
+        (path.parent.name, path.stem.removeprefix(server.prefix))
+        for path in folder.glob(f"*/{server.prefix}*.yaml")
+        if cassettes.load(folder, path.parent.name, path.stem).provenance.kind == "recorded"
+    }
+    assert found == {(api, name) for api, names in server.scenarios.items() for name in names}
 
 
 def test_ids_times_and_the_number_of_keep_alives_do_not_count():

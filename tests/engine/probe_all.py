@@ -1,0 +1,122 @@
+"""Probe the other engines and gateways, and write docs/engines.md: `python -m tests.engine.probe_all`.
+
+Starts each server of `servers.py`, asks it the questions of `conform probe` in each of its APIs, and keeps
+what deviates in deviations.json, from which the page is made. `--server` limits it; the others are kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from . import servers
+from .engine import find_weights, install, running
+from .servers import Server
+
+FAILED = ("fail", "warn")
+MAX_FOUND = 160
+DEVIATIONS = Path(__file__).parent / "deviations.json"
+PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
+HEAD = """# What engines and gateways send
+
+`conform probe` asked these servers its standard questions, with a model of 135 million parameters, and
+compared each stream with what the API's provider documents. A row is a check that failed: a field or an order
+that a client written after the documentation may rely on, and that this server does not have. A small model
+answers some questions badly; checks named `answer` may be its fault.
+
+Their streams are in `cassettes/`, recorded with `python -m tests.engine.record_all --server NAME`; this page
+is written by `python -m tests.engine.probe_all`.
+
+| server | API | check | questions | what was seen first |
+| --- | --- | --- | --- | --- |
+"""
+
+
+def main() -> int:
+    """Probe, and write the deviations by server and API."""
+    given = _arguments()
+    found = read_deviations()
+    with tempfile.TemporaryDirectory() as folder:
+        python = install(given.venv or Path(folder) / "engine")
+        for name in given.server or servers.SERVERS:
+            server = servers.SERVERS[name]
+            home = (given.homes or Path(folder)) / name
+            found[name] = {"server": server.words, "apis": probe(server, home, python, Path(folder))}
+            text = json.dumps(dict(sorted(found.items())), indent=1, ensure_ascii=False)
+            DEVIATIONS.write_text(text + "\n", "utf-8")
+            PAGE.write_text(render(found), "utf-8")
+            sys.stdout.write(f"{name}: {', '.join(found[name]['apis'])}\n")
+    return 0
+
+
+def read_deviations() -> dict[str, Any]:
+    """Return what was found, by server."""
+    return json.loads(DEVIATIONS.read_text("utf-8")) if DEVIATIONS.exists() else {}
+
+
+def render(found: Mapping[str, Any]) -> str:
+    """Return the page."""
+    rows = [
+        f"| {each['server']} | {api} | `{check}` | {', '.join(seen['questions'])} "
+        f"| {_escape(seen['found'])} |"
+        for _, each in sorted(found.items())
+        for api, checks in each["apis"].items()
+        for check, seen in checks.items()
+    ]
+    return HEAD + "\n".join(rows) + "\n"
+
+
+def _escape(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def probe(server: Server, home: Path, python: Path, folder: Path) -> dict[str, dict[str, Any]]:
+    """Return the deviations of a server by API: each failed check, the questions, and what was found."""
+    servers.install(server, home)
+    with ExitStack() as stack:
+        base_url = stack.enter_context(running(python, {})) if server.gateway else ""
+        url = stack.enter_context(servers.running(server, home, base_url, find_weights(python)))
+        return {api: _probe_api(url, api, server.model, folder / f"{api}.jsonl") for api in server.scenarios}
+
+
+def _probe_api(url: str, api: str, model: str, results: Path) -> dict[str, Any]:
+    words = ("probe", url, "--api", api, "--model", model, "--temperature", "0", "--timeout", "120", "-qq")
+    report = ("--report", f"jsonl={results}")
+    subprocess.run((sys.executable, "-m", "streamconform", *words, *report), check=False)
+    lines = [json.loads(line) for line in results.read_text("utf-8").splitlines()]
+    trials = [line for line in lines if line["kind"] == "trial"]
+    deviations: dict[str, Any] = {}
+    for trial in trials:
+        for check in trial.get("checks", ()):
+            if check["verdict"] in FAILED:
+                first = shorten(check["message"])
+                seen = deviations.setdefault(check["path"], {"questions": [], "found": first})
+                seen["questions"].append(trial["id"].rpartition("/")[2])
+    return deviations
+
+
+def shorten(message: str) -> str:
+    """Return the first thing that a message of a check says."""
+    text = message.partition("; ")[0]
+    return text if len(text) <= MAX_FOUND else f"{text[: MAX_FOUND - 1]}…"
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.engine.probe_all", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("--server", action="append", choices=list(servers.SERVERS), help="this server")
+    parser.add_argument("--venv", type=Path, help="the engine's environment, made if missing")
+    parser.add_argument("--homes", type=Path, help="folder of the servers' environments, made if missing")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,248 @@
+"""Other engines and gateways that can be recorded: what each needs, how it starts, and what it speaks.
+
+A gateway stands in front of the llama.cpp server of `engine.py`. All of them listen on the loopback interface
+only, and end with the block that started them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from .bodies import MODEL
+
+HERE = Path(__file__).parent
+SECONDS_TO_START = 300
+SECONDS_TO_END = 20
+
+PLAIN = ("text", "unicode", "stop-sequence", "length")
+CALLS = ("tool-auto", "parallel-calls", "no-arguments", "truncated-call", "tool-result")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a server runs, and what it stands in front of."""
+
+    home: Path
+    """Its environment; files that it needs are written there too."""
+    port: int
+    base_url: str
+    """Of the llama.cpp server, for a gateway."""
+    weights: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """An engine or a gateway."""
+
+    name: str
+    prefix: str
+    """Of the names of its cassettes."""
+    packages: tuple[str, ...]
+    """What is installed, with versions: by pip, or by npm if there is an `entry`."""
+    options: tuple[str, ...] = ()
+    """For pip."""
+    gateway: bool = False
+    start: Callable[[Place], tuple[str, ...]]
+    """Write what it needs, and return the command."""
+    environment: Callable[[Place], Mapping[str, str]] = lambda _: {}
+    """Variables of its environment."""
+    model: str = MODEL
+    path: str = ""
+    """Before the paths of the APIs."""
+    scenarios: Mapping[str, tuple[str, ...]]
+    """Names of the recorded scenarios by API."""
+
+    @property
+    def words(self) -> str:
+        """Return name and version, as provenance has them."""
+        package = self.packages[-1].removeprefix("@")
+        package, _, version = package.replace("==", "@").rpartition("@")
+        return f"{self.name} {version}" + (" in front of llama.cpp" if self.gateway else "")
+
+
+def start_litellm(place: Place) -> tuple[str, ...]:
+    """Serve the base engine's model on several APIs."""
+    config = {
+        "model_list": [
+            {
+                "model_name": MODEL,
+                "litellm_params": {
+                    "model": f"openai/{MODEL}",
+                    "api_base": f"{place.base_url}/v1",
+                    "api_key": "none",
+                },
+            }
+        ],
+        # It refuses to start without a key otherwise.
+        "general_settings": {"dangerously_permit_weak_or_unset_master_key": True},
+    }
+    path = place.home / "litellm.yaml"
+    path.write_text(json.dumps(config))
+    program = str(place.home / "bin" / "litellm")
+    where = ("--host", "127.0.0.1", "--port", str(place.port))
+    return (program, "--config", str(path), *where, "--telemetry", "False")
+
+
+def start_claude_code_router(place: Place) -> tuple[str, ...]:
+    """Serve the base engine's chat completions as Messages."""
+    provider = {
+        "name": "local",
+        "api_base_url": f"{place.base_url}/v1/chat/completions",
+        "api_key": "x",
+        "models": [MODEL],
+    }
+    config = {
+        "HOST": "127.0.0.1",
+        "PORT": place.port,
+        "LOG": False,
+        "NON_INTERACTIVE_MODE": True,
+        "Providers": [provider],
+        "Router": {"default": f"local,{MODEL}"},
+    }
+    folder = place.home / ".claude-code-router"
+    folder.mkdir(exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(config))
+    return ("node", "-r", str(HERE / "loopback.cjs"), str(place.home / "node_modules/.bin/ccr"), "start")
+
+
+def start_portkey(place: Place) -> tuple[str, ...]:
+    """Serve the base engine's Messages as chat completions."""
+    program = place.home / "node_modules/@portkey-ai/gateway/build/start-server.js"
+    preload = ("-r", str(HERE / "loopback.cjs"))
+    return ("node", *preload, str(program), f"--port={place.port}", "--headless")
+
+
+def tell_portkey(place: Place) -> dict[str, str]:
+    """Return its settings, which it takes from the headers of a request."""
+    headers = {
+        "x-portkey-provider": "anthropic",
+        "x-portkey-custom-host": f"{place.base_url}/v1",
+        "x-api-key": "x",
+    }
+    return {"ADDED_HEADERS": json.dumps(headers)}
+
+
+def start_dasllama(place: Place) -> tuple[str, ...]:
+    """Serve the weights, requantized once: it reads no Q4_1."""
+    weights = place.home / f"{MODEL}.gguf"
+    python = str(place.home / "bin" / "python")
+    if not weights.exists():
+        subprocess.run((python, HERE / "requantize.py", place.weights, weights), check=True)
+    program = str(place.home / "bin" / "dasllama-server")
+    where = ("-p", str(place.port), "--host", "127.0.0.1")
+    return (program, "-m", str(weights), *where, "-t", "1", "-s", "1", "--ctx", "4096", "--gpu", "off")
+
+
+SERVERS: Mapping[str, Server] = {
+    server.name: server
+    for server in (
+        Server(
+            name="litellm",
+            prefix="litellm-",
+            packages=("litellm[proxy]==1.106.2",),
+            gateway=True,
+            start=start_litellm,
+            environment=lambda _: {"LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+            scenarios={
+                "openai-chat": (*PLAIN, *CALLS, "thinking-text", "missing-messages"),
+                "anthropic-messages": (*PLAIN, *CALLS, "missing-messages"),
+                "openai-responses": (*PLAIN, *CALLS, "missing-messages"),
+            },
+        ),
+        Server(
+            name="claude-code-router",
+            prefix="ccr-",
+            packages=("@musistudio/claude-code-router@2.0.0",),
+            gateway=True,
+            start=start_claude_code_router,
+            # It passes `tool_choice` of Anthropic on to OpenAI's API, which has no `any`.
+            scenarios={
+                "anthropic-messages": (*PLAIN, "tool-auto", "parallel-calls", "tool-result", "thinking-text")
+            },
+        ),
+        Server(
+            name="portkey",
+            prefix="portkey-",
+            packages=("@portkey-ai/gateway@1.15.2",),
+            gateway=True,
+            start=start_portkey,
+            environment=tell_portkey,
+            scenarios={"openai-chat": (*PLAIN, *CALLS)},
+        ),
+        Server(
+            name="dasllama",
+            prefix="dasllama-",
+            packages=("gguf==0.17.1", "dasllama==0.6.6"),
+            start=start_dasllama,
+            model=f"{MODEL}.gguf",
+            scenarios={"openai-chat": (*PLAIN, "named-call", "tool-required", "tool-result")},
+        ),
+    )
+}
+"""By name."""
+
+
+def install(server: Server, home: Path) -> None:
+    """Make the server's environment in `home`, where it is missing."""
+    if server.packages[-1].startswith("@"):
+        if not (home / "node_modules").is_dir():
+            home.mkdir(parents=True, exist_ok=True)
+            words = ("npm", "install", "--silent", "--no-audit", "--no-fund", *server.packages)
+            subprocess.run(words, cwd=home, check=True)
+        return
+    python = home / "bin" / "python"
+    if not python.exists():
+        subprocess.run((sys.executable, "-m", "venv", home), check=True)
+        quiet = ("--quiet", "--disable-pip-version-check")
+        subprocess.run(
+            (python, "-m", "pip", "install", *quiet, *server.options, *server.packages), check=True
+        )
+
+
+@contextmanager
+def running(server: Server, home: Path, base_url: str, weights: Path) -> Iterator[str]:
+    """Yield the URL of the server, which accepts connections; it ends with the block."""
+    place = Place(home.resolve(), _find_free_port(), base_url, weights)
+    words = server.start(place)
+    environment = {**os.environ, "HOME": str(place.home), **server.environment(place)}
+    with (place.home / "server.log").open("wb") as log:
+        process = subprocess.Popen(
+            words, cwd=place.home, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+        )
+        try:
+            _wait_until_listening(process, place.port)
+            yield f"http://127.0.0.1:{place.port}{server.path}"
+        finally:
+            process.terminate()
+            try:
+                process.wait(SECONDS_TO_END)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def _find_free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def _wait_until_listening(process: subprocess.Popen[bytes], port: int) -> None:
+    end = time.monotonic() + SECONDS_TO_START
+    while time.monotonic() < end:
+        if process.poll() is not None:
+            raise RuntimeError(f"the server ended with code {process.returncode}; see its server.log")
+        with socket.socket() as client:
+            client.settimeout(1)
+            if client.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.2)
+    raise RuntimeError(f"the server did not listen within {SECONDS_TO_START} s; see its server.log")
