@@ -60,6 +60,8 @@ HOSTED: Final = frozenset(
     ]
 )
 """Google's tools by name; any other tool that the provider ran is one of an MCP server."""
+_WITHOUT_ARGUMENTS: Final = frozenset(["file_search", "processing"])
+"""Google's tools whose calls have an id and a signature only."""
 
 
 def build_request(conversation: Conversation) -> Request:
@@ -162,7 +164,9 @@ def _build_step(block: Block) -> dict[str, Any] | None:
             if is_client_call(block):
                 return {"type": "function_call", **name, **arguments}
             if block["name"] in HOSTED:
-                return {"type": f"{block['name']}_call", "id": block["id"], **arguments}
+                signed = {"signature": block["signature"]} if block.get("signature") else {}
+                taken = {} if block["name"] in _WITHOUT_ARGUMENTS else arguments
+                return {"type": f"{block['name']}_call", "id": block["id"], **taken, **signed}
             return {"type": _MCP, **name, **arguments}
         case _ if str(block.get("kind")).endswith(_RESULT):
             data: dict[str, Any] = block["data"]

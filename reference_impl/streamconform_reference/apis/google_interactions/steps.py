@@ -169,7 +169,11 @@ def _add_text(steps: Steps, step: Step, delta: Payload) -> None:
 def _add_annotations(steps: Steps, step: Step, delta: Payload) -> None:
     annotations = read_objects(delta, "annotations")
     if annotations:
-        steps.message.cite((step, step.run), map(CITATIONS.read, annotations))
+        # The words of a transcription are annotations too, and have no source.
+        cited = [
+            citation for citation in map(CITATIONS.read, annotations) if citation.source or citation.title
+        ]
+        steps.message.cite((step, step.run), cited)
 
 
 def add_medium(steps: Steps, step: Step, delta: Payload) -> None:
