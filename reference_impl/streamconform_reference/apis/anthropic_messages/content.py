@@ -64,6 +64,18 @@ def start_provider_call(message: Assembler, slot: Hashable, block: Payload) -> N
     _start_call(message, slot, block, "provider")
 
 
+def start_fallback(message: Assembler, slot: Hashable, block: Payload) -> None:
+    """Start the block at which another model takes over: nothing before it is part of the next request.
+
+    Source: the type `BetaFallbackBlock` of the `anthropic` package.
+    """
+    message.withdraw_calls()
+    successor = block.get("to")
+    if isinstance(successor, dict):
+        message.model = read_text(successor, "model") or message.model
+    message.add_other("fallback", block, slot=slot)
+
+
 BLOCK_STARTS: Final[Mapping[str, PartHandler]] = {
     "text": start_text,
     "thinking": start_thinking,
@@ -71,6 +83,7 @@ BLOCK_STARTS: Final[Mapping[str, PartHandler]] = {
     "tool_use": start_client_call,
     "server_tool_use": start_provider_call,
     "mcp_tool_use": start_provider_call,
+    "fallback": start_fallback,
 }
 
 
