@@ -94,6 +94,20 @@ class ContentWithoutPartsFatal(GoogleGenerateDecoder):
 
 
 @mutants.decoder(
+    "unknown-reason-as-stop",
+    issues=("use-brian/use-brian#258",),
+    fails=STOP_REASON,
+)
+class UnknownReasonAsStop(GoogleGenerateDecoder):
+    """Treats a finish reason that is newer than its table as a normal end."""
+
+    def read_finish(self, finish: Any, finish_message: Any) -> None:
+        super().read_finish(finish, finish_message)
+        if self.finish in ("MODEL_ARMOR", "ESCALATION", "PUP_LIMITED_DISABLED", "CONTINUATION"):
+            self.message.stop("stop", self.finish)
+
+
+@mutants.decoder(
     "failed-call-as-stop",
     issues=("agentjido/req_llm#944", "mcowger/plexus#748"),
     fails=(*ERROR, *CONTENT),
@@ -148,6 +162,18 @@ class FirstReasonEnds(GoogleGenerateDecoder):
             self.end_of_body()
 
 
+@mutants.decoder(
+    "modalities-at-one-price",
+    issues=("BerriAI/litellm#9535", "pydantic/genai-prices#141"),
+    fails=("**:cost.**",),
+)
+class ModalitiesAtOnePrice(GoogleGenerateDecoder):
+    """Ignores the counts by modality, so audio and pictures have the price of text."""
+
+    def read_usage(self, usage: Payload) -> None:
+        super().read_usage({name: value for name, value in usage.items() if not name.endswith("Details")})
+
+
 @mutants.replace(
     "partial-null-dropped",
     "calls_factory",
@@ -175,6 +201,19 @@ class SearchResultsBilled(GoogleGenerateDecoder):
     def read_candidate(self, candidate: Payload) -> None:
         super().read_candidate(candidate)
         self._searched = False
+
+
+@mutants.decoder(
+    "server-tools-dropped",
+    issues=("maximhq/bifrost#6272", "microsoft/agent-framework-go#1107"),
+    fails=CONTENT,
+)
+class ServerToolsDropped(GoogleGenerateDecoder):
+    """Drops the calls of the provider's tools and their responses, which the next request must send back."""
+
+    def read_part(self, part: Payload) -> None:
+        if part.keys().isdisjoint({"toolCall", "toolResponse"}):
+            super().read_part(part)
 
 
 @mutants.decoder(

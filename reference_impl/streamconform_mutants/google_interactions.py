@@ -167,6 +167,59 @@ class ThoughtTokensNotCounted(GoogleInteractionsDecoder):
         super().report(usage, tier)
 
 
+@mutants.replace(
+    "annotations-ignored",
+    "steps_factory",
+    issues=(),
+    fails=CONTENT,
+)
+class AnnotationsIgnored(Steps):
+    """Ignores the deltas with annotations, so nobody knows where the text comes from."""
+
+    def add(self, index: int | None, delta: Payload) -> None:
+        if delta.get("type") != "text_annotation_delta":
+            super().add(index, delta)
+
+
+@mutants.decoder(
+    "checkpoint-as-continuation",
+    issues=(),
+    fails=("**:continuation",),
+)
+class CheckpointAsContinuation(GoogleInteractionsDecoder):
+    """Keeps the first continuation token, which would repeat what came after it."""
+
+    @cached_property
+    def tokens(self) -> list[str]:
+        return []
+
+    def read(self, payload: Payload) -> None:
+        self.tokens.extend(
+            token
+            for holder in (payload, object_at(payload, "interaction"))
+            if (token := read_text(holder, "continuation_token"))
+        )
+        super().read(payload)
+
+    def finish(self, interaction: Payload) -> None:
+        first = {"continuation_token": self.tokens[0]} if self.tokens else {}
+        super().finish({**interaction, **first})
+
+
+@mutants.decoder(
+    "interaction-modalities-at-one-price",
+    issues=("BerriAI/litellm#9535", "pydantic/genai-prices#141"),
+    fails=("**:cost.**",),
+)
+class ModalitiesAtOnePrice(GoogleInteractionsDecoder):
+    """Ignores the counts by modality, so audio and pictures have the price of text."""
+
+    def report(self, usage: object, service_tier: str | None = None) -> None:
+        if isinstance(usage, dict):
+            usage = {name: value for name, value in usage.items() if not name.endswith("_by_modality")}
+        super().report(usage, service_tier)
+
+
 @mutants.decoder(
     "only-old-event-names",
     issues=("n8n-io/n8n#31525",),

@@ -168,6 +168,18 @@ def wrong_part_signed(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
+    "server-tools-not-sent",
+    "google-generate",
+    issues=("LibreChat-AI/agents#221",),
+    fails=_CONTENTS,
+)
+def server_tools_not_sent(_: Conversation, body: Body) -> None:
+    """Drops the calls of the provider's tools and their responses when it sends an answer back."""
+    for parts in _block_lists(body):
+        parts[:] = [part for part in parts if part.keys().isdisjoint({"toolCall", "toolResponse"})]
+
+
+@mutants.body(
     "null-signature-sent",
     "google-generate",
     issues=("allenhutchison/obsidian-gemini#230", "earendil-works/pi#1829"),
