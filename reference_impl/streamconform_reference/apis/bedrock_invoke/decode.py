@@ -31,6 +31,7 @@ from streamconform_reference.decoding.provider_errors import protocol_error
 from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.framing.aws_eventstream import EventStreamFraming
 from streamconform_reference.outcome import Error
+from streamconform_reference.pricing import Billing
 
 from .chunks import is_chunk, unwrap
 
@@ -44,6 +45,8 @@ METRIC_FIELDS: Final[Mapping[str, str]] = {
 # https://docs.aws.amazon.com/bedrock/latest/userguide/guardrails-use-inference-api.html
 GUARDRAIL: Final = "amazon-bedrock-guardrailAction"
 INTERVENED: Final = "INTERVENED"
+SERVICE_TIER: Final = "x-amzn-bedrock-service-tier"
+"""Header with the tier that served the request."""
 
 
 class BedrockInvokeDecoder(AnthropicMessagesDecoder):
@@ -54,6 +57,7 @@ class BedrockInvokeDecoder(AnthropicMessagesDecoder):
     def begin(self) -> None:
         """Set the state that is kept between payloads."""
         self._intervened = False
+        self.message.report_usage({}, Billing(service_tier=self.headers.get(SERVICE_TIER)))
 
     def receive_frame(self, frame: Frame) -> None:
         """Decode one message of the stream; call it in the order of the messages."""
