@@ -90,6 +90,19 @@ def cached_tokens_twice(message: Assembler, payload: Payload) -> None:
         message.report_usage({"input": counts["input"] + (counts["cache_read"] or 0)})
 
 
+@mutants.replace(
+    "citations-lost",
+    "handlers",
+    "content_block_delta",
+    issues=("langchain-ai/langchain-google#1845",),
+    fails=CONTENT,
+)
+def citations_lost(message: Assembler, payload: Payload) -> None:
+    """Reads the text of a block, and no citation that comes in a delta."""
+    if object_at(payload, "delta").get("type") != "citations_delta":
+        on_content_block_delta(message, payload)
+
+
 @mutants.output(
     "cost-from-floats",
     issues=("BerriAI/litellm#8867", "PostHog/posthog#50294"),
@@ -168,6 +181,35 @@ class EofAsSuccess(AnthropicMessagesDecoder):
 def error_frame_swallowed(message: Assembler, _: Payload) -> None:
     """Treats an error in mid-stream as the end of a complete answer."""
     message.complete()
+
+
+@mutants.decoder(
+    "fallback-block-fatal",
+    issues=("LiveBench/LiveBench#467",),
+    fails=GIVES_UP,
+)
+class FallbackBlockFatal(AnthropicMessagesDecoder):
+    """Gives up at a block that hands the answer over to another model."""
+
+    def read(self, payload: Payload) -> None:
+        if object_at(payload, "content_block").get("type") == "fallback":
+            raise BrokenPayloadError("a block without deltas")
+        super().read(payload)
+
+
+@mutants.replace(
+    "fast-mode-at-the-standard-price",
+    "handlers",
+    "message_start",
+    issues=("tontinton/maki#272", "traceroost/core#123"),
+    fails=("**:cost.**",),
+)
+def fast_mode_at_the_standard_price(message: Assembler, payload: Payload) -> None:
+    """Ignores the speed that the usage names, so fast mode costs too little."""
+    start = object_at(payload, "message")
+    usage = {key: value for key, value in object_at(start, "usage").items() if key != "speed"}
+    changed = {"message": {**start, "usage": usage}} if usage else {}
+    HANDLERS[payload["type"]](message, {**payload, **changed})
 
 
 @mutants.decoder(

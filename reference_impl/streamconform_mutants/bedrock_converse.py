@@ -59,6 +59,17 @@ def converse_cache_ignored(answer: BedrockConverseDecoder, payload: Payload) -> 
     on_metadata(answer, {**payload, "usage": counts})
 
 
+@mutants.decoder(
+    "converse-citations-lost",
+    issues=("stdapi-ai/stdapi.ai#229",),
+    fails=CONTENT,
+)
+class ConverseCitationsLost(BedrockConverseDecoder):
+    """Ignores the deltas of citations, which exist only in a stream."""
+
+    deltas: ClassVar[Deltas] = {kind: delta for kind, delta in DELTAS.items() if kind != "citation"}
+
+
 @mutants.replace(
     "damaged-message-as-end",
     "framing_factory",
@@ -104,6 +115,21 @@ class FlatReasoningLost(BedrockConverseDecoder):
     """Reads reasoning from `reasoningText`, which exists only without streaming."""
 
     deltas: ClassVar[Deltas] = {**DELTAS, "reasoningContent": (dict, _add_nested_reasoning)}
+
+
+@mutants.replace(
+    "guardrail-trace-as-stop",
+    "handlers",
+    "metadata",
+    issues=(),
+    fails=STATUS,
+)
+def guardrail_trace_as_stop(answer: BedrockConverseDecoder, payload: Payload) -> None:
+    """Takes an assessment in the trace for an intervention, even if the guardrail let the answer pass."""
+    on_metadata(answer, payload)
+    guardrail = object_at(object_at(payload, "trace"), "guardrail")
+    if any(guardrail.get(key) for key in ("inputAssessment", "outputAssessments")):
+        answer.message.stop("content_filter", "guardrail_intervened")
 
 
 @mutants.decoder(

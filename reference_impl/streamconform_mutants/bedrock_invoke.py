@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from streamconform_reference.apis.anthropic_messages.decode import (
     on_content_block_delta,
+    on_message_delta,
     on_message_start,
 )
 from streamconform_reference.apis.bedrock_invoke.decode import METRIC_FIELDS, BedrockInvokeDecoder
@@ -94,6 +95,19 @@ class ExceptionWithoutBytesDropped(BedrockInvokeDecoder):
 
 
 @mutants.replace(
+    "invoke-citations-lost",
+    "handlers",
+    "content_block_delta",
+    issues=(),
+    fails=CONTENT,
+)
+def invoke_citations_lost(message: Assembler, payload: Payload) -> None:
+    """Reads the text of a block, and no citation that comes in a delta."""
+    if object_at(payload, "delta").get("type") != "citations_delta":
+        on_content_block_delta(message, payload)
+
+
+@mutants.replace(
     "invoke-signature-lost",
     "handlers",
     "content_block_delta",
@@ -166,6 +180,19 @@ class ReadAsMessage(EventStreamFraming):
         frames = framing.receive(data)
         self.recognised = self.recognised or framing.recognised
         return frames
+
+
+@mutants.replace(
+    "stop-sequence-lost",
+    "handlers",
+    "message_delta",
+    issues=(),
+    fails=("**:stop.sequence",),
+)
+def stop_sequence_lost(message: Assembler, payload: Payload) -> None:
+    """Reports that a stop sequence ended the answer, but not which one."""
+    delta = {key: value for key, value in object_at(payload, "delta").items() if key != "stop_sequence"}
+    on_message_delta(message, {**payload, "delta": delta})
 
 
 @mutants.decoder(
