@@ -39,6 +39,7 @@ RECORDED_SETTINGS: Final = (
     "select",
     "api",
     "profile",
+    "recorded",
     "level",
     "deliver",
     "faults",
