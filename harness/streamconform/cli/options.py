@@ -317,6 +317,8 @@ def find_case(name: str, settings: dict[str, Any]) -> AnyCase:
     """Return the case `name`, an id or the end of one; raises `SourceError` and `SelectionError`."""
     catalog = read_catalog(find_sources(settings | {"recorded": is_recorded(name)}))
     (case,) = catalog.load((find_id(name, catalog.ids),))
+    if isinstance(case, Case) and case.unavailable is not None:
+        raise SelectionError(f"the recording of `{case.id}` is not in {find_corpus()}; {case.unavailable}")
     return case
 
 
