@@ -199,10 +199,7 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
         if quiet < 2:
             terminal.finish(finished.results, time.perf_counter() - started)
     rest = describe_rest(selection.profile, selection.catalog, finished.results.header, arguments)
-    if rest is not None and not quiet:
-        click.echo(rest)
-    if quiet < 2:
-        _report_missing(selection)
+    _print_unjudged(selection, rest, quiet)
     _write_reports(report_targets, finished.results, selection, baseline)
     if settings.get("update"):
         for line in update_known_failures(files, finished, strict=run_settings.strict):
@@ -210,11 +207,13 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     return finished.exit
 
 
-def _report_missing(selection: options.Selection) -> None:
-    """Say how to get the recordings that were not pulled, if cases over them were selected."""
+def _print_unjudged(selection: options.Selection, rest: str | None, quiet: int) -> None:
+    """Print how to run the `rest` of the suite, and how to get selected recordings that were not pulled."""
+    if rest is not None and not quiet:
+        click.echo(rest)
     cases = {trial.case.id: trial.case for trial in selection.trials}.values()
     missing = sum(isinstance(case, Case) and case.unavailable is not None for case in cases)
-    if missing:
+    if missing and quiet < 2:
         words = f"{format_count(missing, 'case')} skipped: {NOT_PULLED} (to {options.find_corpus()})"
         click.echo(words, err=True)
 
