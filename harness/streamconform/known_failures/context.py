@@ -91,7 +91,7 @@ def find_unmatched(
     for trial in selected:
         by_case.setdefault(trial.case.id, []).append(trial)
     # Pulled recordings are no part of the suite, so a run without them cannot tell what matches them.
-    has_recorded = catalog.sources.corpus is not None
+    has_recorded = any(map(is_recorded, catalog.ids))
     remaining = {n: entry for n, entry in enumerate(entries) if has_recorded or not is_recorded(entry.match)}
     for case_id, trials in by_case.items():
         _drop_matched(remaining, case_id, trials)
