@@ -249,10 +249,7 @@ _ALL: Final = (
         backend="hatchling.build",
         licence="Apache-2.0",
         select=("tests/cassettes/*.yaml",),
-        apis=(
-            "bedrock-converse",
-            "bedrock-invoke",
-        ),
+        apis=("bedrock-converse",),
         note=OPENTELEMETRY,
     ),
     Source(
@@ -386,6 +383,7 @@ _ALL: Final = (
         apis=(
             "openai-responses",
             "openai-chat",
+            "anthropic-messages",
         ),
         note="its integration tests of 2025, recorded by vcrpy",
     ),
