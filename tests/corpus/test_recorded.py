@@ -79,7 +79,7 @@ def test_the_text_of_a_pulled_recording_is_judged_by_its_digest(run, root):
     assert (root / KNOWN.key / "anthropic-messages/one.sse").read_bytes() == BODY
     ran = run("run", "--recorded", "--deliver", "fast")
     assert (ran.code, ran.last[:22]) == (0, "No failures: 2 passed ")
-    ran = run("run", "-k", f"{CASE}@recorded", text=spec(text=f"{TEXT}!"))
+    ran = run("run", "-k", f"{CASE}@as-is", text=spec(text=f"{TEXT}!"))
     assert ran.code == 1
     assert f"expected {len(TEXT) + 1} characters with the SHA-256" in ran.out
     assert f"pulled from {KNOWN.name} {KNOWN.version}" in run("explain", CASE, "--no-pager").out

@@ -27,6 +27,7 @@ from streamconform.model.trial import (
     FaultSet,
     Input,
     supported_inputs,
+    update_id,
 )
 from streamconform.reports import HTML, STREAMED
 from streamconform.resources import find_bundled
@@ -240,6 +241,7 @@ def select(settings: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
     names = (*deliveries, *(FAULTS if faults != "none" else ()))
     case_ids = _select_case_ids(settings, catalog, profile, names)
     if ids is not None:
+        ids = frozenset(map(update_id, ids))
         requested = {id_.partition("@")[0] for id_ in ids}
         case_ids = tuple(id_ for id_ in case_ids if id_ in requested)
     candidates = [

@@ -91,7 +91,7 @@ class Cassette:
     """A request and the response's raw bytes.
 
     `body` holds the bytes from the wire after transfer decoding, unchanged. `marks` is empty if the chunks
-    are not known (authored bodies); the delivery `recorded` then has one chunk per frame.
+    are not known (authored bodies); the delivery `as-is` then has one chunk per frame.
     """
 
     api: str

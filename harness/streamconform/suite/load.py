@@ -12,6 +12,7 @@ from streamconform.errors import Problem, SelectionError, SourceError
 from streamconform.model.case import NOTHING_EXPECTED, AnyCase, CallCase, Case, CaseHead, RoundTripCase, Skip
 from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Usage
+from streamconform.model.trial import get_current_name
 from streamconform.schemas import check_document
 from streamconform.suite import cassettes, documents, expectation, pulled, request_expectation
 from streamconform.yaml_text import reader
@@ -315,11 +316,14 @@ def _build_stream_case(entry: Mapping[str, Any], cassette: Cassette, head: Mappi
         expect=expectation.parse(entry["expect"]),
         pricing=entry.get("pricing"),
         usage_seen=tuple(Usage(**usage) for usage in entry.get("usage_seen", ())),
-        skip=None
-        if skip is None
-        else Skip(skip["why"], frozenset(skip.get("deliveries", ())), frozenset(skip.get("faults", ()))),
+        skip=None if skip is None else _parse_skip(skip),
         **head,
     )
+
+
+def _parse_skip(skip: Mapping[str, Any]) -> Skip:
+    deliveries = frozenset(map(get_current_name, skip.get("deliveries", ())))
+    return Skip(skip["why"], deliveries, frozenset(skip.get("faults", ())))
 
 
 def _build_round_trip(
