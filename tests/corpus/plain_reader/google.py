@@ -10,6 +10,7 @@ from .reading import (
     Block,
     Choice,
     Json,
+    NotRead,
     Reading,
     as_dict,
     drop_nulls,
@@ -133,6 +134,10 @@ def read_interactions(body: bytes) -> Reading:
                 deltas[event["index"]] = []
             case "step.delta":
                 deltas[event["index"]].append(event["delta"])
+            case "content.start":
+                raise NotRead(
+                    "events of an earlier version of the API, which its reference no longer describes"
+                )
             case "interaction.completed":
                 final = event["interaction"]
             case "error":

@@ -1,7 +1,7 @@
 """Score the cases of each column of the matrix. Pure.
 
-The unit is the case. It counts in the column of each of its tags, by its delivery `as-is`. If that passes, its
-other deliveries count once more under `framing`, and its faults once more under `truncation`; a case that
+The unit is the case. It counts in the column of each of its tags, by its delivery `as-is`. If that passes,
+its other deliveries count once more under `framing`, and its faults once more under `truncation`; a case that
 fails anyway would say nothing about these.
 """
 
