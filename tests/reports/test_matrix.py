@@ -165,7 +165,7 @@ def test_a_page_is_a_summary_a_table_an_api_and_a_section_an_implementation():
     assert "  - **new failure**: 1 trial" in text
     linked = "[`counted twice`](findings.md#counted-twice), [`me/lib#4`](https://github.com/me/lib/issues/4)"
     assert f"  - known: `counted twice` {linked}" in text
-    assert "  - [`Title of a__one`](../../specs/openai-chat/a.yaml#L7) (`recorded`, `whole`)" in text
+    assert "  - [`Title of a__one`](../../specs/openai-chat/a.yaml#L7) (`as-is`, `whole`)" in text
     assert text.count("<details>") == text.count("</details>") == 1
 
 

@@ -35,9 +35,9 @@ HTTP: Final = frozenset[Input]({"http"})
 
 AS_IS: Final = "as-is"
 """The delivery that changes nothing."""
-_OLD_NAMES: Final[Mapping[str, str]] = {"recorded": AS_IS}
+OLD_NAMES: Final[Mapping[str, str]] = {"recorded": AS_IS}
 """Earlier names of deliveries, accepted wherever a user names one."""
-_OLD_ID: Final = re.compile(rf"@({'|'.join(_OLD_NAMES)})(?=[:.]|$)")
+_OLD_ID: Final = re.compile(rf"@({'|'.join(OLD_NAMES)})(?=[:.]|$)")
 
 DELIVERIES: Final[Mapping[str, Delivery]] = {
     delivery.name: delivery
@@ -199,7 +199,7 @@ def supported_inputs(trial: AnyTrial) -> frozenset[Input]:
 
 def get_current_name(delivery: str) -> str:
     """Return the name of a delivery or fault today; old names are accepted."""
-    return _OLD_NAMES.get(delivery, delivery)
+    return OLD_NAMES.get(delivery, delivery)
 
 
 def update_id(id_or_pattern: str) -> str:
