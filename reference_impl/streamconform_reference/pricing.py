@@ -2,19 +2,21 @@
 
 The table is a mapping of decimal strings in USD per million tokens:
 `input output cache_read cache_write_5m cache_write_1h web_search_per_1000`, with optional `tiers`
-(`[{above: 200000, input: ...}]`) and `service_tier` (`{flex: "0.5"}`).
+(`[{above: 200000, input: ...}]`), factors on all tokens (`service_tier: {flex: "0.5"}`, and likewise
+`speed` and `inference_geo`) and `modalities` (`{audio: {input: "1.00"}}`).
 A value that is not a plain decimal number counts as absent. Without a price for input and output the
 cost is None, because a total that silently omits tokens is worse than none.
 
-Source of the rules (5-minute and 1-hour writes, web search, long prompts, batch):
-https://platform.claude.com/docs/en/about-claude/pricing
+Source of the rules (5-minute and 1-hour writes, web search, long prompts, batch, fast mode, data
+residency): https://platform.claude.com/docs/en/about-claude/pricing; prices by modality:
+https://ai.google.dev/gemini-api/docs/pricing
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal
 from typing import Any, Final
 
@@ -26,6 +28,30 @@ _EXACT: Final = Context(prec=80)
 _LARGEST_TOTAL: Final = Decimal(10) ** 15  # the normal form allows 15 digits before the point
 _ZERO: Final = Decimal(0)
 _ONE: Final = Decimal(1)
+
+
+FACTORS: Final = ("service_tier", "speed", "inference_geo")
+"""Fields of `Billing` whose value selects a factor on the price of all tokens."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Billing:
+    """What a response says about its price, besides the counts in `Usage`."""
+
+    service_tier: str | None = None
+    speed: str | None = None
+    """Anthropic's `fast` or `standard`."""
+    inference_geo: str | None = None
+    """Where the model ran, as Anthropic names it."""
+    modalities: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Tokens by modality in lower case, and by field of `Usage`: `{"audio": {"input": 120}}`."""
+    extra: tuple[Usage, ...] = ()
+    """Usage that the provider bills, but omits from its totals."""
+
+    def merge(self, later: Billing) -> Billing:
+        """Return this with what a later report says; what it omits is kept."""
+        said = {name: value for name in self.__slots__ if (value := getattr(later, name))}
+        return replace(self, **said)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +71,13 @@ class _Parts:
     cache_write: Decimal
     output: Decimal
 
+    def add(self, surcharges: Mapping[str, Decimal], factor: Decimal) -> _Parts:
+        changed = {
+            name: _EXACT.add(getattr(self, name), _EXACT.multiply(amount, factor))
+            for name, amount in surcharges.items()
+        }
+        return replace(self, **changed)
+
     def sum(self) -> Decimal:
         return _add_amounts((self.input, self.cache_read, self.cache_write, self.output))
 
@@ -55,22 +88,22 @@ class Pricing:
 
     table: Mapping[str, Any]
 
-    def cost(
-        self, usage: Usage, *, service_tier: str | None = None, extra: Iterable[Usage] = ()
-    ) -> Cost | None:
+    def cost(self, usage: Usage, billing: Billing | None = None) -> Cost | None:
         """Return the cost of the answer, None if the table cannot price it. Never raises.
 
-        `service_tier` is the response's; its multiplier applies to tokens, not to searches. `extra` is
-        usage that the provider bills but omits from `usage`; its cost and that of searches are `other`.
+        Factors apply to tokens, not to searches. The cost of searches and of `billing.extra` is `other`.
         """
         prices = _read_prices(self.table, usage)
         if prices is None:
             return None
-        factor = _read_factor(self.table, service_tier)
+        billing = billing or Billing()
+        factor = _read_factor(self.table, billing)
         parts = _price_tokens(usage, prices, factor)
+        for modality, counts in billing.modalities.items():
+            parts = parts.add(_price_modality(self.table, modality, counts, prices, usage), factor)
         per_search = prices.web_search_per_1000.scaleb(-3, _EXACT)
         other_cost = _EXACT.multiply(Decimal(usage.web_searches or 0), per_search)
-        for extra_usage in extra:
+        for extra_usage in billing.extra:
             # Usage in `extra` belongs to another request, so its prompt may reach another tier.
             extra_prices = _read_prices(self.table, extra_usage) or prices
             other_cost = _EXACT.add(other_cost, _price_tokens(extra_usage, extra_prices, factor).sum())
@@ -116,12 +149,30 @@ def _find_tier(tiers: Any, prompt: int) -> Mapping[str, Any]:
     return max(reached)[2] if reached else {}
 
 
-def _read_factor(table: Mapping[str, Any], service_tier: str | None) -> Decimal:
-    multipliers = table.get("service_tier")
-    if service_tier is None or not isinstance(multipliers, Mapping):
-        return _ONE
-    factor = _read_decimal(multipliers.get(service_tier))
-    return _ONE if factor is None else factor
+def _read_factor(table: Mapping[str, Any], billing: Billing) -> Decimal:
+    """Return the product of the factors that the response selects."""
+    product = _ONE
+    for name in FACTORS:
+        factors, said = table.get(name), getattr(billing, name)
+        factor = _read_decimal(factors.get(said)) if said and isinstance(factors, Mapping) else None
+        product = product if factor is None else _EXACT.multiply(product, factor)
+    return product
+
+
+def _price_modality(
+    table: Mapping[str, Any], modality: str, counts: Mapping[str, int], prices: _Prices, usage: Usage
+) -> dict[str, Decimal]:
+    """Return by how much the tokens of a modality cost more than their count at the common price."""
+    modalities = table.get("modalities")
+    entry = modalities.get(modality) if isinstance(modalities, Mapping) else None
+    amounts = _read_decimals(entry) if isinstance(entry, Mapping) else {}
+    return {
+        name: _EXACT.multiply(
+            Decimal(min(counts[name], getattr(usage, name) or 0)), price - getattr(prices, name)
+        ).scaleb(-6, _EXACT)
+        for name, price in amounts.items()
+        if name in ("input", "cache_read", "output") and name in counts
+    }
 
 
 def _price_tokens(usage: Usage, prices: _Prices, factor: Decimal) -> _Parts:

@@ -227,12 +227,6 @@ def test_explain_has_colour_on_a_terminal_and_where_it_is_forced(project, enviro
     assert ("\x1b[3" in ran.out) == coloured
 
 
-def test_explain_of_a_round_trip_asks_for_an_implementation_that_sends_requests(project):
-    ran = project.run("explain", "anthropic-messages/round-trips/image-result")
-    assert ran.code == 2
-    assert "`reference` cannot send requests: name one that can with -i" in ran.err
-
-
 def test_explain_shows_a_body_without_frames_as_text(project):
     ran = project.run("explain", "anthropic-messages/errors/http-200-html-page")
     assert "<html" in ran.out

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from streamconform_reference.outcome import Usage
-from streamconform_reference.pricing import Pricing
+from streamconform_reference.pricing import Billing, Pricing
 
 OPUS = {
     "input": "4",
@@ -162,7 +162,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in CASES])
 def test_cost_is_the_figure_worked_out_by_hand(case: Case) -> None:
-    cost = Pricing(case.table).cost(case.usage, service_tier=case.service_tier)
+    cost = Pricing(case.table).cost(case.usage, Billing(service_tier=case.service_tier))
     assert cost is not None
     found = cost.to_json()
     assert found["total"] == case.total
@@ -171,10 +171,36 @@ def test_cost_is_the_figure_worked_out_by_hand(case: Case) -> None:
 
 def test_extra_usage_costs_other_and_has_its_own_tier() -> None:
     extra = Usage(input=60385, output=522)
-    cost = Pricing(OPUS).cost(Usage(input=612, output=2819), extra=[extra])
+    cost = Pricing(OPUS).cost(Usage(input=612, output=2819), Billing(extra=(extra,)))
     assert cost is not None
     # 60385 x 4 + 522 x 20; 612 x 4 + 2819 x 20
     assert (cost.other, cost.total) == ("0.25198", "0.310808")
+
+
+def test_factors_of_speed_and_place_multiply() -> None:
+    table = {"input": "8", "output": "40", "speed": {"fast": "2"}, "inference_geo": {"us": "1.1"}}
+    cost = Pricing(table).cost(
+        Usage(input=1000, output=100, web_searches=3), Billing(speed="fast", inference_geo="us")
+    )
+    assert cost is not None
+    # (1000 x 8 + 100 x 40) x 2 x 1.1 millionths
+    assert (cost.input, cost.output, cost.other, cost.total) == ("0.0176", "0.0088", "0", "0.0264")
+
+
+def test_tokens_of_a_modality_have_its_price_and_the_rest_the_common_one() -> None:
+    table = {
+        "input": "0.30",
+        "output": "2.50",
+        "cache_read": "0.03",
+        "modalities": {"audio": {"input": "1.00", "cache_read": "0.10"}, "image": {"output": "30"}},
+    }
+    modalities = {"text": {"input": 40}, "audio": {"input": 100, "cache_read": 60}, "image": {"output": 1290}}
+    cost = Pricing(table).cost(
+        Usage(input=140, cache_read=60, output=1300), Billing(modalities=modalities, service_tier="x")
+    )
+    assert cost is not None
+    # 40 x 0.30 + 100 x 1.00; 60 x 0.10; 1290 x 30 + 10 x 2.50
+    assert (cost.input, cost.cache_read, cost.output) == ("0.000112", "0.000006", "0.038725")
 
 
 @pytest.mark.parametrize(
@@ -219,7 +245,7 @@ def test_no_table_raises_and_the_total_is_the_sum(
 ) -> None:
     usage = Usage(input=tokens, cache_write=tokens, cache_write_1h=tokens, output=tokens)
     for given_table in (table, {**OPUS, **table, "tiers": tiers}):
-        cost = Pricing(given_table).cost(usage, service_tier="flex")
+        cost = Pricing(given_table).cost(usage, Billing(service_tier="flex"))
         if cost is not None:
             parts = (cost.input, cost.cache_read, cost.cache_write, cost.output, cost.other)
             with localcontext(prec=100):

@@ -299,7 +299,7 @@ VERBS = {
         "request.body.messages.length",
     ),
     ("explain", "one-call@crlf"): (2, "round trips have as-is, whole, bytewise, random"),
-    ("explain", "one-call"): (2, "`reference` supports only `bytes`"),
+    ("explain", "one-call"): (2, "`reference` cannot send requests"),
     ("minimise", "one-call", "-i", "reference"): (2, "tests requests, and only streams"),
     ("check", "over_http.py", "--case", "one-call"): (2, "which only a server sees"),
     ("run", "-i", "python:over_http:adapter", "--deliver", "fast", "--report", "html=r.html"): (

@@ -35,7 +35,7 @@ from streamconform_reference.outcome import (
     StopReason,
     Usage,
 )
-from streamconform_reference.pricing import Pricing
+from streamconform_reference.pricing import Billing, Pricing
 
 
 class Assembler:
@@ -278,15 +278,9 @@ class Assembler:
 
     # Usage, stop reason and end.
 
-    def report_usage(
-        self,
-        counts: Mapping[str, int | None],
-        *,
-        service_tier: str | None = None,
-        extra: tuple[Usage, ...] = (),
-    ) -> None:
-        """Merge one usage report, keyed by the fields of `Usage`; `extra` is as in `Pricing.cost`."""
-        update = self._meter.report(counts, service_tier=service_tier, extra=extra)
+    def report_usage(self, counts: Mapping[str, int | None], billing: Billing | None = None) -> None:
+        """Merge one usage report, keyed by the fields of `Usage`."""
+        update = self._meter.report(counts, billing)
         if update:
             self._events.append(update)
 

@@ -10,21 +10,20 @@ from collections.abc import Mapping
 
 from streamconform_reference.events import UsageUpdate
 from streamconform_reference.outcome import Cost, Usage
-from streamconform_reference.pricing import Pricing
+from streamconform_reference.pricing import Billing, Pricing
 
 
 class Meter:
     """The usage of one answer, and its cost by a price table."""
 
-    __slots__ = ("_counts", "_extra", "_pricing", "_service_tier", "cost")
+    __slots__ = ("_billing", "_counts", "_pricing", "cost")
 
     def __init__(self, pricing: Pricing | None) -> None:
         """Start before the first report."""
         self.cost: Cost | None = None
         self._pricing = pricing
         self._counts: dict[str, int] = {}
-        self._service_tier: str | None = None
-        self._extra: tuple[Usage, ...] = ()
+        self._billing = Billing()
 
     def make_empty(self) -> Meter:
         """Return an empty meter with the same price table, for another answer."""
@@ -34,25 +33,19 @@ class Meter:
         """Return the usage so far, None before the first report."""
         return Usage(**self._counts) if self._counts else None
 
-    def report(
-        self,
-        counts: Mapping[str, int | None],
-        *,
-        service_tier: str | None = None,
-        extra: tuple[Usage, ...] = (),
-    ) -> UsageUpdate | None:
-        """Merge one usage report, keyed by the fields of `Usage`; `extra` is as in `Pricing.cost`.
+    def report(self, counts: Mapping[str, int | None], billing: Billing | None = None) -> UsageUpdate | None:
+        """Merge one usage report, keyed by the fields of `Usage`.
 
-        Return the resulting update, None if the report has no counts; its service tier and `extra` are
+        Return the resulting update, None if the report has no counts; what it says about the price is
         then kept for the next report that has.
         """
         known = {name: count for name, count in counts.items() if count is not None}
-        self._service_tier = service_tier or self._service_tier
-        self._extra = extra or self._extra
+        if billing:
+            self._billing = self._billing.merge(billing)
         if not known:
             return None
         self._counts |= known
         usage = Usage(**self._counts)
         if self._pricing:
-            self.cost = self._pricing.cost(usage, service_tier=self._service_tier, extra=self._extra)
+            self.cost = self._pricing.cost(usage, self._billing)
         return UsageUpdate(usage, self.cost)

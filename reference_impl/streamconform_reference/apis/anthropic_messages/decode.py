@@ -31,6 +31,7 @@ from streamconform_reference.decoding.provider_errors import read_error
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.outcome import StopReason, Usage
+from streamconform_reference.pricing import Billing
 
 from .content import DELTAS, start_block
 
@@ -153,15 +154,18 @@ def read_usage(message: Assembler, usage: Any) -> None:
     """Report the counts in a `usage`, if it is an object."""
     if not isinstance(usage, dict):
         return
-    tier = usage.get("service_tier")
     iterations = usage.get("iterations")
     message.report_usage(
         read_counts(usage),
-        service_tier=tier if isinstance(tier, str) else None,
-        extra=tuple(
-            Usage(**read_counts(iteration))
-            for iteration in (iterations if isinstance(iterations, list) else ())
-            if isinstance(iteration, dict) and iteration.get("type") == "compaction"
+        Billing(
+            service_tier=read_text(usage, "service_tier") or None,
+            speed=read_text(usage, "speed") or None,
+            inference_geo=read_text(usage, "inference_geo") or None,
+            extra=tuple(
+                Usage(**read_counts(iteration))
+                for iteration in (iterations if isinstance(iterations, list) else ())
+                if isinstance(iteration, dict) and iteration.get("type") == "compaction"
+            ),
         ),
     )
 

@@ -27,6 +27,7 @@ from streamconform_reference.decoding.fields import read_text
 from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.framing.aws_eventstream import EventStreamFraming
 from streamconform_reference.outcome import Error, StopReason
+from streamconform_reference.pricing import Billing
 
 from .content import DELTAS, start_block
 from .failures import EXCEPTIONS, FAILURES, read_exception, read_failed_message, read_failed_response
@@ -91,7 +92,7 @@ def on_metadata(answer: BedrockConverseDecoder, payload: Payload) -> None:
     """Report the usage, and the service tier that selects its prices."""
     answer.message.report_usage(
         read_counts(read_object(payload, "usage")),
-        service_tier=read_text(read_object(payload, "serviceTier"), "type") or None,
+        Billing(service_tier=read_text(read_object(payload, "serviceTier"), "type") or None),
     )
 
 

@@ -31,12 +31,13 @@ from streamconform_reference.decoding.provider_errors import read_error
 from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.framing.json_array import JsonArrayFraming
 from streamconform_reference.outcome import Error
+from streamconform_reference.pricing import Billing
 
 from .calls import FunctionCalls
 from .framing import GoogleFraming
 from .prose import SignedProse
 from .reasons import NUMBERED_REASONS, STOP_REASONS, read_enum
-from .usage import TOOL_USE, compute_buckets, read_counts
+from .usage import TOOL_USE, compute_buckets, read_billing, read_counts
 
 PartHandler = Callable[["GoogleGenerateDecoder", Any, str], None]
 
@@ -96,7 +97,7 @@ class GoogleGenerateDecoder(Decoder):
         self.finish: str | None = None
         self.finish_message: str | None = None
         self.counts: dict[str, int] = {}
-        self._tier: str | None = None
+        self._billing: Billing | None = None
         self._searched = False
         self._ran_other_tools = False
 
@@ -120,9 +121,6 @@ class GoogleGenerateDecoder(Decoder):
         for position, candidate in enumerate(candidates):
             if isinstance(candidate, dict) and not candidate.get("index", position):
                 self.read_candidate(candidate)
-        token = payload.get("continuationToken")
-        if isinstance(token, str):
-            self.message.continuation = token or None
         if payload.get("promptFeedback"):
             self.read_feedback(payload["promptFeedback"])
         usage = payload.get("usageMetadata")
@@ -157,6 +155,9 @@ class GoogleGenerateDecoder(Decoder):
                 self._searched = True
             if candidate.get("urlContextMetadata"):
                 self._ran_other_tools = True
+        token = candidate.get("continuationToken")
+        if isinstance(token, str):
+            self.message.continuation = token or None
         finish = candidate.get("finishReason")
         if finish:
             self.read_finish(finish, candidate.get("finishMessage"))
@@ -219,8 +220,7 @@ class GoogleGenerateDecoder(Decoder):
         counts = read_counts(usage)
         if counts:
             self.count(counts)
-            tier = usage.get("serviceTier")
-            self._tier = tier if isinstance(tier, str) else None
+            self._billing = read_billing(usage)
             self._report_usage()
 
     def count(self, counts: Mapping[str, int]) -> None:
@@ -236,7 +236,7 @@ class GoogleGenerateDecoder(Decoder):
         """Report the counts so far; what Google Search retrieved is not charged as input."""
         is_free = self._searched and not self._ran_other_tools
         counts = {name: n for name, n in self.counts.items() if not (is_free and name == TOOL_USE)}
-        self.message.report_usage(self.to_buckets(counts), service_tier=self._tier)
+        self.message.report_usage(self.to_buckets(counts), self._billing)
 
     def _identify(self, payload: Payload) -> None:
         if self.message.response_id is None and isinstance(name := payload.get("responseId"), str):

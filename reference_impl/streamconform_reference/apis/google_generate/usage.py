@@ -17,7 +17,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.decoding.fields import LARGEST_COUNT
+from streamconform_reference.decoding.modalities import read_modalities
+from streamconform_reference.pricing import Billing
 
 TOOL_USE: Final = "toolUsePromptTokenCount"
 COUNTS: Final = (
@@ -34,6 +37,23 @@ def read_counts(usage: Mapping[str, Any]) -> dict[str, int]:
     return {
         name: count for name in COUNTS if type(count := usage.get(name)) is int and 0 <= count < LARGEST_COUNT
     }
+
+
+_DETAILS: Final = {
+    "promptTokensDetails": "prompt",
+    "cacheTokensDetails": "cache_read",
+    "candidatesTokensDetails": "output",
+}
+"""Fields with tokens by modality, and what they are part of. Those of tools are text in every recording."""
+
+
+def read_billing(usage: Payload) -> Billing:
+    """Return what `usageMetadata` says about the price."""
+    tier = usage.get("serviceTier")
+    return Billing(
+        service_tier=tier if isinstance(tier, str) else None,
+        modalities=read_modalities(usage, _DETAILS, "tokenCount"),
+    )
 
 
 def compute_buckets(counts: Mapping[str, int]) -> dict[str, int | None]:

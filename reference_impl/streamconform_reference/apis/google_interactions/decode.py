@@ -27,9 +27,10 @@ from streamconform_reference.decoding.fields import read_index, read_objects, re
 from streamconform_reference.decoding.provider_errors import read_error
 from streamconform_reference.framing import Framing
 from streamconform_reference.outcome import Error, StopReason
+from streamconform_reference.pricing import Billing
 
 from .steps import Steps
-from .usage import Totals
+from .usage import Totals, read_usage_modalities
 
 Handler = Callable[["GoogleInteractionsDecoder", Payload], None]
 
@@ -137,12 +138,14 @@ class GoogleInteractionsDecoder(Decoder):
         self.message.model = self.message.model or read_text(interaction, "model") or None
         self.message.response_id = self.message.response_id or read_text(interaction, "id") or None
 
-    def report(self, usage: Any, tier: str | None = None) -> None:
+    def report(self, usage: Any, service_tier: str | None = None) -> None:
         """Report the totals so far; the last report of each wins."""
         if isinstance(usage, dict):
             self.totals.update(usage)
             buckets = self.totals.compute_buckets(self.steps.kinds)
-            self.message.report_usage(buckets, service_tier=tier)
+            self.message.report_usage(
+                buckets, Billing(service_tier=service_tier, modalities=read_usage_modalities(usage))
+            )
 
     def finish(self, interaction: Payload) -> None:
         """End the answer with its status; a server may list steps that it did not stream."""

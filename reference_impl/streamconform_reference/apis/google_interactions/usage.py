@@ -14,6 +14,7 @@ from typing import Final
 
 from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.decoding.fields import read_count, read_objects
+from streamconform_reference.decoding.modalities import read_modalities
 
 _INPUT: Final = "total_input_tokens"
 _CACHED: Final = "total_cached_tokens"
@@ -21,6 +22,19 @@ _OUTPUT: Final = "total_output_tokens"
 _THOUGHTS: Final = "total_thought_tokens"
 _TOOLS: Final = "total_tool_use_tokens"
 _SEARCH: Final = "google_search_call"
+
+
+_MODALITIES: Final = {
+    "input_tokens_by_modality": "prompt",
+    "cached_tokens_by_modality": "cache_read",
+    "output_tokens_by_modality": "output",
+}
+"""Fields with tokens by modality, and what they are part of."""
+
+
+def read_usage_modalities(usage: Payload) -> dict[str, dict[str, int]]:
+    """Return the tokens by modality, and by field of `Usage`."""
+    return read_modalities(usage, _MODALITIES, "tokens")
 
 
 class Totals:

@@ -35,6 +35,7 @@ from streamconform_reference.decoding.provider_errors import read_error
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.outcome import Error, StopReason
+from streamconform_reference.pricing import Billing
 
 from .citations import Citations
 from .reasoning import DETAIL_KEYS, OPAQUE_KEY, TEXT_KEYS, Reasoning, read_reasoning
@@ -269,7 +270,7 @@ class OpenaiChatDecoder(Decoder):
 
     def report(self) -> None:
         """Report the usage so far."""
-        self.message.report_usage(self.to_buckets(self.counts), service_tier=self._service_tier)
+        self.message.report_usage(self.to_buckets(self.counts), Billing(service_tier=self._service_tier))
 
     @staticmethod
     def to_reasoning(delta: Payload) -> Iterable[Reasoning]:

@@ -16,6 +16,7 @@ from streamconform_reference.decoding import fields
 from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.decoding.provider_errors import read_error
 from streamconform_reference.outcome import Error, StopReason
+from streamconform_reference.pricing import Billing
 
 from .answer import ResponseState, begin_item, finish_item, identify
 
@@ -78,7 +79,7 @@ def _take_usage(answer: ResponseState, response: Payload) -> None:
             searches = fields.read_count(usage, "server_side_tool_usage_details", "web_search_calls")
         answer.message.report_usage(
             {**read_counts(usage), "web_searches": searches},
-            service_tier=fields.read_text(response, "service_tier") or None,
+            Billing(service_tier=fields.read_text(response, "service_tier") or None),
         )
 
 
