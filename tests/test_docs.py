@@ -62,8 +62,8 @@ def test_the_run_of_everything_has_as_many_cases_and_trials_as_it_says(tmp_path,
     ), describe_outdated("cli")
 
 
-def test_the_pages_show_a_failing_run_a_good_run_and_an_explanation():
-    assert len(OUTPUTS) == 3
+def test_the_pages_show_a_failing_run_a_good_run_an_explanation_and_the_provenance():
+    assert len(OUTPUTS) == 4
 
 
 def test_every_verb_and_exit_code_is_documented():

@@ -24,7 +24,7 @@ from streamconform.errors import SelectionError
 from streamconform.judge.judge import Judgement, judge
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import AnyCase, Case, RoundTripCase
-from streamconform.model.trial import Call
+from streamconform.model.trial import AS_IS, Call
 from streamconform.run.plan import Settings
 from streamconform.run.results import Results
 from streamconform.run.run_folders import create_run_folder
@@ -81,7 +81,7 @@ def judge_outcome(
     outcome: Any,
     *,
     events: Sequence[Mapping[str, Any]] | None = None,
-    delivery: str = "recorded",
+    delivery: str = AS_IS,
 ) -> Judgement:
     """Return the checks and the verdict for an outcome that was made elsewhere.
 

@@ -9,6 +9,9 @@ from typing import Final
 VARIABLE: Final = "CONFORM_CACHE"
 """Environment variable that names the folder."""
 
+CORPUS: Final = "corpus"
+"""The folder of pulled recordings in it."""
+
 
 def find_user_cache(folder: str | None) -> Path:
     """Return `folder`, else `CONFORM_CACHE`, else `streamconform` in the user's cache folder."""

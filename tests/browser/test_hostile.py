@@ -94,7 +94,7 @@ def page_path(tmp_path_factory):
     return project.folder / "r.html"
 
 
-CASE = "#case/openai-chat/hostile/markup@recorded"
+CASE = "#case/openai-chat/hostile/markup@as-is"
 
 
 def test_the_file_is_printable_text(page_path):
@@ -106,7 +106,7 @@ def test_the_file_is_printable_text(page_path):
 
 
 @pytest.mark.parametrize(
-    "address", ["", CASE, "#case/openai-chat/hostile/long@recorded", f"#q={MARKUP}", f"#case/{MARKUP}"]
+    "address", ["", CASE, "#case/openai-chat/hostile/long@as-is", f"#q={MARKUP}", f"#case/{MARKUP}"]
 )
 def test_nothing_runs_and_nothing_turns_the_text_around(opened, page_path, address):
     page = opened(page_path, address)
@@ -138,7 +138,7 @@ def test_hostile_text_is_shown_as_text(opened, page_path):
 
 
 def test_a_line_of_a_megabyte_is_shown_in_part_and_says_so(opened, page_path):
-    page = opened(page_path, "#case/openai-chat/hostile/long@recorded")
+    page = opened(page_path, "#case/openai-chat/hostile/long@as-is")
     text = page.locator("main").inner_text()
     assert "Only the first 196,608 bytes are on this page." in text
     assert "Shown from character" in text

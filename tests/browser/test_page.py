@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 TEXT = "Swifts sleep on the wing."
 CASE = "cohere-chat/v1/v1-plain-text"
-DEEP = f"#case/{CASE}@recorded?i=0"
+DEEP = f"#case/{CASE}@as-is?i=0"
 
 
 def visible_text(page):
@@ -41,7 +41,7 @@ def test_a_case_page_can_be_linked_to_and_says_all_of_it(opened, report):
     assert page.get_by_role("link", name="langchain-ai/langchain-cohere#57", exact=True).get_attribute(
         "href"
     ) == ("https://github.com/langchain-ai/langchain-cohere/issues/57")
-    assert f"conform run -i {MUTANTS[0]} -k {CASE}@recorded" in text
+    assert f"conform run -i {MUTANTS[0]} -k {CASE}@as-is" in text
     assert "POST /v1/chat" in text
     assert page.locator(".sides tbody td").all_inner_texts() == [TEXT, TEXT * 2]
     assert page.locator("mark.g").inner_text() == TEXT
@@ -55,9 +55,9 @@ def test_a_case_page_can_be_linked_to_and_says_all_of_it(opened, report):
 
 
 def test_a_trial_that_passed_and_a_case_that_nobody_knows_say_so(opened, report):
-    page = opened(report, f"#case/{CASE}@recorded?i=1")
+    page = opened(report, f"#case/{CASE}@as-is?i=1")
     assert "This trial passed." in visible_text(page)
-    assert f"conform explain '{CASE}@recorded' -i '{MUTANTS[1]}'" in visible_text(page)
+    assert f"conform explain '{CASE}@as-is' -i '{MUTANTS[1]}'" in visible_text(page)
     page.goto(f"file://{report}#case/no/such/case")
     assert page.locator("h1:visible").inner_text() == "No such case in this run"
 
@@ -118,7 +118,7 @@ def test_copy_buttons_copy(opened, report):
     button = page.get_by_role("button", name="Copy the id of the trial")
     button.click()
     page.get_by_text("Copied", exact=True).wait_for()
-    assert page.evaluate("navigator.clipboard.readText()") == f"{CASE}@recorded"
+    assert page.evaluate("navigator.clipboard.readText()") == f"{CASE}@as-is"
 
 
 def test_dark_is_what_the_system_has_or_what_was_chosen(opened, report):

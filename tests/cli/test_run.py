@@ -76,7 +76,7 @@ def test_a_wrong_answer_exits_with_1_and_says_what_where_and_how_to_see_it_again
     )
     assert ran.code == 1
     assert 'stop.reason: expected "tool_use", got "stop"' in ran.out
-    assert f"conform run -i mypkg -k {ONE}@recorded" in ran.out
+    assert f"conform run -i mypkg -k {ONE}@as-is" in ran.out
     assert re.search(r"relevant frames?: \d+", ran.out)
     assert "guards against bojieli/ai-agent-book#194" in ran.out
 

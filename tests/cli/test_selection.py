@@ -158,7 +158,7 @@ def test_a_profile_is_its_cases_in_its_deliveries(profiled):
 
 def test_options_win_over_a_profile_each_for_itself(profiled):
     deliveries = {id_.partition("@")[2] for id_ in ids(profiled, "--profile", "small-1", "--deliver", "fast")}
-    assert deliveries == {"recorded", "bytewise"}
+    assert deliveries == {"as-is", "bytewise"}
     broken = ids(profiled, "--profile", "small-1", "--faults", "one")
     assert faults_of(broken)
     assert {id_.partition("@")[2] for id_ in broken} >= {"whole", "cr"}
@@ -169,7 +169,7 @@ def test_a_profile_that_is_asked_for_wins_over_deliveries_in_the_config(profiled
     assert len(ids(profiled.with_file("conform.toml", config), "--profile", "small-1")) == 4
     both = profiled.with_file("conform.toml", config + 'profile = "small-1"\n')
     assert len(ids(both)) == 4
-    assert "@recorded" in ids(both)[0]
+    assert "@as-is" in ids(both)[0]
 
 
 def test_next_is_what_no_profile_lists(profiled):

@@ -91,7 +91,7 @@ def test_list_of_trials_names_each_delivery(project):
         "list", "--trials", "-k", "anthropic-messages/tool-use/text-then-call", "--deliver", "fast"
     )
     assert [line.split()[0] for line in ran.out.splitlines()] == [
-        "anthropic-messages/tool-use/text-then-call@recorded",
+        "anthropic-messages/tool-use/text-then-call@as-is",
         "anthropic-messages/tool-use/text-then-call@bytewise",
     ]
 
@@ -129,7 +129,7 @@ def test_explain_hands_the_bytes_over_as_the_delivery_does(project):
     words = ("-i", "python:mine:adapter")
     whole, cut = (
         made.run("explain", f"anthropic-messages/text/unicode-scripts@{name}", *words)
-        for name in ("recorded", "bytewise")
+        for name in ("as-is", "bytewise")
     )
     assert "verdict: pass" in whole.out
     assert "verdict: fail" in cut.out

@@ -15,7 +15,7 @@ SECTIONS = {title: section for title, section in read_sections().items() if sect
 
 # The README's first example runs every case, which takes half a minute. The copy's README runs a few.
 ALL_CASES = "<!-- output: conform run -->"
-SOME_CASES = "<!-- output: conform run -k 'ollama-chat/e*/*@recorded' -->"
+SOME_CASES = "<!-- output: conform run -k 'ollama-chat/e*/*@as-is' -->"
 
 
 @pytest.fixture(scope="module")

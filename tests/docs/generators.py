@@ -38,6 +38,7 @@ _ALL: Final = (
     Generator("importing", "tests.docs.importing", "outputs in docs/importing.md and docs/comparing.md"),
     Generator("http", "tests.docs.http", "output in docs/http.md"),
     Generator("smoke", "tests.docs.smoke", "output in docs/adapters.md"),
+    Generator("recorded", "tests.docs.recorded", "table in docs/recorded.md"),
     Generator("losses", "tests.docs.losses", "tables in docs/internals/encoders.md"),
     Generator("reports", "tests.reports.golden", "tests/reports/golden/"),
     Generator("broken", "tests.harness.broken.table", "docs/internals/broken-adapters.md"),

@@ -146,8 +146,8 @@ def test_bytewise_is_one_byte_a_chunk_and_whole_is_one_chunk():
 
 def test_recorded_cuts_at_the_marks_or_else_at_the_frames():
     marked = builders.cassette(marks=[(0, 1), (10, 2), (11, 3)])
-    assert [len(chunk) for chunk in delivered(marked, "recorded")] == [10, 1, len(marked.body) - 11]
-    frames = delivered(builders.cassette(), "recorded")
+    assert [len(chunk) for chunk in delivered(marked, "as-is")] == [10, 1, len(marked.body) - 11]
+    frames = delivered(builders.cassette(), "as-is")
     assert [chunk.partition(b"\n")[0] for chunk in frames] == [
         b"event: " + each["type"].encode() for each in builders.TEXT_FRAMES
     ]

@@ -135,7 +135,7 @@ def test_the_request_of_a_twin_is_for_the_same_model_without_streaming(api, path
 def test_a_document_has_one_delivery_and_is_cut_once():
     trials = list(expand([document_case(level="should")], DELIVERIES, "http", 0, "all"))
     assert [trial.id for trial in trials] == [
-        "anthropic-messages/text/small@recorded",
+        "anthropic-messages/text/small@as-is",
         "anthropic-messages/text/small@cut-inside-json.0",
     ]
     assert trials[0].chunks == (BODY,)
@@ -163,7 +163,7 @@ def test_a_line_of_an_api_with_lines_is_a_document_too():
     ids=["not-json", "skipped", "no-complete-answer"],
 )
 def test_what_is_no_complete_answer_is_not_cut(case):
-    assert [trial.delivery for trial in expand([case], DELIVERIES, "bytes", 0, "all")] == ["recorded"]
+    assert [trial.delivery for trial in expand([case], DELIVERIES, "bytes", 0, "all")] == ["as-is"]
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_document_has_no_events():
         "content": [{"type": "text", "text": "hello"}],
         "stop": {"reason": "stop"},
     }
-    trial = make_trial(document_case(), "recorded", 0)
+    trial = make_trial(document_case(), "as-is", 0)
     found = judge(trial, Observation(outcome), CAPABILITIES, lambda _: None)
     assert (found.verdict, found.checks) == ("pass", ())
     paths = get_checked_paths(trial, CAPABILITIES).certain
@@ -200,7 +200,7 @@ def test_a_document_has_no_events():
 
 
 def test_a_program_is_told_that_the_answer_does_not_stream():
-    trial = make_trial(document_case(), "recorded", 0)
+    trial = make_trial(document_case(), "as-is", 0)
     message = json.loads(protocol.encode_run("1", trial, events=False))
     assert message["stream"] is False
     assert message["request"]["stream"] is False

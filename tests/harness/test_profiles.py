@@ -17,7 +17,7 @@ profile: 1
 name: core-1
 title: What everybody needs
 frozen: true
-deliveries: [recorded, bytewise]
+deliveries: [as-is, bytewise]
 faults: one
 cases:
   - anthropic-messages/usage/three
@@ -39,7 +39,7 @@ def test_a_profile_has_the_values_of_its_file(specs):
     put(specs, CORE)
     found = load_profile(specs, "core-1", IDS)
     assert (found.name, found.title, found.frozen) == ("core-1", "What everybody needs", True)
-    assert (found.deliveries, found.faults) == (("recorded", "bytewise"), "one")
+    assert (found.deliveries, found.faults) == (("as-is", "bytewise"), "one")
     assert found.cases == ("anthropic-messages/usage/three", "anthropic-messages/text/one")
     assert load_profiles(specs, IDS) == (found,)
 
@@ -77,7 +77,7 @@ WRONG = [
     ("profile: 1", "profile: 2", 1, "`profile`"),
     ("name: core-1", "name: core-2", 2, "they must agree"),
     ("frozen: true", "frozen: sometimes", 4, "is not a boolean"),
-    ("recorded", "pigeon", 5, "is not one of"),
+    ("as-is", "pigeon", 5, "is not one of"),
     ("faults: one", "faults: some", 6, "is not one of"),
     ("text/one", "text/oen", 9, "closest cases: `anthropic-messages/text/one`"),
     ("text/one", "usage/three", 9, "duplicate case `.*`, first listed in line 8"),

@@ -15,7 +15,7 @@ from streamconform.known_failures import model
 from streamconform.model import cassette, event, outcome, result, verdict
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import LEVELS, Case
-from streamconform.model.trial import DELIVERIES, FAULTS, FaultSet, Input
+from streamconform.model.trial import DELIVERIES, FAULTS, OLD_NAMES, FaultSet, Input
 from streamconform.run.results import to_json
 from streamconform.schemas import NAMES, check_document, find_problems, load_schema
 from streamconform.suite.profiles import Profile
@@ -124,7 +124,7 @@ def test_cassette_and_request_agree_with_their_schema():
 
 def test_a_case_agrees_with_its_schema():
     """`api`, `topic` and the kind stand above the cases, and path and line come from the file."""
-    assert properties("spec.v1", "case") == names(Case, "api", "stream", "path", "line")
+    assert properties("spec.v1", "case") == names(Case, "api", "stream", "path", "line", "unavailable")
     required = {each.name for each in fields(Case) if each.default is MISSING}
     assert set(definition("spec.v1", "case")["required"]) == required - {"api"}
 
@@ -166,7 +166,7 @@ ENUMS = [
     (("outcome.v1", "$defs", "block", "properties", "type"), get_args(outcome.BlockType)),
     (("event.v1", "properties", "type"), (*event.BLOCK_EVENTS, *event.OTHER_EVENTS)),
     (("spec.v1", "$defs", "level"), LEVELS),
-    (("spec.v1", "$defs", "delivery"), tuple(DELIVERIES)),
+    (("spec.v1", "$defs", "delivery"), (*DELIVERIES, *OLD_NAMES)),
     (("spec.v1", "$defs", "fault"), tuple(FAULTS)),
     (("spec.v1", "$defs", "reason_leaf", "else"), outcome.REASONS),
     (("spec.v1", "$defs", "expect", "properties", "status", "else"), outcome.STATUSES),
@@ -178,7 +178,7 @@ ENUMS = [
         tuple(each for each in get_args(verdict.CheckVerdict) if each != "pass"),
     ),
     (("protocol.v1", "$defs", "hello", "properties", "inputs", "items"), get_args(Input)),
-    (("profile.v1", "properties", "deliveries", "items"), tuple(DELIVERIES)),
+    (("profile.v1", "properties", "deliveries", "items"), (*DELIVERIES, *OLD_NAMES)),
     (("profile.v1", "properties", "faults"), get_args(FaultSet)),
     (
         ("known-failures.v1", "properties", "entries", "items", "properties", "verdict"),

@@ -28,7 +28,7 @@ SECONDS = 10.0
 
 def stream_trials() -> tuple[AnyTrial, ...]:
     cases = [case for case in bundled_suite.streams() if case.id.startswith(PREFIXES)]
-    return tuple(expand(cases, ("whole", "recorded"), "bytes", 0, "one"))
+    return tuple(expand(cases, ("whole", "as-is"), "bytes", 0, "one"))
 
 
 def heal_trials() -> tuple[AnyTrial, ...]:

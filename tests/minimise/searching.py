@@ -31,7 +31,7 @@ def load_cases(api):
 def run_search(name, impl, **options):
     """Return the finished search for the smallest stream of a case, `api/topic/id@delivery`."""
     id_, _, delivery = name.partition("@")
-    trial = make_trial(load_cases(id_.partition("/")[0])[id_], delivery or "recorded", 0)
+    trial = make_trial(load_cases(id_.partition("/")[0])[id_], delivery or "as-is", 0)
     search = Search(MinimiseJob(connect(impl), (trial,), **options))
     asyncio.run(search.run())
     return search
@@ -45,7 +45,7 @@ def write_case(folder, search):
     return case
 
 
-def judge_case(case, adapter, deliveries=("recorded",), faults="none"):
+def judge_case(case, adapter, deliveries=("as-is",), faults="none"):
     """Return the verdicts on an adapter function by delivery."""
     claims = GREETING.claims(case.api)
     return {

@@ -42,7 +42,7 @@ def test_the_smallest_stream_fails_the_mutant_and_passes_the_reference(tmp_path,
     assert search.oracle.target in search.final_failures
     assert judge_reference(search.best).verdict == "pass"
     caught = "fail" if written.level == "must" else "warn"
-    assert judge_case(written, load_mutant(name)) == {"recorded": caught}
+    assert judge_case(written, load_mutant(name)) == {"as-is": caught}
     assert set(judge_case(written, reference, DELIVERY_SETS["full"], "all").values()) == {"pass"}
 
 

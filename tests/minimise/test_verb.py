@@ -99,7 +99,7 @@ def test_the_same_search_writes_the_same_bytes(project):
     assert len(outputs[0]) == 3
     assert outputs[0] == outputs[1]
     text = " ".join(b"".join(outputs[0].values()).decode().split())
-    assert f"recipe: conform minimise {CALL}@recorded -i {BROKEN}" in text
+    assert f"recipe: conform minimise {CALL}@as-is -i {BROKEN}" in text
 
 
 def test_format_markdown_with_no_write_prints_only_the_issue_text(project):
@@ -175,15 +175,15 @@ def test_a_failure_of_chunking_keeps_the_fewest_chunks(tmp_path):
     search = run_search("anthropic-messages/thinking/thinking-unicode@utf8-split", "mutant:utf8-per-chunk")
     written = write_case(tmp_path, search)
     assert len(written.cassette.marks) == 2
-    assert judge_case(written, load_mutant("utf8-per-chunk"), ("recorded", "whole")) == {
-        "recorded": "fail",
+    assert judge_case(written, load_mutant("utf8-per-chunk"), ("as-is", "whole")) == {
+        "as-is": "fail",
         "whole": "pass",
     }
-    assert judge_case(written, reference) == {"recorded": "pass"}
+    assert judge_case(written, reference) == {"as-is": "pass"}
 
 
 def test_a_cut_stream_stays_cut(tmp_path):
     search = run_search(f"{CALL}@cut-after-frame", "mutant:eof-as-success")
     assert search.best.reading.outcome.status == "incomplete"
     written = write_case(tmp_path, search)
-    assert judge_case(written, reference) == {"recorded": "pass"}
+    assert judge_case(written, reference) == {"as-is": "pass"}

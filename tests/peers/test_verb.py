@@ -14,7 +14,7 @@ from ..cli.project import Project
 from .wheels import build_wheel
 
 OLLAMA = PEERS["ollama"]
-CASE = "ollama-chat/text/*@recorded"
+CASE = "ollama-chat/text/*@as-is"
 
 
 @pytest.fixture

@@ -95,7 +95,7 @@ def test_a_correct_proxy_passes(tmp_path, port, run):
     assert (output.code, output.failed) == (0, {}), output.out + output.err
     kinds = {id_.partition("@")[2].partition(".")[0] for id_ in output.verdicts}
     assert kinds >= {
-        "recorded",
+        "as-is",
         "bytewise",
         "cut-after-frame",
         "cut-inside-json",
@@ -109,16 +109,16 @@ def test_a_correct_proxy_passes(tmp_path, port, run):
 
 MISTAKES = {
     "end_turn after a cut": ("plain-text", "cut-after-frame", "status"),
-    "error dropped": ("error-mid-text", "recorded", "status"),
-    "second call dropped": ("parallel-over-records", "recorded", "content.length"),
-    "wrong stop reason": ("one-call", "recorded", "grammar.stop-fits-calls"),
-    "thinking lost": ("thinking-then-text", "recorded", "content.length"),
-    "arguments encoded twice": ("one-call", "recorded", "grammar.arguments-parse"),
-    "wrong index": ("thinking-text-call", "recorded", "grammar.block-start-once"),
-    "[DONE]": ("plain-text", "recorded", "grammar.no-done-marker"),
-    "one chunk": ("plain-text", "recorded", "invariant.streaming"),
-    "tools dropped": ("one-call", "recorded", "upstream.tools"),
-    "error without a document": ("http-404-model", "recorded", "refusal.json"),
+    "error dropped": ("error-mid-text", "as-is", "status"),
+    "second call dropped": ("parallel-over-records", "as-is", "content.length"),
+    "wrong stop reason": ("one-call", "as-is", "grammar.stop-fits-calls"),
+    "thinking lost": ("thinking-then-text", "as-is", "content.length"),
+    "arguments encoded twice": ("one-call", "as-is", "grammar.arguments-parse"),
+    "wrong index": ("thinking-text-call", "as-is", "grammar.block-start-once"),
+    "[DONE]": ("plain-text", "as-is", "grammar.no-done-marker"),
+    "one chunk": ("plain-text", "as-is", "invariant.streaming"),
+    "tools dropped": ("one-call", "as-is", "upstream.tools"),
+    "error without a document": ("http-404-model", "as-is", "refusal.json"),
 }
 
 
@@ -130,9 +130,7 @@ def cases() -> dict[str, Case]:
     return {case.id.rpartition("/")[2]: case for case in loaded if isinstance(case, Case)}
 
 
-def judge_case(
-    url: str, port: int, case: str, delivery: str = "recorded", timeout: float = 60
-) -> TrialResult:
+def judge_case(url: str, port: int, case: str, delivery: str = "as-is", timeout: float = 60) -> TrialResult:
     trial = make_trial(cases()[case], delivery, 0)
     impl = f"proxy:{url}?from=anthropic-messages&to=ollama-chat&upstream={port}"
 

@@ -11,7 +11,7 @@ from ..cli import forked
 from ..cli.project import ROOT, Project
 
 CASES = ("single-text-block", "several-text-blocks", "start-text-not-empty", "unicode-scripts")
-DELIVERIES = ("recorded", "bytewise")
+DELIVERIES = ("as-is", "bytewise")
 TRIALS = tuple(f"anthropic-messages/text/{case}@{name}" for case in CASES for name in DELIVERIES)
 LINE = re.compile(r"^(conform::\S+) (PASSED|FAILED|SKIPPED|XFAIL|XPASS)\b", re.MULTILINE)
 

@@ -52,11 +52,11 @@ def test_every_trial_of_every_implementation_is_an_item_beside_the_tests_that_ar
 
 def test_a_failing_trial_shows_the_difference_and_nothing_of_ours(ran):
     failed = [id_ for id_, end in of(ran, "wrong").items() if end != "PASSED"]
-    assert failed == [f"{FIRST}@recorded", f"{FIRST}@bytewise"]
+    assert failed == [f"{FIRST}@as-is", f"{FIRST}@bytewise"]
     assert re.search(r'^content\.0\.text: expected "Nairobi.*", got "Mombasa"$', ran.out, re.MULTILINE)
-    assert f"relevant frames: 3-6; to see them: `conform explain {FIRST}@recorded -i wrong --specs" in ran.out
-    assert f"reproduce: conform run -i wrong -k {FIRST}@recorded" in ran.out
-    assert f"FAILED conform::wrong::{FIRST}@recorded - Failed: content.0.text: expected" in ran.out
+    assert f"relevant frames: 3-6; to see them: `conform explain {FIRST}@as-is -i wrong --specs" in ran.out
+    assert f"reproduce: conform run -i wrong -k {FIRST}@as-is" in ran.out
+    assert f"FAILED conform::wrong::{FIRST}@as-is - Failed: content.0.text: expected" in ran.out
     assert "Traceback" not in ran.out
     assert "pytest/items.py" not in ran.out
 
@@ -65,7 +65,7 @@ def test_a_failing_trial_shows_the_difference_and_nothing_of_ours(ran):
     ("impl", "failed", "words"),
     [
         ("crash", [trial for trial in TRIALS if "bytewise" in trial], "exit code 3): out of luck"),
-        ("hang", [f"{FIRST}@recorded", f"{FIRST}@bytewise"], "no answer in 2 s"),
+        ("hang", [f"{FIRST}@as-is", f"{FIRST}@bytewise"], "no answer in 2 s"),
     ],
 )
 def test_a_crash_or_a_hang_fails_its_own_item_only(ran, impl, failed, words):
@@ -98,7 +98,7 @@ def test_known_failures_xfail_strictly(tests):
     tests.write()
     ran = tests.pytest("conform::", "--conform-impl=wrong", "--conform-impl=good", *with_reason)
     assert ran.counts == {"passed": 13, "xfailed": 2, "failed": 2}
-    assert f"XFAIL conform::wrong::{FIRST}@recorded - it moved" in ran.out
+    assert f"XFAIL conform::wrong::{FIRST}@as-is - it moved" in ran.out
     assert f"[XPASS(strict)] it passes, but {path}:3 lists it as a known failure (it moved)" in ran.out
     ran = tests.pytest("conform::", "--conform-impl=wrong", *with_reason, "--runxfail")
     assert ran.counts == {"failed": 2, "passed": 6}
@@ -128,7 +128,7 @@ def test_pytest_selects_stops_and_repeats_as_ever(tests):
     ran = tests.pytest(impl, "-x", "-v")
     assert ran.counts == {"failed": 1, "passed": 1}
     ran = tests.pytest(impl, "--lf", "-v")
-    assert list(ran.items) == [f"conform::wrong::{FIRST}@recorded"]
+    assert list(ran.items) == [f"conform::wrong::{FIRST}@as-is"]
     ran = tests.pytest(impl, "-n", "2", "-q")
     assert ran.counts == {"failed": 2, "passed": 7}
     assert "Mombasa" in ran.out
@@ -147,7 +147,7 @@ def test_a_node_id_is_all_that_is_needed_to_run_it_again(tests):
         (("--conform-impl=what:is:this",), 4, "unknown form `what:`"),
         (("--conform-impl=good", "--conform-deliver=slow"), 4, "`deliver` is `slow`; expected one of fast,"),
         (("--conform-impl=good", "--conform-select=a/b/c"), 2, "`-k a/b/c` matches no trial"),
-        (("--conform-impl=good", "conform::good::a/b/c@recorded"), 2, "not found: good::a/b/c@recorded"),
+        (("--conform-impl=good", "conform::good::a/b/c@as-is"), 2, "not found: good::a/b/c@as-is"),
         (("--conform-impl=good", "--conform-input=push"), 2, "`good` supports only `bytes` (its `inputs`)"),
         (("--conform-impl=cmd:true", "--conform-in-process"), 4, "`cmd:true` is a program"),
     ],
@@ -173,13 +173,13 @@ def test_settings_are_keys_of_the_ini_file_too(tests):
 
 
 def test_an_adapter_in_the_process_can_be_stopped_in(tests):
-    ran = tests.pytest(f"conform::stops::{FIRST}@recorded", "--pdb", stdin="p 'it is ' + run.api\nc\n")
+    ran = tests.pytest(f"conform::stops::{FIRST}@as-is", "--pdb", stdin="p 'it is ' + run.api\nc\n")
     assert (ran.code, ran.counts) == (0, {"passed": 1}), ran.out
     assert "it is anthropic-messages" in ran.out
 
 
 def test_the_debugger_stands_where_the_adapter_raised(tests):
-    ran = tests.pytest(f"conform::raises::{FIRST}@recorded", "--pdb", stdin="p secret\nq\n")
+    ran = tests.pytest(f"conform::raises::{FIRST}@as-is", "--pdb", stdin="p secret\nq\n")
     assert "'it is anthropic-messages'" in ran.out
     assert "adapter error: ValueError: cannot read this" in ran.out
 

@@ -16,7 +16,7 @@ CHUNKS = tuple(frame + b"\n\n" for frame in builders.case().cassette.body.split(
 SECONDS = 10
 
 
-def trial(delivery: str = "recorded", chunks: tuple[bytes, ...] = CHUNKS, **of) -> Trial:
+def trial(delivery: str = "as-is", chunks: tuple[bytes, ...] = CHUNKS, **of) -> Trial:
     return builders.trial(builders.case(**of), chunks, delivery=delivery)
 
 

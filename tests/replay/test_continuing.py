@@ -60,5 +60,5 @@ def test_a_client_may_stop_continue_or_retry(tmp_path, body, verdict):
     code = ADAPTER.replace("BODY", body).replace("HERE", repr(str(Path(__file__).parent)))
     (tmp_path / "mine.py").write_text(code, "utf-8")
     case = next(case for case in bundled_suite.streams() if case.id == PAUSED)
-    ran = run_trials(tmp_path, [make_trial(case, "recorded", 0)], connect("python:mine:adapter"))
+    ran = run_trials(tmp_path, [make_trial(case, "as-is", 0)], connect("python:mine:adapter"))
     assert list(ran.verdicts.values()) == [verdict], ran.finished.results.trials[0]

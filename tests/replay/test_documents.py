@@ -44,11 +44,11 @@ def document():
 
 
 def trials():
-    return list(expand([document()], ("recorded", "whole"), "http", 0, "one"))
+    return list(expand([document()], ("as-is", "whole"), "http", 0, "one"))
 
 
 def test_a_program_gets_stream_false_and_the_whole_document(tmp_path):
-    run(tmp_path, [make_trial(document(), "recorded", 0)], builders.program(tmp_path, PRINTER))
+    run(tmp_path, [make_trial(document(), "as-is", 0)], builders.program(tmp_path, PRINTER))
     message = (tmp_path / "messages").read_text()
     assert '"stream": false, "input": {"mode": "bytes", "status": 200' in message
 

@@ -41,7 +41,7 @@ def request_cases():
 
 
 def run(folder, *connections, cases=None):
-    trials = tuple(expand(cases or request_cases(), ("recorded",), "http", 0))
+    trials = tuple(expand(cases or request_cases(), ("as-is",), "http", 0))
     settings = Settings(workers=2, timeout=10)
     order = RunRequest(connections=connections, trials=trials, settings=settings, selection={})
     quiet = Progress(lambda _: None, lambda _: None, lambda *_: None)

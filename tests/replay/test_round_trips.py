@@ -97,7 +97,7 @@ def run(folder, what, *connections):
 def test_a_case_has_both_answers_and_a_trial_for_each_way_to_cut_them(sources):
     (case,) = load(sources)
     assert (case.id, case.api, case.first.cassette.name) == (ID, "anthropic-messages", "first-delta-empty")
-    ways = ("recorded", "whole", "bytewise", "random")
+    ways = ("as-is", "whole", "bytewise", "random")
     assert [trial.id for trial in trials(sources)] == [f"{ID}@{name}" for name in ways]
     assert [trial.id for trial in trials(sources, "bytewise", "crlf")] == [f"{ID}@bytewise"]
     assert lint_all(sources, strict=False) == (1, [])
@@ -298,7 +298,7 @@ VERBS = {
         0,
         "request.body.messages.length",
     ),
-    ("explain", "one-call@crlf"): (2, "round trips have recorded, whole, bytewise, random"),
+    ("explain", "one-call@crlf"): (2, "round trips have as-is, whole, bytewise, random"),
     ("explain", "one-call"): (2, "`reference` cannot send requests"),
     ("minimise", "one-call", "-i", "reference"): (2, "tests requests, and only streams"),
     ("check", "over_http.py", "--case", "one-call"): (2, "which only a server sees"),

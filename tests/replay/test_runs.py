@@ -135,7 +135,7 @@ def delivered(case, *names):
 
 def test_the_reference_makes_the_same_of_bytes_of_pushed_chunks_and_of_http(tmp_path):
     (tmp_path / "over_http.py").write_text((HERE / "over_http.py").read_text("utf-8"), "utf-8")
-    names = ("recorded", "whole", "bytewise", "random", "gzip")
+    names = ("as-is", "whole", "bytewise", "random", "gzip")
     trials = list(expand(first_of_each_api(), names, "http", 0, "one"))
     over_http = run(tmp_path, trials, connect("reference"), connect("python:over_http:adapter"), workers=2)
     assert set(over_http.verdicts.values()) == {"pass"}
@@ -204,7 +204,7 @@ def test_trials_in_flight_when_a_program_is_killed_are_retried(tmp_path):
     cases = [small(f"good-{n}") for n in range(20)]
     cases[5:5] = [small("killed", kill=True)]
     program = Connection("cmd:client", (sys.executable, "client.py"))
-    ran = run(tmp_path, [make_trial(case, "recorded", 0) for case in cases], program)
+    ran = run(tmp_path, [make_trial(case, "as-is", 0) for case in cases], program)
     assert Counter(ran.verdicts.values()) == {"pass": 20, "faulted": 1}
 
 
@@ -253,7 +253,7 @@ EAGER = "read(run); yield from events(); yield from rest()"
 
 
 def test_events_are_to_come_out_before_the_stream_is_over(tmp_path, monkeypatch):
-    trials = delivered(small(), "recorded", "bytewise")
+    trials = delivered(small(), "as-is", "bytewise")
     monkeypatch.setattr(feed, "HOLD_SECONDS", 30)
     live = run(tmp_path, trials, hosted(tmp_path, LIVE, ["events"]))
     assert set(live.verdicts.values()) == {"pass"}
@@ -290,7 +290,7 @@ def test_a_program_gets_pushed_chunks_one_by_one_and_says_events_between_them(
     monkeypatch.setattr(feed, "HOLD_SECONDS", 30 if verdict == "pass" else 0.2)
     good = f"GOOD = {GOOD!r}\n"
     program = builders.program(tmp_path, good + PUSHED.replace("LIVE_AT", at))
-    trials = delivered(small(), "recorded", "whole")
+    trials = delivered(small(), "as-is", "whole")
     ran = run(tmp_path, trials, program)
     assert ran.verdicts == {trials[0].id: verdict, trials[1].id: "pass"}
     assert isinstance(ran.seen[0, trials[0].id], Observation)
@@ -313,7 +313,7 @@ while (message := read())["op"] != "stop":
 def test_four_hundred_trials_with_sixteen_at_once_compute_less_than_eight_seconds(tmp_path):
     program = Connection("cmd:client", (sys.executable, str(HERE / "client.py")))
     names = (
-        "recorded",
+        "as-is",
         "whole",
         "random",
         "crlf",

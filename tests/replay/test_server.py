@@ -224,7 +224,7 @@ def test_the_twin_answers_who_asks_for_no_stream():
     assert "without streaming" in exchange.complaint
 
 
-@pytest.mark.parametrize("delivery", ["recorded", "cut-after-frame.2", "stall.1"])
+@pytest.mark.parametrize("delivery", ["as-is", "cut-after-frame.2", "stall.1"])
 def test_where_there_is_no_answer_in_one_piece_the_document_says_so(delivery):
     got, exchange = answer(trial(delivery), body=b'{"stream":false}', headers="connection: close\r\n")
     error = json.loads(got.body)["error"]
@@ -237,7 +237,7 @@ ERROR = b'{"type":"error","error":{"type":"overloaded_error","message":"busy"}}'
 
 
 def test_an_error_document_answers_every_kind_of_request():
-    of = trial("recorded", (ERROR,), body=ERROR, status=529)
+    of = trial("as-is", (ERROR,), body=ERROR, status=529)
     for body in (BODY, b'{"stream":false}'):
         got, _ = answer(of, body=body, headers="connection: close\r\n")
         assert (got.status, ERROR in got.body) == (529, True)

@@ -134,7 +134,7 @@ def test_an_outcome_as_expected_passes(own):
     assert (ran.code, ran.last) == (0, "verdict: pass")
     told = json.loads(check(own, OUTCOME, "--format", "json").out)
     assert (told["id"], told["verdict"], told["checks"]) == (
-        "anthropic-messages/mine/small@recorded",
+        "anthropic-messages/mine/small@as-is",
         "pass",
         [],
     )

@@ -33,7 +33,7 @@ def check(path, expected=None, got=None, message=None, verdict="fail", level="mu
     return Check(path=path, level=level, verdict=verdict, expected=expected, got=got, message=message)
 
 
-def result(*checks, case="openai-chat/text/one", delivery="recorded", observation=None, **given):
+def result(*checks, case="openai-chat/text/one", delivery="as-is", observation=None, **given):
     """A trial that failed by `checks`."""
     verdict = given.pop("verdict", "warn" if checks and checks[0].verdict == "warn" else "fail")
     return TrialResult(

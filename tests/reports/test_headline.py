@@ -23,9 +23,9 @@ RAISED = {"type": "KeyError", "message": "'delta' \u202e\x1b[31m", "where": "lib
 def trial(verdict, *checks, case="openai-chat/text/one", **given):
     return TrialResult(
         implementation=0,
-        id=f"{case}@recorded",
+        id=f"{case}@as-is",
         case=case,
-        delivery="recorded",
+        delivery="as-is",
         level="should" if verdict == "warn" else "must",
         verdict=verdict,
         culprit="implementation" if checks else None,
@@ -104,7 +104,7 @@ def test_warnings_are_listed_like_failures_and_a_crash_comes_first():
         lines = [line.strip() for line in text.splitlines()]
         at = lines.index('status: expected "complete", got "error"')
         assert lines[at + 1].startswith("raised KeyError: 'delta' \\u202e")
-        assert "conform explain openai-chat/text/two@recorded -i mypkg" in text
+        assert "conform explain openai-chat/text/two@as-is -i mypkg" in text
 
 
 def test_values_that_are_not_exposed_are_one_line_of_every_summary():

@@ -25,7 +25,7 @@ CHECK = Check(path="content.0.text", level="must", verdict="fail", expected="a",
 NAMES = ("before.jsonl", "after.jsonl")
 
 
-def trial(verdict, case="openai-chat/text/one", delivery="recorded", of=0):
+def trial(verdict, case="openai-chat/text/one", delivery="as-is", of=0):
     """A result that looks like its verdict."""
     return TrialResult(
         implementation=of,

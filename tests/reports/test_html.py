@@ -156,7 +156,7 @@ def test_the_wire_is_what_was_delivered(suite):
         if not isinstance(case, Case):
             assert {"function", "input"} <= case_to_json(case).keys()
             continue
-        trial = make_trial(case, "recorded", 0)
+        trial = make_trial(case, "as-is", 0)
         drawn = wire_to_json(trial)
         assert base64.b64decode(drawn["body"]) == trial.body[:MAX_BODY]
         assert drawn["chunks"][0] == 0

@@ -29,7 +29,7 @@ def info(name="lib", **more):
     return ImplementationInfo(name=name, impl=f"peer:{name}", **{**told, **more})
 
 
-def trial(case, delivery="recorded", verdict="pass", at=0, path="usage.input", **more):
+def trial(case, delivery="as-is", verdict="pass", at=0, path="usage.input", **more):
     wrong = {"fail": "fail", "known": "fail", "warn": "warn"}.get(verdict)
     check = Check(path=path, level="must", verdict=wrong, expected=1, got=2) if wrong else None
     return TrialResult(
@@ -78,7 +78,7 @@ TWO, MADE, CUT = (f"{CHAT}/a/{name}" for name in ("two", "made", "cut"))
 SKIPS = {"usage": (1, 0, 0, 1), "text": (1, 0)}
 SCORED = [
     ("a case counts in the column of each tag", [trial(TWO)], {"usage": (1, 0), "text": (1, 0)}),
-    ("it fails as it was recorded", [trial(A, verdict="fail"), trial(A, "whole")], {"usage": (0, 1)}),
+    ("it fails as it was is", [trial(A, verdict="fail"), trial(A, "whole")], {"usage": (0, 1)}),
     ("what is known fails", [trial(A, verdict="known")], {"usage": (0, 1)}),
     ("so does a hang", [trial(A, verdict="hang")], {"usage": (0, 1)}),
     ("and what is faulted", [trial(A, verdict="faulted")], {"usage": (0, 1)}),
@@ -91,7 +91,7 @@ SCORED = [
         {"usage": (1, 0), "framing": (0, 1)},
     ),
     (
-        "only where it passes as recorded",
+        "only where it passes as is",
         [trial(A, verdict="fail"), trial(A, "whole", "fail"), trial(A, "reset.3", "fail")],
         {"usage": (0, 1)},
     ),
@@ -103,7 +103,7 @@ SCORED = [
     ),
     ("a case about truncation counts in it too", [trial(CUT), trial(CUT, "stall.2")], {"truncation": (2, 0)}),
     (
-        "a warning that is there as recorded too is none of framing",
+        "a warning that is there as is too is none of framing",
         [trial(A, verdict="warn"), trial(A, "whole", "warn")],
         {"usage": (1, 0, 1), "framing": (1, 0)},
     ),
@@ -159,13 +159,13 @@ def test_a_page_is_a_summary_a_table_an_api_and_a_section_an_implementation():
     text = render(results([*FAILING, trial(MADE)], known_failures=["known"]), place(SUITE))
     assert "| [`lib`](#of-lib) `1.0` | [1/3](#of-lib-openai-chat) | 1/1 |" in text
     assert '<a id="of-lib-openai-chat"></a>' in text
-    assert "**openai-chat**: 3 cases; failing: 2 as recorded." in text
+    assert "**openai-chat**: 3 cases; failing: 2 as is." in text
     cause = "- `Reports too many tokens` (text, usage), harm: bills wrong; at fault: the implementation"
     assert f"{cause}: 2 cases, 3 trials; `usage.input: expected 1, got 2`" in text
     assert "  - **new failure**: 1 trial" in text
     linked = "[`counted twice`](findings.md#counted-twice), [`me/lib#4`](https://github.com/me/lib/issues/4)"
     assert f"  - known: `counted twice` {linked}" in text
-    assert "  - [`Title of a__one`](../../specs/openai-chat/a.yaml#L7) (`recorded`, `whole`)" in text
+    assert "  - [`Title of a__one`](../../specs/openai-chat/a.yaml#L7) (`as-is`, `whole`)" in text
     assert text.count("<details>") == text.count("</details>") == 1
 
 

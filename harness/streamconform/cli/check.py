@@ -14,7 +14,7 @@ from streamconform.errors import SelectionError, UsageError
 from streamconform.judge.judge import judge
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import AnyCase, Case, RoundTripCase
-from streamconform.model.trial import AnyTrial, Call
+from streamconform.model.trial import AS_IS, AnyTrial, Call
 from streamconform.model.verdict import UNEXPECTED
 from streamconform.reports.explanation import ExplainedTrial, explain_verdict
 from streamconform.reports.style import StyledLine, print_lines
@@ -32,7 +32,7 @@ SHAPE: Final = 'an outcome, or {"outcome": …, "events": […], "raised": {…}
     "case_",
     required=True,
     metavar="CASE",
-    help="The case that the outcome answers; add @DELIVERY if it was not as recorded.",
+    help="The case that the outcome answers; add @DELIVERY if it was not `as-is`.",
 )
 @click.option(
     "-c",
@@ -87,7 +87,7 @@ def command(
 
 def _make_trial(case: AnyCase, name: str, seed: int) -> AnyTrial:
     if isinstance(case, Case):
-        return make_trial(case, name or "recorded", seed)
+        return make_trial(case, name or AS_IS, seed)
     if isinstance(case, RoundTripCase):
         raise SelectionError(
             f"`{case.id}` tests requests, which only a server sees; use `conform run` to judge it"

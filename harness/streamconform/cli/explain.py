@@ -17,7 +17,7 @@ from streamconform.cli import options
 from streamconform.delivery.deliver import cut
 from streamconform.errors import SelectionError
 from streamconform.model.case import AnyCase, Case, RoundTripCase
-from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
+from streamconform.model.trial import AS_IS, AnyTrial, Call, RoundTrip, Trial
 from streamconform.replay.server import ReplayServer
 from streamconform.reports.explanation import ExplainedTrial, explain
 from streamconform.reports.style import render_lines
@@ -70,9 +70,9 @@ def command(
 
 def _make_trial(case: AnyCase, name: str, seed: int) -> AnyTrial:
     if isinstance(case, Case):
-        return make_trial(case, name or "recorded", seed)
+        return make_trial(case, name or AS_IS, seed)
     if isinstance(case, RoundTripCase):
-        return make_round_trip(case, name or "recorded", seed)
+        return make_round_trip(case, name or AS_IS, seed)
     if name:
         raise SelectionError(f"`{case.id}` has no delivery `{name}`: it tests a function, not a stream")
     return Call(case)

@@ -30,6 +30,7 @@ FindUnmatched = Callable[[Sequence[KnownFailure]], frozenset[int]]
 FILTERS: Final = {
     "select": "-k",
     "api": "--api",
+    "recorded": "--recorded",
     "level": "--level",
     "last_failed": "--last-failed",
     "shard": "--shard",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import click
@@ -12,6 +12,7 @@ from streamconform.cli import options
 from streamconform.model.case import AnyCase, Case, CaseHead, RoundTripCase
 from streamconform.model.trial import AnyTrial, RoundTrip, Trial
 from streamconform.reports.describe import format_count
+from streamconform.suite.provenance import KINDS, count_streams
 
 
 @click.command("list")
@@ -20,12 +21,18 @@ from streamconform.reports.describe import format_count
 @options.last_failed_option
 @options.sources_options
 @click.option("--trials", is_flag=True, help="List trials instead of cases.")
+@click.option(
+    "--provenance", is_flag=True, help="Count the suite's streams by API and by where their bytes come from."
+)
 @click.option("--format", "shape", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def command(shape: str, trials: bool, **arguments: Any) -> None:  # noqa: FBT001 - click passes flags like this
+def command(shape: str, *, trials: bool, provenance: bool, **arguments: Any) -> None:
     """List the cases that a run would judge, with level and title."""
     settings = options.merge_settings(arguments)
+    if provenance:
+        _print_provenance(count_streams(options.find_sources(settings)), shape)
+        return
     if shape == "text" and not (trials or any(map(settings.get, ("select", "last_failed", "input")))):
-        # Every case has a trial as recorded, so no case has to be expanded, and no cassette read.
+        # Every case has the trial `as-is`, so no case has to be expanded, and no cassette read.
         _print_cases(options.select_heads(settings))
         return
     selection, note = options.select_for_run(settings)
@@ -39,6 +46,22 @@ def command(shape: str, trials: bool, **arguments: Any) -> None:  # noqa: FBT001
             click.echo(f"{trial.id}  {trial.level}  {_describe_size(trial)}")
     else:
         _print_cases({trial.case.id: trial.case for trial in trials_selected}.values())
+
+
+def _print_provenance(counts: Mapping[str, Mapping[str, int]], shape: str) -> None:
+    if shape == "json":
+        click.echo(json.dumps(counts, indent=1))
+        return
+    total = {kind: sum(of.get(kind, 0) for of in counts.values()) for kind in KINDS}
+    kinds = [kind for kind, count in total.items() if count]
+    rows = {**counts, "all": total}
+    width = max(map(len, rows))
+    click.echo(f"{'streams':<{width}}  {'  '.join(kinds)}")
+    for name, of in rows.items():
+        cells = "  ".join(f"{of.get(kind, 0):>{len(kind)},}" for kind in kinds)
+        click.echo(f"{name:<{width}}  {cells}")
+    for kind in kinds:
+        click.echo(f"{kind}: {KINDS[kind]}")
 
 
 def _print_cases(cases: Collection[CaseHead]) -> None:

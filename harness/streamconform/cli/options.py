@@ -27,6 +27,7 @@ from streamconform.model.trial import (
     FaultSet,
     Input,
     supported_inputs,
+    update_id,
 )
 from streamconform.reports import HTML, STREAMED
 from streamconform.resources import find_bundled
@@ -37,6 +38,7 @@ from streamconform.suite.catalog import Catalog, read_catalog
 from streamconform.suite.expand import expand
 from streamconform.suite.load import Sources
 from streamconform.suite.profiles import Profile, load_profile
+from streamconform.suite.pulled import is_recorded
 from streamconform.suite.select import (
     find_id,
     is_at_least,
@@ -152,6 +154,13 @@ def selection_options(command: F) -> F:
             help="Which faults to apply to each stream; `one` is one of each kind. "
             "[default: none with --deliver fast, one with standard, all with full]",
         ),
+        click.option(
+            "--recorded",
+            is_flag=True,
+            default=None,
+            help="Only the cases over recordings that others publish (docs/recorded.md), which `conform "
+            "corpus pull all` fetches. Without it they run only if -k names them: -k recorded-magentic.",
+        ),
         click.option("--shard", metavar="K/N", help="Only part K of N of the cases."),
         click.option("--seed", type=click.IntRange(min=0), help="Seed for random cuts. [default: 0]"),
     )
@@ -182,7 +191,17 @@ def find_sources(settings: dict[str, Any]) -> Sources:
     return Sources(
         Path(specs) if specs else find_bundled("specs"),
         Path(cassettes) if cassettes else find_bundled("cassettes"),
+        find_corpus() if _includes_recorded(settings) else None,
     )
+
+
+def find_corpus() -> Path:
+    """Return the folder of pulled recordings."""
+    return user_cache.find_user_cache(None) / user_cache.CORPUS
+
+
+def _includes_recorded(settings: dict[str, Any]) -> bool:
+    return bool(settings.get("recorded")) or any(map(is_recorded, settings.get("select") or ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +241,7 @@ def select(settings: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
     names = (*deliveries, *(FAULTS if faults != "none" else ()))
     case_ids = _select_case_ids(settings, catalog, profile, names)
     if ids is not None:
+        ids = frozenset(map(update_id, ids))
         requested = {id_.partition("@")[0] for id_ in ids}
         case_ids = tuple(id_ for id_ in case_ids if id_ in requested)
     candidates = [
@@ -261,7 +281,10 @@ def select_heads(settings: dict[str, Any]) -> tuple[CaseHead, ...]:
 
 def _find_profile(settings: dict[str, Any], catalog: Catalog) -> Profile | None:
     name = settings.get("profile")
-    return None if name is None else load_profile(catalog.sources.specs, name, catalog.ids)
+    if name is None:
+        return None
+    ids = tuple(id_ for id_ in catalog.ids if not is_recorded(id_))  # profiles are lists of bundled streams
+    return load_profile(catalog.sources.specs, name, ids)
 
 
 def _select_case_ids(
@@ -269,6 +292,8 @@ def _select_case_ids(
 ) -> tuple[str, ...]:
     """Return the ids of the cases that may have a selected trial; `deliveries` includes the faults."""
     case_ids = select_apis(catalog.ids, settings.get("api", ()))
+    if settings.get("recorded"):
+        case_ids = tuple(id_ for id_ in case_ids if is_recorded(id_))
     if profile is not None:
         profile_ids = set(profile.cases)
         case_ids = tuple(id_ for id_ in case_ids if id_ in profile_ids)
@@ -292,8 +317,10 @@ def select_deliveries(settings: dict[str, Any], profile: Profile | None) -> tupl
 
 def find_case(name: str, settings: dict[str, Any]) -> AnyCase:
     """Return the case `name`, an id or the end of one; raises `SourceError` and `SelectionError`."""
-    catalog = read_catalog(find_sources(settings))
+    catalog = read_catalog(find_sources(settings | {"recorded": is_recorded(name)}))
     (case,) = catalog.load((find_id(name, catalog.ids),))
+    if isinstance(case, Case) and case.unavailable is not None:
+        raise SelectionError(f"the recording of `{case.id}` is not in {find_corpus()}; {case.unavailable}")
     return case
 
 

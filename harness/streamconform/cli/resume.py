@@ -16,6 +16,7 @@ SELECTING: Final = (
     "select",
     "api",
     "profile",
+    "recorded",
     "level",
     "deliver",
     "faults",

@@ -26,7 +26,9 @@ from streamconform.cli.profile_summary import describe_rest
 from streamconform.cli.progress import ProgressLines
 from streamconform.cli.report import make_page_contexts
 from streamconform.cli.resume import apply_interrupted, find_interrupted
+from streamconform.model.case import Case
 from streamconform.model.result import Header, TrialResult
+from streamconform.reports.describe import format_count
 from streamconform.reports.terminal import Terminal
 from streamconform.run.exits import Exit
 from streamconform.run.plan import Settings
@@ -34,11 +36,13 @@ from streamconform.run.reading import read
 from streamconform.run.results import Results
 from streamconform.run.run_folders import RunFolder, create_run_folder, lock_run
 from streamconform.run.session import Progress, RunRequest, execute_run
+from streamconform.suite.pulled import NOT_PULLED
 
 RECORDED_SETTINGS: Final = (
     "select",
     "api",
     "profile",
+    "recorded",
     "level",
     "deliver",
     "faults",
@@ -195,13 +199,23 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
         if quiet < 2:
             terminal.finish(finished.results, time.perf_counter() - started)
     rest = describe_rest(selection.profile, selection.catalog, finished.results.header, arguments)
-    if rest is not None and not quiet:
-        click.echo(rest)
+    _print_unjudged(selection, rest, quiet)
     _write_reports(report_targets, finished.results, selection, baseline)
     if settings.get("update"):
         for line in update_known_failures(files, finished, strict=run_settings.strict):
             click.echo(line, err=True)
     return finished.exit
+
+
+def _print_unjudged(selection: options.Selection, rest: str | None, quiet: int) -> None:
+    """Print how to run the `rest` of the suite, and how to get selected recordings that were not pulled."""
+    if rest is not None and not quiet:
+        click.echo(rest)
+    cases = {trial.case.id: trial.case for trial in selection.trials}.values()
+    missing = sum(isinstance(case, Case) and case.unavailable is not None for case in cases)
+    if missing and quiet < 2:
+        words = f"{format_count(missing, 'case')} skipped: {NOT_PULLED} (to {options.find_corpus()})"
+        click.echo(words, err=True)
 
 
 def _write_reports(

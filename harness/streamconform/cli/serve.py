@@ -14,7 +14,7 @@ from streamconform.apis import APIS
 from streamconform.cli import options
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import Case
-from streamconform.model.trial import DELIVERIES, FAULTS, Trial
+from streamconform.model.trial import AS_IS, DELIVERIES, FAULTS, Trial
 from streamconform.printable import escape_line
 from streamconform.replay.reply import Reply
 from streamconform.replay.request import ReceivedRequest, ServerLimits
@@ -94,7 +94,7 @@ def _find_trial(id_: str, cases: Mapping[str, Case], seed: int) -> Trial | str:
     if name not in cases:
         return f"no case `{name[:200]}` is served here"
     try:
-        return make_trial(cases[name], delivery or "recorded", seed)
+        return make_trial(cases[name], delivery or AS_IS, seed)
     except SelectionError as error:
         return str(error)
 

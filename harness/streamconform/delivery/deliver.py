@@ -26,7 +26,7 @@ def deliver(cassette: Cassette, framing: Framing, name: str, seed: str) -> tuple
     mangler = MANGLERS.get(name)
     body = cassette.body if mangler is None else mangler(cassette.body, cassette.api)
     match name:
-        case "recorded" if cassette.marks:
+        case "as-is" if cassette.marks:
             return cut(body, (mark.offset for mark in cassette.marks))
         case "whole":
             return cut(body, ())

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from streamconform.model.capability import Claims
 from streamconform.model.case import ExpectedBlock
-from streamconform.model.leaf import Leaf, Literally
+from streamconform.model.leaf import Digest, Leaf, Literally, digest_text
 from streamconform.model.outcome import Block, BlockType, Other, Refusal, Text, Thinking, ToolCall
 
 JOINED_TYPES = ("text", "refusal")
@@ -203,7 +203,10 @@ def _is_redacted(block: ExpectedBlock) -> bool:
 
 
 def _join_expected(one: ExpectedBlock, other: ExpectedBlock) -> ExpectedBlock:
-    """Return the joined block; it has no text, so no check of it, if one of the texts is a matcher."""
+    """Return the joined block; it has no text, so no check of it, if one of the texts is a matcher.
+
+    Digests are no matchers: joined, they are the digests of the parts of a text.
+    """
     texts = [block.fields.get("text") for block in (one, other)]
     literals = [text.value for text in texts if isinstance(text, Literally)]
     fields: dict[str, Leaf] = {}
@@ -213,11 +216,22 @@ def _join_expected(one: ExpectedBlock, other: ExpectedBlock) -> ExpectedBlock:
             cited = [block.fields.get("citations", Literally([])) for block in (one, other)]
             lists = [leaf.value for leaf in cited if isinstance(leaf, Literally)]
             fields["citations"] = Literally(_join_citations(literals, lists))
+    elif len(digests := _list_digests(texts)) == len(texts):
+        fields["text"] = Digest(tuple(part for digest in digests for part in digest.parts))
     if "signature" in other.fields:
         fields["signature"] = other.fields["signature"]
     if "phase" in other.fields and one.fields.get("phase") == other.fields["phase"]:
         fields["phase"] = other.fields["phase"]
     return ExpectedBlock(one.type, fields)
+
+
+def _list_digests(texts: Iterable[Leaf | None]) -> list[Digest]:
+    """Return digests and literal texts as digests; other matchers are left out."""
+    return [
+        leaf if isinstance(leaf, Digest) else digest_text(leaf.value)
+        for leaf in texts
+        if isinstance(leaf, Digest) or (isinstance(leaf, Literally) and isinstance(leaf.value, str))
+    ]
 
 
 def _join_received(one: Text, other: Text) -> Text:

@@ -64,7 +64,9 @@ class Judgement:
 
 
 def explain_unclaimed(case: AnyCase, claims: Claims) -> str | None:
-    """Return the reason why a case is skipped for an implementation with `claims`, or None."""
+    """Return why a case is skipped for an implementation with `claims`, or None."""
+    if isinstance(case, Case) and case.unavailable is not None:
+        return case.unavailable
     if isinstance(case, CallCase):
         need = CALLED[case.kind][1]
         return None if need in claims else f"{need} is not claimed"

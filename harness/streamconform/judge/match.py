@@ -5,7 +5,17 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from streamconform.model.leaf import AnyOf, Leaf, Literally, Matches, PrefixOf, Present
+from streamconform.model.leaf import (
+    AnyOf,
+    Digest,
+    Leaf,
+    Literally,
+    Matches,
+    PrefixOf,
+    Present,
+    digest_text,
+    format_canonical_json,
+)
 
 COST_TOLERANCE = Decimal("1e-9")
 """The largest difference, in USD, between costs that count as equal."""
@@ -26,6 +36,21 @@ def matches_leaf(expected: Leaf, got: Any, *, money: bool = False) -> bool:
             return any(is_equal_amount(v, got) if money else is_equal(v, got) for v in values)
         case PrefixOf(text):
             return isinstance(got, str) and text.startswith(got)
+        case Digest():
+            return got is not None and _has_digest(expected, got)
+
+
+def _has_digest(expected: Digest, got: Any) -> bool:
+    """Return whether text, or the canonical JSON of another value, consists of the expected parts."""
+    text = got if isinstance(got, str) else format_canonical_json(got)
+    if len(text) != expected.length:
+        return False
+    start = 0
+    for length, digest in expected.parts:
+        if digest_text(text[start : start + length]).parts[0][1] != digest:
+            return False
+        start += length
+    return True
 
 
 def is_equal(one: Any, other: Any) -> bool:

@@ -23,6 +23,7 @@ from streamconform.model.request import RequestExpectation
 from streamconform.model.trial import DELIVERIES, OF_A_PROXY, AnyTrial, Call, RoundTrip, Trial
 from streamconform.suite.catalog import Catalog
 from streamconform.suite.expand import expand
+from streamconform.suite.pulled import is_recorded
 from streamconform.suite.select import split_pattern
 
 EMPTY_ANSWER = Observation(
@@ -89,7 +90,9 @@ def find_unmatched(
     by_case: dict[str, list[AnyTrial]] = {}
     for trial in selected:
         by_case.setdefault(trial.case.id, []).append(trial)
-    remaining = dict(enumerate(entries))
+    # Pulled recordings are no part of the suite, so a run without them cannot tell what matches them.
+    has_recorded = any(map(is_recorded, catalog.ids))
+    remaining = {n: entry for n, entry in enumerate(entries) if has_recorded or not is_recorded(entry.match)}
     for case_id, trials in by_case.items():
         _drop_matched(remaining, case_id, trials)
     case_ids = [id_ for id_ in catalog.ids if any(_is_about(entry, id_) for entry in remaining.values())]

@@ -97,6 +97,8 @@ class Case(CaseHead):
     skip: Skip | None = None
     stream: bool = True
     """False for an answer without streaming: the body of the cassette is then the whole document."""
+    unavailable: str | None = None
+    """Why the bytes are not on this machine: the recording was not pulled, and the case is skipped."""
 
 
 CountOrder = Literal["equal", "increasing", "non_decreasing"]

@@ -49,7 +49,21 @@ class Authored:
     kind: Literal["authored"] = "authored"
 
 
-Provenance = Recorded | Derived | Authored
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """Bytes that another project recorded and published, which the user fetched (`conform corpus pull`)."""
+
+    source: str
+    """Name and version, as `conform corpus list` prints them."""
+    file: str
+    """Path in the archive."""
+    entry: int
+    """Number of the exchange in the file, from 1."""
+    note: str | None = None
+    kind: Literal["pulled"] = "pulled"
+
+
+Provenance = Recorded | Derived | Authored | Pulled
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +91,7 @@ class Cassette:
     """A request and the response's raw bytes.
 
     `body` holds the bytes from the wire after transfer decoding, unchanged. `marks` is empty if the chunks
-    are not known (authored bodies); the delivery `recorded` then has one chunk per frame.
+    are not known (authored bodies); the delivery `as-is` then has one chunk per frame.
     """
 
     api: str

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -47,7 +49,45 @@ class PrefixOf:
     why: str | None = None
 
 
-Leaf = Literally | Matches | Present | AnyOf | PrefixOf
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """Text that the suite does not hold: neighboring parts, each with its length and SHA-256.
+
+    The length is in characters, the digest that of the UTF-8. A value that is not text is compared by its
+    canonical JSON (`format_canonical_json`).
+    """
+
+    parts: tuple[tuple[int, str], ...]
+
+    @property
+    def length(self) -> int:
+        """Return the length of the whole text."""
+        return sum(length for length, _ in self.parts)
+
+
+Leaf = Literally | Matches | Present | AnyOf | PrefixOf | Digest
+
+
+def digest_text(text: str) -> Digest:
+    """Return the digest of a text in one part."""
+    return Digest(((len(text), hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()),))
+
+
+def format_canonical_json(value: Any) -> str:
+    """Return JSON with sorted keys, no spaces, no escapes that JSON does not need, and `1` for `1.0`."""
+    return json.dumps(_unify_numbers(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _unify_numbers(value: Any) -> Any:
+    match value:
+        case dict():
+            return {key: _unify_numbers(item) for key, item in value.items()}
+        case list():
+            return [_unify_numbers(item) for item in value]
+        case float() if value.is_integer():
+            return int(value)
+        case _:
+            return value
 
 
 def list_values(leaf: Leaf | None) -> tuple[Any, ...] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
@@ -32,10 +33,16 @@ ANY: Final = frozenset[Framing]({"sse", "ndjson", "json_array", "eventstream", "
 ANY_INPUT: Final = frozenset[Input]({"bytes", "push", "http"})
 HTTP: Final = frozenset[Input]({"http"})
 
+AS_IS: Final = "as-is"
+"""The delivery that changes nothing."""
+OLD_NAMES: Final[Mapping[str, str]] = {"recorded": AS_IS}
+"""Earlier names of deliveries, accepted wherever a user names one."""
+_OLD_ID: Final = re.compile(rf"@({'|'.join(OLD_NAMES)})(?=[:.]|$)")
+
 DELIVERIES: Final[Mapping[str, Delivery]] = {
     delivery.name: delivery
     for delivery in (
-        Delivery("recorded", "must", "as recorded: one chunk per network read, or per frame", ANY),
+        Delivery(AS_IS, "must", "as it came: one chunk per network read, or per frame", ANY),
         Delivery("whole", "must", "everything in one chunk", ANY),
         Delivery("bytewise", "must", "one byte per chunk", ANY),
         Delivery("utf8-split", "must", "a cut inside every multi-byte character", ANY),
@@ -60,7 +67,7 @@ SAMPLE_TAG: Final = "delivery-sample"
 """The tag of these cases."""
 
 DELIVERY_SETS: Final[Mapping[DeliverySet, tuple[str, ...]]] = {
-    "fast": ("recorded", "bytewise"),
+    "fast": (AS_IS, "bytewise"),
     "standard": tuple(name for name in DELIVERIES if DELIVERIES[name].level == "must" or name in SAMPLED),
     "full": tuple(DELIVERIES),
 }
@@ -77,10 +84,10 @@ FAULTS: Final[Mapping[str, Level]] = {
     "stall": "should",
 }
 
-OF_ROUND_TRIPS: Final = ("recorded", "whole", "bytewise", "random")
+OF_ROUND_TRIPS: Final = (AS_IS, "whole", "bytewise", "random")
 """The deliveries of round trips: few, because round trips judge requests; other cases judge streams."""
 
-OF_DOCUMENTS: Final = ("recorded",)
+OF_DOCUMENTS: Final = (AS_IS,)
 """The deliveries of answers without streaming: a client reads them whole before it parses them."""
 
 FAULTS_OVER_HTTP: Final = frozenset({"reset", "stall"})
@@ -188,6 +195,16 @@ def supported_inputs(trial: AnyTrial) -> frozenset[Input]:
     if name in FAULTS_OVER_HTTP:
         return HTTP
     return DELIVERIES[name].inputs if name in DELIVERIES else ANY_INPUT
+
+
+def get_current_name(delivery: str) -> str:
+    """Return the name of a delivery or fault today; old names are accepted."""
+    return OLD_NAMES.get(delivery, delivery)
+
+
+def update_id(id_or_pattern: str) -> str:
+    """Return the id of a trial or check, or a pattern of ids, with the delivery's name of today."""
+    return _OLD_ID.sub(lambda match: f"@{get_current_name(match[1])}", get_current_name(id_or_pattern))
 
 
 def lower_level(one: Level, other: Level) -> Level:

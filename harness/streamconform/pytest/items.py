@@ -127,7 +127,11 @@ class ImplementationCollector(pytest.Collector):
         included = {trial.id for trial in judged.trials} | skip_reasons.keys()
         items = [
             TrialItem.from_parent(
-                self, name=trial.id, trial=trial, judge=judge, skip_reason=skip_reasons.get(trial.id)
+                self,
+                name=session.name_item(impl, trial.id),
+                trial=trial,
+                judge=judge,
+                skip_reason=skip_reasons.get(trial.id),
             )
             for trial in self._trials
             if trial.id in included and session.includes(f"{impl}::{trial.id}")

@@ -19,7 +19,7 @@ from streamconform.errors import ConformError
 from streamconform.known_failures.context import KnownFailuresContext, get_checked_paths
 from streamconform.known_failures.match import Settler
 from streamconform.model.result import Header, TrialResult
-from streamconform.model.trial import AnyTrial
+from streamconform.model.trial import AnyTrial, update_id
 from streamconform.pytest import ROOT
 from streamconform.reports.trial import describe_trial
 from streamconform.run.blame import Blame, load_snapshots
@@ -104,8 +104,14 @@ class TrialSession:
     def includes(self, path: str) -> bool:
         """Return whether the node id `path`, without `conform::`, is requested, or above or below one."""
         return not self.node_paths or any(
-            _is_within(path, requested) or _is_within(requested, path) for requested in self.node_paths
+            _is_within(path, requested) or _is_within(requested, path)
+            for requested in map(update_id, self.node_paths)
         )
+
+    def name_item(self, impl: str, trial_id: str) -> str:
+        """Return a trial's id as the command line spells it, possibly with an old name of its delivery."""
+        spelled = (path for path in self.node_paths if update_id(path) == f"{impl}::{trial_id}")
+        return next((path.rpartition("::")[2] for path in spelled), trial_id)
 
     def close(self) -> None:
         """End the programs that were started."""

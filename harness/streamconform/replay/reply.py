@@ -14,7 +14,7 @@ from http import HTTPStatus
 from typing import Final, Literal
 
 from streamconform.apis import APIS
-from streamconform.model.trial import DELIVERIES, Trial
+from streamconform.model.trial import AS_IS, DELIVERIES, Trial
 from streamconform.replay.endpoints import RequestMatch, describe_endpoint
 
 Transfer = Literal["chunked", "length", "close"]
@@ -174,7 +174,7 @@ def _schedule_chunks(trial: Trial, scale: float) -> tuple[float, ...]:
     marks = trial.case.cassette.marks
     if len(trial.chunks) > 1 and APIS[trial.case.api].frame_case(trial.case, trial.body) == "document":
         return (0.0, *(_CHUNK_INTERVAL for _ in trial.chunks[1:]))
-    if not scale or trial.delivery != "recorded" or len(marks) != len(trial.chunks):
+    if not scale or trial.delivery != AS_IS or len(marks) != len(trial.chunks):
         return ()
     return tuple(mark.ms / 1000 * scale for mark in marks)
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from streamconform.model.cassette import Authored, Cassette, Derived, Recorded
+from streamconform.model.cassette import Authored, Cassette, Derived, Pulled, Recorded
 from streamconform.model.result import Header, TrialResult
 from streamconform.model.verdict import Check, Verdict
 from streamconform.printable import LINE_WIDTH, escape_line
@@ -75,13 +75,20 @@ def describe_provenance(cassette: Cassette) -> str:
         case Derived(source=source, recipe=recipe):
             return f"derived from {source}: {recipe}"
         case Authored(source=source):
-            return f"authored from {source}"
+            return f"authored from documentation: {source}"
+        case Pulled(source=source, file=file, entry=entry):
+            return f"pulled from {source}: {file}, entry {entry}"
+
+
+_MATCHERS_OF_TWO_KEYS: Final = ({"any_of", "prefer"}, {"length", "sha256"})
 
 
 def format_value(value: Any, width: int = LINE_WIDTH) -> str:
     """Return `value` as JSON, shortened to about `width` characters; a matcher is put into words."""
-    if isinstance(value, dict) and (len(value) == 1 or value.keys() == {"any_of", "prefer"}):
+    if isinstance(value, dict) and (len(value) == 1 or value.keys() in _MATCHERS_OF_TWO_KEYS):
         match value:
+            case {"length": int(length), "sha256": str(digest)}:
+                return f"{format_count(length, 'character')} with the SHA-256 {digest[:12]}…"
             case {"any_of": list(values), "prefer": list(preferred)}:
                 others = [item for item in values if item not in preferred]
                 return f"{_join_values(preferred)} (or, with a warning, {_join_values(others)})"

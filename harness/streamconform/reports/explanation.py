@@ -16,7 +16,7 @@ from streamconform.judge import decode
 from streamconform.judge.judge import Judgement, check_observation, check_output, judge, serialize_answer
 from streamconform.judge.round_trip import check_round_trip
 from streamconform.model.capability import CALLED
-from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
+from streamconform.model.trial import AS_IS, AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check
 from streamconform.printable import escape_line
 from streamconform.replay.exchange import TrialExchange
@@ -293,7 +293,7 @@ def _drop_nulls(value: Any) -> Any:
 def _format_time(trial: Trial, frame: Frame) -> str:
     """Return when the chunk with the frame's first byte arrived, in ms, or `""` if that was not recorded."""
     marks = trial.case.cassette.marks
-    if not marks or trial.delivery != "recorded":
+    if not marks or trial.delivery != AS_IS:
         return ""
     index = bisect_right([mark.offset for mark in marks], frame.start) - 1
     return str(marks[index].ms)

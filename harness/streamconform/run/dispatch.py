@@ -14,7 +14,7 @@ from streamconform.adapters.program import Collateral, Program
 from streamconform.judge.compare import FAILED_VERDICT
 from streamconform.judge.judge import FirstDelta, Judgement, decide_verdict
 from streamconform.model.case import Counts
-from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
+from streamconform.model.trial import AS_IS, AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check
 from streamconform.run.plan import ImplementationPlan
 
@@ -79,7 +79,7 @@ class Dispatcher:
 
     def _create_gate(self, trial: Trial) -> Gate | None:
         """Return the gate before the last chunk; None if no delta is possible before that chunk."""
-        if trial.delivery != "recorded" or len(trial.chunks) < 2:
+        if trial.delivery != AS_IS or len(trial.chunks) < 2:
             return None
         delta_end = self.first_delta(trial)
         last_start = sum(map(len, itertools.islice(trial.chunks, len(trial.chunks) - 1)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import UnionType
@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, NoReturn, TypeVar, Union, cast, get_args
 
 from streamconform.errors import Problem, ReportError
 from streamconform.model.result import Footer, Header, TrialResult
+from streamconform.model.trial import get_current_name, update_id
 from streamconform.printable import escape_unprintable
 from streamconform.run.results import SCHEMA, Results
 
@@ -137,7 +138,8 @@ def _build_trial(record: dict[str, Any], header: Header) -> TrialResult:
     trial = _convert(TrialResult, record, "")
     if not 0 <= trial.implementation < len(header.implementations):
         raise _InvalidLine(f"`implementation`: the header has no implementation {trial.implementation}")
-    return trial
+    delivery = None if trial.delivery is None else get_current_name(trial.delivery)
+    return replace(trial, id=update_id(trial.id), delivery=delivery)
 
 
 @cache

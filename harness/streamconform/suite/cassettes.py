@@ -18,6 +18,7 @@ from streamconform.model.cassette import (
     ChunkMark,
     Derived,
     Provenance,
+    Pulled,
     Recorded,
     Request,
 )
@@ -177,6 +178,8 @@ def _build_metadata(cassette: Cassette) -> dict[str, Any]:
             provenance |= {"from": origin.source, "recipe": origin.recipe}
         case Authored():
             provenance |= {"source": origin.source}
+        case Pulled():
+            raise AssertionError("a pulled recording stays in the user's cache, as it was imported")
     if origin.note is not None:
         provenance["note"] = origin.note
     request: dict[str, Any] = {"method": cassette.request.method, "path": cassette.request.path}

@@ -55,7 +55,8 @@ class Catalog:
 
 def read_catalog(sources: Sources) -> Catalog:
     """Return the catalog of the specs; raises `SourceError` if a spec is not even valid YAML."""
-    return Catalog(sources, {path: read_case_ids(path) for path in list_spec_files(sources.specs)})
+    paths = list_spec_files(sources.specs, recorded=sources.corpus is not None)
+    return Catalog(sources, {path: read_case_ids(path) for path in paths})
 
 
 def read_case_ids(path: Path) -> tuple[str, ...]:

@@ -9,7 +9,9 @@ from streamconform.delivery.deliver import deliver
 from streamconform.delivery.faults import derive_faults as broken
 from streamconform.errors import SelectionError
 from streamconform.model.case import AnyCase, CallCase, Case, Level, RoundTripCase
+from streamconform.model.cassette import Pulled
 from streamconform.model.trial import (
+    AS_IS,
     DELIVERIES,
     FAULTS,
     OF_DOCUMENTS,
@@ -22,6 +24,7 @@ from streamconform.model.trial import (
     Input,
     RoundTrip,
     Trial,
+    get_current_name,
     lower_level,
 )
 
@@ -48,13 +51,17 @@ def expand(
         if isinstance(case, RoundTripCase):
             yield from _expand_round_trip(case, names, seed)
             continue
+        if case.unavailable is not None:
+            yield Trial(case, AS_IS, case.level, ())
+            continue
         framed = APIS[case.api].frame_case(case, case.cassette.body)
         excluded = () if SAMPLE_TAG in case.tags else sampled
         applicable = [
             name for name in names if name not in excluded and (case.stream or name in OF_DOCUMENTS)
         ]
         yield from _expand_deliveries(case, framed, applicable, input_mode, seed)
-        if faults != "none":
+        # A broken stream may end with any prefix of its texts, but a pulled recording has only digests.
+        if faults != "none" and not isinstance(case.cassette.provenance, Pulled):
             yield from _expand_faults(case, framed, every=faults == "all", http=input_mode == "http")
 
 
@@ -102,6 +109,7 @@ def _expand_faults(case: Case, framed: Framing, *, every: bool, http: bool) -> I
 
 def make_round_trip(case: RoundTripCase, name: str, seed: int) -> RoundTrip:
     """Return the trial `name` of a round trip; raises `SelectionError` if it has no such delivery."""
+    name = get_current_name(name)
     trial = next(_expand_round_trip(case, (name,), seed), None)
     if trial is None:
         available = ", ".join(OF_ROUND_TRIPS)
@@ -115,6 +123,7 @@ def make_trial(case: Case, name: str, seed: int) -> Trial:
     A fault without a frame number is the one that `--faults one` selects. Raises `SelectionError` if the case
     has no such trial.
     """
+    name = get_current_name(name)
     kind, numbered, _ = name.partition(".")
     if kind not in FAULTS:
         if name not in DELIVERIES:

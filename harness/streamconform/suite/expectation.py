@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from streamconform.model.case import Counts, Expectation, ExpectedBlock
-from streamconform.model.leaf import AnyOf, Leaf, Literally, Matches, PrefixOf, Present
+from streamconform.model.leaf import AnyOf, Digest, Leaf, Literally, Matches, PrefixOf, Present
 from streamconform.model.outcome import BROKEN_STATUSES, FAILED_REASONS, BlockType
 
 MATCHERS: Final = ("matches", "present", "any_of", "prefix_of")
+_DIGEST_SUFFIX: Final = "_digest"
+"""Ends `arguments_digest`: length and SHA-256 of the canonical JSON of arguments that are not in the spec."""
 _FAILED: Final = (("incomplete", Literally(None)), ("error", Literally("error")))
 """The status and stop reason of a stream that broke or failed without a reason from the provider."""
 _FIELDS: Final[Mapping[BlockType, tuple[str, ...]]] = {
@@ -91,6 +93,8 @@ def parse_leaf(value: Any) -> Leaf:
         return Present(value["present"], why)
     if "any_of" in value:
         return AnyOf(tuple(value["any_of"]), why, tuple(value.get("prefer", ())))
+    if "sha256" in value:
+        return Digest(((value["length"], value["sha256"]),))
     return PrefixOf(value["prefix_of"], why)
 
 
@@ -107,10 +111,14 @@ def serialize_leaf(expected: Leaf) -> Any:
             return {"any_of": list(values)} | ({"prefer": list(preferred)} if preferred else {})
         case PrefixOf(text):
             return {"prefix_of": text}
+        case Digest(((length, digest),)):
+            return {"length": length, "sha256": digest}
+        case Digest():
+            return {"length": expected.length}
 
 
 def _parse_fields(entry: Mapping[str, Any]) -> dict[str, Leaf]:
     return {
-        name: Literally(value) if name in _LITERAL_FIELDS else parse_leaf(value)
+        name.removesuffix(_DIGEST_SUFFIX): Literally(value) if name in _LITERAL_FIELDS else parse_leaf(value)
         for name, value in entry.items()
     }

@@ -11,11 +11,13 @@ from typing import Final
 
 from streamconform.errors import Problem, SelectionError, SourceError
 from streamconform.model.case import AnyCase, Case, RoundTripCase
-from streamconform.model.leaf import Literally
+from streamconform.model.cassette import Pulled
+from streamconform.model.leaf import Digest, Literally
 from streamconform.suite import cassettes
 from streamconform.suite.evidence import Evidence, read_evidence
 from streamconform.suite.load import LoadResult, Sources, collect, list_spec_files
 from streamconform.suite.profiles import load_profiles
+from streamconform.suite.pulled import is_recorded
 
 _METADATA_SUFFIX: Final = ".yaml"
 
@@ -26,7 +28,7 @@ def lint_all(sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
     Cassettes without a case are a problem; with `strict`, so are unreviewed cases, those without sources
     or tags, each `must` without evidence, and bugs that nobody looked up.
     """
-    loaded = collect(sources, list_spec_files(sources.specs))
+    loaded = collect(sources, list_spec_files(sources.specs, recorded=True))
     problems = list(loaded.problems)
     problems += _check_unused(sources, loaded)
     problems += _check_comparable(loaded)
@@ -54,7 +56,7 @@ def lint_paths(paths: Iterable[Path], sources: Sources, *, strict: bool) -> tupl
 
 
 def _lint_folder(path: Path, sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
-    if not list_spec_files(path):
+    if not list_spec_files(path, recorded=True):
         raise SelectionError(f"no specs in `{path}`; expected files <api>/<topic>.yaml")
     return lint_all(Sources(path, _find_cassettes(path.resolve(), sources)), strict=strict)
 
@@ -116,7 +118,7 @@ def _check_comparable(loaded: LoadResult) -> Iterator[Problem]:
             # matchers cannot be joined.
             texts = (block.fields.get("text"), following.fields.get("text"))
             can_join = block.type == following.type and block.type in ("text", "refusal")
-            if can_join and not all(isinstance(text, Literally) for text in texts):
+            if can_join and not all(isinstance(text, Literally | Digest) for text in texts):
                 yield _report(case, f"neighboring {block.type} blocks may be joined; use no matchers in them")
         for block in content:
             # Without the claim `signatures`, the text alone decides whether the block is compared at all.
@@ -164,7 +166,7 @@ def _check_profiles(sources: Sources, loaded: LoadResult) -> tuple[Problem, ...]
     if loaded.problems:  # the list of cases is incomplete, so profiles would seem to name unknown cases
         return ()
     try:
-        load_profiles(sources.specs, [case.id for case in loaded.cases])
+        load_profiles(sources.specs, [case.id for case in loaded.cases if not is_recorded(case.id)])
     except SourceError as error:
         return error.problems
     return ()
@@ -219,6 +221,8 @@ def _check_guards(case: AnyCase, api: str, evidence: Evidence) -> Iterator[Probl
 def _check_finished(loaded: LoadResult) -> Iterator[Problem]:
     """Yield what a draft may omit and a case of the bundled suite may not."""
     for case in loaded.cases:
+        if isinstance(case, Case) and isinstance(case.cassette.provenance, Pulled):
+            continue  # its evidence is the recording
         if not case.reviewed:
             yield _report(case, "it is a draft (`reviewed: false`); check it against the documentation")
         if case.level == "must" and not case.evidence:

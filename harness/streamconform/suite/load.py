@@ -12,8 +12,9 @@ from streamconform.errors import Problem, SelectionError, SourceError
 from streamconform.model.case import NOTHING_EXPECTED, AnyCase, CallCase, Case, CaseHead, RoundTripCase, Skip
 from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Usage
+from streamconform.model.trial import get_current_name
 from streamconform.schemas import check_document
-from streamconform.suite import cassettes, documents, expectation, request_expectation
+from streamconform.suite import cassettes, documents, expectation, pulled, request_expectation
 from streamconform.yaml_text import reader
 
 COMMON: Final = "common"
@@ -28,6 +29,8 @@ class Sources:
 
     specs: Path
     cassettes: Path
+    corpus: Path | None = None
+    """The folder of pulled recordings; None leaves out the specs over them."""
 
 
 @dataclass(slots=True)
@@ -47,7 +50,9 @@ def load(
 
     Raises `SourceError` with every problem of the files, and of the cassettes that these cases name.
     """
-    result = collect(sources, list_spec_files(sources.specs) if files is None else files, ids)
+    if files is None:
+        files = list_spec_files(sources.specs, recorded=sources.corpus is not None)
+    result = collect(sources, files, ids)
     if result.problems:
         raise SourceError(tuple(result.problems))
     return tuple(result.cases)
@@ -65,13 +70,17 @@ def load_heads(sources: Sources, files: Sequence[Path], ids: Collection[str]) ->
     return tuple(heads)
 
 
-def list_spec_files(folder: Path) -> list[Path]:
-    """Return the spec files in the subfolders of `folder` that are named after an API, and in `common`."""
+def list_spec_files(folder: Path, *, recorded: bool = False) -> list[Path]:
+    """Return the spec files in the subfolders of `folder` that are named after an API, and in `common`.
+
+    Those over pulled recordings are among them only if `recorded`; otherwise nothing of them is read.
+    """
     if not folder.is_dir():
         raise SelectionError(
             f"`{folder}` is not a folder; `--specs` expects a folder with one subfolder per API"
         )
-    return [path for name in (*APIS, COMMON) for path in sorted((folder / name).glob("*.yaml"))]
+    paths = (path for name in (*APIS, COMMON) for path in sorted((folder / name).glob("*.yaml")))
+    return [path for path in paths if recorded or not path.name.startswith(pulled.PREFIX)]
 
 
 def collect(sources: Sources, files: Sequence[Path], ids: Collection[str] | None = None) -> LoadResult:
@@ -139,12 +148,32 @@ class _Loader:
         stream = document.value.get("kind", _DEFAULT_KIND) == "stream"
         for i, entry in self._select_entries(document):
             value_path = ("cases", i, "cassette")
+            if "source" in document.value:
+                self._load_pulled_case(document, i, entry)
+                continue
             cassette = self._load_cassette(document, entry["cassette"], value_path)
             if cassette is not None and not stream:
                 cassette = self._take_document(document, cassette, value_path)
             if cassette is not None:
                 case = _build_stream_case(entry, cassette, _read_head(document, i))
                 self.result.cases.append(case if stream else replace(case, stream=False))
+
+    def _load_pulled_case(self, document: reader.Document, i: int, entry: Mapping[str, Any]) -> None:
+        """Load a case over a pulled recording, with a reason to skip it if its source was not pulled."""
+        spec, recording = document.value, entry["cassette"]
+        origin = pulled.parse_origin(spec["source"], recording)
+        key = spec["api"], entry["id"]
+        corpus = self._sources.corpus
+        try:
+            cassette = corpus and pulled.load_pulled(corpus, *key, origin, recording["sha256"])
+        except SourceError as error:
+            problem = document.problem(("cases", i, "cassette"), f"recording `{entry['id']}` cannot be used")
+            self.result.problems += [problem, *error.problems]
+            return
+        case = _build_stream_case(
+            entry, cassette or pulled.make_placeholder(*key, origin), _read_head(document, i)
+        )
+        self.result.cases.append(case if cassette else replace(case, unavailable=pulled.NOT_PULLED))
 
     def _take_document(
         self, document: reader.Document, cassette: Cassette, value_path: reader.ValuePath
@@ -215,6 +244,7 @@ def _check_names(path: Path, document: reader.Document) -> Iterator[Problem]:
     if spec["topic"] != path.stem:
         message = f"`topic` is `{spec['topic']}` but the file is `{path.name}`; they must agree"
         yield document.problem(("topic",), message)
+    yield from _check_source(document)
     first_lines: dict[str, int | None] = {}
     for i, entry in enumerate(spec["cases"]):
         id_path = ("cases", i, "id")
@@ -222,6 +252,25 @@ def _check_names(path: Path, document: reader.Document) -> Iterator[Problem]:
             message = f"duplicate case `{entry['id']}`, first defined in line {first_lines[entry['id']]}"
             yield document.problem(id_path, message)
         first_lines.setdefault(entry["id"], document.line(id_path))
+
+
+def _check_source(document: reader.Document) -> Iterator[Problem]:
+    """Yield a problem where `source`, the topic and the cases disagree on whether recordings are pulled."""
+    spec = document.value
+    source = spec.get("source")
+    if source is None and spec["topic"].startswith(pulled.PREFIX):
+        message = f"topics that begin with `{pulled.PREFIX}` are about pulled recordings; `source` is missing"
+        yield document.problem(("topic",), message)
+    topic = spec["topic"] if source is None else pulled.make_topic(source["name"])
+    if spec["topic"] != topic:
+        message = f"the topic of the recordings of `{source['name']}` is `{topic}`"
+        yield document.problem(("topic",), message)
+    if source is not None and spec.get("kind", _DEFAULT_KIND) != _DEFAULT_KIND:
+        yield document.problem(("kind",), f"pulled recordings are of kind `{_DEFAULT_KIND}`")
+    for i, entry in enumerate(spec["cases"]):
+        if "cassette" in entry and isinstance(entry["cassette"], Mapping) != (source is not None):
+            needed = "{file, entry, sha256}" if source is not None else "a name, without `source`"
+            yield document.problem(("cases", i, "cassette"), f"expected {needed}")
 
 
 def _check_matchers(document: reader.Document) -> Iterator[Problem]:
@@ -267,11 +316,14 @@ def _build_stream_case(entry: Mapping[str, Any], cassette: Cassette, head: Mappi
         expect=expectation.parse(entry["expect"]),
         pricing=entry.get("pricing"),
         usage_seen=tuple(Usage(**usage) for usage in entry.get("usage_seen", ())),
-        skip=None
-        if skip is None
-        else Skip(skip["why"], frozenset(skip.get("deliveries", ())), frozenset(skip.get("faults", ()))),
+        skip=None if skip is None else _parse_skip(skip),
         **head,
     )
+
+
+def _parse_skip(skip: Mapping[str, Any]) -> Skip:
+    deliveries = frozenset(map(get_current_name, skip.get("deliveries", ())))
+    return Skip(skip["why"], deliveries, frozenset(skip.get("faults", ())))
 
 
 def _build_round_trip(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from streamconform.errors import Problem, SelectionError, SourceError
-from streamconform.model.trial import FaultSet
+from streamconform.model.trial import FaultSet, get_current_name
 from streamconform.schemas import check_document
 from streamconform.suite.select import suggest_cases
 from streamconform.yaml_text import reader
@@ -103,7 +103,7 @@ def _read_profile(path: Path, ids: Sequence[str]) -> Profile:
         title=entry["title"],
         frozen=entry["frozen"],
         cases=tuple(entry["cases"]),
-        deliveries=tuple(entry["deliveries"]),
+        deliveries=tuple(map(get_current_name, entry["deliveries"])),
         faults=entry["faults"],
     )
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from streamconform.errors import SelectionError
 from streamconform.model.case import LEVELS, Level
-from streamconform.model.trial import FAULTS, AnyTrial
+from streamconform.model.trial import FAULTS, AnyTrial, update_id
 
 
 class PatternParts(NamedTuple):
@@ -40,6 +40,7 @@ def compile_glob(pattern: str) -> re.Pattern[str]:
 @cache
 def split_pattern(pattern: str) -> PatternParts:
     """Return the parts of a glob: without `@` it matches every trial of a case, without `:` no check."""
+    pattern = update_id(pattern)
     # Ids have at most one `@` and one `:`, so a pattern with more of them could match nothing.
     subject, colon, check = pattern.partition(":")
     case, at, delivery = subject.partition("@")
@@ -50,6 +51,7 @@ def split_pattern(pattern: str) -> PatternParts:
 
 def matches(pattern: str, trial_id: str) -> bool:
     """Return whether `pattern` matches the trial; a glob without `@` is compared with its case only."""
+    pattern = update_id(pattern)
     if "*" not in pattern and "/" not in pattern:
         return pattern in trial_id
     subject = trial_id if "@" in pattern else trial_id.partition("@")[0]
@@ -81,6 +83,7 @@ def select_ids(ids: Sequence[str], patterns: Sequence[str], deliveries: Sequence
 
 
 def _may_match(pattern: str, case_id: str, deliveries: Sequence[str]) -> bool:
+    pattern = update_id(pattern)
     subject, at, _ = pattern.partition("@")
     if "*" in pattern or "/" in pattern:
         return compile_glob(subject).match(case_id) is not None

@@ -17,6 +17,8 @@ from streamconform.suite.catalog import read_catalog
 from streamconform.suite.evidence import Fact, find_facts
 from streamconform.suite.expand import make_trial
 from streamconform.suite.load import Sources
+from streamconform.suite.pulled import is_recorded
+from streamconform.user_cache import CORPUS, find_user_cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +51,9 @@ def read_suite(results: Results) -> Suite:
             sibling = specs.resolve().parent / "cassettes"
             cassettes_setting = sibling if sibling.is_dir() else None
         cassettes = Path(cassettes_setting) if cassettes_setting else find_bundled("cassettes")
-        catalog = read_catalog(Sources(specs, cassettes))
         judged = {trial.case for trial in results.trials}
+        corpus = find_user_cache(None) / CORPUS if any(map(is_recorded, judged)) else None
+        catalog = read_catalog(Sources(specs, cassettes, corpus))
         cases = catalog.load(judged.intersection(catalog.ids))
     except (ConformError, OSError, ValueError) as error:
         reason = escape_line(str(error).partition("\n")[0], 300)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from streamconform.apis import APIS
 from streamconform.model.capability import CALLED
 from streamconform.model.case import AnyCase, Case, RoundTripCase
-from streamconform.model.trial import Trial
+from streamconform.model.trial import AS_IS, Trial
 from streamconform.reports.describe import describe_provenance
 from streamconform.suite.evidence import Fact
 from streamconform.wire.frames import Frame
@@ -111,6 +111,6 @@ def _list_offsets(chunks: tuple[bytes, ...]) -> list[int]:
 
 def _list_times(trial: Trial) -> list[list[int]]:
     """Return [offset, ms since the request] of each read; recorded times hold only for the recorded cuts."""
-    if trial.delivery != "recorded":
+    if trial.delivery != AS_IS:
         return []
     return [[mark.offset, mark.ms] for mark in trial.case.cassette.marks[:MAX_CHUNKS]]

@@ -40,10 +40,9 @@ implementation does not claim the capability; an empty cell means that there is 
 cases that pass with a warning: the provider's documentation does not settle the difference. *skipped* counts
 cases that need a capability which is not claimed.
 
-A case is judged as recorded. If it passes, `framing` also counts it once for all its other deliveries (in one
-piece, byte by byte, with comments, with unknown fields), and `truncation` once for its stream cut off, reset,
-or
-ended by an error. Known failures count as failures here."""
+A case is judged by its delivery `as-is`. If it passes, `framing` also counts it once for all its other
+deliveries (in one piece, byte by byte, with comments, with unknown fields), and `truncation` once for its
+stream cut off, reset, or ended by an error. Known failures count as failures here."""
 
 
 def render(results: Results, context: PageContext) -> str:

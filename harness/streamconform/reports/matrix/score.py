@@ -1,7 +1,7 @@
 """Score the cases of each column of the matrix. Pure.
 
-The unit is the case. It counts in the column of each of its tags, as recorded. If it passes as recorded, its
-other deliveries count once more under `framing`, and its faults once more under `truncation`; a case that
+The unit is the case. It counts in the column of each of its tags, by its delivery `as-is`. If that passes,
+its other deliveries count once more under `framing`, and its faults once more under `truncation`; a case that
 fails anyway would say nothing about these.
 """
 
@@ -15,7 +15,7 @@ from typing import Final, Literal
 from streamconform.model.capability import Capability
 from streamconform.model.case import AnyCase
 from streamconform.model.result import ImplementationInfo, TrialResult
-from streamconform.model.trial import FAULTS
+from streamconform.model.trial import AS_IS, FAULTS
 from streamconform.run.results import Results
 
 COLUMNS: Final[Mapping[str, str]] = {
@@ -47,7 +47,6 @@ NEEDED: Final[Mapping[str, Capability]] = {
     "assemble": "assemble",
 }
 """The capability that a column is about: if it is not claimed, the column shows `-`."""
-RECORDED: Final = "recorded"
 FRAMING: Final = "framing"
 TRUNCATION: Final = "truncation"
 Mark = Literal["pass", "warn", "fail", "skipped"]
@@ -77,7 +76,7 @@ class MatrixRow:
     implementation: int
     api: str
     cases: Score
-    """All cases, as recorded."""
+    """All cases, delivered as they are."""
     columns: Mapping[str, Score]
     failing: tuple[TrialResult, ...]
     """Every failing trial, in any delivery or fault."""
@@ -131,9 +130,9 @@ def find_columns(
 ) -> list[str]:
     """Return the columns of `row` in which `failed`, case ids with their failing deliveries, count."""
     columns: set[str] = set()
-    failed_as_recorded = {trial.case for trial in row.failing if trial.delivery in (RECORDED, None)}
+    failed_as_is = {trial.case for trial in row.failing if trial.delivery in (AS_IS, None)}
     for id_, names in failed.items():
-        if id_ not in failed_as_recorded:
+        if id_ not in failed_as_is:
             columns |= {TRUNCATION if name.partition(".")[0] in FAULTS else FRAMING for name in names}
         elif id_ in suite:
             columns |= suite[id_].tags
@@ -153,7 +152,7 @@ def _make_row(
     for id_, trials in cases.items():
         # A case without bytes has no recorded delivery, and a profile may leave it out: then all trials
         # count.
-        main = [trial for trial in trials if trial.delivery == RECORDED] or trials
+        main = [trial for trial in trials if trial.delivery == AS_IS] or trials
         mark = mark_trials(main, strict=strict)
         marks.append(mark)
         for tag in suite[id_].tags if id_ in suite else ():

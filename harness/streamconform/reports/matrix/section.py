@@ -9,6 +9,7 @@ from typing import Final
 
 from streamconform.apis import APIS
 from streamconform.model.result import Header, TrialResult
+from streamconform.model.trial import AS_IS
 from streamconform.reports.causes import Cause, Failure, describe_harm, group_by_cause
 from streamconform.reports.describe import (
     WARNINGS_TITLE,
@@ -18,7 +19,7 @@ from streamconform.reports.describe import (
 )
 from streamconform.reports.markdown import format_code
 from streamconform.reports.matrix.context import SAFE_URL, PageContext, link_issue, make_slug
-from streamconform.reports.matrix.score import COLUMNS, RECORDED, MatrixRow, find_columns, is_fault
+from streamconform.reports.matrix.score import COLUMNS, MatrixRow, find_columns, is_fault
 from streamconform.reports.raised import describe_raised
 from streamconform.suite.load import COMMON
 
@@ -69,16 +70,16 @@ def render_section(
 
 
 def _count_failures(row: MatrixRow) -> str:
-    """Return the number of cases judged, and of cases that fail: as recorded, or only in other deliveries."""
-    as_recorded = {trial.case for trial in row.failing if trial.delivery in (RECORDED, None)}
+    """Return the number of cases judged, and of cases that fail: as is, or only in other deliveries."""
+    as_is = {trial.case for trial in row.failing if trial.delivery in (AS_IS, None)}
     with_faults = {trial.case for trial in row.failing if is_fault(trial)}
-    other_deliveries = {trial.case for trial in row.failing} - as_recorded - with_faults
+    other_deliveries = {trial.case for trial in row.failing} - as_is - with_faults
     counts = [
         f"{len(cases)} {label}"
         for cases, label in (
-            (as_recorded, "as recorded"),
+            (as_is, "as is"),
             (other_deliveries, "only in other deliveries of the same stream"),
-            (with_faults - as_recorded - other_deliveries, "only when the stream is broken"),
+            (with_faults - as_is - other_deliveries, "only when the stream is broken"),
         )
         if cases
     ]
@@ -124,8 +125,8 @@ def _cause_lines(
     ids = {f"{case}@{name}" if name else case for case, names in deliveries_by_case.items() for name in names}
     own_trials = [trial for trial in trials if trial.id in ids]
     yield from _reason_lines(own_trials, has_known_failures=has_known_failures)
-    # Cases that fail as recorded come first: they need nothing special to reproduce.
-    ordered = sorted(deliveries_by_case.items(), key=lambda item: RECORDED not in item[1])
+    # Cases that fail as they are come first: they need nothing special to reproduce.
+    ordered = sorted(deliveries_by_case.items(), key=lambda item: AS_IS not in item[1])
     for case, names in ordered[: limits.cases]:
         yield f"  - {context.link_case(case)}{_format_deliveries(names)}"
     if len(ordered) > limits.cases:

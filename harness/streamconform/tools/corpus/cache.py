@@ -11,7 +11,7 @@ from typing import Final
 
 from streamconform.errors import Problem, SourceError, UsageError
 from streamconform.tools.corpus.sources import SOURCES, Source
-from streamconform.user_cache import find_user_cache
+from streamconform.user_cache import CORPUS, find_user_cache
 
 ABOUT: Final = "source.json"
 """The summary in the folder of a source; it exists if and only if the pull finished."""
@@ -32,7 +32,7 @@ class PulledSource:
 
 def locate_root(given: str | None) -> Path:
     """Return the folder of pulled sources; `given` is the cache folder that a user names."""
-    return find_user_cache(given) / "corpus"
+    return find_user_cache(given) / CORPUS
 
 
 def find_source(name: str) -> Source:

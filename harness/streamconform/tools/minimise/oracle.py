@@ -53,7 +53,7 @@ class Candidate:
 
     def split_framewise(self) -> tuple[bytes, ...]:
         """Return one chunk per frame: the chunks of a cassette without marks."""
-        return make_chunks(self.trial.case.cassette, self.stream.framing, "recorded", self.stream)
+        return make_chunks(self.trial.case.cassette, self.stream.framing, "as-is", self.stream)
 
 
 @dataclass(slots=True)
@@ -119,7 +119,7 @@ class Oracle:
     path: str = ""
     """The path of the failing check."""
     target: FailureSignature | None = None
-    cuts: CutPolicy = "recorded"
+    cuts: CutPolicy = "as-is"
     original_broken_rules: frozenset[str] = frozenset()
     """The grammar rules that the original stream breaks."""
     original_reading: ReferenceReading | None = None
@@ -152,7 +152,7 @@ class Oracle:
         expected = build_expectation(reading, body, case, self.path)
         smaller = replace(case, cassette=cassette, expect=expectation.parse(expected), skip=None)
         # Deliveries that change bytes have already changed the body; gzip is applied when it is sent.
-        name = self.original.delivery if self.original.delivery == "gzip" else "recorded"
+        name = self.original.delivery if self.original.delivery == "gzip" else "as-is"
         chunks = make_chunks(cassette, stream.framing, self.cuts, stream)
         trial = replace(self.original, case=smaller, delivery=name, chunks=chunks, derived=None)
         return Candidate(stream, trial, expected, reading)

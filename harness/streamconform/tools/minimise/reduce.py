@@ -199,7 +199,7 @@ async def _shorten_arguments(reducer: Reducer, slot: strings.ArgumentsSlot) -> N
 
 async def _drop_cuts(reducer: Reducer) -> None:
     """Drop chunk boundaries that the failure does not need."""
-    if reducer.oracle.cuts in ("recorded", "whole"):
+    if reducer.oracle.cuts in ("as-is", "whole"):
         return
     base = reducer.stream.cut_at(_chunk_offsets(reducer.best.trial.chunks))
     reducer.oracle.cuts = "kept"

@@ -13,10 +13,10 @@ from streamconform.tools.minimise.edits import Path, edit_members, find_nodes
 from streamconform.wire import json_array, json_text
 from streamconform.wire.framings import MESSAGE_REWRITERS, split
 
-CutPolicy = Literal["recorded", "whole", "utf8-split", "bytewise", "kept"]
-CUT_POLICIES: Final[tuple[CutPolicy, ...]] = ("recorded", "whole", "utf8-split", "bytewise", "kept")
+CutPolicy = Literal["as-is", "whole", "utf8-split", "bytewise", "kept"]
+CUT_POLICIES: Final[tuple[CutPolicy, ...]] = ("as-is", "whole", "utf8-split", "bytewise", "kept")
 """How chunks are cut, simplest first: as the delivery of that name cuts a body without chunk marks (so
-`recorded` is one chunk per frame), or `kept`: at the original boundaries that still exist."""
+`as-is` is one chunk per frame), or `kept`: at the original boundaries that still exist."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Final
 from streamconform.apis import APIS
 from streamconform.apis.api import CANNED_TEXT
 from streamconform.model.case import NOTHING_EXPECTED, Case
+from streamconform.model.trial import AS_IS
 from streamconform.replay.endpoints import read_target
 from streamconform.resources import find_bundled
 from streamconform.suite.cassettes import load
@@ -28,9 +29,9 @@ def load_streams(api: str) -> tuple[SampleStream, SampleStream, SampleStream]:
     text, call = _make_case(api, smoke.text_cassette), _make_case(api, smoke.call_cassette)
     expected_call = {"name": smoke.call_name, "arguments": smoke.call_arguments}
     return (
-        SampleStream(name="text", trial=make_trial(text, "recorded", 0), status="complete", text=smoke.text),
+        SampleStream(name="text", trial=make_trial(text, AS_IS, 0), status="complete", text=smoke.text),
         SampleStream(
-            name="tool-call", trial=make_trial(call, "recorded", 0), status="complete", call=expected_call
+            name="tool-call", trial=make_trial(call, AS_IS, 0), status="complete", call=expected_call
         ),
         SampleStream(name="cut", trial=make_trial(text, CUT, 0), status="incomplete", text=smoke.text),
     )
@@ -44,7 +45,7 @@ def load_document(api: str) -> SampleStream:
     twin = json.dumps(reply.document(text.cassette.model or "m")).encode()
     document = take_document(replace(text.cassette, twin=twin))
     assert document is not None, "it has a twin"
-    trial = make_trial(replace(text, cassette=document, stream=False), "recorded", 0)
+    trial = make_trial(replace(text, cassette=document, stream=False), AS_IS, 0)
     return SampleStream(name="document", trial=trial, status="complete", text=CANNED_TEXT)
 
 

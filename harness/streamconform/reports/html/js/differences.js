@@ -105,6 +105,9 @@ function describeMatcher(value) {
   if (Array.isArray(value.any_of) && Array.isArray(value.prefer)) {
     return `${list(value.prefer)} (or, with a warning, ${list(value.any_of.filter((item) => !value.prefer.includes(item)))})`;
   }
+  if (Object.keys(value).length === 2 && Number.isInteger(value.length) && typeof value.sha256 === "string") {
+    return `${value.length} characters with the SHA-256 ${value.sha256.slice(0, 12)}…`;
+  }
   if (Object.keys(value).length !== 1) return null;
   if (typeof value.matches === "string") return `text that matches ${value.matches}`;
   if (typeof value.present === "boolean") return value.present ? "any value except null" : "null";

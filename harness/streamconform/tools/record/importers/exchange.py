@@ -88,11 +88,11 @@ def to_cassette(exchange: ImportedExchange, api: str, name: str) -> Cassette:
         raise NotImportable(str(error)) from error
     framed = APIS[api].detect_framing(exchange.status, coding.body)
     media = exchange.headers.get("content-type", "").partition(";")[0].strip().lower()
-    whole = framed == "document" or (framed == "ndjson" and len(split(framed, coding.body)) == 1)
-    if whole and exchange.status < 400 and media == "application/json":
-        raise NotImportable(f"not a stream: HTTP status {exchange.status}, {media}")
     if not coding.body:
         raise NotImportable(f"it has no body (HTTP status {exchange.status})")
+    whole = framed == "document" or (framed == "ndjson" and len(split(framed, coding.body)) == 1)
+    if whole and exchange.status < 400 and media in ("application/json", ""):
+        raise NotImportable(f"not a stream: HTTP status {exchange.status}, {media or 'a document'}")
     headers = scrub.filter_headers(exchange.headers, scrub.RESPONSE_HEADERS - {"content-encoding"})
     notes = [note for note in (coding.note, _explain_missing_request(exchange)) if note]
     clean = _Cleaner(exchange, headers, coding.body, framed)
@@ -105,7 +105,7 @@ def to_cassette(exchange: ImportedExchange, api: str, name: str) -> Cassette:
         name=name,
         request=_build_request(exchange, api, clean),
         status=exchange.status,
-        headers=clean.clean_headers(headers) or {"content-type": MEDIA_TYPES[framed]},
+        headers={"content-type": MEDIA_TYPES[framed]} | clean.clean_headers(headers),
         body=body,
         suffix=SUFFIXES.get(media) or BODY_SUFFIX.get(framed) or BODY_SUFFIX[APIS[api].framing],
         marks=(),

@@ -25,6 +25,7 @@ MAX_UNPACKED: Final = 64 * 1024 * 1024
 """Limit of a decompressed file in bytes."""
 REMOVED: Final = "**REDACTED**"
 _OPENAI: Final = "https://api.openai.com/v1"
+_ANTHROPIC: Final = "https://api.anthropic.com/v1/messages"
 
 
 def read(path: Path, data: bytes) -> Iterator[ImportedExchange | SkippedExchange]:
@@ -65,12 +66,20 @@ def _restore_request(request: Mapping[str, Any]) -> Any:
     uri, body = str(request["uri"]), request.get("body")
     if uri == REMOVED:
         sent = json.loads(body) if isinstance(body, str | bytes) else {}
-        uri = f"{_OPENAI}/{'chat/completions' if 'messages' in sent else 'responses'}"
+        uri = _guess_address(sent)
     headers = _drop_removed(request)["headers"]
     return SimpleNamespace(uri=uri, method=request["method"], headers=headers, body=body)
+
+
+def _guess_address(sent: Mapping[str, Any]) -> str:
+    """Return the address to which a client sends this body; both providers use `messages`."""
+    if str(sent.get("model")).startswith("claude"):
+        return _ANTHROPIC
+    return f"{_OPENAI}/{'chat/completions' if 'messages' in sent else 'responses'}"
 
 
 def _drop_removed(message: Mapping[str, Any]) -> dict[str, Any]:
     """Return a request or response without the headers whose value was removed."""
     headers = message.get("headers") or {}
-    return {**message, "headers": {name: value for name, value in headers.items() if value != [REMOVED]}}
+    kept = {name: value for name, value in headers.items() if value not in ([REMOVED], REMOVED)}
+    return {**message, "headers": kept}

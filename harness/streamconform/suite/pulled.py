@@ -1,0 +1,72 @@
+"""Specs over pulled recordings: their names, and their bytes in the user's cache.
+
+`conform corpus pull` keeps a source in `<corpus>/<name>-<version>/`, which has the layout of `cassettes/`. A
+spec has the digest of each body, so nothing else is ever judged by it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from streamconform.errors import Problem, SourceError
+from streamconform.model.cassette import Cassette, Pulled, Request
+from streamconform.suite import cassettes
+
+PREFIX: Final = "recorded-"
+"""Begins the topic, so the file name, of every spec over pulled recordings, and of no other."""
+NOT_PULLED: Final = "run `conform corpus pull all`"
+"""Why a case over a recording that is not in the cache is skipped."""
+_MENTION: Final = re.compile(rf"(^|/){PREFIX}")
+
+
+def is_recorded(id_or_pattern: str) -> bool:
+    """Return whether an id is about a pulled recording, or a pattern names such ids explicitly."""
+    return _MENTION.search(id_or_pattern) is not None
+
+
+def make_topic(source: str) -> str:
+    """Return the topic of the specs over the recordings of `source`."""
+    return PREFIX + re.sub(r"[^a-z0-9]+", "-", source)
+
+
+def load_pulled(corpus: Path, api: str, name: str, origin: Pulled, sha256: str) -> Cassette | None:
+    """Return the recording `name` of a source, or None if the source was not pulled.
+
+    Raises `SourceError` if the recording is missing, damaged, or not the one with the digest `sha256`.
+    """
+    source, _, version = origin.source.partition(" ")
+    folder = corpus / f"{source}-{version}"
+    if not folder.is_dir():
+        return None
+    again = f"run `conform corpus drop {source}`, then `conform corpus pull {source}`"
+    if not (folder / api / f"{name}.yaml").is_file():
+        raise SourceError((Problem(str(folder), None, f"no recording `{api}/{name}`; {again}"),))
+    cassette = cassettes.load(folder, api, name)
+    if cassette.sha256 != sha256:
+        message = f"not the recording that was reviewed: its SHA-256 is {cassette.sha256}, expected {sha256}"
+        raise SourceError((Problem(str(folder / api / f"{name}.yaml"), None, f"{message}; {again}"),))
+    return dataclasses.replace(cassette, provenance=origin)
+
+
+def make_placeholder(api: str, name: str, origin: Pulled) -> Cassette:
+    """Return a recording without bytes, for a case that is skipped because its source was not pulled."""
+    return Cassette(
+        api=api,
+        name=name,
+        request=Request(method="POST", path="/", headers={}, body={}),
+        status=200,
+        headers={},
+        body=b"",
+        suffix="sse",
+        marks=(),
+        provenance=origin,
+    )
+
+
+def parse_origin(source: Mapping[str, str], entry: Mapping[str, Any]) -> Pulled:
+    """Return the provenance that a spec and one of its cases name."""
+    return Pulled(f"{source['name']} {source['version']}", entry["file"], entry["entry"])

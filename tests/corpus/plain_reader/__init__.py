@@ -1,0 +1,38 @@
+"""Read the facts of a recorded stream off its bytes, for the expectations of `specs/*/recorded-*.yaml`.
+
+Written apart from the decoders and from the harness, of which nothing is imported: whole bodies, one pass, no
+events, no tolerance for broken streams. Each module follows the provider's reference; the rules that turn its
+fields into an outcome are those of docs/outcome.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from . import anthropic, bedrock, chat, cohere, google, ollama, responses
+from .reading import NotRead, Reading, read_error_document
+
+__all__ = ["NotRead", "Reading", "read"]
+
+READERS: Final[Mapping[str, Callable[[bytes], Reading]]] = {
+    "anthropic-messages": anthropic.read,
+    "bedrock-converse": bedrock.read_converse,
+    "bedrock-invoke": bedrock.read_invoke,
+    "cohere-chat": cohere.read,
+    "google-generate": google.read_generate,
+    "google-interactions": google.read_interactions,
+    "ollama-chat": ollama.read,
+    "openai-chat": chat.read,
+    "openai-responses": responses.read,
+}
+
+
+def read(api: str, status: int, body: bytes) -> Reading:
+    """Return what a body says; raise `NotRead` for one that this reader does not understand."""
+    try:
+        if status >= 400:
+            return read_error_document(body)
+        return READERS[api](body)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise NotRead(f"{type(error).__name__}: {error}") from error

@@ -1,0 +1,195 @@
+"""`conform run --recorded`: cases over pulled recordings, with a tiny archive and without network."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+
+import pytest
+from streamconform.errors import SourceError
+from streamconform.judge.align import normalize_expected
+from streamconform.judge.match import matches_leaf
+from streamconform.model.capability import CAPABILITIES
+from streamconform.model.case import ExpectedBlock
+from streamconform.model.leaf import Literally, digest_text, format_canonical_json
+from streamconform.suite.catalog import read_case_ids, read_catalog
+from streamconform.suite.lint import lint_paths
+from streamconform.suite.load import Sources, list_spec_files, load
+from streamconform.suite.provenance import count_streams
+from streamconform.suite.pulled import is_recorded
+from streamconform.tools.corpus import cache
+from streamconform.tools.corpus.pull import pull
+
+from ..bundled_suite import SOURCES
+from ..cli.project import Project
+from ..docs.blocks import describe_outdated
+from ..docs.recorded import count_cases, generate
+from .plain_reader import NotRead, read
+from .sdists import BODY, KNOWN, interaction, sdist, vcr
+
+TEXT = "Grüß dich 🌍"
+TOPIC = f"recorded-{KNOWN.name}"
+CASE = f"anthropic-messages/{TOPIC}/one"
+USAGE = {"input": 12, "output": 9}
+
+
+def ignore_progress(done, total):
+    del done, total
+
+
+def spec(body=BODY, text=TEXT, *, name="one", topic=TOPIC, source=True):
+    ((length, digest),) = digest_text(text).parts
+    origin = f'source: {{name: {KNOWN.name}, version: "{KNOWN.version}"}}\n' if source else ""
+    return f"""\
+spec: 1
+api: anthropic-messages
+topic: {topic}
+{origin}cases:
+  - id: {name}
+    title: A text that the suite does not hold
+    cassette: {{file: tests/cassettes/one.yaml, entry: 1, sha256: "{hashlib.sha256(body).hexdigest()}"}}
+    expect:
+      status: complete
+      stop: stop
+      content: [{{text: {{length: {length}, sha256: "{digest}"}}}}]
+"""
+
+
+@pytest.fixture
+def root(offered):
+    """A cache with one pulled recording."""
+    root = cache.locate_root(os.environ["CONFORM_CACHE"])
+    pull(root, sdist(offered, {"tests/cassettes/one.yaml": vcr(interaction())}), ignore_progress)
+    return root
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Runs `conform WORDS` in a project with a spec over the recording."""
+
+    def run_conform(*words, text=None):
+        files = {f"specs/anthropic-messages/{TOPIC}.yaml": text or spec(), "cassettes/.keep": ""}
+        return Project(tmp_path / "project", files).run(*words, "--specs", "specs")
+
+    return run_conform
+
+
+def test_the_text_of_a_pulled_recording_is_judged_by_its_digest(run, root):
+    assert (root / KNOWN.key / "anthropic-messages/one.sse").read_bytes() == BODY
+    ran = run("run", "--recorded", "--deliver", "fast")
+    assert (ran.code, ran.last[:22]) == (0, "No failures: 2 passed ")
+    ran = run("run", "-k", f"{CASE}@as-is", text=spec(text=f"{TEXT}!"))
+    assert ran.code == 1
+    assert f"expected {len(TEXT) + 1} characters with the SHA-256" in ran.out
+    assert f"pulled from {KNOWN.name} {KNOWN.version}" in run("explain", CASE, "--no-pager").out
+
+
+def test_without_the_recording_its_cases_are_skipped_with_what_to_do(run, offered):
+    assert list(offered.iterdir()) == []
+    ran = run("run", "--recorded")
+    assert (ran.code, ran.last[:40]) == (5, "No trial was judged: 1 trial skipped in ")
+    assert "1 case skipped: run `conform corpus pull all`" in ran.err
+    ran = run("explain", CASE, "--no-pager")
+    assert (ran.code, "run `conform corpus pull all`" in ran.err) == (2, True)
+    assert CASE in run("list", "--recorded").out
+    assert run("lint").code == 0
+
+
+def test_a_recording_with_another_digest_is_no_failure_of_the_implementation(run, root):
+    assert root.is_dir()
+    ran = run("run", "--recorded", text=spec(body=BODY + b"\n"))
+    assert ran.code == 2
+    assert "not the recording that was reviewed: its SHA-256 is" in ran.err
+    assert f"run `conform corpus drop {KNOWN.name}`" in ran.err
+    ran = run("run", "--recorded", text=spec(name="two"))
+    assert (ran.code, "no recording `anthropic-messages/two`" in ran.err) == (2, True)
+
+
+def test_without_being_asked_for_nothing_of_these_specs_is_read(tmp_path):
+    path = tmp_path / "anthropic-messages" / f"{TOPIC}.yaml"
+    path.parent.mkdir()
+    path.write_text("not a spec at all: [")
+    assert list_spec_files(tmp_path) == []
+    assert list_spec_files(tmp_path, recorded=True) == [path]
+    assert read_catalog(Sources(tmp_path, tmp_path)).ids == ()
+    with pytest.raises(SourceError):
+        read_catalog(Sources(tmp_path, tmp_path, tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (spec(topic="text"), f"the topic of the recordings of `{KNOWN.name}` is `{TOPIC}`"),
+        (spec(source=False), "`source` is missing"),
+        (spec(topic="text", source=False), "expected a name, without `source`"),
+    ],
+)
+def test_the_topic_and_the_source_of_a_spec_agree(tmp_path, text, words):
+    (topic,) = [line.partition(": ")[2] for line in text.splitlines() if line.startswith("topic")]
+    path = tmp_path / "specs" / "anthropic-messages" / f"{topic}.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    _, problems = lint_paths([path], Sources(tmp_path / "specs", tmp_path), strict=False)
+    assert any(words in problem.message for problem in problems)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "named"),
+    [
+        ("recorded-mirascope", True),
+        ("openai-chat/recorded-*/**", True),
+        ("*@recorded", False),
+        ("recorded", False),
+        ("openai-chat/text/is-recorded-here", False),
+    ],
+)
+def test_only_a_pattern_that_names_them_selects_pulled_recordings(pattern, named):
+    assert is_recorded(pattern) is named
+
+
+def test_a_digest_matches_the_text_or_json_that_it_was_made_of():
+    assert matches_leaf(digest_text(TEXT), TEXT)
+    assert not matches_leaf(digest_text(TEXT), TEXT.upper())
+    assert not matches_leaf(digest_text(""), None)
+    arguments = {"b": [1.0, "ü"], "a": True}
+    assert format_canonical_json(arguments) == '{"a":true,"b":[1,"ü"]}'
+    assert matches_leaf(digest_text(format_canonical_json(arguments)), {"a": True, "b": [1, "ü"]})
+
+
+def test_neighboring_texts_are_joined_by_their_digests():
+    texts = [digest_text("one "), Literally("two "), digest_text("three")]
+    blocks = [ExpectedBlock("text", {"text": text}) for text in texts]
+    (joined,) = normalize_expected(blocks, CAPABILITIES)
+    assert matches_leaf(joined.fields["text"], "one two three")
+    assert not matches_leaf(joined.fields["text"], "one one three")
+    assert not matches_leaf(joined.fields["text"], "one two three ")
+
+
+def test_the_plain_reader_finds_the_facts_of_a_body():
+    reading = read("anthropic-messages", 200, BODY)
+    assert (reading.status, reading.reason, reading.raw) == ("complete", "stop", "end_turn")
+    assert [(block.kind, block.text) for block in reading.blocks] == [("text", TEXT)]
+    assert reading.usage == USAGE
+    denied = json.dumps({"type": "error", "error": {"type": "not_found_error"}}).encode()
+    assert read("anthropic-messages", 404, denied).error_type == "not_found_error"
+    with pytest.raises(NotRead):
+        read("anthropic-messages", 200, b"data: {\n\n")
+
+
+def test_every_case_names_its_recording_and_none_repeats_it():
+    files = [path for path in list_spec_files(SOURCES.specs, recorded=True) if is_recorded(path.name)]
+    assert {path.name for path in files}.isdisjoint(path.name for path in list_spec_files(SOURCES.specs))
+    cases = load(Sources(SOURCES.specs, SOURCES.cassettes), files)
+    assert len(cases) == sum(len(read_case_ids(path)) for path in files)
+    assert all(case.unavailable for case in cases)
+    assert len({case.id for case in cases}) == len(cases)
+
+
+def test_the_page_counts_the_cases_and_a_thousand_are_from_first_parties():
+    for path, content in generate().items():
+        assert path.read_bytes() == content, describe_outdated("recorded")
+    cases, first_party = count_cases()
+    assert first_party.total() >= 1_000
+    pulled = sum(counts["pulled"] for counts in count_streams(SOURCES).values())
+    assert pulled == cases.total()
