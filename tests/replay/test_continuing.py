@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from streamconform.adapters.connect import connect
+from streamconform.apis import APIS
 from streamconform.suite.expand import make_trial
 
 from .. import bundled_suite
@@ -53,6 +54,20 @@ CLIENTS = {
     ),
     "continues and fails": (f'{{**{LATER}, "status": "error"}}', "warn"),
 }
+
+
+CONTINUING = {
+    "a token of Gemini's": ("google-generate", {"contents": [{}]}, {"continuationToken": "dG9rZW4="}, True),
+    "a token of Interactions": ("google-interactions", {"input": "Hi"}, {"continuation_token": "t"}, True),
+    "a stored response": ("openai-responses", {"input": "Hi"}, {"previous_response_id": "resp_1"}, True),
+    "a longer history": ("openai-chat", {"messages": [{}]}, {"messages": [{}, {}]}, True),
+    "a retry": ("google-generate", {"contents": [{}]}, {}, False),
+}
+
+
+@pytest.mark.parametrize(("api", "first", "added", "continues"), CONTINUING.values(), ids=CONTINUING)
+def test_a_request_that_continues_an_answer_is_known_from_a_retry(api, first, added, continues):
+    assert APIS[api].requests.continues(first, {**first, **added}) == continues
 
 
 @pytest.mark.parametrize(("body", "verdict"), CLIENTS.values(), ids=CLIENTS)

@@ -166,8 +166,8 @@ class RequestForm:
     """
     messages: str = "messages"
     """The member of a body that holds its messages."""
-    previous: str | None = None
-    """The member of a body that names the answer which the server is to continue."""
+    previous: tuple[str, ...] = ()
+    """The members of a body that name the answer which the server is to continue, or its token."""
     call_ids: tuple[Path, ...]
     """Where a body has the ids of the calls that it sends back. A step after `*` is a key, or the `type`
     of the item."""
@@ -176,7 +176,7 @@ class RequestForm:
         """Return whether the body `later` sends the answer to `first` back, and is not a retry."""
         if not (isinstance(first, Mapping) and isinstance(later, Mapping)):
             return False
-        if self.previous is not None and first.get(self.previous) != later.get(self.previous):
+        if any(first.get(name) != later.get(name) for name in self.previous):
             return True
         before, after = first.get(self.messages), later.get(self.messages)
         # `input` of Responses may be a string at first.

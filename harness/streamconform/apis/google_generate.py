@@ -229,6 +229,7 @@ API: Final = Api(
     requests=RequestForm(
         canonical=_canonical,
         messages="contents",
+        previous=("continuationToken",),
         call_ids=(("contents", "*", "parts", "*", "functionCall", "id"),),
     ),
     key=Key(header="x-goog-api-key", variable="GEMINI_API_KEY"),

@@ -165,7 +165,7 @@ API: Final = Api(
     requests=RequestForm(
         canonical=_canonical,
         messages="input",
-        previous="previous_interaction_id",
+        previous=("previous_interaction_id", "continuation_token"),
         call_ids=(("input", "*", "function_call", "id"),),
     ),
     key=Key(header="x-goog-api-key", variable="GEMINI_API_KEY"),

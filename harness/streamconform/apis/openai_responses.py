@@ -183,7 +183,7 @@ API: Final = Api(
     requests=RequestForm(
         canonical=_canonical,
         messages="input",
-        previous="previous_response_id",
+        previous=("previous_response_id",),
         call_ids=(
             ("input", "*", "function_call", "call_id"),
             ("input", "*", "custom_tool_call", "call_id"),
