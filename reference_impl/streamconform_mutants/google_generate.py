@@ -94,20 +94,6 @@ class ContentWithoutPartsFatal(GoogleGenerateDecoder):
 
 
 @mutants.decoder(
-    "unknown-reason-as-stop",
-    issues=("use-brian/use-brian#258",),
-    fails=STOP_REASON,
-)
-class UnknownReasonAsStop(GoogleGenerateDecoder):
-    """Treats a finish reason that is newer than its table as a normal end."""
-
-    def read_finish(self, finish: Any, finish_message: Any) -> None:
-        super().read_finish(finish, finish_message)
-        if self.finish in ("MODEL_ARMOR", "ESCALATION", "PUP_LIMITED_DISABLED", "CONTINUATION"):
-            self.message.stop("stop", self.finish)
-
-
-@mutants.decoder(
     "failed-call-as-stop",
     issues=("agentjido/req_llm#944", "mcowger/plexus#748"),
     fails=(*ERROR, *CONTENT),
@@ -257,3 +243,17 @@ def thoughts_not_counted(counts: Mapping[str, int]) -> dict[str, int | None]:
     """Leaves the thought tokens out of the output, although they are billed as output."""
     buckets = GoogleGenerateDecoder.to_buckets(counts)
     return {**buckets, "output": counts.get("candidatesTokenCount", 0)}
+
+
+@mutants.decoder(
+    "unknown-reason-as-stop",
+    issues=("use-brian/use-brian#258",),
+    fails=STOP_REASON,
+)
+class UnknownReasonAsStop(GoogleGenerateDecoder):
+    """Treats a finish reason that is newer than its table as a normal end."""
+
+    def read_finish(self, finish: Any, finish_message: Any) -> None:
+        super().read_finish(finish, finish_message)
+        if self.finish in ("MODEL_ARMOR", "ESCALATION", "PUP_LIMITED_DISABLED", "CONTINUATION"):
+            self.message.stop("stop", self.finish)

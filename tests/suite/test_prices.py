@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -52,6 +53,20 @@ KEYS = {
 }
 """A case's word for a price to the package's."""
 
+MODALITIES = {
+    ("audio", "input"): ("input_audio_mtok", "input_audio_tokens"),
+    ("audio", "cache_read"): ("cache_audio_read_mtok", "cache_audio_read_tokens"),
+    ("image", "output"): ("output_image_mtok", "output_image_tokens"),
+}
+"""A price of a modality to the package's names for it and for its tokens. Its audio includes cached audio."""
+
+DETAILS = {
+    "input": ("promptTokensDetails", "input_tokens_by_modality"),
+    "cache_read": ("cacheTokensDetails", "cached_tokens_by_modality"),
+    "output": ("candidatesTokensDetails", "output_tokens_by_modality"),
+}
+"""Google's fields with tokens by modality."""
+
 BUCKETS = ("input", "cache_read", "cache_write", "cache_write_1h", "output", "web_searches")
 
 UNLISTED: Mapping[str, str] = {
@@ -87,6 +102,10 @@ OTHER_TOTALS: Mapping[str, tuple[str, str]] = {
     "openai-chat/cost/cost-deepseek-hit-and-miss": ("0.000060474", BEFORE),
     "google-generate/cost/cost-service-tier-flex": (
         "0.000075",
+        "the list has no tiers of this api; flex is half price (ai.google.dev/gemini-api/docs/optimization)",
+    ),
+    "google-generate/cost-modalities/cost-audio-flex": (
+        "0.001936",
         "the list has no tiers of this api; flex is half price (ai.google.dev/gemini-api/docs/optimization)",
     ),
     "google-interactions/cost/cost-flex": (
@@ -127,6 +146,17 @@ def allowed(case: Case, path: str) -> tuple[Any, ...]:
             raise AssertionError(f"{case.id} expects {other} of {path}")
 
 
+def tokens_by_modality(case: Case) -> dict[str, int]:
+    """Return what the last report says of the modalities, in the package's words."""
+    found = {}
+    for (modality, part), (_, name) in MODALITIES.items():
+        lists = re.findall(rf'"(?:{"|".join(DETAILS[part])})":\s*(\[[^\]]*\])', case.cassette.body.decode())
+        for entry in json.loads(lists[-1]) if lists else ():
+            if entry["modality"].lower() == modality:
+                found[name] = entry.get("tokenCount", entry.get("tokens"))
+    return found
+
+
 def usage_of(case: Case) -> Usage:
     """Return the expected usage in the package's words; there the input is the whole prompt."""
     # Where more than one count is right (`any_of: [null, 0, 1008]`), the cost follows from the first.
@@ -138,6 +168,7 @@ def usage_of(case: Case) -> Usage:
         cache_write_1h_tokens=count["cache_write_1h"],
         output_tokens=count["output"],
         web_searches=count["web_searches"],
+        **(tokens_by_modality(case) if case.pricing and "modalities" in case.pricing else {}),
     )
 
 
@@ -158,7 +189,12 @@ def prices(table: Mapping[str, Any], factor: str = "1") -> ModelPrice:
         base = Decimal(table[key]) * Decimal(factor)
         return TieredPrices(base, tiers) if tiers else base
 
-    return ModelPrice(**{name: price(key) for key, name in KEYS.items() if key in table})
+    own = {
+        name: Decimal(table["modalities"][modality][part]) * Decimal(factor)
+        for (modality, part), (name, _) in MODALITIES.items()
+        if part in table.get("modalities", {}).get(modality, {})
+    }
+    return ModelPrice(**{name: price(key) for key, name in KEYS.items() if key in table}, **own)
 
 
 def by_table(case: Case) -> PriceCalculation:
