@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .decoder import Payload
-from .fields import read_count, read_objects, read_text
+from .fields import read_count, read_objects
 
 
 def read_modalities(usage: Payload, fields: Mapping[str, str], count: str) -> dict[str, dict[str, int]]:
@@ -19,8 +19,9 @@ def read_modalities(usage: Payload, fields: Mapping[str, str], count: str) -> di
     found: dict[str, dict[str, int]] = {}
     for name, part in fields.items():
         for entry in read_objects(usage, name):
-            tokens, modality = read_count(entry, count), read_text(entry, "modality")
-            if tokens is not None and modality:
+            tokens, modality = read_count(entry, count), entry.get("modality")
+            # Some servers send enums as numbers, and modalities without a name have the common price.
+            if tokens is not None and isinstance(modality, str):
                 counts = found.setdefault(modality.lower(), {})
                 counts[part] = counts.get(part, 0) + tokens
     for counts in found.values():

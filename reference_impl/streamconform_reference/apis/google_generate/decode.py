@@ -121,9 +121,6 @@ class GoogleGenerateDecoder(Decoder):
         for position, candidate in enumerate(candidates):
             if isinstance(candidate, dict) and not candidate.get("index", position):
                 self.read_candidate(candidate)
-        token = payload.get("continuationToken")
-        if isinstance(token, str):
-            self.message.continuation = token or None
         if payload.get("promptFeedback"):
             self.read_feedback(payload["promptFeedback"])
         usage = payload.get("usageMetadata")
@@ -158,6 +155,9 @@ class GoogleGenerateDecoder(Decoder):
                 self._searched = True
             if candidate.get("urlContextMetadata"):
                 self._ran_other_tools = True
+        token = candidate.get("continuationToken")
+        if isinstance(token, str):
+            self.message.continuation = token or None
         finish = candidate.get("finishReason")
         if finish:
             self.read_finish(finish, candidate.get("finishMessage"))
