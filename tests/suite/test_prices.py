@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
+from math import prod
 from typing import Any
 
 import pytest
@@ -67,6 +68,13 @@ DETAILS = {
 }
 """Google's fields with tokens by modality."""
 
+FACTORS = {
+    "service_tier": rb'"service_?[tT]ier":\s*(?:\{"type":\s*)?"(\w+)"',
+    "speed": rb'"speed":\s*"(\w+)"',
+    "inference_geo": rb'"inference_geo":\s*"(\w+)"',
+}
+"""Factors in a case's prices, and where an answer says which one holds."""
+
 BUCKETS = ("input", "cache_read", "cache_write", "cache_write_1h", "output", "web_searches")
 
 UNLISTED: Mapping[str, str] = {
@@ -82,6 +90,8 @@ REGIONAL = (
 )
 BEFORE = "the case takes the prices of the model's forerunner; only the arithmetic counts"
 NO_WRITE_PRICE = "the case leaves out the price of cache writes on purpose"
+NO_TIERS = "the list has no tiers of this api"
+NO_PLACES = "the list does not know that inference in the US costs 10 % more"
 SEARCHES = "the list has no price for Cohere's search units"
 
 OTHER_PRICES: Mapping[str, tuple[frozenset[str], str]] = {
@@ -120,7 +130,11 @@ OTHER_TOTALS: Mapping[str, tuple[str, str]] = {
         "0.5511033",
         REGIONAL + "; and the model takes no long prompts any more",
     ),
-    "bedrock-converse/usage/cost-service-tier-flex": ("0.00464", "the list has no tiers of this api"),
+    "bedrock-converse/usage/cost-service-tier-flex": ("0.00464", NO_TIERS),
+    "bedrock-converse/usage/cost-service-tier-reserved": ("0.00464", NO_TIERS),
+    "bedrock-invoke/usage/cost-service-tier-flex": ("0.018", NO_TIERS),
+    "anthropic-messages/cost/cost-inference-in-the-us": ("0.032", NO_PLACES),
+    "anthropic-messages/cost/cost-fast-in-the-us-with-search": ("0.036", NO_PLACES),
 }
 """By case: the total that the list comes to instead, and why."""
 
@@ -173,10 +187,22 @@ def usage_of(case: Case) -> Usage:
 
 
 def served(case: Case) -> dict[str, str]:
-    """Return the service tier that the answer names last, as the package wants to be told."""
-    tiers = re.findall(rb'"service_?[tT]ier":\s*(?:\{"type":\s*)?"(\w+)"', case.cassette.body)
-    key = "processing" if case.api == "anthropic-messages" else "service_tier"
-    return {key: tiers[-1].decode()} if tiers else {}
+    """Return what the answer says last about its price, by the names in a case's prices."""
+    said = {
+        name: [value.decode() for value in re.findall(pattern, case.cassette.body)]
+        for name, pattern in FACTORS.items()
+    }
+    said["service_tier"] += [
+        value for name, value in case.cassette.headers.items() if name == "x-amzn-bedrock-service-tier"
+    ]
+    return {name: values[-1] for name, values in said.items() if values}
+
+
+def context_of(case: Case) -> dict[str, str]:
+    """Return the same in the package's words; it does not know places."""
+    tier = "processing" if case.api == "anthropic-messages" else "service_tier"
+    names = {"service_tier": tier, "speed": "speed"}
+    return {names[name]: value for name, value in served(case).items() if name in names}
 
 
 def prices(table: Mapping[str, Any], factor: str = "1") -> ModelPrice:
@@ -200,16 +226,18 @@ def prices(table: Mapping[str, Any], factor: str = "1") -> ModelPrice:
 def by_table(case: Case) -> PriceCalculation:
     """Return what the package computes from the case's own prices."""
     assert case.pricing is not None
-    key = next(iter(served(case)), "service_tier")
-    factors = case.pricing.get("service_tier", {})
+    said = served(case)
+    factor = prod(
+        Decimal(case.pricing[name].get(value, "1")) for name, value in said.items() if name in case.pricing
+    )
     model = ModelInfo(
         id="m",
         match=ClauseEquals("m"),
         prices=prices(case.pricing),
-        price_variants=[PriceVariant({key: tier}, prices(case.pricing, f)) for tier, f in factors.items()],
+        price_variants=[PriceVariant(said, prices(case.pricing, str(factor)))] if said else None,
     )
     provider = Provider(id="p", name="p", api_pattern="", models=[model])
-    return model.calc_price(usage_of(case), provider, genai_request_timestamp=AT, price_context=served(case))
+    return model.calc_price(usage_of(case), provider, genai_request_timestamp=AT, price_context=said)
 
 
 def by_list(case: Case, context: Mapping[str, str]) -> PriceCalculation:
@@ -265,7 +293,7 @@ def test_the_arithmetic_of_another_comes_to_the_expected_cost() -> None:
 
 def test_the_price_list_of_another_comes_to_the_expected_cost() -> None:
     listed = {name: case for name, case in priced().items() if case.cassette.model not in UNLISTED}
-    found = {name: by_list(case, served(case)).total_price for name, case in listed.items()}
+    found = {name: by_list(case, context_of(case)).total_price for name, case in listed.items()}
     differing = {name: total for name, total in found.items() if total not in totals(listed[name])}
     assert differing == {name: Decimal(total) for name, (total, _) in OTHER_TOTALS.items()}
 
