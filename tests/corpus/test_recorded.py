@@ -85,6 +85,15 @@ def test_the_text_of_a_pulled_recording_is_judged_by_its_digest(run, root):
     assert f"pulled from {KNOWN.name} {KNOWN.version}" in run("explain", CASE, "--no-pager").out
 
 
+def test_what_failed_in_a_run_over_recordings_runs_again_and_has_a_page(run, root, tmp_path):
+    assert root.is_dir()
+    wrong = spec(text=f"{TEXT}!")
+    assert run("run", "--recorded", "--deliver", "fast", "--report", "html=r.html", text=wrong).code == 1
+    assert "A text that the suite does not hold" in (tmp_path / "project/r.html").read_text("utf-8")
+    ran = run("run", "--last-failed", text=wrong)
+    assert (ran.code, ran.last[:26]) == (1, "2 of 2 trials failed, in 1")
+
+
 def test_without_the_recording_its_cases_are_skipped_with_what_to_do(run, offered):
     assert list(offered.iterdir()) == []
     ran = run("run", "--recorded")

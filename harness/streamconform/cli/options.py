@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar, get_args
 
@@ -230,7 +230,10 @@ def select(settings: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
 
     Raises `SourceError`, and `SelectionError` if nothing is selected; a shard or `ids` may select nothing.
     """
-    catalog = read_catalog(find_sources(settings))
+    sources = find_sources(settings)
+    if ids is not None and any(map(is_recorded, ids)):
+        sources = replace(sources, corpus=find_corpus())
+    catalog = read_catalog(sources)
     profile = _find_profile(settings, catalog)
     deliveries, faults = select_deliveries(settings, profile) if ids is None else (tuple(DELIVERIES), "all")
     sampled = SAMPLED if deliveries == DELIVERY_SETS["standard"] else ()

@@ -34,7 +34,7 @@ def read(body: bytes) -> Reading:
     for event in iter_payloads(body):
         match event.get("type"):
             case "response.output_item.done":
-                items[event["output_index"]] = event["item"]
+                items[event.get("output_index", len(items))] = event["item"]
             case "response.completed" | "response.incomplete" | "response.failed":
                 final = event["response"]
             case "error":
