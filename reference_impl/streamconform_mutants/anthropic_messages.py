@@ -409,7 +409,7 @@ def usage_summed(message: Assembler, payload: Payload) -> None:
     "utf8-per-chunk",
     "framing_factory",
     issues=("api7/aisix#111", "musistudio/claude-code-router#1672", "jawah/urllib3.future#349"),
-    fails=(*CONTENT, "**:error.message"),
+    fails=(*CONTENT, "**:error.message", "**:stop.sequence", "**:stop.details"),
 )
 class Utf8PerChunk(SseFraming):
     """Decodes each chunk separately, so a character split across two chunks is lost."""

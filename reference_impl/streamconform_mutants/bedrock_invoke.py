@@ -30,7 +30,7 @@ _CHECKSUM_SIZE: Final = 4
 @mutants.decoder(
     "base64-as-latin-1",
     issues=("vercel/ai#12162",),
-    fails=CONTENT,
+    fails=(*CONTENT, "**:stop.sequence"),
 )
 class Base64AsLatin1(BedrockInvokeDecoder):
     """Reads the bytes of a chunk as Latin-1, so every character beyond ASCII becomes several."""
