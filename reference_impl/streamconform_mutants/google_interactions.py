@@ -223,7 +223,7 @@ class ModalitiesAtOnePrice(GoogleInteractionsDecoder):
 @mutants.decoder(
     "only-old-event-names",
     issues=("n8n-io/n8n#31525",),
-    fails=(*CONTENT, *STOP_REASON, "**:invariant.**"),
+    fails=(*CONTENT, *STOP_REASON, "**:error.message", "**:invariant.**"),
 )
 class OnlyOldEventNames(GoogleInteractionsDecoder):
     """Knows only the event names that were used until June 2026."""
