@@ -1,8 +1,7 @@
-"""List prices of the models in the recordings, in USD per million tokens, as of 2026-11-23.
+"""List prices of the models in the recordings, in USD per million tokens.
 
-https://docs.claude.com/en/docs/about-claude/pricing, https://platform.openai.com/docs/pricing,
-https://ai.google.dev/gemini-api/docs/pricing and https://cohere.com/pricing. A case gives its prices to the
-implementation, so a price that changes later changes no expectation.
+A test compares them with those that genai-prices lists. A case gives its prices to the implementation, so a
+price that changes later changes no expectation.
 """
 
 from __future__ import annotations
