@@ -11,7 +11,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,9 @@ from .engine import find_weights, install, running
 from .servers import Server
 
 FAILED = ("fail", "warn")
+ABSENT = "grammar.required-field"
 MAX_FOUND = 160
+MAX_QUESTIONS = 3
 DEVIATIONS = Path(__file__).parent / "deviations.json"
 PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
 HEAD = """# What engines and gateways send
@@ -64,13 +66,32 @@ def read_deviations() -> dict[str, Any]:
 def render(found: Mapping[str, Any]) -> str:
     """Return the page."""
     rows = [
-        f"| {each['server']} | {api} | `{check}` | {', '.join(seen['questions'])} "
-        f"| {_escape(seen['found'])} |"
+        f"| {each['server']} | {api} | `{check}` | {_shorten_list(questions)} | {_escape(seen)} |"
         for _, each in sorted(found.items())
         for api, checks in each["apis"].items()
-        for check, seen in checks.items()
+        for check, (questions, seen) in join_absent_fields(checks).items()
     ]
     return HEAD + "\n".join(rows) + "\n"
+
+
+def join_absent_fields(checks: Mapping[str, Any]) -> dict[str, tuple[list[str], str]]:
+    """Return questions and finding by check, with one entry for all absent fields."""
+    joined: dict[str, tuple[list[str], str]] = {}
+    fields: dict[str, None] = {}
+    questions: dict[str, None] = {}
+    for check, seen in checks.items():
+        if check.startswith(ABSENT):
+            fields[f"`{check.rpartition('.')[2]}`"] = None
+            questions |= dict.fromkeys(seen["questions"])
+            joined[ABSENT] = (list(questions), f"absent: {', '.join(fields)}")
+        else:
+            joined[check] = (seen["questions"], seen["found"])
+    return joined
+
+
+def _shorten_list(names: Sequence[str]) -> str:
+    rest = len(names) - MAX_QUESTIONS
+    return ", ".join(names[:MAX_QUESTIONS]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _escape(text: str) -> str:

