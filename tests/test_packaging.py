@@ -96,7 +96,8 @@ def test_the_wheel_alone_knows_every_case_and_runs_the_reference(wheel, tmp_path
         "env": {name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
     }
     listed = subprocess.run((home / "bin/conform", "list"), check=False, **how)
-    specs = [path.read_text("utf-8") for path in (ROOT / "specs").glob("*/*.yaml")]
+    files = [path for path in (ROOT / "specs").glob("*/*.yaml") if not path.name.startswith("recorded-")]
+    specs = [path.read_text("utf-8") for path in files]
     cases = sum(spec.count("\n  - id: ") for spec in specs)
     assert len(listed.stdout.splitlines()) == cases, listed.stderr
     chosen = ("--profile", "core-2026.1", "--deliver", "fast")

@@ -46,7 +46,7 @@ def _ended_blocks(message: Json) -> list[Json]:
 @mutants.output(
     "arguments-repaired",
     issues=("langchain-ai/langchainjs#11469", "cline/cline#13001", "ahwurm/localharness#77"),
-    fails=(*COMPLETE, *ARGUMENTS, "**:invariant.every-block-told", "**:invariant.end-equals-block"),
+    fails=(*COMPLETE, *ARGUMENTS, "**:invariant.every-block-told"),
 )
 def arguments_repaired(message: Json) -> None:
     """Closes truncated arguments and marks the call as complete."""
@@ -122,7 +122,7 @@ def cost_from_floats(message: Json) -> None:
 @mutants.output(
     "cut-call-executable",
     issues=("ahwurm/localharness#77", "jaseci-labs/jac#6766"),
-    fails=(*COMPLETE, *ARGUMENTS, "**:invariant.every-block-told", "**:invariant.end-equals-block"),
+    fails=(*COMPLETE, *ARGUMENTS, "**:invariant.every-block-told"),
 )
 def cut_call_executable(message: Json) -> None:
     """Hands out a call that was cut as executable, with empty arguments."""
@@ -347,7 +347,7 @@ def start_usage_kept(message: Assembler, payload: Payload) -> None:
 @mutants.output(
     "truncated-call-executed",
     issues=("earendil-works/pi#6284", "ahwurm/localharness#77", "jaseci-labs/jac#6766"),
-    fails=(*COMPLETE, *ARGUMENTS, "**:invariant.every-block-told", "**:invariant.end-equals-block"),
+    fails=(*COMPLETE, *ARGUMENTS, "**:invariant.every-block-told"),
 )
 def truncated_call_executed(message: Json) -> None:
     """Marks a truncated call as complete."""

@@ -122,7 +122,7 @@ class FlatReasoningLost(BedrockConverseDecoder):
     "handlers",
     "metadata",
     issues=(),
-    fails=STATUS,
+    fails=("**:stop.**",),
 )
 def guardrail_trace_as_stop(answer: BedrockConverseDecoder, payload: Payload) -> None:
     """Takes an assessment in the trace for an intervention, even if the guardrail let the answer pass."""

@@ -125,7 +125,7 @@ def _probe_api(url: str, api: str, model: str, results: Path) -> dict[str, Any]:
 
 def shorten(message: str) -> str:
     """Return the first thing that a message of a check says."""
-    text = message.partition("; ")[0]
+    text = " ".join(message.partition("; ")[0].split())
     return text if len(text) <= MAX_FOUND else f"{text[: MAX_FOUND - 1]}…"
 
 

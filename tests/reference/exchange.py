@@ -15,6 +15,8 @@ PRICES = {
     "cache_write_5m": "3.75",
     "cache_write_1h": "6.00",
     "web_search_per_1000": "10",
+    "speed": {"fast": "2"},
+    "modalities": {"audio": {"input": "7.00"}},
 }
 
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,6 +45,20 @@ IDLE = {
     ("error-record-ignored", "**:content.**"),
 }
 TOPICS = {"count_tokens": "tokens"}
+CASSETTES = Path(__file__).parents[2] / "cassettes"
+BUNDLED = {
+    "anthropic-messages": (
+        "cost-fast-mode",
+        "fallback-before-any-text",
+        "refusal-details",
+        "stop-sequence-second",
+    ),
+    "bedrock-converse": ("guardrail-detects-only",),
+    "bedrock-invoke": ("stop-sequence-second",),
+    "google-generate": ("cost-audio", "escalation", "search-between-texts"),
+    "google-interactions": ("checkpoint-then-last-token", "cost-audio", "file-search", "google-maps"),
+}
+"""Cassettes that show bugs which the other samples do not show."""
 WHOLE = ("arguments", "citations", "data", "details")
 
 
@@ -64,8 +79,15 @@ def leaves(value: Any, path: str = "") -> dict[str, Any]:
     return {path: value}
 
 
+def read_bundled(api: str, name: str) -> bytes:
+    """Return the body of a cassette."""
+    (path,) = (path for path in (CASSETTES / api).glob(f"{name}.*") if path.suffix not in (".yaml", ".json"))
+    return path.read_bytes()
+
+
 def trials(api: str) -> Iterator[tuple[str, list[bytes]]]:
-    for name, body in SAMPLES[api].items():
+    bundled = {name: read_bundled(api, name) for name in BUNDLED.get(api, ())}
+    for name, body in (*SAMPLES[api].items(), *bundled.items()):
         case = f"{api}/sample/{name}"
         yield f"{case}@whole", [body]
         yield f"{case}@bytewise", chunkings.bytewise(body)

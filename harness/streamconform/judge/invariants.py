@@ -109,17 +109,13 @@ def check_deltas_sum(outcome: Outcome, events: Sequence[Event]) -> str | None:
 
 
 def check_end_equals_block(outcome: Outcome, events: Sequence[Event]) -> str | None:
-    """The final value in the end event of a block equals the block in the outcome.
-
-    A call may be withdrawn after its end, as by Anthropic's fallback block: then only the outcome says so.
-    """
+    """The final value in the end event of a block equals the block in the outcome."""
     for i, event in enumerate(events):
         if isinstance(event, BlockEnd) and event.content_index < len(outcome.content):
             final = outcome.content[event.content_index]
-            skipped = [*getattr(event.final, "absent", ()), *getattr(final, "absent", ())]
-            if isinstance(final, ToolCall) and final.complete is False:
-                skipped += ["complete", "arguments"]
-            if event.block == final.type and not _agree(event.final, final, skipped):
+            if event.block == final.type and not _agree(
+                event.final, final, (*getattr(event.final, "absent", ()), *getattr(final, "absent", ()))
+            ):
                 return (
                     f"event {i} ends block {event.content_index} with a value that differs from the outcome"
                 )

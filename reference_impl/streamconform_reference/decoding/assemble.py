@@ -276,12 +276,6 @@ class Assembler:
             if block.open and (calls or not isinstance(block, CallBlock)):
                 self._events += block.end()
 
-    def withdraw_calls(self) -> None:
-        """Mark the client's calls so far as not to be run, although their end events were emitted."""
-        for block in self._blocks:
-            if isinstance(block, CallBlock) and block.executor == "client":
-                block.withdrawn = True
-
     # Usage, stop reason and end.
 
     def report_usage(self, counts: Mapping[str, int | None], billing: Billing | None = None) -> None:

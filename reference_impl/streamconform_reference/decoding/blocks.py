@@ -99,7 +99,7 @@ class CallBlock:
     name are final. `initial_arguments` is the arguments in its start frame. With `free_text` the text is the
     arguments themselves, not JSON. `final_text` is the text as the API repeated it, if that contradicts the
     fragments. `complete` is whether its end event was emitted: a call that ended with unparseable text
-    waits for the stop reason. `withdrawn` is whether a later frame said that it must not run.
+    waits for the stop reason.
     """
 
     kind: ClassVar = "tool_call"
@@ -116,7 +116,6 @@ class CallBlock:
     announced: bool = False
     open: bool = True
     complete: bool = False
-    withdrawn: bool = False
     arguments: Any = None
     has_fragments: bool = False
     fragments: Fragments = field(default_factory=Fragments)
@@ -180,13 +179,12 @@ class CallBlock:
 
     def value(self) -> ToolCall:
         """Return the call so far."""
-        complete = self.complete and not self.withdrawn
         return ToolCall(
             id=self.id,
             name=self.name,
-            arguments=self.arguments if complete else None,
+            arguments=self.arguments if self.complete else None,
             arguments_text=self.fragments.text() if self.has_fragments else None,
-            complete=complete,
+            complete=self.complete,
             executor=self.executor,
             signature=self.signature,
         )

@@ -40,15 +40,13 @@ def find_held_calls(reported: Stop, blocks: Sequence[GrowingBlock]) -> list[Call
     calls = _filter_calls(blocks)
     if reported.reason in _TRUNCATING:
         calls = calls[:-1]
-    return [call for call in calls if not (call.open or call.complete or call.withdrawn)]
+    return [call for call in calls if not call.open and not call.complete]
 
 
 def _adjust_reason(reason: StopReason, blocks: Sequence[GrowingBlock]) -> StopReason:
     """Return the reported reason, adjusted to the content."""
     calls = _filter_calls(blocks)
-    if reason == "stop" and any(
-        call.complete and not call.withdrawn and call.executor == "client" for call in calls
-    ):
+    if reason == "stop" and any(call.complete and call.executor == "client" for call in calls):
         return "tool_use"
     if reason == "stop" and _has_refusal(blocks):
         return "refusal"

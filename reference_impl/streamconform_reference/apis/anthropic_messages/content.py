@@ -65,11 +65,10 @@ def start_provider_call(message: Assembler, slot: Hashable, block: Payload) -> N
 
 
 def start_fallback(message: Assembler, slot: Hashable, block: Payload) -> None:
-    """Start the block at which another model takes over: nothing before it is part of the next request.
+    """Start the block at which another model takes over.
 
     Source: the type `BetaFallbackBlock` of the `anthropic` package.
     """
-    message.withdraw_calls()
     successor = block.get("to")
     if isinstance(successor, dict):
         message.model = read_text(successor, "model") or message.model
