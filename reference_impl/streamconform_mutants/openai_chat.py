@@ -10,7 +10,13 @@ from typing import Any
 from streamconform_reference.apis.openai_chat.decode import OpenaiChatDecoder, take_content
 from streamconform_reference.apis.openai_chat.document import to_payloads
 from streamconform_reference.apis.openai_chat.reasoning import TEXT_KEYS, Reasoning, read_reasoning
-from streamconform_reference.apis.openai_chat.tool_calls import Fragment, ToolCalls, WireCall
+from streamconform_reference.apis.openai_chat.tool_calls import (
+    LEGACY_INDEX,
+    Fragment,
+    ToolCalls,
+    WireCall,
+    read_fragment,
+)
 from streamconform_reference.apis.openai_chat.usage import compute_buckets
 from streamconform_reference.decoding.decoder import DONE_MARK, BrokenPayloadError, Payload
 from streamconform_reference.framing import Frame
@@ -201,6 +207,18 @@ class ObjectArgumentsDropped(ToolCalls):
     def add_arguments(self, call: WireCall, arguments: object) -> None:
         if isinstance(arguments, str):
             super().add_arguments(call, arguments)
+
+
+@mutants.replace(
+    "old-call-beside-new",
+    "fields",
+    "function_call",
+    issues=(),
+    fails=CONTENT,
+)
+def old_call_beside_new(answer: OpenaiChatDecoder, function: Any) -> None:
+    """Takes the deprecated `function_call` for another call, although `tool_calls` has the same one."""
+    answer.calls.take(read_fragment({"function": function}, index=LEGACY_INDEX))
 
 
 @mutants.replace(

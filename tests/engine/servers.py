@@ -144,6 +144,14 @@ def start_dasllama(place: Place) -> tuple[str, ...]:
     return (program, "-m", str(weights), *where, "-t", "1", "-s", "1", "--ctx", "4096", "--gpu", "off")
 
 
+def start_llama_cpp_python(place: Place) -> tuple[str, ...]:
+    """Serve the weights through the Python bindings' own server."""
+    where = ("--host", "127.0.0.1", "--port", str(place.port))
+    settings = ("--n_ctx", "4096", "--n_threads", "1", "--model_alias", MODEL)
+    python = str(place.home / "bin" / "python")
+    return (python, "-m", "llama_cpp.server", "--model", str(place.weights), *where, *settings)
+
+
 def start_transformers(place: Place) -> tuple[str, ...]:
     """Serve the weights, unpacked once."""
     _unpack(place)
@@ -234,6 +242,13 @@ SERVERS: Mapping[str, Server] = {
             start=start_dasllama,
             model=f"{MODEL}.gguf",
             scenarios={"openai-chat": (*PLAIN, "named-call", "tool-required", "tool-result")},
+        ),
+        Server(
+            name="llama-cpp-python",
+            prefix="python-llama-cpp-",
+            packages=("llama-cpp-python[server]==0.3.36",),
+            start=start_llama_cpp_python,
+            scenarios={"openai-chat": (*PLAIN, "named-call", "named-call-without-arguments")},
         ),
         Server(
             name="transformers",

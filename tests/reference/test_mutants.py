@@ -57,6 +57,7 @@ BUNDLED = {
     "bedrock-invoke": ("stop-sequence-second",),
     "google-generate": ("cost-audio", "escalation", "search-between-texts"),
     "google-interactions": ("checkpoint-then-last-token", "cost-audio", "file-search", "google-maps"),
+    "openai-chat": ("python-llama-cpp-named-call",),
 }
 """Cassettes that show bugs which the other samples do not show."""
 WHOLE = ("arguments", "citations", "data", "details")

@@ -104,8 +104,9 @@ def take_tool_calls(answer: OpenaiChatDecoder, entries: Any) -> None:
 
 
 def take_function_call(answer: OpenaiChatDecoder, function: Any) -> None:
-    """Read a fragment of the deprecated `function_call`."""
-    answer.calls.take(read_fragment({"function": function}, index=LEGACY_INDEX))
+    """Read a fragment of the deprecated `function_call`, unless it repeats what `tool_calls` has."""
+    if not answer.calls.listed:
+        answer.calls.take(read_fragment({"function": function}, index=LEGACY_INDEX))
 
 
 # The fields of a delta in the order in which they are read, which is independent of the wire.

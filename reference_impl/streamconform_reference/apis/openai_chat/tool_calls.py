@@ -35,7 +35,8 @@ from streamconform_reference.json_text import codec
 
 from .value_tracker import ValueTracker
 
-# The deprecated `function_call` has neither index nor id: there is at most one.
+# The deprecated `function_call` has neither index nor id: there is at most one. llama-cpp-python sends each
+# fragment in it and in `tool_calls`.
 LEGACY_INDEX: Final = "function_call"
 
 
@@ -100,6 +101,11 @@ class ToolCalls:
     def begun(self) -> bool:
         """Whether any call has started."""
         return bool(self._calls)
+
+    @property
+    def listed(self) -> bool:
+        """Whether any call has come in `tool_calls`."""
+        return self.begun and LEGACY_INDEX not in self._by_index
 
     def take(self, fragment: Fragment) -> None:
         """Add a fragment to its call, which may start with it."""
