@@ -57,7 +57,7 @@ def read(body: bytes) -> Reading:
             refusal.append(delta.get("refusal") or "")
             for fragment in delta.get("tool_calls") or []:
                 _add_fragment(calls, fragment)
-            if delta.get("function_call"):
+            if delta.get("function_call") and not delta.get("tool_calls"):
                 _add_fragment(calls, {"index": 0, "function": delta["function_call"]})
     parts = (("thinking", thinking), ("text", text), ("refusal", refusal))
     blocks = [Block(kind, "".join(pieces)) for kind, pieces in parts if any(pieces)]
