@@ -122,6 +122,13 @@ def test_each_usage_bucket_is_unknown_final_or_an_earlier_value():
     assert fields["usage.input"] == AnyOf((None, 12))
 
 
+def test_the_model_of_a_cut_stream_may_be_an_earlier_one():
+    whole = builders.case()
+    named_model = replace(whole.expect, fields={**whole.expect.fields, "model": Literally("last")})
+    seen = replace(whole, expect=named_model, models_seen=("first",))
+    assert named(seen, "cut-after-frame.2").expect.fields["model"] == AnyOf((None, "last", "first"))
+
+
 def test_an_error_frame_is_inserted_only_into_a_complete_stream():
     for case, fault in all_faults():
         if fault.name.startswith("error-frame"):

@@ -310,9 +310,12 @@ def _expect_usage(case: Case) -> dict[str, Leaf]:
 
 
 def _expect_names(case: Case) -> dict[str, Leaf]:
-    """Return leaves for model and response id: as in the whole stream, or null."""
-    leaves = {name: list_values(case.expect.fields.get(name)) for name in ("model", "response_id")}
-    return {name: AnyOf((None, *values)) for name, values in leaves.items() if values is not None}
+    """Return leaves for model and response id: as in the whole stream, null, or an earlier model."""
+    earlier = {"model": case.models_seen, "response_id": ()}
+    leaves = {name: list_values(case.expect.fields.get(name)) for name in earlier}
+    return {
+        name: AnyOf((None, *values, *earlier[name])) for name, values in leaves.items() if values is not None
+    }
 
 
 def _describe_type(value: Any, name: str | None = None, depth: int = TYPE_DEPTH) -> object:

@@ -94,6 +94,7 @@ class Case(CaseHead):
     expect: Expectation
     pricing: Mapping[str, Any] | None = None
     usage_seen: tuple[Usage, ...] = ()
+    models_seen: tuple[str, ...] = ()
     skip: Skip | None = None
     stream: bool = True
     """False for an answer without streaming: the body of the cassette is then the whole document."""

@@ -316,6 +316,7 @@ def _build_stream_case(entry: Mapping[str, Any], cassette: Cassette, head: Mappi
         expect=expectation.parse(entry["expect"]),
         pricing=entry.get("pricing"),
         usage_seen=tuple(Usage(**usage) for usage in entry.get("usage_seen", ())),
+        models_seen=tuple(entry.get("models_seen", ())),
         skip=None if skip is None else _parse_skip(skip),
         **head,
     )
